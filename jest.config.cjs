@@ -1,3 +1,6 @@
+/** Whether test files that are long by their name (`*.long.spec.ts`) are run too: see tools/test/test.mjs. */
+const withLongFiles = process.env.MUSTER_TEST_LONG_FILES === 'true';
+
 /** One configuration for every project: nx runs it with a folder, `npm test` without. */
 module.exports = async () => {
   const { swcOptions } = await import('./tools/build/build.mjs');
@@ -5,7 +8,7 @@ module.exports = async () => {
     rootDir: __dirname,
     roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/tools'],
     testMatch: ['**/*.spec.ts'],
-    testPathIgnorePatterns: ['/node_modules/', '/fixtures/'],
+    testPathIgnorePatterns: ['/node_modules/', '/fixtures/', ...(withLongFiles ? [] : ['\\.long\\.spec\\.ts$'])],
     modulePathIgnorePatterns: ['<rootDir>/dist/'],
     // Test files of one worker share its process, and with it all code that is loaded (tools/test/runtime).
     testEnvironment: '<rootDir>/tools/test/runtime/shared-environment.cjs',

@@ -13,6 +13,8 @@ import { wordFaultsIn } from './words.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const maxLines = 350;
+// What every long test file begins with does not count.
+const longHeaderLines = 2;
 // One name a line, and nothing else: what a lib offers.
 const index = /^libs\/\w+\/src\/index\.ts$/;
 const maxReadmeLines = 15;
@@ -45,6 +47,7 @@ function faultsOfFile(file) {
   const text = readFileSync(join(root, file), 'utf8');
   if (text.includes('\0')) return [];
   const lines = text.split('\n');
+  const countedLines = lines.length - 1 - (file.endsWith('.long.spec.ts') ? longHeaderLines : 0);
   const at = (pattern, fault) =>
     lines.flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${fault}`] : []));
   return [
@@ -59,10 +62,21 @@ function faultsOfFile(file) {
     ...wordFaultsIn(file, text),
     ...lockingIn(file, text),
     ...(file.endsWith('.md') ? missingPaths(file, text) : []),
-    ...(isSource(file) && !index.test(file) && lines.length - 1 > maxLines
-      ? [`${file}: ${lines.length - 1} lines; past ${maxLines} it wants to be two files`]
+    ...(file.endsWith('.long.spec.ts') ? faultsOfLongSpec(file, lines) : []),
+    ...(isSource(file) && !index.test(file) && countedLines > maxLines
+      ? [`${file}: ${countedLines} lines; past ${maxLines} it wants to be two files`]
       : []),
   ];
+}
+
+/** A long test file says why it is long, and which file of the short suite covers its ground. */
+function faultsOfLongSpec(file, [why, short]) {
+  const covering = /^\/\/ Short: (\S+)$/.exec(short)?.[1];
+  if (!/^\/\/ Long: ./.test(why) || !covering)
+    return [`${file}: must begin with the lines "// Long: <why>." and "// Short: <a file of the short suite>"`];
+  return files.includes(covering) && !covering.endsWith('.long.spec.ts')
+    ? []
+    : [`${file}: names ${covering}, which is not a file of the short suite`];
 }
 
 function crowdedFolders(all) {

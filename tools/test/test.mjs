@@ -1,7 +1,9 @@
 #!/usr/bin/env node
-// `npm test`: every test, on a Postgres, a Redis and an object store of this run's own.
-// `npm test -- libs/access` runs a part, `npm test -- --changed` what the changes since main can reach; what jest takes, this
-// takes. `npm run test:long` runs the files that have a long form, in that form.
+// `npm test` runs the short suite on a Postgres, a Redis and an object store of its own.
+// `npm test -- libs/access` runs a part of it, `npm test -- --changed` the files that the changes since main can reach.
+// Every option of Jest is accepted. A file that is named by a path that contains `.long.` runs as well.
+// `npm run test:long` runs the files that are long by their name (`*.long.spec.ts`), and those that call `longForm` or `isLongForm`, in
+// their long form.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -29,10 +31,17 @@ if (words) {
 /** What jest is asked for; null: no file. */
 function wordsForJest(args) {
   const rest = args.filter((arg) => !['--changed', '--long'].includes(arg));
+  if (args.includes('--long') || args.some((arg) => arg.includes('.long.')))
+    process.env.MUSTER_TEST_LONG_FILES = 'true';
   if (args.includes('--long')) {
     process.env.MUSTER_TEST_LONG = 'true';
     const files = specFiles(rest.filter((arg) => !arg.startsWith('-')));
-    return ['--runTestsByPath', ...files.filter((file) => textOf(file).includes('longForm('))];
+    const options = rest.filter((arg) => arg.startsWith('-'));
+    return [
+      '--runTestsByPath',
+      ...options,
+      ...files.filter((file) => isLong(file) || /\b(longForm|isLongForm)\(/.test(textOf(file))),
+    ];
   }
   if (!args.includes('--changed')) return args;
   const folders = changedFolders();
@@ -91,6 +100,10 @@ async function bringBrowser(asked) {
 function specFiles(asked) {
   const listed = spawnSync(process.execPath, [jestProgram, '--listTests', ...asked], { cwd: root, encoding: 'utf8' });
   return listed.stdout.split('\n').filter((line) => line.endsWith('.spec.ts'));
+}
+
+function isLong(file) {
+  return file.endsWith('.long.spec.ts');
 }
 
 function textOf(file) {

@@ -1,14 +1,32 @@
-/** Waits until the condition answers something, and says what it last answered when it never does. */
+/**
+ * Polls the condition until it returns a truthy value, and returns that value. A condition that throws counts as "not yet";
+ * its last error is part of the message when the time is up.
+ */
 export async function waitFor<T>(
   what: string,
   condition: () => Promise<T | null | undefined | false> | T | null | undefined | false,
   timeoutMs = 45_000,
 ): Promise<T> {
   const deadline = Date.now() + timeoutMs;
+  let lastError: unknown;
   for (;;) {
-    const answer = await condition();
-    if (answer) return answer;
-    if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`);
+    try {
+      const answer = await condition();
+      if (answer) return answer;
+      lastError = undefined;
+    } catch (error) {
+      lastError = error;
+    }
+    if (Date.now() > deadline) throw timeoutError(what, timeoutMs, lastError);
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
+}
+
+function timeoutError(what: string, timeoutMs: number, lastError: unknown): Error {
+  const reason = lastError === undefined ? '' : `; the last attempt failed: ${messageOf(lastError)}`;
+  return new Error(`waited ${timeoutMs} ms in vain: ${what}${reason}`, { cause: lastError });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

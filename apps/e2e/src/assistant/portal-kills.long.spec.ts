@@ -1,0 +1,133 @@
+// Long: kills processes while a browser files a claim.
+// Short: apps/standalone/src/autopilot/sessions.spec.ts
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { FakePortal, freePort, killAll, processesOf, waitFor } from '@muster/testing';
+import { type DevProxy, startDevProxy } from '../../../../tools/dev-proxy/src/dev-proxy';
+import { seeded } from '../seed';
+import { root } from '../service-process';
+import { apps } from './kill-places';
+import { answerPortal, portalTask } from './portal-task';
+import { SessionKills, type Sessions } from './session-kills';
+
+jest.setTimeout(600_000);
+
+const hasChromium = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .some((folder) => ['chromium', 'google-chrome', 'chromium-browser'].some((name) => existsSync(join(folder, name))));
+const itPlays = hasChromium ? it : it.skip;
+const seed = Number(process.env['MUSTER_SEED'] ?? 3);
+
+describe(`a claim that is filed at a portal while processes are killed${hasChromium ? '' : ' (skipped: no Chromium)'}`, () => {
+  let stage: SessionKills;
+  let portal: FakePortal;
+  let proxy: DevProxy;
+  let worker: ChildProcess;
+  let agentId: string;
+  let workerKey: string;
+  let folder: string;
+
+  beforeAll(async () => {
+    if (!hasChromium) return;
+    const port = await freePort();
+    folder = mkdtempSync(join(tmpdir(), 'muster-portal-kills-'));
+    [stage, portal] = await Promise.all([
+      SessionKills.open({ PUBLIC_APP_URL: `http://localhost:${port}` }),
+      FakePortal.start(),
+    ]);
+    const nowhere = 'http://127.0.0.1:9';
+    const served = Object.fromEntries(apps.map((app) => [app, stage.urlOf(app)])) as Record<
+      (typeof apps)[number],
+      string
+    >;
+    proxy = await startDevProxy({ port, apps: { ...served, metering: nowhere, 'feedback-sync': nowhere } });
+    await stage.api.put('/api/vault/PORTAL_PASSWORD', { value: portal.password });
+    stage.model.secrets.push(portal.password);
+    answerPortal(stage.model);
+    const { body } = await stage.api.post('/api/agents', { name: 'Front desk', provider: 'external' });
+    [agentId, workerKey] = [body.agent.id as string, body.workerKey as string];
+    await startWorker();
+  });
+  afterAll(async () => {
+    if (!hasChromium) return;
+    worker.kill('SIGKILL');
+    killAll(processesOf(folder));
+    await stage.end();
+    await Promise.all([portal.close(), proxy.close()]);
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  });
+
+  const startWorker = async () => {
+    worker = spawn(process.execPath, [join(root, 'dist/apps/worker/src/main.js')], {
+      env: {
+        ...{ PATH: process.env['PATH'], SERVICE_BASE_URL: proxy.url, SERVICE_API_KEY: workerKey },
+        ...{ AGENT_ID: agentId, MUSTER_WORKER_DIR: folder },
+      },
+      stdio: 'ignore',
+    });
+    await waitFor(
+      'the worker',
+      async () => (await stage.api.get(`/api/agents/${agentId}`)).body.status === 'online',
+      30_000,
+    );
+  };
+  const killWorker = async () => {
+    const gone = once(worker, 'exit');
+    worker.kill('SIGKILL');
+    await gone;
+  };
+  const file = async (claim: string): Promise<Sessions> => {
+    const session = { agentId, title: `File ${claim}`, idempotencyKey: claim };
+    await stage.begin(session, {
+      task: portalTask(session.title, portal),
+      inputs: { PORTAL_USER: portal.user, CLAIM_ID: claim },
+      vaultKeys: ['PORTAL_PASSWORD'],
+    });
+    return session;
+  };
+  const expectFiled = async (session: Sessions, claim: string) => {
+    try {
+      const { status, error, pausedFor } = await stage.until(session, ['completed', 'failed', 'paused']);
+      expect([status, error, pausedFor]).toEqual(['completed', null, null]);
+    } catch (error) {
+      process.stdout.write(`${await stage.account()}\n`);
+      throw error;
+    }
+    expect(portal.submissionsOf(claim)).toBe(1);
+    expect(stage.model.faults).toEqual([]);
+  };
+
+  itPlays('every one of them, and the worker, while the portal has the claim: it is there once', async () => {
+    let struck: Promise<void> | undefined;
+    portal.onSubmit = () =>
+      (struck ??= (async () => {
+        await Promise.all([stage.kill(...apps), killWorker()]);
+      })());
+    const session = await file('C-1001');
+    await waitFor('the claim at the portal', () => struck !== undefined, 90_000);
+    await struck;
+    await Promise.all(apps.map((app) => stage.start(app)));
+    await startWorker();
+    await expectFiled(session, 'C-1001');
+  });
+
+  itPlays('one after the other at any moment, seeded: it is there once', async () => {
+    portal.onSubmit = () => undefined;
+    const random = seeded(seed);
+    const session = await file('C-1002');
+    const killed: string[] = [];
+    for (let times = 0; times < 4; times += 1) {
+      await sleep(random.between(0, 2500));
+      const app = apps[random.between(0, apps.length - 1)]!;
+      killed.push(app);
+      await stage.kill(app);
+      await stage.start(app);
+    }
+    await expectFiled(session, 'C-1002');
+    process.stdout.write(`seed ${seed}: killed ${killed.join(', ')}; the claim was filed once\n`);
+  });
+});

@@ -1,0 +1,147 @@
+// Long: kills processes at every boundary of an autopilot session.
+// Short: apps/standalone/src/autopilot/session-trouble.spec.ts
+import { longForm } from '@muster/testing';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { seeded } from '../seed';
+import { apps, type Place, places } from './kill-places';
+import { SessionKills, type Sessions } from './session-kills';
+
+jest.setTimeout(600_000);
+
+const rounds = longForm('SESSION_KILL_ROUNDS', { short: 1, long: 20 });
+const seed = Number(process.env['MUSTER_SEED'] ?? 7);
+
+describe('sessions of the autopilot while the service’s processes are killed', () => {
+  let stage: SessionKills;
+  /** Sessions whose question to the model is held up. */
+  const heldQuestions = new Map<string, () => void>();
+
+  beforeAll(async () => {
+    stage = await SessionKills.open();
+    stage.model.answers(async (call) => {
+      const { task, step } = JSON.parse(call.lastUserText) as { task: { title: string }; step: { id: string } };
+      if (task.title === heldTitle) await new Promise<void>((resolve) => heldQuestions.set(task.title, resolve));
+      const selectors = [{ kind: 'role', selector: `aria/${step.id}[role="button"]` }];
+      const action = { action: 'click', name: step.id, selectors, value: '', all: false, submits: step.id === 'send' };
+      return { json: { status: 'act', reason: '', question: '', confidence: 1, actions: [action] } };
+    });
+  });
+  afterAll(() => stage.end());
+  let heldTitle = '';
+
+  const expectWhole = async (session: Sessions): Promise<void> => {
+    const { status, error, pausedFor, steps } = await stage.until(session, [
+      'completed',
+      'failed',
+      'paused',
+      'cancelled',
+    ]);
+    expect([session.title, status, error, pausedFor]).toEqual([session.title, 'completed', null, null]);
+    expect(steps.map((step) => step.status)).toEqual(['passed', 'passed', 'passed']);
+    expect([session.title, stage.browsers.sent.get(session.sessionId!)]).toEqual([session.title, 1]);
+    expect(await stage.workflowsOf(session)).toBe(1);
+  };
+
+  it('at every boundary at once: each finishes, and nothing is sent twice', async () => {
+    // Those that somebody asks the gateway for are begun by hand below.
+    const asked: Place[] = [
+      'session begun',
+      'browser ordered',
+      'session resumed',
+      'resumption taken up',
+      'session cancelled',
+    ];
+    const boundaries = (Object.keys(places) as Place[]).filter((place) => !asked.includes(place));
+    const make = (name: string) => stage.makeAgent(name);
+    const struck = await Promise.all(boundaries.map(async (place) => ({ place, session: await make(place) })));
+    const [begun, ordered, resumed, taken, cancelled, questioned, sending] = await Promise.all(
+      [...asked, 'question', 'sending'].map(make),
+    );
+    // No browser opens before all gates are closed.
+    let release!: () => void;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    stage.browsers.before = () => released;
+    heldTitle = questioned!.title;
+    let isSending!: () => void;
+    const sent = new Promise<void>((resolve) => (isSending = resolve));
+    let go!: () => void;
+    const gone = new Promise<void>((resolve) => (go = resolve));
+    stage.browsers.afterSending = (sessionId) => {
+      if (sessionId !== sending!.sessionId) return;
+      isSending();
+      return gone;
+    };
+    await Promise.all(struck.map(({ session }) => stage.begin(session)));
+    await Promise.all([questioned!, sending!].map((session) => stage.begin(session)));
+    await Promise.all(
+      [resumed!, taken!, cancelled!].map((session) => stage.begin(session, { approve: 'before_submit' })),
+    );
+    for (const { place, session } of struck) await stage.close(session, place);
+    await stage.close(begun!, 'session begun');
+    await stage.close(ordered!, 'browser ordered');
+    await stage.close(cancelled!, 'session cancelled');
+    await stage.close(resumed!, 'session resumed');
+    await stage.close(taken!, 'resumption taken up');
+    release();
+    for (const session of [resumed!, taken!, cancelled!]) await stage.until(session, ['paused']);
+    // Whoever asks gets no answer, and asks again later.
+    const cut = [
+      ...[begun!, ordered!].map((session) => stage.begin(session)),
+      ...[stage.act(cancelled!, 'cancel'), stage.act(resumed!, 'resume')],
+    ];
+    await stage.act(taken!, 'resume');
+    try {
+      await Promise.all([
+        ...struck.map(({ place, session }) => stage.reached(session, place)),
+        ...[stage.reached(begun!, 'session begun'), stage.reached(ordered!, 'browser ordered')],
+        ...[stage.reached(cancelled!, 'session cancelled'), stage.reached(resumed!, 'session resumed')],
+        ...[stage.reached(taken!, 'resumption taken up'), sent],
+      ]);
+      expect(heldQuestions.has(questioned!.title)).toBe(true);
+      await stage.kill(...apps);
+      await stage.gates.openAll();
+      heldTitle = '';
+      for (const answer of heldQuestions.values()) answer();
+      go();
+      await Promise.all(apps.map((app) => stage.start(app)));
+      await Promise.all(cut);
+      expect((await stage.act(resumed!, 'resume'))!.status).toBe(202);
+      expect((await stage.act(cancelled!, 'cancel'))!.status).toBe(202);
+      const all = [...struck.map(({ session }) => session), begun!, ordered!, resumed!, taken!, questioned!, sending!];
+      await Promise.all(all.map(expectWhole));
+      expect((await stage.until(cancelled!, ['cancelled', 'completed', 'failed'])).status).toBe('cancelled');
+      expect(stage.browsers.sent.get(cancelled!.sessionId!)).toBeUndefined();
+      process.stdout.write(
+        `killed all processes at ${all.length + 1} boundaries at once: all finished, nothing twice\n`,
+      );
+    } catch (error) {
+      process.stdout.write(`${await stage.account()}\n`);
+      throw error;
+    }
+  });
+
+  it('one after the other at any moment, seeded: each finishes, and nothing is sent twice', async () => {
+    const random = seeded(seed);
+    let kills = 0;
+    stage.browsers.before = () => sleep(random.between(0, 150));
+    for (let round = 0; round < rounds; round += 1) {
+      const sessions = await Promise.all(Array.from({ length: 6 }, (_, at) => stage.makeAgent(`any ${round}-${at}`)));
+      const begun = sessions.map((session) => stage.begin(session));
+      for (let times = 0; times < 3; times += 1) {
+        await sleep(random.between(100, 1500));
+        const app = apps[random.between(0, apps.length - 1)]!;
+        await stage.kill(app);
+        await stage.start(app);
+        kills += 1;
+      }
+      await Promise.all(begun);
+      try {
+        await Promise.all(sessions.map(expectWhole));
+      } catch (error) {
+        process.stdout.write(`${await stage.account()}\n`);
+        throw error;
+      }
+    }
+    process.stdout.write(`seed ${seed}: ${kills} kills, ${rounds * 6} sessions finished, nothing sent twice\n`);
+  });
+});

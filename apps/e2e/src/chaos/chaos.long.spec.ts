@@ -1,0 +1,101 @@
+// Long: runs jobs while services, workers, Redis and Postgres are killed.
+// Short: apps/e2e/src/services.spec.ts
+import { longForm, processesOf, waitFor } from '@muster/testing';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { countAll, isQuiet } from './chaos-figures';
+import { wreak } from './chaos-kills';
+import type { JobPlan } from './chaos-script';
+import { ChaosStage } from './chaos-stage';
+import { seeded } from '../seed';
+
+const jobs = longForm('CHAOS_JOBS', { short: 30, long: 3000 });
+/** In the long form most of the jobs are those of simulated workers. */
+const isLong = jobs > 300;
+const form = isLong
+  ? { jobs, real: Math.min(300, Math.ceil(jobs / 10)), simulated: 24, rounds: 5 }
+  : { jobs, real: jobs, simulated: 0, rounds: 1 };
+const workers = 6;
+const endlessSeconds = '300';
+jest.setTimeout(isLong ? 3_600_000 : 600_000);
+
+describe('jobs in chaos', () => {
+  const random = seeded();
+  let stage: ChaosStage;
+
+  beforeAll(async () => {
+    stage = await ChaosStage.open(random);
+  });
+  afterAll(() => stage?.close());
+
+  it('each start at most once and end exactly once, and nothing they said is lost, doubled or miscounted', async () => {
+    const began = Date.now();
+    await stage.startWorkers(workers, form.simulated);
+    const marks = join(stage.folder, 'starts');
+    const launched = { over: false };
+    const launching = launchAll(marks).then(() => (launched.over = true));
+    const killing = wreak(stage, { random, rounds: form.rounds, done: shareDone });
+    await Promise.all([launching, cancelEndless(launched), killing]).catch(explain);
+    await waitFor('all to be quiet', () => isQuiet(stage.lab), form.jobs * 2500).catch(explain);
+    const seconds = Math.round((Date.now() - began) / 1000);
+
+    stage.network.isCalm = true;
+    await stage.network.settled();
+    const answers = await stage.network.replay();
+    await waitFor('all to be quiet again', () => isQuiet(stage.lab), 60_000).catch(explain);
+    await waitFor('no process of any run', () => processesOf(`MUSTER_RUN_ROOT=${stage.folder}`).length === 0, 30_000);
+    const marked = readFileSync(marks, 'utf8').trim().split('\n');
+    const starts = marked.map((line) => ({ jobId: line.split(' ')[0]!, at: Number(line.split(' ')[1]) }));
+    const { faults, ...figures } = await countAll(stage.lab, [...starts, ...stage.starts]);
+    const facts = { ...figures, kills: await killing, network: stage.network.counts, seconds };
+    process.stdout.write(`chaos (seed ${random.seed}): ${JSON.stringify(facts)}\n`);
+    expect(Object.fromEntries(Object.entries(faults).filter(([, count]) => count !== 0))).toEqual({});
+    expect([figures.jobs, figures.usageEvents]).toEqual([form.jobs, figures.attempts]);
+    expect([...answers.keys()].filter((status) => status >= 500)).toEqual([]);
+  });
+
+  async function launchAll(marks: string): Promise<void> {
+    const agents = [stage.workers, stage.simulated].map((some) => some.map(({ agent }) => agent.agentId));
+    let next = 0;
+    const launcher = async () => {
+      for (let number = next++; number < form.jobs; number = next++) {
+        const [of, at] = number < form.real ? [agents[0]!, number] : [agents[1]!, number - form.real];
+        const kind = number % 10;
+        const plan: JobPlan = {
+          CHAOS_LINES: String(random.between(4, 60)),
+          CHAOS_HOLD: kind === 3 ? endlessSeconds : String(random.between(0, 3) / 10),
+          CHAOS_FAIL: kind === 5 ? 'always' : kind === 7 ? join(stage.folder, `failed-${number}`) : '',
+          CHAOS_STARTS: marks,
+        };
+        await stage.launch(of[at % of.length]!, plan, kind === 5 || kind === 7 ? 1 : 0);
+      }
+    };
+    await Promise.all(Array.from({ length: 3 }, launcher));
+  }
+
+  /** Some while they run, some between their command and their first word. */
+  async function cancelEndless(launched: { over: boolean }): Promise<void> {
+    for (;;) {
+      const all = launched.over;
+      const open = await stage.look<{ id: string; due: boolean }>(`
+        SELECT id, cancel_requested_at IS NULL AND command_id IS NOT NULL
+               AND (status = 'running' OR right(id::text, 1) < '8') AS due
+        FROM job WHERE status IN ('queued', 'running') AND variables->>'CHAOS_HOLD' = '${endlessSeconds}'`);
+      if (all && open?.length === 0) return;
+      const due = (open ?? []).filter((job) => job.due).map(({ id }) => id);
+      await new Promise((resume) => setTimeout(resume, random.between(0, 300)));
+      if (due.length > 0) await stage.insist('POST', '/api/jobs/cancel', { ids: due });
+    }
+  }
+
+  async function shareDone(): Promise<number> {
+    const rows = await stage.look<{ n: number }>(`SELECT count(*)::int AS n FROM job
+      WHERE status IN ('completed', 'failed', 'cancelled') AND retry_of IS NULL`);
+    return (rows?.[0]?.n ?? 0) / form.jobs;
+  }
+
+  /** A run that does not end says where it stands. */
+  async function explain(error: Error): Promise<never> {
+    throw new Error(`${error.message} (seed ${random.seed})\n${await stage.account()}`);
+  }
+});

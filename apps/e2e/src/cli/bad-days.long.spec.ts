@@ -1,0 +1,199 @@
+// Long: outages and hostile output, each with a service of its own.
+// Short: apps/e2e/src/cli/cli.spec.ts
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newId } from '@muster/platform';
+import { waitFor } from '@muster/testing';
+import { CliLab } from './cli-lab';
+
+jest.setTimeout(120_000);
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Against a service that answers as a real one does on a bad day, on a machine that has one too. */
+describe('the command line on a bad day', () => {
+  let folder: string;
+  let cli: CliLab;
+  let server: Server;
+  let env: NodeJS.ProcessEnv;
+  /** One after the other; the last one stays. */
+  let answers: Answer[] = [];
+  const asked: string[] = [];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'muster-bad-days-'));
+    cli = await CliLab.make(folder);
+    server = createServer((request, response) => {
+      asked.push(`${request.method} ${request.url}`);
+      request.resume();
+      (answers.length > 1 ? answers.shift()! : answers[0]!)(request, response);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    env = { MUSTER_URL: url, MUSTER_API_KEY: 'msk_1' };
+  });
+  afterAll(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await rm(folder, { recursive: true, force: true });
+  });
+  beforeEach(() => {
+    asked.length = 0;
+  });
+
+  const says =
+    (status: number, body: unknown): Answer =>
+    (_, response) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  const breaks: Answer = (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+    response.write('{"id":', () => response.destroy());
+  };
+  const run = (...args: string[]) => cli.run(args, { env });
+  const counts = { total: 2, queued: 0, running: 0, completed: 2, failed: 0, cancelled: 0, rejected: 0 };
+
+  it('waits for a batch over a service that breaks off, is not there, and comes back', async () => {
+    const id = newId();
+    const open = says(200, { id, ...counts, running: 1, completed: 1 });
+    const ended = says(200, { id, ...counts });
+    answers = [open, breaks, says(502, {}), says(503, { code: 'service_unavailable' }), open, ended];
+    const said = await run('batches', 'get', id, '--wait', '--json');
+    expect([said.code, JSON.parse(said.out)]).toEqual([0, { id, ...counts }]);
+  });
+
+  it('says that it is not the service where a page comes in its place', async () => {
+    answers = [(_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Sign in</h1>')];
+    const said = await run('agents', 'list');
+    expect(said).toMatchObject({ code: 3, out: '', err: expect.stringMatching(/not_muster[^]*without \/app/) });
+  });
+
+  it('finds what has a name among thousands, and takes --json before the words', async () => {
+    const wanted = { id: newId(), name: 'Zähne 歯 🦷' };
+    const page = (from: number) =>
+      Array.from({ length: 200 }, (_, at) =>
+        from + at === 2999 ? wanted : { id: newId(), name: `Other ${from + at}` },
+      );
+    answers = [
+      (request, response) => {
+        const { pathname, searchParams } = new URL(request.url!, 'http://service.test');
+        const from = Number(searchParams.get('cursor') ?? 0);
+        const nextCursor = from + 200 < 3000 ? String(from + 200) : null;
+        const body =
+          pathname === '/api/schedules' ? { schedules: page(from), nextCursor } : { ...wanted, enabled: false };
+        says(200, body)(request, response);
+      },
+    ];
+    const said = await run('--json', 'schedules', 'pause', wanted.name);
+    expect([said.code, JSON.parse(said.out)]).toEqual([0, { ...wanted, enabled: false }]);
+  });
+
+  it('shows a name that orders a terminal about as the text that it is', async () => {
+    const id = newId();
+    const orders = '\u001b]0;owned\u0007\u001b[2J\u009b2J\u001b[8m\u202e\u2066\r\nmuster: all is well';
+    answers = [says(200, { id, name: `Nightly${orders}`, enabled: false })];
+    const script = `MUSTER_URL='${env['MUSTER_URL']}' MUSTER_API_KEY=msk_1 exec '${process.execPath}' '${cli.file}' schedules pause ${id}`;
+    const child = spawn('script', ['-qfec', script, '/dev/null'], { env: cli.env() });
+    let said = '';
+    child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    await once(child, 'close');
+    expect(said.trimEnd()).toBe('Nightly]0;owned[2J2J[8m muster: all is well is paused.');
+  });
+
+  it('sets in the further lines of a run’s error and log, so that none looks like one of its own', async () => {
+    const [id, progress] = [newId(), { percent: 0, stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 }];
+    const ended = {
+      status: 'failed',
+      errorCode: 'script_failed',
+      error: 'no\ncompleted after 1 s\u202e',
+      durationMs: 1,
+    };
+    answers = [says(200, { id, ...ended, progress, totalCostUsd: 0 })];
+    const said = await run('jobs', 'wait', id);
+    expect([said.code, said.err]).toEqual([1, expect.stringContaining('script_failed: no\n    completed after 1 s\n')]);
+  });
+
+  it('says what is wrong with the files of this machine, and changes nothing', async () => {
+    answers = [says(200, { agents: [], nextCursor: null })];
+    expect(await run('batch', 'rows.csv', '--workflow', newId(), '--agent', newId())).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('There is no rows.csv.'),
+    });
+    const kept = join(cli.home, '.config/muster');
+    mkdirSync(kept, { recursive: true });
+    for (const text of ['null', '{}', '{"contexts":[]}', '{"contexts"']) {
+      writeFileSync(join(kept, 'logins.json'), text);
+      const said = await cli.run(['whoami']);
+      expect([text, said.code, said.err]).toEqual([text, 2, expect.stringContaining('holds no logins')]);
+    }
+    const nowhere = { ...env, MUSTER_CONFIG_DIR: '/dev/null/muster', MUSTER_URL: undefined };
+    expect(await cli.run(['contexts'], { env: nowhere })).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('ENOTDIR'),
+    });
+    expect(asked).toEqual([]);
+  });
+
+  it('says so where its output has no room, and nothing where nobody wants more', async () => {
+    const agent = { id: newId(), name: 'Front desk', status: 'online' };
+    answers = [says(200, { agents: [agent], nextCursor: null })];
+    const words = `MUSTER_URL='${env['MUSTER_URL']}' MUSTER_API_KEY=msk_1 muster agents list`;
+    expect(await cli.shell(`${words} > /dev/full`)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/cannot be written: .*ENOSPC/),
+    });
+    expect(await cli.shell(`set -o pipefail; ${words} | true`)).toMatchObject({ code: 0, err: '' });
+  });
+
+  it('tells no process to end that has a worker’s number and is not the worker', async () => {
+    const at = join(folder, 'worker');
+    mkdirSync(join(at, 'data'), { recursive: true });
+    writeFileSync(join(at, 'worker.env'), `SERVICE_BASE_URL=${env['MUSTER_URL']}\nSERVICE_API_KEY=k\nAGENT_ID=a\n`);
+    const other = spawn('sleep', ['60']);
+    const isOver = once(other, 'exit');
+    writeFileSync(join(at, 'data/worker.lock'), JSON.stringify({ pid: other.pid, startTime: '1' }));
+    const said = await run('worker', 'stop', '--dir', at);
+    expect(said).toMatchObject({ code: 0, out: 'It does not run.\n' });
+    expect(other.exitCode ?? other.signalCode).toBeNull();
+    other.kill();
+    await isOver;
+  });
+
+  it('shows the machine’s other users no key that was typed', async () => {
+    answers = [() => undefined];
+    const typed = ['login', '--url', env['MUSTER_URL']!, '--key', 'msk_typed'];
+    const child = spawn(process.execPath, [cli.file, ...typed], { env: cli.env(), stdio: 'ignore' });
+    await waitFor('its first request', () => asked.length === 1);
+    expect(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')).not.toMatch(/msk_/);
+    const isOver = once(child, 'exit');
+    child.kill();
+    await isOver;
+  });
+
+  it('takes its endpoint away whoever ends it while it listens', async () => {
+    const id = newId();
+    answers = [
+      (request, response) => {
+        const body = request.method === 'POST' ? { id, secret: 'whsec_AAAA' } : { deliveries: [], nextCursor: null };
+        says(request.method === 'DELETE' ? 204 : 200, body)(request, response);
+      },
+    ];
+    for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
+      asked.length = 0;
+      const child = spawn(process.execPath, [cli.file, 'webhooks', 'listen', '4000'], {
+        env: cli.env(env),
+        stdio: 'ignore',
+      });
+      await waitFor('it to listen', () => asked.some((each) => each.includes('/deliveries')));
+      const isOver = once(child, 'exit');
+      child.kill(signal);
+      expect(await isOver).toEqual([0, null]);
+      expect(asked.at(-1)).toBe(`DELETE /api/webhook-endpoints/${id}`);
+    }
+  });
+});

@@ -1,0 +1,110 @@
+// Long: installs a worker on a second host and waits for its runs.
+// Short: apps/e2e/src/far-worker.spec.ts
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitFor } from '@muster/testing';
+import { Start } from '../npm-start';
+import { canMakeHosts, TwoHosts } from '../two-hosts';
+import { CliLab } from './cli-lab';
+
+jest.setTimeout(240_000);
+
+const port = 3000;
+const describeHosts = canMakeHosts() ? describe : describe.skip;
+
+describeHosts('a machine that its own command line makes an agent (takes root, for network namespaces)', () => {
+  let folder: string;
+  let hosts: TwoHosts;
+  let service: Start;
+  let cli: CliLab;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'muster-far-cli-'));
+    hosts = new TwoHosts();
+    const args = ['--host', '0.0.0.0', '--port', String(port), '--data-dir', join(folder, 'data')];
+    service = new Start([...args, '--no-demo'], {}, TwoHosts.on(hosts.service));
+    await service.ready();
+    cli = await CliLab.make(folder, TwoHosts.on(hosts.worker));
+  });
+  afterAll(async () => {
+    await cli?.run(['worker', 'stop']);
+    await service?.end('SIGTERM');
+    await hosts?.remove();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('is online with one command, runs what it is given, and outlives the terminal', async () => {
+    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(service.output)!;
+    const [, apiKey] = /API key +(msk_\S+)/.exec(service.output)!;
+    const url = `http://${hosts.service.address}:${port}`;
+    expect((await cli.run(['login', '--url', url, '--key', '-'], { input: apiKey! })).code).toBe(0);
+    const refused = await cli.run(['worker', 'install', '--name', 'Far']);
+    expect(refused).toMatchObject({ code: 3, err: expect.stringContaining('sign in as a person') });
+    expect((await cli.run(['login', '--url', url, '--email', email!], { input: `${password}\n` })).code).toBe(0);
+
+    const at = cli.type(['worker', 'install', '--name', 'Far', '--label', 'desk']);
+    expect([await at.exit, at.said]).toEqual([0, expect.stringContaining('and online')]);
+    const place = join(cli.home, '.local/state/muster-worker');
+    expect(statSync(join(place, 'worker.env')).mode & 0o777).toBe(0o600);
+    const key = /SERVICE_API_KEY=(\S+)/.exec(readFileSync(join(place, 'worker.env'), 'utf8'))![1]!;
+    const id = /AGENT_ID=(\S+)/.exec(readFileSync(join(place, 'worker.env'), 'utf8'))![1]!;
+    expect(at.said).toMatch(/It has python \(\d/);
+    expect(at.said).not.toContain(key);
+    expect(commandLines().filter((line) => line.includes(key))).toEqual([]);
+    expect(await cli.run(['worker', 'install'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('is installed'),
+    });
+
+    const snippet = await cli.run(['agents', 'run-snippet', 'Far', '-'], {
+      input: 'import socket\nprint("hello", 1 + 1)',
+    });
+    expect(snippet).toMatchObject({ code: 0, out: 'hello 2\n' });
+    expect((await cli.run(['worker', 'stop'])).code).toBe(0);
+    await waitFor('its end', async () => (await cli.run(['worker', 'stop'])).out.includes('does not run'));
+    expect((await cli.run(['worker', 'start'])).code).toBe(0);
+    expect((await cli.run(['worker', 'status'])).out).toMatch(/runs, as process \d+/);
+    expect((await cli.run(['worker', 'upgrade'])).out).toMatch(/The new worker runs, as process \d+/);
+    await waitFor('it to be back', async () => {
+      const said = await cli.run(['agents', 'run-snippet', 'Far', '-c', 'print("back")']);
+      return said.out === 'back\n';
+    });
+    expect((await cli.run(['worker', 'logs', '-n', '200'])).out).toContain('the service knows this worker');
+    // What it was installed with lasts, whoever begins it.
+    expect(readFileSync(join(place, 'worker.env'), 'utf8')).toMatch(/^PATH=/m);
+    expect((await cli.run(['worker', 'uninstall'])).out).toContain('Nothing of it is left here.');
+    expect(existsSync(place)).toBe(false);
+    expect((await cli.run(['worker', 'status'])).err).toContain('No worker is installed');
+
+    // The line that the console shows puts it where the same commands look after it.
+    const line = `curl -fsSL ${url}/worker/install.sh | sh`;
+    const env = {
+      ...{ PATH: process.env['PATH']!, HOME: cli.home, AGENT_ID: id, SERVICE_API_KEY: key },
+      IMAGING_PATH_MAP: String.raw`\\server\images=/mnt/$(images) "one"`,
+    };
+    const [program, ...args] = [...TwoHosts.on(hosts.worker), 'sh', '-c', line];
+    const said = execFileSync(program!, args, { env, encoding: 'utf8' });
+    expect(said).toMatch(/^python +yes \(\d/m);
+    expect(readFileSync(join(place, 'worker.env'), 'utf8')).toContain(`IMAGING_PATH_MAP=${env.IMAGING_PATH_MAP}\n`);
+    await waitFor('it', async () => (await cli.run(['worker', 'status'])).out.includes('runs, as process'));
+    expect((await cli.run(['worker', 'status'])).out).toMatch(/has +python \(\d/);
+    expect((await cli.run(['worker', 'upgrade'])).out).toMatch(/The new worker runs, as process \d+/);
+    await waitFor('its word', async () => (await cli.run(['agents', 'get', id])).out.includes('python ('));
+    expect((await cli.run(['worker', 'uninstall'])).out).toContain('Nothing of it is left here.');
+  });
+});
+
+function commandLines(): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        return [readFileSync(`/proc/${pid}/cmdline`, 'utf8')];
+      } catch {
+        return [];
+      }
+    });
+}

@@ -1,0 +1,84 @@
+// Long: device logins and second factors in a real terminal.
+// Short: apps/gateway/src/auth/device.spec.ts
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { authenticatorCode, HttpClient } from '@muster/testing';
+import { openPractice, type Practice } from '../shared-service';
+import { CliLab } from './cli-lab';
+
+jest.setTimeout(240_000);
+
+describe('who signs in at the command line', () => {
+  let folder: string;
+  let practice: Practice;
+  let base: string;
+  let password: string;
+  let email: string;
+  let apiKey: string;
+  let api: HttpClient;
+  let cli: CliLab;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'muster-cli-logins-'));
+    practice = await openPractice();
+    ({ address: base, apiKey } = practice);
+    [email, password] = practice.admin;
+    api = new HttpClient(base).withKey(apiKey);
+    cli = await CliLab.make(folder);
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  const logins = () => join(cli.home, '.config/muster/logins.json');
+  const ok = async (...args: string[]) => {
+    const said = await cli.run(args);
+    expect([said.code, said.err]).toEqual([0, expect.any(String)]);
+    return said.out;
+  };
+
+  it('is let in from a browser, or takes a key that is pasted meanwhile', async () => {
+    const at = cli.type(['login', '--url', base, '--context', 'browser']);
+    await at.sees('Or paste an API key');
+    const [, code] = /device\?code=([A-Z]{4}-[A-Z]{4})/.exec(at.said)!;
+    const admin = await new HttpClient(base).signIn(email, password);
+    expect((await admin.post('/api/auth/device/answer', { userCode: code, allow: true })).status).toBe(200);
+    expect([await at.exit, at.said]).toEqual([0, expect.stringContaining(`Signed in to ${practice.name}`)]);
+    const { apiKey: fetched } = JSON.parse(readFileSync(logins(), 'utf8')).contexts.browser;
+    expect(JSON.parse(await ok('whoami', '--json'))).toMatchObject({ user: { role: 'member' }, url: base });
+    await ok('logout', '--context', 'browser');
+    expect((await api.withKey(fetched).get('/api/auth/me')).status).toBe(401);
+
+    const pasted = cli.type(['login', '--url', base, '--context', 'pasted']);
+    await pasted.sees('Or paste an API key');
+    pasted.types(`${apiKey}\r`);
+    expect([await pasted.exit, pasted.said]).toEqual([0, expect.not.stringContaining(apiKey)]);
+    await ok('logout', '--context', 'pasted');
+    expect((await api.get('/api/auth/me')).status).toBe(200);
+  });
+
+  it('asks for the code of a second factor, and says what to do where there is nobody to ask', async () => {
+    const dana = `dana-${Date.now()}@example.com`;
+    const admin = await new HttpClient(base).signIn(email, password);
+    expect((await admin.post('/api/users', { email: dana, password, role: 'viewer' })).status).toBe(201);
+    const session = await new HttpClient(base).signIn(dana, password);
+    const { secret } = (await session.post('/api/auth/totp')).body;
+    const code = authenticatorCode(secret, new Date());
+    expect((await session.post('/api/auth/totp/confirm', { code })).status).toBe(200);
+    const piped = await cli.run(['login', '--url', base, '--email', dana, '--context', 'dana'], { input: password });
+    expect(piped).toMatchObject({ code: 2, err: expect.stringContaining('muster login --key -') });
+    const answer = async (proof: string) => {
+      const at = cli.type(['login', '--url', base, '--email', dana, '--context', 'dana']);
+      await at.sees(`Password of ${dana}:`);
+      at.types(`${password}\r`);
+      await at.sees('Code of your authenticator app');
+      at.types(`${proof}\r`);
+      return [await at.exit, at.said] as const;
+    };
+    const [refused, why] = await answer(code);
+    expect([refused, why]).toEqual([expect.any(Number), expect.stringContaining('it was used before')]);
+    expect(refused).not.toBe(0);
+    expect((await answer(authenticatorCode(secret, new Date(), 1)))[0]).toBe(0);
+    await ok('logout', '--context', 'dana');
+  });
+});

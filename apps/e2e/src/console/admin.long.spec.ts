@@ -1,0 +1,217 @@
+// Long: walks one page in a browser.
+// Short: apps/e2e/src/console/stories.spec.ts
+import { randomUUID } from 'node:crypto';
+import { waitFor } from '@muster/testing';
+import { ConsoleLab, describeInBrowser } from './console-lab';
+
+jest.setTimeout(180_000);
+
+describeInBrowser('the administration', () => {
+  let lab: ConsoleLab;
+
+  beforeAll(async () => {
+    lab = await ConsoleLab.start();
+  });
+  afterAll(() => lab?.end());
+
+  it('makes an organization, looks into it with a note on every page, and comes back', async () => {
+    const tab = await lab.signedIn('/app/admin', undefined, lab.superAdmin);
+    const { page } = tab;
+    await page.getByRole('button', { name: 'New organization' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New organization' });
+    await dialog.getByLabel('Name').fill('<b>Southside</b>');
+    await dialog.getByLabel('Admin email').fill('south@example.com');
+    await dialog.getByLabel('Admin password').fill('a good password');
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Create organization' }).click();
+    await page.getByRole('button', { name: 'Actions for <b>Southside</b>' }).click();
+    await page.getByRole('menuitem', { name: 'Switch to' }).click();
+    const note = page.getByRole('note', { name: 'Another organization' });
+    await note.filter({ hasText: '<b>Southside</b>' }).waitFor();
+    await page.getByRole('link', { name: 'Agents', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor();
+    await page
+      .getByText(/There is no agent|no agent yet|No agent/)
+      .first()
+      .waitFor();
+    expect(await page.getByText('Demo agent').count()).toBe(0);
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await page.reload();
+    await note.waitFor();
+    await note.getByRole('button', { name: 'Back to my organization' }).click();
+    await note.waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Agents', exact: true }).click();
+    await page.getByRole('link', { name: 'Demo agent' }).waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('suspends an organization after it was asked, and lets it go on', async () => {
+    const root = await lab.api(lab.superAdmin);
+    const made = { name: 'Westside', adminEmail: 'west@example.com', adminPassword: 'a good password' };
+    await root.post('/api/admin/organizations', made);
+    const tab = await lab.signedIn('/app/admin', undefined, lab.superAdmin);
+    const { page } = tab;
+    const row = page.getByRole('row', { name: /Westside/ });
+    await page.getByRole('button', { name: 'Actions for Westside' }).click();
+    await page.getByRole('menuitem', { name: 'Suspend' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Suspend Westside?' });
+    await dialog.getByRole('button', { name: 'Suspend' }).click();
+    await row.getByText('suspended').waitFor();
+    await page.getByRole('button', { name: 'Actions for Westside' }).click();
+    await page.getByRole('menuitem', { name: 'Resume' }).click();
+    await row.getByText('active').waitFor();
+    await page.getByRole('button', { name: 'Actions for Westside' }).click();
+    await page.getByRole('menuitem', { name: 'Limits' }).click();
+    await page.getByRole('note', { name: 'Another organization' }).filter({ hasText: 'Westside' }).waitFor();
+    await page.getByLabel('Monthly run limit').fill('7');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('status').filter({ hasText: 'Saved.' }).waitFor();
+    const west = await lab.api(['west@example.com', 'a good password']);
+    expect((await west.get('/api/organization/settings')).body.monthlyRunLimit).toBe(7);
+    const own = await lab.api();
+    expect((await own.get('/api/organization/settings')).body.monthlyRunLimit).toBeNull();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('offers an admin the prices of their own organization, and says why a run has no charge', async () => {
+    const [run] = (await (await lab.api()).get('/api/jobs?limit=1')).body.jobs;
+    const tab = await lab.signedIn('/app/admin');
+    const { page } = tab;
+    expect(await page.getByRole('tab').allInnerTexts()).toEqual(['Pricing', 'Backfill']);
+    await page.getByLabel('Pricing type').selectOption('per_claim');
+    await page.getByLabel('Price of a claim (USD)').fill('1.5');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('status').filter({ hasText: 'Saved.' }).waitFor();
+    await page.reload();
+    expect(await page.getByLabel('Price of a claim (USD)').inputValue()).toBe('1.5');
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await page.getByRole('tab', { name: 'Backfill' }).click();
+    await page.getByLabel('Run (id)').fill(run.id);
+    await page.getByRole('button', { name: 'Compute' }).click();
+    await page.getByRole('alert').filter({ hasText: 'metadata_not_found' }).waitFor();
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('computes what a run is charged, and shows the steps that it comes from', async () => {
+    const api = await lab.api();
+    const agentId = (await api.get('/api/agents')).body.agents[0].id;
+    const claim = (id: string) =>
+      `with muster.step("claim ${id}", metadata={"type": "claim_result", "npi": "1234567893", "claim_id": "${id}"}): pass`;
+    const script = ['import muster', claim('A'), claim('A'), claim('B')].join('\n');
+    const workflow = await api.post('/api/workflows', { name: 'Claims', script });
+    const { jobId } = (await api.post('/api/jobs/launch', { agentId, workflowId: workflow.body.id })).body;
+    const tab = await lab.signedIn(`/app/runs/${jobId}`);
+    const { page } = tab;
+    await page.getByTestId('run-status').filter({ hasText: 'completed' }).waitFor({ timeout: 60_000 });
+    await tab.goto('/app/admin?part=Backfill');
+    await page.getByLabel('Run (id)').fill(jobId);
+    await page.getByLabel('Give the organization the usual pricing model where it has none').check();
+    await page.getByRole('button', { name: 'Compute' }).click();
+    const computed = page.getByRole('region', { name: 'Computed' });
+    await computed.waitFor();
+    expect(await computed.innerText()).toMatch(/Claims\s+2\s/);
+    expect(await computed.innerText()).toMatch(/Repeated\s+1\s/);
+    await page.getByRole('tab', { name: 'Pricing' }).click();
+    await page.getByRole('button', { name: `Actions for the record of run ${jobId.slice(-8)}` }).click();
+    await page.getByRole('menuitem', { name: 'Show how it was computed' }).click();
+    const steps = page.getByRole('dialog').getByRole('table', { name: 'Steps that it was computed from' });
+    await steps.getByRole('cell', { name: 'repeated' }).waitFor();
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('exports feedback as a file, and tells how the trackers are', async () => {
+    const tab = await lab.signedIn('/app/admin?part=Feedback%20export', undefined, lab.superAdmin);
+    const { page } = tab;
+    await page.getByLabel('Type').selectOption('bug_report');
+    await page.getByLabel('Organization', { exact: true }).fill('My organization');
+    await page.waitForURL(/organization=My/);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Export CSV' }).click(),
+    ]);
+    expect(new URL(download.url()).search).toBe('?type=bug_report&organization=My+organization');
+    expect(await download.failure()).toBeNull();
+    await page.getByRole('tab', { name: 'Feedback sync' }).click();
+    await page.getByText('No dead letters.').waitFor();
+    expect(await page.getByRole('tabpanel').innerText()).toContain('not configured');
+    for (const part of ['Default prices', 'Usage', 'Maintenance', 'Feedback sync', 'Feedback export']) {
+      await page.getByRole('tab', { name: part }).click();
+      await page.getByRole('tabpanel', { name: part }).getByRole('heading').first().waitFor();
+      expect([part, await tab.barriersInBothThemes()]).toEqual([part, []]);
+    }
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('sends canaries through the queues, and shows that each was answered', async () => {
+    const tab = await lab.signedIn('/app/queues', undefined, lab.superAdmin);
+    const { page } = tab;
+    const queues = page.getByRole('table', { name: 'Queues of the service' });
+    await queues.getByRole('row', { name: /dispatch/ }).waitFor();
+    // What comes late moves what stands below it, the button too.
+    await waitFor('the content', async () => (await page.getByLabel('Loading').count()) === 0);
+    await page.getByRole('button', { name: 'Send canaries' }).click();
+    await page
+      .getByRole('status')
+      .filter({ hasText: /[1-9]\d* canaries/ })
+      .waitFor();
+    await queues.getByRole('row', { name: /dispatch.* ms/ }).waitFor();
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('shows how fast each queue is worked on and how often that failed, as its workers counted it', async () => {
+    const api = await lab.api(lab.superAdmin);
+    const dispatch = async () => {
+      const { queues } = (await api.get('/api/admin/queues')).body;
+      return queues.find(({ name }: { name: string }) => name === 'dispatch');
+    };
+    const before = await dispatch();
+    expect(before.handledLastHour).toBeGreaterThan(0);
+    const id = randomUUID();
+    // Nothing that a handler takes.
+    await lab.query(
+      `INSERT INTO outbox (id, queue, name, payload, next_publish_at) VALUES ($1, 'dispatch', 'dispatch-agent', '{}', now())`,
+      [id],
+    );
+    await waitFor('the failure', async () => (await dispatch()).failedLastHour > before.failedLastHour);
+    await lab.query('DELETE FROM outbox WHERE id = $1', [id]);
+    const tab = await lab.signedIn('/app/queues', undefined, lab.superAdmin);
+    const queues = tab.page.getByRole('table', { name: 'Queues of the service' });
+    await queues.getByRole('columnheader', { name: 'Handled a minute' }).waitFor();
+    await queues.getByRole('row', { name: /dispatch .*\b[1-9]\d* of [\d,]+/ }).waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('shows an admin what was given up, with its error as text, and sends it again', async () => {
+    const api = await lab.api();
+    const [agent] = (await api.get('/api/agents')).body.agents;
+    const { organization } = (await api.get('/api/auth/me')).body;
+    await lab.query(
+      `INSERT INTO outbox (id, queue, name, payload, organization_id, next_publish_at, attempts, last_error)
+       VALUES ($1, 'dispatch', 'dispatch-agent', $2, $3, NULL, 12, '<b>it broke</b>')`,
+      [randomUUID(), JSON.stringify({ agentId: agent.id }), organization.id],
+    );
+    const tab = await lab.signedIn('/app/queues');
+    const { page } = tab;
+    const letters = page.getByRole('table', { name: 'Dead letters' });
+    await letters.getByRole('cell', { name: '<b>it broke</b>' }).waitFor();
+    expect(await page.getByRole('heading', { name: 'Queues of the service' }).count()).toBe(0);
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await letters.getByRole('button', { name: /^Actions for dispatch-agent/ }).click();
+    expect(await page.getByRole('menuitem').allInnerTexts()).toEqual(['Replay']);
+    await page.getByRole('menuitem', { name: 'Replay' }).click();
+    await page.getByText('No dead letters.').waitFor();
+    expect((await api.get('/api/dead-letters')).body.deadLetters).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+});

@@ -1,0 +1,344 @@
+// Long: walks one page in a browser.
+// Short: apps/e2e/src/console/stories.spec.ts
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { FakeModel, type HttpClient, testStack, waitFor } from '@muster/testing';
+import { writeTiff } from '../tiff-files';
+import type { ConsoleTab } from './console-browser';
+import { ConsoleLab, describeInBrowser } from './console-lab';
+import { hostileName, hostileText, isSeen } from './strange-content';
+
+jest.setTimeout(300_000);
+
+const { pillow } = testStack();
+const itConverts = pillow ? it : it.skip;
+
+describeInBrowser('the page of an agent', () => {
+  let lab: ConsoleLab;
+  let model: FakeModel;
+  let api: HttpClient;
+  let agentId: string;
+  let practice: string;
+
+  beforeAll(async () => {
+    model = await FakeModel.start();
+    practice = mkdtempSync(join(tmpdir(), 'muster-practice-'));
+    makePractice(practice);
+    lab = await ConsoleLab.startAlone({
+      ...model.env,
+      ...pillow,
+      IMAGING_ROOT: join(practice, 'images'),
+      PRACTICE_DATABASE: `sqlite:///${join(practice, 'practice.db')}`,
+    });
+    api = await lab.api();
+    agentId = (await api.get('/api/agents')).body.agents[0].id;
+    await waitFor('it', async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online', 60_000);
+  });
+  afterAll(async () => {
+    await lab?.end();
+    await model?.close();
+    rmSync(practice, { recursive: true, force: true });
+  });
+  afterEach(() => expect(model.faults).toEqual([]));
+
+  const at = (tab: string) => `/app/agents/${agentId}?tab=${tab}`;
+  const answers = ({ page }: ConsoleTab) => page.locator('[data-testid=chat-message][data-role=assistant]');
+
+  it('shows an answer as it comes, though one looks elsewhere meanwhile, and has it again', async () => {
+    model.says({ content: `It is idle because ${hostileText}`, slowMs: 150 });
+    const tab = await lab.signedIn(at('chat'));
+    const { page } = tab;
+    await page.getByLabel('Message').fill('Why is it <i>idle</i>?');
+    await page.getByRole('button', { name: 'Send' }).click();
+    const answer = answers(tab).last();
+    await answer.getByText('It is idle').waitFor();
+    await page.getByRole('button', { name: 'Stop answer' }).waitFor();
+    await page.getByRole('tab', { name: 'Overview' }).click();
+    await page.getByTestId('timeline-entry').first().waitFor();
+    await page.getByRole('tab', { name: 'Chat' }).click();
+    await answer.getByText('the end').waitFor();
+    await page.getByRole('button', { name: 'Send' }).waitFor();
+    expect(await answer.locator('p').last().innerText()).toBe(`It is idle because ${hostileText}`);
+    await page.getByRole('list').getByRole('button', { name: 'Why is it <i>idle</i>?' }).waitFor();
+    expect(await tab.barriers()).toEqual([]);
+
+    await page.goto(`${lab.address}${at('chat')}`);
+    await page.getByRole('button', { name: 'Why is it <i>idle</i>?' }).click();
+    await answer.getByText('the end').waitFor();
+    expect(await answer.locator('p').last().innerText()).toBe(`It is idle because ${hostileText}`);
+    expect(await page.title()).not.toBe('broken');
+    expect(await answers(tab).count()).toBe(1);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('has what was said until an answer was stopped', async () => {
+    model.says({ content: 'one two three four five', slowMs: 300, cutAfter: 4, hang: true });
+    const tab = await lab.signedIn(at('chat'));
+    const { page } = tab;
+    await page.getByLabel('Message').fill('Count');
+    await page.keyboard.press('Enter');
+    await answers(tab).last().getByText('three').waitFor();
+    await page.getByRole('button', { name: 'Stop answer' }).click();
+    await answers(tab).last().getByText('It was stopped here').waitFor({ timeout: 30_000 });
+    expect(await answers(tab).last().innerText()).toContain('one two three');
+    await waitFor('the model’s call to end', () => model.calls.at(-1)!.isOver);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('shows what the model wants to change, and has it done once it is approved', async () => {
+    const code = 'print("done by hand: <b>", 6 * 7)';
+    const tab = await lab.signedIn(at('chat'));
+    const { page } = tab;
+    const call = page.getByTestId('chat-call').last();
+    const ask = async (message: string) => {
+      model.says({ toolCalls: [{ name: 'run_snippet', arguments: { code } }] }, 'It waits for your word.');
+      await page.getByLabel('Message').fill(message);
+      await page.getByRole('button', { name: 'Send' }).click();
+      await answers(tab).last().getByText('It waits for your word.').waitFor();
+      await call.getByText('needs_confirmation').waitFor();
+      expect(await call.innerText()).toContain(code);
+    };
+    await ask('Run it');
+    expect(await tab.barriers()).toEqual([]);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await call.getByText('done', { exact: true }).waitFor({ timeout: 60_000 });
+    await call.getByText('What it answered').click();
+    await call.getByText('done by hand: <b> 42').waitFor();
+
+    await ask('And again');
+    await page.getByRole('button', { name: 'Decline' }).click();
+    await call.getByText('failed').waitFor();
+    await call.getByText('confirmation_declined').waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('runs a snippet, and shows what it said letter by letter', async () => {
+    const tab = await lab.signedIn(`/app/agents/${agentId}`);
+    const { page } = tab;
+    const isEditor = () => page.locator('.cm-editor').count();
+    expect(await isEditor()).toBe(0);
+    await page.getByLabel('Code').click();
+    await page.locator('.cm-editor').waitFor();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.insertText(`print(${JSON.stringify(hostileText)})`);
+    await page.getByRole('button', { name: 'Run snippet' }).click();
+    const output = page.getByTestId('snippet-output').filter({ hasText: 'the end' });
+    await output.waitFor({ timeout: 60_000 });
+    expect(await output.textContent()).toBe(`${hostileText}\n`);
+    expect(await tab.barriers()).toEqual([]);
+
+    await page.getByRole('tab', { name: 'Commands' }).click();
+    await page.getByRole('searchbox', { name: 'Search commands' }).waitFor();
+    await page
+      .getByRole('row', { name: /success snippet/ })
+      .first()
+      .waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('shows what a snippet prints while it runs', async () => {
+    let mayEnd: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (mayEnd = resolve));
+    const gate = createServer((_, response) => void held.then(() => response.end('go on')));
+    await new Promise<void>((done) => gate.listen(0, '127.0.0.1', done));
+    const { port } = gate.address() as AddressInfo;
+    const tab = await lab.signedIn(`/app/agents/${agentId}`);
+    const { page } = tab;
+    const code = [
+      'import urllib.request',
+      'print("the first line")',
+      `print(urllib.request.urlopen("http://127.0.0.1:${port}/").read().decode())`,
+    ];
+    await page.getByLabel('Code').fill(code.join('\n'));
+    await page.getByRole('button', { name: 'Run snippet' }).click();
+    await page.getByTestId('snippet-output').getByText('the first line').waitFor({ timeout: 60_000 });
+    await page.getByTestId('snippet-status').getByText('pending').waitFor();
+    mayEnd();
+    await page.getByTestId('snippet-status').getByText('success').waitFor();
+    expect(await page.getByTestId('snippet-output').textContent()).toBe('the first line\ngo on\n');
+    gate.close();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  itConverts('converts images, shows them, and says of each that failed why', async () => {
+    const tab = await lab.signedIn(at('imaging'));
+    const { page } = tab;
+    const form = page.getByRole('region', { name: 'Images' });
+    await form.getByLabel('Folder').fill(join(practice, 'images/1234'));
+    await form.getByLabel('PATIMAGEID').fill('1234');
+    await form.getByLabel('Files').fill(['new.dex', 'old.dex', 'none.dex', hostileName].join('\n'));
+    await form.getByRole('button', { name: 'Convert images' }).click();
+    await form.getByTestId('images-status').filter({ hasText: 'success' }).waitFor({ timeout: 60_000 });
+    expect(await form.getByTestId('image').count()).toBe(2);
+    const faults = await form.getByTestId('image-fault').allInnerTexts();
+    expect(faults).toEqual([expect.stringContaining('not_found'), expect.stringContaining('not_a_tiff')]);
+    expect(faults[1]).toContain(hostileName);
+    const picture = form.getByRole('img', { name: 'Image new.dex' });
+    await waitFor('the picture', () => picture.evaluate(isSeen));
+    expect(await tab.barriers()).toEqual([]);
+    // The address leads back to it.
+    await page.reload();
+    await form.getByTestId('images-status').filter({ hasText: 'success' }).waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  itConverts('makes a composite to look at, and says in words whom it did not find', async () => {
+    const tab = await lab.signedIn(at('imaging'));
+    const { page } = tab;
+    const form = page.getByRole('region', { name: 'Composite' });
+    await form.getByLabel('Patient').fill('1234');
+    await form.getByLabel('Tooth 3', { exact: true }).check();
+    await form.getByLabel('Tooth 30', { exact: true }).check();
+    await form.getByRole('button', { name: 'Make composite' }).click();
+    await form.getByTestId('composite-status').filter({ hasText: 'success' }).waitFor({ timeout: 60_000 });
+    const picture = form.getByRole('img', { name: 'Composite of teeth 3' });
+    await waitFor('the picture', () => picture.evaluate(isSeen));
+    await form.getByText('<b>Ann</b>').waitFor();
+
+    await form.getByLabel('Patient').fill('Nobody, Whosoever');
+    await form.getByRole('button', { name: 'Make composite' }).click();
+    await form.getByText('Try the PATIMAGEID, or the chart number.').waitFor({ timeout: 60_000 });
+    expect(await tab.barriers()).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('is labelled, pinned and given a new key in its settings', async () => {
+    const tab = await lab.signedIn(at('settings'));
+    const { page } = tab;
+    await page.getByRole('textbox', { name: 'Labels' }).fill('front-desk, <b>loud</b>');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    expect((await api.get(`/api/agents/${agentId}`)).body.labels).toEqual(['front-desk', '<b>loud</b>']);
+    await page.getByRole('button', { name: 'Pin', exact: true }).click();
+    await page.getByText('Never: it is pinned').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).first().click();
+    await waitFor('that to be undone', async () => {
+      return !(await api.get(`/api/agents/${agentId}`)).body.idleAutoStopExempt;
+    });
+    await page.getByRole('region', { name: 'Savings of the last 30 days' }).getByText('Adaptive would save').waitFor();
+    await page.getByRole('button', { name: 'Rotate key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'A new worker key' });
+    const secret = await dialog.getByText(/^msk_\S+$/).innerText();
+    expect(await tab.barriers()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    const [, id] = /^msk_([^_]+)_/.exec(secret)!;
+    await page.getByRole('button', { name: `Revoke msk_${id}` }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.getByText(`msk_${id}`, { exact: true }).waitFor({ state: 'detached' });
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('has its recordings searched by the service, with what is searched in the address', async () => {
+    const { organization } = (await api.get('/api/auth/me')).body;
+    for (const name of ['Monday', 'Tuesday <b>bold</b>']) {
+      await lab.query(
+        `INSERT INTO recording (id, organization_id, agent_id, name, kind, status) VALUES ($1, $2, $3, $4, 'screen', 'failed')`,
+        [randomUUID(), organization.id, agentId, name],
+      );
+    }
+    const tab = await lab.signedIn(at('recordings'));
+    const { page } = tab;
+    const recordings = page.getByRole('table', { name: 'Recordings' });
+    await recordings.getByText('Monday').waitFor();
+    await page.getByRole('searchbox', { name: 'Search recordings' }).fill('<B>bold');
+    await recordings.getByText('Monday').waitFor({ state: 'detached' });
+    await recordings.getByText('Tuesday <b>bold</b>').waitFor();
+    await page.reload();
+    await recordings.getByText('Tuesday <b>bold</b>').waitFor();
+    expect(await recordings.getByText('Monday').count()).toBe(0);
+    await page.getByRole('searchbox', { name: 'Search recordings' }).fill('Sunday');
+    await page.getByText('No recording is like that.').waitFor();
+    expect(await tab.barriers()).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it.each([
+    { theme: 'light', width: 1440 },
+    { theme: 'dark', width: 1440 },
+    { theme: 'light', width: 360 },
+  ] as const)('keeps nobody out of any of its parts: $theme, $width px', async (look) => {
+    const tab = await lab.signedIn(`/app/agents/${agentId}`, look);
+    const { page } = tab;
+    await page.getByTestId('agent-status').waitFor();
+    for (const name of ['Overview', 'Commands', 'Recordings', 'Imaging', 'Chat', 'Autopilot', 'Settings']) {
+      await page.getByRole('tab', { name }).click();
+      await page.getByRole('tab', { name, selected: true }).waitFor();
+      await waitFor(`the content of ${name}`, async () => (await page.getByLabel('Loading').count()) === 0);
+      expect([name, await tab.barriers()]).toEqual([name, []]);
+      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+      expect([name, overflow <= 0]).toEqual([name, true]);
+    }
+    await page.goBack();
+    await page.getByRole('tab', { name: 'Autopilot', selected: true }).waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+});
+
+describeInBrowser('an agent’s chat without a language model', () => {
+  let lab: ConsoleLab;
+
+  beforeAll(async () => {
+    lab = await ConsoleLab.start();
+  });
+  afterAll(() => lab?.end());
+
+  it('says in words what is missing, and who can do something about it', async () => {
+    const agentId = (await (await lab.api()).get('/api/agents')).body.agents[0].id;
+    const tab = await lab.signedIn(`/app/agents/${agentId}?tab=chat`);
+    const { page } = tab;
+    await page.getByLabel('Message').fill('Hello');
+    await page.getByRole('button', { name: 'Send' }).click();
+    const alert = page.getByRole('alert');
+    await alert.waitFor();
+    expect(await alert.innerText()).toContain('model_not_configured');
+    expect(await alert.innerText()).toContain('An admin names a language model');
+    await page.getByRole('tab', { name: 'Autopilot' }).click();
+    await page.getByRole('button', { name: 'New session' }).click();
+    await page
+      .getByRole('dialog')
+      .getByLabel('What is to be done')
+      .fill('See the claims at https://portal.example.com');
+    await page.getByRole('button', { name: 'Write the task' }).click();
+    await page.getByRole('dialog').getByRole('alert').getByText('An admin names a language model').waitFor();
+    expect(await tab.barriers()).toEqual([]);
+    await tab.close();
+  });
+});
+
+function makePractice(folder: string): void {
+  chmodSync(folder, 0o755);
+  const images = join(folder, 'images/1234');
+  mkdirSync(images, { recursive: true });
+  const tiff = (ordinal: number) => writeTiff({ width: 320, height: 240, ordinal, pixels: (x, y) => (x + y) % 256 });
+  writeFileSync(join(images, 'new.dex'), tiff(1));
+  writeFileSync(join(images, 'old.dex'), tiff(2));
+  writeFileSync(join(images, hostileName), 'no TIFF at all');
+  // Its last field says which teeth it shows, by the numbers of the FDI.
+  writeFileSync(join(folder, 'images/images.dat'), '1234|2|new.dex|20250101|101112|5|6|7|8|9|16\r\n');
+  const made = spawnSync('python3', ['-c', makeDatabase, join(folder, 'practice.db')]);
+  if (made.status !== 0) throw new Error(made.stderr.toString());
+}
+
+const makeDatabase = `
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("CREATE TABLE patient (patimageid, chart, first_name, last_name)")
+connection.execute("INSERT INTO patient VALUES (1234, 'C-77', '<b>Ann</b>', 'Smith')")
+connection.commit()
+`;

@@ -1,0 +1,150 @@
+// Long: walks one page in a browser.
+// Short: apps/standalone/src/autopilot/sessions.spec.ts
+import type { AutopilotTask } from '@muster/contracts';
+import { FakeModel, FakePortal, type HttpClient, waitFor } from '@muster/testing';
+import { ConsoleLab, describeInBrowser, executable } from './console-lab';
+import { hostileText, isSeen } from './strange-content';
+
+jest.setTimeout(300_000);
+
+const title = 'See <b>the</b> sign-in שלום 🦷';
+
+describeInBrowser('the autopilot’s pages', () => {
+  let lab: ConsoleLab;
+  let model: FakeModel;
+  let portal: FakePortal;
+  let api: HttpClient;
+  let agentId: string;
+
+  beforeAll(async () => {
+    [model, portal] = await Promise.all([FakeModel.start(), FakePortal.start()]);
+    lab = await ConsoleLab.startAlone({ ...model.env, CHROMIUM: executable });
+    api = await lab.api();
+    agentId = (await api.get('/api/agents')).body.agents[0].id;
+    await waitFor('it', async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online', 60_000);
+  });
+  afterAll(async () => {
+    await lab?.end();
+    await Promise.all([model?.close(), portal?.close()]);
+  });
+  afterEach(() => expect(model.faults).toEqual([]));
+
+  /** Its first step needs no model; of its second nobody knows what to do. */
+  const task = (): AutopilotTask => ({
+    title,
+    goal: 'See the sign-in page, then do what nobody knows.',
+    startUrl: `${portal.url}/login`,
+    inputs: ['CLAIM_ID'],
+    steps: [
+      { id: 'see', title: 'See it', instruction: 'See it.', expect: { text: 'User name' }, kind: 'verify' },
+      { id: 'riddle', title: 'The riddle', instruction: 'Do it.', expect: { text: 'never' }, kind: 'browse' },
+    ],
+    success: { description: 'it was seen' },
+  });
+  const unsure = () =>
+    model.answers((call) =>
+      call.schemaName === 'autopilot_step'
+        ? { json: { status: 'unsure', reason: '', question: hostileText, confidence: 0.1, actions: [] } }
+        : undefined,
+    );
+
+  it('begins a session from words, shows it live, asks, goes on without a step, and makes a workflow', async () => {
+    unsure();
+    model.answers((call) => (call.schemaName === 'autopilot_task' ? { json: whole(task()) } : undefined));
+    const tab = await lab.signedIn('/app');
+    const { page } = tab;
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Autopilot' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Autopilot' }).waitFor();
+    await page.getByRole('button', { name: 'New session' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'New session' });
+    await dialog.getByLabel('Agent').selectOption(agentId);
+    await dialog.getByLabel('What is to be done').fill('See the sign-in page.');
+    await dialog.getByRole('button', { name: 'Write the task' }).click();
+    await waitFor('the task', async () => (await dialog.getByLabel('Task').count()) === 1);
+    expect(JSON.parse(await dialog.getByLabel('Task').inputValue())).toMatchObject({ title, inputs: ['CLAIM_ID'] });
+    await dialog.getByLabel('Inputs').fill('CLAIM_ID=C-1\nnonsense');
+    await dialog.getByRole('button', { name: 'Start session' }).click();
+    await dialog.getByRole('alert').getByText('is no NAME=value').waitFor();
+    await dialog.getByLabel('Inputs').fill('CLAIM_ID=C-1');
+    expect(await tab.barriers()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Start session' }).click();
+
+    await page.getByRole('heading', { level: 1, name: title }).waitFor();
+    const steps = page.getByTestId('session-step');
+    await steps.filter({ hasText: 'See it' }).getByText('passed').first().waitFor({ timeout: 90_000 });
+    await page.getByTestId('session-status').filter({ hasText: 'paused' }).waitFor({ timeout: 90_000 });
+    expect(await page.getByTestId('session-question').textContent()).toContain(hostileText.slice(0, 3000));
+    const screenshot = page.getByRole('img', { name: 'The page as it waits' });
+    await screenshot.scrollIntoViewIfNeeded();
+    await waitFor('its picture', () => screenshot.evaluate(isSeen));
+    expect(await tab.barriers()).toEqual([]);
+
+    await page.getByLabel('Leave this step out').check();
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByTestId('session-status').filter({ hasText: 'completed' }).waitFor({ timeout: 90_000 });
+    await page.getByText('It made the workflow').getByRole('link').click();
+    await page.getByLabel('Script', { exact: true }).first().waitFor();
+    expect(await page.title()).not.toBe('broken');
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('finds sessions by their words and states, and cancels one that waits', async () => {
+    unsure();
+    const { body } = await api.post(`/api/agents/${agentId}/autopilot`, {
+      action: 'start',
+      task: { ...task(), title: 'Needle in the portal' },
+      inputs: { CLAIM_ID: 'C-2' },
+    });
+    const tab = await lab.signedIn('/app/autopilot?status=paused');
+    const { page } = tab;
+    const row = page.getByRole('row', { name: /Needle in the portal/ });
+    await row.getByText('paused').waitFor({ timeout: 90_000 });
+    await page.getByRole('searchbox', { name: 'Search sessions' }).fill('NEEDLE');
+    await waitFor('the search in the address', () => page.url().includes('q=NEEDLE'));
+    await page.getByRole('button', { name: 'Actions for Needle in the portal' }).click();
+    await page.getByRole('menuitem', { name: 'Cancel' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel session' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.getByLabel('Status').selectOption('cancelled');
+    await row.getByText('cancelled').waitFor({ timeout: 60_000 });
+    await row.getByRole('link', { name: 'Needle in the portal' }).click();
+    await page.getByTestId('session-status').filter({ hasText: 'cancelled' }).waitFor();
+    expect(page.url()).toContain(body.sessionId);
+    expect(await page.getByRole('button', { name: 'Cancel session' }).count()).toBe(0);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it.each([
+    { theme: 'light', width: 1440 },
+    { theme: 'dark', width: 1440 },
+    { theme: 'light', width: 360 },
+  ] as const)('keeps nobody out: $theme, $width px', async (look) => {
+    const { sessions } = (await api.get('/api/autopilot-sessions')).body;
+    const tab = await lab.signedIn('/app/autopilot', look);
+    const { page } = tab;
+    await page.getByRole('table').waitFor();
+    for (const path of ['/app/autopilot', ...sessions.map((each: any) => `/app/autopilot/${each.sessionId}`)]) {
+      await page.goto(`${lab.address}${path}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await waitFor(`the content of ${path}`, async () => (await page.getByLabel('Loading').count()) === 0);
+      expect([path, await tab.barriers()]).toEqual([path, []]);
+      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+      expect([path, overflow <= 0]).toEqual([path, true]);
+    }
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+});
+
+/** As a strict schema has it: every key is there. */
+function whole(task: AutopilotTask): object {
+  const expectation = (given: object | null | undefined) =>
+    given ? { url: null, text: null, notText: null, selector: null, ...given } : null;
+  return {
+    ...task,
+    steps: task.steps.map((step) => ({ ...step, expect: expectation(step.expect) })),
+    success: { ...task.success, check: expectation(task.success.check) },
+  };
+}

@@ -1,0 +1,67 @@
+// Long: walks one page in a browser.
+// Short: apps/gateway/src/pricing/costs.spec.ts
+import { waitFor } from '@muster/testing';
+import { ConsoleLab, describeInBrowser } from './console-lab';
+
+jest.setTimeout(180_000);
+
+describeInBrowser('costs and returns', () => {
+  let lab: ConsoleLab;
+
+  beforeAll(async () => {
+    lab = await ConsoleLab.start();
+  });
+  afterAll(() => lab?.end());
+
+  it('lead from each figure to the batches and runs that it is made of', async () => {
+    const api = await lab.api();
+    const [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
+    const claims = ['eob_uploaded', 'no_eob_found', 'failed'].map((outcome, at) => ({
+      claimId: `C-${at}`,
+      npi: '1234567893',
+      outcome,
+      processingSeconds: 60,
+      message: '<b>read</b>',
+    }));
+    const batchSummary = { batchId: '<i>morning</i>', jobId: run.id, startedAt: new Date().toISOString() };
+    const summary = await api.post('/api/pilot/run-summary', { batchSummary, claimResults: claims });
+    expect(summary.status).toBe(201);
+    const tab = await lab.signedIn('/app/costs');
+    const { page } = tab;
+    const returns = page.getByRole('table', { name: 'Return on investment' });
+    await waitFor('the claims', async () => /Claims attempted\s+3\s/.test(await returns.innerText()));
+    // Each of them says what it means.
+    for (const row of (await returns.getByRole('row').all()).slice(1)) {
+      expect((await row.getByRole('cell').last().innerText()).length).toBeGreaterThan(15);
+    }
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await page.getByRole('button', { name: '<i>morning</i>' }).click();
+    const batch = page.getByRole('dialog', { name: 'Batch <i>morning</i>' });
+    await batch.getByRole('row', { name: /C-1 .*no eob found .*<b>read<\/b>/ }).waitFor();
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await batch.getByTitle(run.id).click();
+    await page.getByRole('heading', { level: 1, name: run.workflowName }).waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('lead from what a workflow cost to its runs, and go out as a table', async () => {
+    const tab = await lab.signedIn('/app/costs');
+    const { page } = tab;
+    await page.getByRole('combobox', { name: 'By', exact: true }).selectOption('workflow');
+    const spend = page.getByRole('table', { name: 'Spend' });
+    await spend.getByRole('link', { name: 'Hello, Muster' }).waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Export CSV' }).click(),
+    ]);
+    expect(await download.failure()).toBeNull();
+    expect(download.suggestedFilename()).toMatch(/\.csv$/);
+    await spend.getByRole('link', { name: 'Hello, Muster' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor();
+    await page.getByRole('link', { name: 'Hello, Muster' }).first().waitFor();
+    expect(new URL(page.url()).searchParams.has('workflowId')).toBe(true);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+});

@@ -1,0 +1,153 @@
+// Long: walks one page in a browser.
+// Short: apps/gateway/src/feedback/feedback-submissions.spec.ts
+import { waitFor } from '@muster/testing';
+import { ConsoleLab, describeInBrowser } from './console-lab';
+
+jest.setTimeout(180_000);
+
+const title = '<img src=x onerror=alert(1)> The list stays empty';
+const picture = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+describeInBrowser('feedback', () => {
+  let lab: ConsoleLab;
+
+  beforeAll(async () => {
+    lab = await ConsoleLab.start();
+  });
+  afterAll(() => lab?.end());
+
+  it('is given from any page, with a picture that was chosen, and its state is told', async () => {
+    const tab = await lab.signedIn('/app/agents');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Report a bug or an idea' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Report a bug or an idea' });
+    await dialog.getByLabel('Title').fill(title);
+    await dialog.getByLabel('Description').fill('After signing in it shows nothing.');
+    await dialog.getByLabel('Severity').selectOption('high');
+    await dialog.getByLabel('Agent').selectOption({ label: 'Demo agent' });
+    await dialog.getByLabel('Choose picture').setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: picture });
+    await dialog.getByText('It must be a PNG, JPEG or WebP picture.').waitFor();
+    await dialog.getByLabel('Choose picture').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: picture });
+    await dialog.getByRole('img', { name: 'The screenshot that goes with the report' }).waitFor();
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Send report' }).click();
+    await page.getByRole('status').filter({ hasText: 'Thank you' }).waitFor();
+
+    await page.getByRole('link', { name: 'Feedback', exact: true }).click();
+    await page.getByRole('link', { name: title }).click();
+    const report = page.getByRole('dialog', { name: title });
+    await report.getByTestId('feedback-status').filter({ hasText: 'received' }).waitFor();
+    await report.getByRole('link', { name: 'Demo agent' }).waitFor();
+    await report.getByText(`${lab.address}/app/agents`).waitFor();
+    const shown = report.getByRole('img', { name: /^Screenshot/ });
+    await waitFor('the picture', () => shown.evaluate((image: { naturalWidth: number }) => image.naturalWidth === 1));
+    await report.getByLabel('New status').selectOption('in_progress');
+    await report.getByRole('button', { name: 'Set status' }).click();
+    await report.getByText('received → in_progress').waitFor();
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.getByLabel('Status').selectOption('resolved');
+    await page.getByText('No report is like that.').waitFor();
+    await page.getByLabel('Status').selectOption('in_progress');
+    await page.getByRole('link', { name: title }).waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('takes a picture that is pasted, and leaves pasted text to the field that it is meant for', async () => {
+    const tab = await lab.signedIn('/app/agents');
+    const { page } = tab;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: lab.address });
+    await page.getByRole('button', { name: 'Report a bug or an idea' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Report a bug or an idea' });
+    const shown = dialog.getByRole('img', { name: 'The screenshot that goes with the report' });
+    await dialog.getByLabel('Description').fill('As seen.');
+    await dialog.getByLabel('Title').focus();
+    await page.evaluate(`navigator.clipboard.writeText('Pasted title')`);
+    await page.keyboard.press('Control+V');
+    await waitFor('the text', async () => (await dialog.getByLabel('Title').inputValue()) === 'Pasted title');
+    expect(await shown.count()).toBe(0);
+    await page.evaluate(`(async () => {
+      const bytes = Uint8Array.from(atob('${picture.toString('base64')}'), (letter) => letter.charCodeAt(0));
+      await navigator.clipboard.write([new ClipboardItem({ 'image/png': new Blob([bytes], { type: 'image/png' }) })]);
+    })()`);
+    await page.keyboard.press('Control+V');
+    await shown.waitFor();
+    expect(await dialog.getByLabel('Title').inputValue()).toBe('Pasted title');
+    await dialog.getByRole('button', { name: 'Send report' }).click();
+    await page.getByRole('status').filter({ hasText: 'Thank you' }).waitFor();
+    await page.goto(`${lab.address}/app/feedback`);
+    await page.getByRole('link', { name: 'Pasted title' }).click();
+    const kept = page.getByRole('dialog', { name: 'Pasted title' }).getByRole('img', { name: /^Screenshot/ });
+    await waitFor('the picture', () => kept.evaluate((image: { naturalWidth: number }) => image.naturalWidth === 1));
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('has a picture of the page itself, without the report in it, and an idea asks for no severity', async () => {
+    const tab = await lab.signedIn('/app/settings');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Report a bug or an idea' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Report a bug or an idea' });
+    await dialog.getByLabel('Title').fill('Darker nights');
+    await dialog.getByLabel('Description').fill('For those who work at night.');
+    await dialog.getByLabel('Type').selectOption('feature_request');
+    expect(await dialog.getByLabel('Severity').count()).toBe(0);
+    await dialog.getByRole('button', { name: 'Take screenshot' }).click();
+    const taken = dialog.getByRole('img', { name: 'The screenshot that goes with the report' });
+    await taken.waitFor();
+    // Where the report stood it would be dark around it.
+    expect(await page.evaluate<number[]>(corner)).toEqual([255, 255, 255]);
+    expect(await dialog.getByLabel('Title').inputValue()).toBe('Darker nights');
+    await dialog.getByRole('button', { name: 'Leave it out' }).click();
+    await taken.waitFor({ state: 'detached' });
+    await dialog.getByRole('button', { name: 'Take screenshot' }).click();
+    await taken.waitFor();
+    await dialog.getByRole('button', { name: 'Send report' }).click();
+    await page.getByRole('status').filter({ hasText: 'Thank you' }).waitFor();
+    const { submissions } = (await (await lab.api()).get('/api/feedback-submissions?type=feature_request')).body;
+    expect(submissions).toMatchObject([{ title: 'Darker nights', severity: null, url: `${lab.address}/app/settings` }]);
+    expect(submissions[0].screenshotUrl).toMatch(/^http/);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('names the workflow, the run and the machine when a workflow’s issue is told from its run', async () => {
+    const api = await lab.api();
+    const [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
+    const who = await lab.invite('viewer');
+    const tab = await lab.signedIn(`/app/runs/${run.id}`, undefined, who);
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Report issue' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Report a workflow issue' });
+    await dialog.getByLabel('Title').fill('It greets the wrong one');
+    await dialog.getByLabel('Description').fill('It says Muster where it should say our name.');
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Send report' }).click();
+    await page.getByRole('status').filter({ hasText: 'Thank you' }).waitFor();
+    await tab.goto('/app/feedback');
+    // One's own, and nobody else's.
+    await page.getByText('1 in all').waitFor();
+    await page.getByRole('link', { name: 'It greets the wrong one' }).click();
+    const report = page.getByRole('dialog', { name: 'It greets the wrong one' });
+    await report.getByRole('link', { name: 'Hello, Muster' }).waitFor();
+    await report.getByTitle(run.id).waitFor();
+    expect(await report.getByRole('button', { name: 'Set status' }).count()).toBe(0);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+});
+
+/** The colour of the upper left corner of the dialog's picture. */
+const corner = `(() => {
+  const image = document.querySelector('[role=dialog] img');
+  const canvas = document.createElement('canvas');
+  canvas.width = image.naturalWidth;
+  canvas.height = image.naturalHeight;
+  const context = canvas.getContext('2d');
+  context.drawImage(image, 0, 0);
+  return [...context.getImageData(2, 2, 1, 1).data].slice(0, 3);
+})()`;

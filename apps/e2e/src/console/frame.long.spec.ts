@@ -1,0 +1,155 @@
+// Long: opens every page in a browser.
+// Short: apps/e2e/src/console/stories.spec.ts
+import { waitFor } from '@muster/testing';
+import { ConsoleLab, describeInBrowser } from './console-lab';
+
+jest.setTimeout(180_000);
+
+describeInBrowser('the frame around every page', () => {
+  let lab: ConsoleLab;
+
+  beforeAll(async () => {
+    lab = await ConsoleLab.start();
+  });
+  afterAll(() => lab?.end());
+
+  it('asks for a sign-in when the session has ended, and leads back to where one was', async () => {
+    const tab = await lab.signedIn('/app/settings?part=Users');
+    const { page } = tab;
+    await page.getByRole('row', { name: new RegExp(lab.admin[0]) }).waitFor();
+    await page.context().clearCookies();
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await tab.signIn(...lab.admin);
+    await page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('keeps what was typed over a sign-in, out of sight, and warns before an idle end', async () => {
+    const tab = await lab.signedIn('/app/settings?part=API%20keys');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'New API key' }).click();
+    await page.getByLabel('Name').fill('half a name');
+    await page.context().clearCookies();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByText('Your session has ended').waitFor();
+    expect(await page.getByText('half a name').isVisible()).toBe(false);
+    const signInAgain = async () => {
+      await page.getByLabel('Email').fill(lab.admin[0]);
+      await page.getByLabel('Password').fill(lab.admin[1]);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByText('Your session has ended').waitFor({ state: 'detached' });
+    };
+    await signInAgain();
+    expect(await page.getByLabel('Name').inputValue()).toBe('half a name');
+    await page.getByRole('button', { name: 'Close' }).click();
+
+    const now = Date.now();
+    await page.clock.setFixedTime(now + 59.5 * 60_000);
+    await page.getByText('You are signed out in less than a minute').waitFor();
+    await page.getByRole('button', { name: 'Stay signed in' }).click();
+    await page.getByText('You are signed out in less than a minute').waitFor({ state: 'detached' });
+    await page.clock.setFixedTime(now + 120 * 60_000);
+    await page.getByText('Your session has ended').waitFor();
+    await signInAgain();
+    await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('leads nobody away from here after a sign-in, whatever a link says', async () => {
+    for (const from of ['https://example.com/', '//example.com', '/\\example.com', 'javascript:alert(1)']) {
+      const tab = await lab.open();
+      await tab.goto(`/app/login?from=${encodeURIComponent(from)}`);
+      await tab.signIn(...lab.admin);
+      await tab.page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
+      expect([from, new URL(tab.page.url()).origin]).toEqual([from, lab.address]);
+      await tab.close();
+    }
+  });
+
+  it('lets one skip to the content, and gives the focus back when a dialog closes', async () => {
+    const tab = await lab.signedIn('/app/agents');
+    const { page } = tab;
+    await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor();
+    const focused = () =>
+      page.evaluate<string>('document.activeElement.getAttribute("aria-label") ?? document.activeElement.id');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await waitFor('the focus', async () => (await focused()) === 'content');
+    await page.getByRole('button', { name: 'Report a bug or an idea' }).press('Enter');
+    const dialog = page.getByRole('dialog');
+    await dialog.waitFor();
+    for (let presses = 0; presses < 20; presses += 1) {
+      await page.keyboard.press('Tab');
+      expect(await page.evaluate('document.activeElement.closest("[role=dialog]") !== null')).toBe(true);
+    }
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await waitFor('the focus', async () => (await focused()) === 'Report a bug or an idea');
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('goes to every page by its letters, as its list of keys says', async () => {
+    const tab = await lab.signedIn('/app', undefined, lab.superAdmin);
+    const { page } = tab;
+    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
+    const names = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').allInnerTexts();
+    await page.keyboard.press('?');
+    const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+    const keys = await help.getByRole('term').allInnerTexts();
+    const meanings = await help.getByRole('definition').allInnerTexts();
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await page.keyboard.press('Escape');
+    await help.waitFor({ state: 'detached' });
+    for (const name of names) {
+      const [first, second] = keys[meanings.indexOf(name)]!.split(/\s*/) as [string, string];
+      await page.keyboard.press(first);
+      await page.keyboard.press(second);
+      await page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
+    }
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('is light or dark by the system, and by one’s own choice, which this browser keeps and nothing else', async () => {
+    const tab = await lab.signedIn('/app', { theme: 'dark' });
+    const { page } = tab;
+    const background = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
+    const dark = await background();
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.getByRole('menuitem', { name: 'Theme: light' }).click();
+    await waitFor('the light', async () => (await background()) !== dark);
+    const light = await background();
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
+    expect(await background()).toBe(light);
+    expect(await page.evaluate('Object.keys(localStorage)')).toEqual(['muster-theme']);
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.getByRole('menuitem', { name: 'Theme: system' }).click();
+    await waitFor('the dark', async () => (await background()) === dark);
+    expect(await page.evaluate('Object.keys(localStorage)')).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('keeps what was typed while the service is gone, and says so where it was to be sent', async () => {
+    const tab = await lab.signedIn('/app/settings?part=Limits');
+    const { page } = tab;
+    await page.getByLabel('Monthly run limit').fill('77');
+    await page.context().setOffline(true);
+    await page.getByText('the connection is lost').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').filter({ hasText: 'unreachable' }).waitFor();
+    await page.context().setOffline(false);
+    await page.getByText('the connection is lost').waitFor({ state: 'detached' });
+    expect(await page.getByLabel('Monthly run limit').inputValue()).toBe('77');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('status').filter({ hasText: 'Saved.' }).waitFor();
+    await tab.close();
+  });
+});

@@ -1,0 +1,233 @@
+// Long: opens every page in a browser.
+// Short: apps/e2e/src/console/stories.spec.ts
+import type { HttpClient } from '@muster/testing';
+import { waitFor } from '@muster/testing';
+import type { ConsoleTab } from './console-browser';
+import { ConsoleLab, describeInBrowser } from './console-lab';
+
+jest.setTimeout(480_000);
+
+/** Markup that would run, templates that would be filled in, a letter that turns the direction, and no place to break. */
+const hostile = (kind: string) =>
+  `${kind}<img src=x onerror=window.ran=1>{{1337*1337}}\${1337*1337}\u202Egpj.${'W'.repeat(40)}`.slice(0, 100);
+const email = `{{1337*1337}}'\${1337*1337}-${'w'.repeat(30)}@example.com`;
+
+/** Questions of each kind, all at once. */
+const asks = [
+  { question: hostile('Question'), kind: 'choice', choices: [hostile('Choice'), hostile('Other')] },
+  { question: hostile('Question'), kind: 'text', context: { [hostile('Context')]: hostile('Value') } },
+  {
+    question: hostile('Question'),
+    kind: 'form',
+    fields: [
+      { name: hostile('Field'), label: hostile('Label') },
+      { name: 'choice', label: hostile('Label'), type: 'choice', choices: [hostile('Choice')] },
+      { name: 'flag', label: hostile('Flag'), type: 'boolean' },
+    ],
+  },
+  { question: hostile('Question'), kind: 'confirm', to: [`${email}\u202Egpj.`] },
+];
+const askAll = `
+threads = [threading.Thread(target=lambda ask=ask: muster.ask(**ask, timeout="1h")) for ask in asks]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]`;
+
+describeInBrowser('names that an enemy chose', () => {
+  let lab: ConsoleLab;
+  let api: HttpClient;
+  const paths: string[] = [];
+
+  beforeAll(async () => {
+    lab = await ConsoleLab.start();
+    api = await lab.api();
+    const root = await lab.api(lab.superAdmin);
+    const made = async (method: 'post' | 'patch' | 'put', path: string, body: object, by = api) => {
+      const answer = await by[method](path, body);
+      if (answer.status >= 300) throw new Error(`${path} answered ${answer.status}: ${answer.text}`);
+      return answer.body;
+    };
+    const [agent] = (await api.get('/api/agents')).body.agents;
+    const [workflow] = (await api.get('/api/workflows')).body.workflows;
+    const { id: organizationId } = (await api.get('/api/auth/me')).body.organization;
+    await made('patch', `/api/admin/organizations/${organizationId}`, { name: hostile('Organization') }, root);
+    await made('patch', `/api/agents/${agent.id}`, { name: hostile('Agent'), labels: [hostile('Label').slice(0, 64)] });
+    await made('patch', `/api/workflows/${workflow.id}`, { name: hostile('Workflow'), description: hostile('About') });
+    const of = { workflowId: workflow.id, agentId: agent.id, variables: { GREETING: hostile('Variable') } };
+    const failing = {
+      name: hostile('Failing'),
+      variables: ['GREETING'],
+      script: `raise SystemExit(${quoted('Cause')})`,
+    };
+    const { id: failingId } = await made('post', '/api/workflows', failing);
+    const { jobId } = await made('post', '/api/jobs/launch', { ...of, workflowId: failingId });
+    const { batchId } = await made('post', '/api/jobs/batch', {
+      ...{ workflowId: workflow.id, agentIds: [agent.id], rows: [of.variables, of.variables] },
+    });
+    await made('post', `/api/batches/${batchId}/cancel`, { reason: hostile('Reason') });
+    const schedule = await made('post', '/api/schedules', {
+      ...{ name: hostile('Schedule'), cronExpression: '0 3 * * *', timezone: 'UTC' },
+      ...{ agentId: agent.id, scriptId: workflow.id, variables: of.variables },
+    });
+    await made('put', '/api/process-library/claims.hostile', {
+      name: hostile('Process'),
+      description: hostile('About'),
+    });
+    const pack = await made('post', '/api/workflow-packs', {
+      ...{ workerKey: 'claims.hostile', name: hostile('Pack'), description: hostile('About') },
+    });
+    await made('post', '/api/users', { email, password: 'a good password', role: 'member' });
+    await made('post', '/api/api-keys', { name: hostile('Key'), scope: 'api' });
+    const query = encodeURIComponent(hostile('Webhook'));
+    await made('post', '/api/webhook-endpoints', { url: `https://hooks.example.com/?${query}`, events: ['*'] });
+    await made('post', '/api/functions', {
+      ...{ name: 'hostile', description: hostile('Function'), parameters: {}, code: 'print(1)' },
+    });
+    const asking = {
+      name: hostile('Asking'),
+      script: [
+        'import json, muster, threading',
+        `asks = json.loads(${JSON.stringify(JSON.stringify(asks))})`,
+        askAll,
+      ].join('\n'),
+    };
+    const { id: askingId } = await made('post', '/api/workflows', asking);
+    const { jobId: askingJobId } = await made('post', '/api/jobs/launch', { agentId: agent.id, workflowId: askingId });
+    await waitFor(
+      'the questions',
+      async () => (await api.get('/api/questions?status=open')).body.questions.length === asks.length,
+      120_000,
+    );
+    await waitFor(
+      'the end of the run',
+      async () => (await api.get(`/api/jobs/${jobId}`)).body.status === 'failed',
+      120_000,
+    );
+    paths.push(
+      `/app/agents/${agent.id}`,
+      `/app/runs/${jobId}`,
+      `/app/runs/${askingJobId}`,
+      `/app/runs?batchId=${batchId}`,
+      `/app/workflows/${workflow.id}`,
+      `/app/schedules/${schedule.id}`,
+      `/app/packs/${pack.id}`,
+    );
+  });
+  afterAll(() => lab?.end());
+
+  const quoted = (kind: string) => JSON.stringify(hostile(kind));
+
+  const settled = async ({ page }: ConsoleTab) => {
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await waitFor('the content', async () => (await page.getByLabel('Loading').count()) === 0);
+  };
+
+  /** What is wrong with the page as it is: what ran, what is wider than the window, and whose words are turned round. */
+  const faultsOf = ({ page }: ConsoleTab): Promise<string[]> =>
+    page.evaluate(() => {
+      const { document, getComputedStyle } = globalThis as any;
+      const faults: string[] = [];
+      if ((globalThis as any).ran) faults.push('a script ran');
+      if (document.querySelector('img[src="x"]')) faults.push('a name became an element');
+      const { scrollWidth, clientWidth } = document.documentElement;
+      if (scrollWidth > clientWidth) faults.push(`the page is ${scrollWidth - clientWidth} px wider than the window`);
+      const walker = document.createTreeWalker(document.body, 4);
+      for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        const text = node.textContent as string;
+        if (/1787569/.test(text)) faults.push(`a template was filled in: ${text.slice(0, 60)}`);
+        if (
+          !text.includes('\u202e') ||
+          node.parentElement.closest('textarea, pre, script, .cm-editor, option, title, [role=log]')
+        )
+          continue;
+        // Up to where the direction ends: an element that isolates, or a block. Behind the name it has nothing.
+        let at = node.parentElement;
+        const isolates = () => /isolate|plaintext/.test(getComputedStyle(at).unicodeBidi);
+        while (!isolates() && /^(inline|contents)$/.test(getComputedStyle(at).display)) at = at.parentElement;
+        const range = document.createRange();
+        range.setStart(node, text.indexOf('\u202e'));
+        range.setEndAfter(at.lastChild);
+        const [line] = /^pre/.test(getComputedStyle(at).whiteSpace) ? range.toString().split('\n') : [range.toString()];
+        if (!/^\u202eg?p?j?\.?W*…?\s*$/.test(line)) {
+          faults.push(`what is behind a name is turned round: ${at.textContent.slice(0, 60)} … ${range.toString()}`);
+        }
+      }
+      return [...new Set(faults)];
+    });
+
+  /** Each action of a page's first menu is chosen: what asks first is looked at and left, what is done at once says so. */
+  const lookAtDialogs = async (tab: ConsoleTab, path: string, look: (what: string) => Promise<void>) => {
+    const { page } = tab;
+    const menu = page.getByRole('main').getByRole('button', { name: /^Actions/ });
+    const actions = async () => {
+      await menu.first().click();
+      return page.getByRole('menuitem').all();
+    };
+    if ((await menu.count()) === 0) return;
+    const { length } = await actions();
+    await page.keyboard.press('Escape');
+    for (let index = 0; index < length; index += 1) {
+      const action = (await actions())[index]!;
+      const name = await action.innerText();
+      await look(`${path}, its menu`);
+      if ((await action.getAttribute('aria-disabled')) === 'true') {
+        await page.keyboard.press('Escape');
+        continue;
+      }
+      await action.click();
+      const answer = page.getByRole('dialog').or(page.getByRole('status').filter({ hasText: /./ }));
+      await answer
+        .first()
+        .waitFor({ timeout: 5000 })
+        .catch(() => undefined);
+      await look(`${path}, ${name}`);
+      await page.keyboard.press('Escape');
+      const isElsewhere = !page.url().endsWith(path) || (await page.getByRole('dialog').count()) > 0;
+      if (isElsewhere) await tab.goto(path);
+      await settled(tab);
+    }
+  };
+
+  it.each([1440, 390])('run nowhere, and turn and break no page at %d px', async (width) => {
+    const tab = await lab.signedIn('/app', { width });
+    const { page } = tab;
+    const dialogs: string[] = [];
+    page.on('dialog', (dialog) => {
+      dialogs.push(dialog.message());
+      void dialog.dismiss();
+    });
+    const links = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').all();
+    const places = await Promise.all(links.map((link) => link.getAttribute('href')));
+    const found: Record<string, string[]> = {};
+    const look = async (what: string) => {
+      const faults = await faultsOf(tab);
+      if (faults.length) found[what] = faults;
+    };
+    for (const path of [...places.map((each) => each!), ...paths]) {
+      await tab.goto(path);
+      await settled(tab);
+      await look(path);
+      if (width > 1000) await lookAtDialogs(tab, path, look);
+      for (const part of await page.getByRole('tab').all()) {
+        await part.click();
+        await settled(tab);
+        await look(`${path} ${await part.innerText()}`);
+      }
+    }
+    await tab.goto('/app');
+    await settled(tab);
+    for (const [q, kind] of [
+      ['Agent', /agent/],
+      ['Workflow', /workflow/],
+      ['1337', /run/],
+    ] as const) {
+      await page.keyboard.press('ControlOrMeta+k');
+      await page.getByRole('dialog').getByRole('combobox').fill(q);
+      await page.getByRole('option').filter({ hasText: kind }).first().waitFor();
+      await look(`the palette's ${q}`);
+      await page.keyboard.press('Escape');
+    }
+    expect(found).toEqual({});
+    expect([dialogs, tab.complaints]).toEqual([[], []]);
+    await tab.close();
+  });
+});

@@ -1,0 +1,51 @@
+// Long: starts the development server of the console.
+// Short: tools/serve/src/served-app.spec.ts
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { freePort, waitFor } from '@muster/testing';
+import { ConsoleTab } from './console-browser';
+import { ConsoleLab, describeInBrowser } from './console-lab';
+
+jest.setTimeout(180_000);
+
+describeInBrowser('the console as it is being written', () => {
+  let lab: ConsoleLab;
+  let server: ChildProcess | undefined;
+
+  beforeAll(async () => {
+    lab = await ConsoleLab.start();
+  });
+  afterAll(async () => {
+    server?.kill();
+    if (server && server.exitCode === null && server.signalCode === null) await once(server, 'exit');
+    await lab?.end();
+  });
+
+  it('is served with hot reload over a service that runs, its session and streams included', async () => {
+    const port = await freePort();
+    // As `nx serve console` does.
+    server = spawn(process.execPath, ['node_modules/vite/bin/vite.js', 'apps/console'], {
+      env: { ...process.env, MUSTER_DEV_PORT: String(port - 8), MUSTER_DEV_SERVICE: lab.address },
+      stdio: 'ignore',
+    });
+    const address = `http://127.0.0.1:${port}`;
+    const answers = async () => (await fetch(`${address}/app/`).catch(() => null))?.status === 200;
+    await waitFor('its server', answers, 60_000);
+    const tab = await ConsoleTab.open(lab.browser, address);
+    const { page } = tab;
+    await tab.goto('/app/agents');
+    await tab.signIn(...lab.admin);
+    await page.getByRole('link', { name: 'Demo agent' }).waitFor();
+    expect(await page.evaluate<number>(`document.querySelectorAll('script[src*="/@vite/client"]').length`)).toBe(1);
+    // What changes on the server changes here, by the stream.
+    const api = await lab.api();
+    const [{ id }] = (await api.get('/api/agents')).body.agents;
+    await page.goto(`${address}/app/runs`);
+    const { workflows } = (await api.get('/api/workflows')).body;
+    const run = { workflowId: workflows[0].id, agentId: id, variables: { GREETING: 'Good evening' } };
+    const { jobId } = (await api.post('/api/jobs/launch', run)).body;
+    await page.locator(`a[href$="/runs/${jobId}"]`).first().waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+});

@@ -1,0 +1,199 @@
+// Long: walks one page in a browser.
+// Short: apps/standalone/src/questions.spec.ts
+import { type HttpClient, waitFor } from '@muster/testing';
+import type { Page } from 'playwright-core';
+import { ConsoleLab, describeInBrowser } from './console-lab';
+
+jest.setTimeout(240_000);
+
+describeInBrowser('the inbox', () => {
+  let lab: ConsoleLab;
+  let api: HttpClient;
+  let agentId: string;
+
+  beforeAll(async () => {
+    lab = await ConsoleLab.start();
+    api = await lab.api();
+    agentId = (await api.get('/api/agents')).body.agents[0].id;
+  });
+  afterAll(() => lab?.end());
+  afterEach(async () => {
+    const { jobs } = (await api.get('/api/jobs?status=running')).body;
+    for (const { id } of jobs) await api.post(`/api/jobs/${id}/cancel`, {});
+  });
+
+  const launch = async (name: string, lines: string[]) => {
+    const script = ['import muster', ...lines].join('\n');
+    const workflow = await api.post('/api/workflows', { name, script });
+    const launched = await api.post('/api/jobs/launch', { agentId, workflowId: workflow.body.id });
+    expect(launched.status).toBe(202);
+    return launched.body.jobId as string;
+  };
+  const resultOf = (id: string) =>
+    waitFor(
+      'the end of the run',
+      async () => {
+        const { status, result, error } = (await api.get(`/api/jobs/${id}`)).body;
+        return ['completed', 'failed', 'cancelled'].includes(status) && { status, result, error };
+      },
+      60_000,
+    );
+  const card = (page: Page, text: string | RegExp) => page.getByRole('article', { name: text });
+  const count = (page: Page) => page.getByTestId('open-questions');
+  const overflow = (page: Page) =>
+    page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+
+  it('shows a question within a second, and gives its answer to the script once: another one sees who answered', async () => {
+    const [admin, member] = [await lab.signedIn('/app/inbox'), await lab.invite('member')];
+    const other = await lab.signedIn('/app/inbox', { width: 360, height: 740 }, member);
+    await Promise.all([admin, other].map(({ page }) => page.getByText('No question is open.').waitFor()));
+    expect(await count(admin.page).count()).toBe(0);
+    const jobId = await launch('Eligibility', [
+      'plan = muster.ask("Which plan?", kind="choice", choices=["Gold", "Silver"], context={"claimId": "C-1042"})',
+      'sure = muster.ask("Send it?", kind="confirm", default=False)',
+      'muster.result({"plan": plan, "sure": sure})',
+    ]);
+    await card(other.page, 'Which plan?').getByText('C-1042').waitFor();
+    expect(await count(other.page).innerText()).toMatch(/^1\b/);
+    expect(await card(other.page, 'Which plan?').innerText()).toMatch(/(9 min \d\d|10 min 00) s left/);
+    await card(other.page, 'Which plan?').click({ position: { x: 5, y: 5 } });
+    await card(admin.page, 'Which plan?').getByRole('button', { name: 'Gold' }).click();
+    await card(other.page, 'Which plan?').getByText(`Answered by ${lab.admin[0]}`).waitFor();
+    expect(await card(other.page, 'Which plan?').getByRole('button').count()).toBe(0);
+    await card(other.page, 'Send it?').getByRole('button', { name: 'Decline' }).click();
+    const dialog = other.page.getByRole('dialog', { name: 'Decline this question?' });
+    await dialog.getByLabel('Reason').fill('not today');
+    expect(await other.barriers()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Decline' }).click();
+    await card(admin.page, 'Send it?').waitFor({ state: 'detached' });
+    expect(await resultOf(jobId)).toMatchObject({ status: 'completed', result: { plan: 'Gold', sure: false } });
+    expect(await count(other.page).count()).toBe(0);
+    expect([...admin.complaints, ...other.complaints]).toEqual([]);
+    await Promise.all([admin.close(), other.close()]);
+  });
+
+  it('is answered without an account by the link of a message, on a phone', async () => {
+    const jobId = await launch('Link', [
+      'muster.result(muster.ask("Who <approves>?", kind="form", fields=[{"name": "by", "label": "Approved by"}]))',
+    ]);
+    const open = await waitFor('the question', async () => {
+      return (await api.get(`/api/questions?jobId=${jobId}&status=open`)).body.questions[0];
+    });
+    const tab = await lab.open({ width: 360, height: 740 });
+    const { page } = tab;
+    // No mail is sent here: the token stands for the question, which is the service's own.
+    await page.route('**/api/answer-links/*', async (route) => {
+      const { token, answer } = route.request().postDataJSON();
+      if (token !== 'of-the-mail') return route.continue();
+      if (answer) expect((await api.post(`/api/questions/${open.id}/answer`, { answer })).status).toBeLessThan(300);
+      return route.fulfill({ json: (await api.get(`/api/questions/${open.id}`)).body });
+    });
+    await tab.goto('/a/of-the-mail');
+    await page.getByRole('heading', { level: 1, name: 'Who <approves>?' }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/app/answer');
+    expect((await api.get(`/api/questions/${open.id}`)).body.status).toBe('open');
+    await page.getByLabel('Approved by').fill('Dr. Lee');
+    expect(await tab.barriers()).toEqual([]);
+    expect(await overflow(page)).toBe(0);
+    await page.getByRole('button', { name: 'Answer' }).click();
+    await page.getByText('The run goes on. You can close this page.').waitFor();
+    expect(await resultOf(jobId)).toMatchObject({ status: 'completed', result: { by: 'Dr. Lee' } });
+    expect(tab.complaints).toEqual([]);
+    await tab.goto('/a/no-such-link');
+    await page.getByRole('heading', { level: 1, name: 'This link is not valid' }).waitFor();
+    await tab.close();
+  });
+
+  it('is worked through by the keyboard, and by a phone, and keeps nobody out', async () => {
+    const fields =
+      '[{"name": "npi", "label": "NPI"}, {"name": "paid", "type": "number", "required": False}, {"name": "urgent", "type": "boolean"}, {"name": "payer", "type": "choice", "choices": ["Delta", "Cigna"]}]';
+    const jobId = await launch('Remittance', [
+      'code = muster.ask("Code from the phone", kind="code")',
+      `form = muster.ask("Who is the payer?", kind="form", fields=${fields})`,
+      'text = muster.ask("Anything else?")',
+      'muster.result({"length": len(code), "form": form, "text": text})',
+    ]);
+    const tab = await lab.signedIn('/app/inbox', { width: 360, height: 740 });
+    const { page } = tab;
+    const code = card(page, 'Code from the phone');
+    await code.waitFor();
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await overflow(page)).toBeLessThanOrEqual(0);
+    expect(await code.getByLabel('Code').getAttribute('autocomplete')).toBe('one-time-code');
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('739182');
+    await page.keyboard.press('Enter');
+    await code.getByText('Answered by').waitFor();
+    const form = card(page, 'Who is the payer?');
+    await form.getByLabel('NPI').waitFor();
+    await page.keyboard.press('j');
+    await code.waitFor({ state: 'detached' });
+    expect(await form.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await form.getByLabel('NPI').fill('1234567893');
+    await form.getByLabel('paid').fill('12.5');
+    await form.getByLabel('payer').selectOption('Cigna');
+    await form.getByRole('button', { name: 'Answer' }).click();
+    const text = card(page, 'Anything else?');
+    await text.getByLabel('Answer').fill('No, thank you');
+    await text.getByRole('button', { name: 'Answer' }).click();
+    expect(await resultOf(jobId)).toMatchObject({
+      status: 'completed',
+      result: {
+        ...{ length: 6, text: 'No, thank you' },
+        form: { npi: '1234567893', paid: 12.5, urgent: false, payer: 'Cigna' },
+      },
+    });
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('leaves to others what they were asked, on the page of a run too, which shows what became of a question', async () => {
+    const [person, stranger] = [await lab.invite('member'), await lab.invite('member')];
+    const jobId = await launch('Approval', [
+      `muster.ask("Approve?", kind="confirm", to=["${person[0]}", "role:admin"])`,
+      'muster.ask("For a moment?", timeout="2s", default=None)',
+    ]);
+    const [asked, other] = [
+      await lab.signedIn(`/app/runs/${jobId}`, { width: 360 }, person),
+      await lab.signedIn(`/app/runs/${jobId}`, undefined, stranger),
+    ];
+    await card(other.page, 'Approve?').getByText('every administrator').waitFor();
+    expect(await card(other.page, 'Approve?').innerText()).toContain(person[0]);
+    expect(await card(other.page, 'Approve?').getByRole('button').count()).toBe(0);
+    expect(await count(other.page).count()).toBe(0);
+    expect(await overflow(asked.page)).toBeLessThanOrEqual(0);
+    await card(asked.page, 'Approve?').getByRole('button', { name: 'Yes' }).click();
+    await card(other.page, 'Approve?').getByText(`Answered by ${person[0]}`).waitFor();
+    await card(other.page, 'For a moment?').getByText('Nobody answered in time.').waitFor();
+    expect(await resultOf(jobId)).toMatchObject({ status: 'completed' });
+    expect([...asked.complaints, ...other.complaints]).toEqual([]);
+    await Promise.all([asked.close(), other.close()]);
+  });
+
+  it('counts and shows more questions than one page has, and closes those of a run that is cancelled', async () => {
+    const jobId = await launch('Many', ['muster.ask("The first?")']);
+    const tab = await lab.signedIn('/app/inbox');
+    const { page } = tab;
+    await card(page, 'The first?').waitFor();
+    await lab.query(
+      `INSERT INTO question (id, organization_id, job_id, agent_id, workflow_id, question_key, question, kind, expires_at)
+       SELECT gen_random_uuid(), organization_id, id, agent_id, workflow_id, n::text, 'Question ' || n, 'confirm',
+              now() + interval '1 hour' FROM job, generate_series(1, 250) n WHERE id = $1`,
+      [jobId],
+    );
+    await page.reload();
+    await count(page).getByText('100+').waitFor();
+    await page.getByRole('button', { name: 'More questions' }).click();
+    await count(page).getByText('200+').waitFor();
+    await page.getByRole('button', { name: 'More questions' }).click();
+    await waitFor('all of them', async () => (await page.getByRole('article').count()) === 251);
+    expect(await count(page).innerText()).toMatch(/^251\b/);
+    await api.post(`/api/jobs/${jobId}/cancel`, {});
+    await waitFor('the end of all of them', async () => (await page.getByRole('article').count()) === 0, 15_000);
+    await page.getByText('No question is open.').waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+});

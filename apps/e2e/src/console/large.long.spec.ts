@@ -1,0 +1,223 @@
+// Long: scrolls through 100,000 log lines and 10,000 runs.
+// Short: apps/gateway/src/jobs/job-lists.spec.ts
+import { type HttpClient, waitFor } from '@muster/testing';
+import { Client } from 'pg';
+import type { Page } from 'playwright-core';
+import { ConsoleLab, describeInBrowser } from './console-lab';
+
+jest.setTimeout(300_000);
+
+const lines = 200_000;
+const runs = 10_000;
+/** What nineteen of twenty frames stay below: machines that test draw all by themselves, and do other things too. */
+const mostMs = { line: 100, row: 400 };
+
+describeInBrowser('what is large', () => {
+  let lab: ConsoleLab;
+  let api: HttpClient;
+  let database: Client;
+  let jobId: string;
+  let agentId: string;
+
+  beforeAll(async () => {
+    lab = await ConsoleLab.start();
+    api = await lab.api();
+    const { jobs } = (await api.get('/api/jobs?limit=1')).body;
+    ({ id: jobId, agentId } = jobs[0]);
+    await waitFor('the end of the example', async () => {
+      const { status } = (await api.get(`/api/jobs/${jobId}`)).body;
+      return status === 'completed';
+    });
+    database = new Client({ connectionString: lab.databaseUrl() });
+    await database.connect();
+  });
+  afterAll(async () => {
+    await database?.end();
+    await lab?.end();
+  });
+
+  it('is read from its end, its beginning and by search, in a window of the browser’s memory', async () => {
+    await writeLines();
+    const tab = await lab.signedIn(`/app/runs/${jobId}`);
+    const { page } = tab;
+    const log = page.getByRole('log', { name: 'Log' });
+    const line = (number: number) => log.getByText(`line ${number} of a log`);
+    await line(lines).waitFor();
+    const before = await heap(page);
+    const opened = await timed(async () => {
+      await page.reload();
+      await page.getByTestId('log-line').first().waitFor();
+    });
+    const scrolled = await scroll(page, '[role=log]', -1);
+    const oldest = await timed(async () => {
+      await page.getByRole('button', { name: 'Oldest' }).click();
+      await line(1).waitFor();
+    });
+    const down = await scroll(page, '[role=log]', 1);
+    const newest = await timed(async () => {
+      await page.getByRole('button', { name: 'Newest' }).click();
+      await line(lines).waitFor();
+    });
+    const found = await timed(async () => {
+      await page.getByRole('searchbox', { name: 'Search the log' }).fill(`line ${lines / 2} `);
+      await line(lines / 2).waitFor();
+    });
+    // Of what is all over the log the newest come first, and the others without being asked for.
+    const search = (text: string) => page.getByRole('searchbox', { name: 'Search the log' }).fill(text);
+    const first = await timed(async () => {
+      await search('line 19999');
+      await line(199_999).waitFor();
+    });
+    const whole = await timed(() => line(19_999).waitFor());
+    expect(await page.getByTestId('log-line').count()).toBe(11);
+    const after = await heap(page);
+    process.stdout.write(
+      `console: ${lines} lines: first rows after ${opened} ms, oldest ${oldest} ms, newest ${newest} ms, ` +
+        `found ${found} ms, of 11 the first after ${first} ms and the last ${whole} ms later; frames while scrolling: ${words(scrolled)} up, ${words(down)} down; ` +
+        `heap ${before} MiB before, ${after} MiB after\n`,
+    );
+    expect(await page.getByTestId('log-line').count()).toBeLessThan(200);
+    for (const { most } of [scrolled, down]) expect(most).toBeLessThan(mostMs.line);
+    expect(after - before).toBeLessThan(64);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('loses and doubles no line where a reader scrolls through more than is kept', async () => {
+    const tab = await lab.signedIn(`/app/runs/${jobId}`);
+    const { page } = tab;
+    await page.getByTestId('log-line').first().waitFor();
+    // Up beyond what is kept, and down again: each line that was in sight, in the order of its number.
+    const seen = await page.evaluate<number[]>(walk);
+    const [first, last] = [Math.min(...seen), Math.max(...seen)];
+    expect(last).toBe(lines);
+    expect(last - first).toBeGreaterThan(4500);
+    expect(new Set(seen).size).toBe(last - first + 1);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('is a list of 10,000 runs, with its first rows at once and a steady scroll', async () => {
+    await writeRuns();
+    const tab = await lab.signedIn('/app/runs');
+    const { page } = tab;
+    const frame = '[role=region][aria-label=Runs]';
+    await page.getByRole('row').nth(20).waitFor();
+    const before = await heap(page);
+    const opened = await timed(async () => {
+      await page.reload();
+      await page.getByRole('row').nth(5).waitFor();
+    });
+    const scrolled = await scroll(page, frame, 1, 12_000);
+    const after = await heap(page);
+    process.stdout.write(
+      `console: ${runs} runs: first rows after ${opened} ms; frames while scrolling: ${words(scrolled)}; ` +
+        `heap ${before} MiB before, ${after} MiB after\n`,
+    );
+    expect(await page.getByRole('row').count()).toBeLessThan(100);
+    expect(scrolled.most).toBeLessThan(mostMs.row);
+    expect(after - before).toBeLessThan(96);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  async function writeLines(): Promise<void> {
+    await database.query(
+      `WITH head AS (
+         UPDATE timeline_head SET last_seq = last_seq + $2::int WHERE agent_id = $1 RETURNING organization_id, last_seq
+       )
+       INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, level, message, source, job_id)
+       SELECT $1, head.last_seq - $2::int + n, head.organization_id, 'execution', 'info',
+              'line ' || n || ' of a log that is long', 'worker', $3
+       FROM head, generate_series(1, $2::int) n`,
+      [agentId, lines, jobId],
+    );
+  }
+
+  async function writeRuns(): Promise<void> {
+    const { rows } = await database.query<{ names: string }>(
+      `SELECT string_agg(quote_ident(column_name), ', ') AS names FROM information_schema.columns
+       WHERE table_name = 'job' AND column_name NOT IN ('id', 'queued_at') AND is_generated = 'NEVER'`,
+    );
+    const names = rows[0]!.names;
+    await database.query(
+      `INSERT INTO job (id, queued_at, ${names})
+       SELECT overlay(gen_random_uuid()::text placing lpad(to_hex(n), 8, '0') from 1 for 8)::uuid,
+              now() - make_interval(secs => $2::int - n), ${names}
+       FROM job, generate_series(1, $2::int) n WHERE id = $1`,
+      [jobId, runs],
+    );
+  }
+});
+
+interface Frames {
+  count: number;
+  /** The middle one, what nineteen of twenty stay below, and the longest, in milliseconds. */
+  middle: number;
+  most: number;
+  longest: number;
+}
+
+function words({ count, middle, most, longest }: Frames): string {
+  return `${count} of ${middle} ms (95%: ${most} ms, longest ${longest} ms)`;
+}
+
+async function timed(act: () => Promise<void>): Promise<number> {
+  const began = performance.now();
+  await act();
+  return Math.round(performance.now() - began);
+}
+
+/** Used memory of the tab's scripts, once what nobody needs is gone. */
+async function heap(page: Page): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('HeapProfiler.collectGarbage');
+  const { usedSize } = (await session.send('Runtime.getHeapUsage')) as { usedSize: number };
+  await session.detach();
+  return Math.round(usedSize / 1024 / 1024);
+}
+
+/** Scrolls for some seconds, as a wheel does, and tells how long its frames took. */
+function scroll(page: Page, frame: string, direction: 1 | -1, forMs = 5000): Promise<Frames> {
+  return page.evaluate<Frames>(`(async () => {
+    const frame = document.querySelector(${JSON.stringify(frame)});
+    const lengths = [];
+    let last = await new Promise(requestAnimationFrame);
+    for (const until = last + ${forMs}; last < until; ) {
+      frame.scrollTop += ${direction * 120};
+      const now = await new Promise(requestAnimationFrame);
+      lengths.push(now - last);
+      last = now;
+    }
+    lengths.sort((a, b) => a - b);
+    const at = (part) => Math.round(lengths[Math.floor((lengths.length - 1) * part)]);
+    return { count: lengths.length, middle: at(0.5), most: at(0.95), longest: at(1) };
+  })()`);
+}
+
+const walk = `(async () => {
+  const log = document.querySelector('[role=log]');
+  const seen = new Set();
+  const frame = () => new Promise(requestAnimationFrame);
+  const look = () => {
+    for (const row of log.querySelectorAll('[data-testid=log-line]')) {
+      const found = /line (\\d+) /.exec(row.textContent);
+      if (found) seen.add(Number(found[1]));
+    }
+  };
+  const until = Date.now() + 90000;
+  while (seen.size < 4800 && Date.now() < until) {
+    look();
+    log.scrollTop -= 300;
+    await frame();
+  }
+  const first = Math.min(...seen);
+  seen.clear();
+  // Down again, from where it was highest.
+  while (!seen.has(${lines}) && Date.now() < until) {
+    look();
+    log.scrollTop += 300;
+    await frame();
+  }
+  return [...seen, ...(seen.has(first) ? [] : [first])];
+})()`;

@@ -1,0 +1,205 @@
+// Long: walks one page in a browser.
+// Short: apps/gateway/src/packs/versions.spec.ts
+import { waitFor } from '@muster/testing';
+import type { Page } from 'playwright-core';
+import { ConsoleLab, describeInBrowser } from './console-lab';
+
+jest.setTimeout(240_000);
+
+describeInBrowser('the pages of packs', () => {
+  let lab: ConsoleLab;
+
+  beforeAll(async () => void (lab = await ConsoleLab.start()));
+  afterAll(() => lab?.end());
+
+  it('bring a process from files to where it runs, and back', async () => {
+    const tab = await lab.signedIn('/app/packs');
+    const { page } = tab;
+    await page.getByText('There is no pack yet.').waitFor();
+    await page.getByRole('button', { name: 'New pack' }).click();
+    const made = page.getByRole('dialog', { name: 'New pack' });
+    await made.getByLabel('Worker key').fill('eob-download');
+    await made.getByLabel('Name', { exact: true }).fill('EOB <b>download</b>');
+    await made.getByRole('button', { name: 'Create pack' }).click();
+    await page.getByRole('heading', { level: 1, name: 'EOB <b>download</b>' }).waitFor();
+
+    await addFiles(page, { 'main.py': 'print("one")\n', 'notes.txt': 'for people\n' });
+    await publish(page, 'first');
+    const first = page.getByTestId('version').filter({ hasText: 'Version 1' });
+    await promote(page, 1, 'internal_verified');
+    await promote(page, 1, 'pilot');
+    await first.getByText('pilot', { exact: true }).waitFor();
+
+    await page.getByRole('button', { name: 'New installation' }).click();
+    const installed = page.getByRole('dialog', { name: 'New installation' });
+    await installed.getByLabel('Name', { exact: true }).fill('Main Street');
+    await installed.getByLabel('Version').selectOption({ label: 'Version 1 (first), pilot' });
+    await installed.getByRole('button', { name: 'Create installation' }).click();
+    const place = page.getByTestId('installation').filter({ hasText: 'Main Street' });
+    await place.getByText('Version 1 (first)').waitFor();
+
+    await addFiles(page, { 'main.py': 'print("two")\n', 'helper.py': 'x = 1\n' });
+    await page.getByRole('button', { name: 'Actions for notes.txt' }).click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    await page.getByRole('dialog', { name: 'Remove a file?' }).getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('button', { name: 'Actions for notes.txt' }).waitFor({ state: 'detached' });
+    await publish(page, 'second');
+    const second = page.getByTestId('version').filter({ hasText: 'Version 2' });
+    await second.getByRole('button', { name: 'Compare' }).click();
+    const differences = second.getByRole('list', { name: 'Differences' });
+    await differences.getByText('main.py').waitFor();
+    expect((await differences.innerText()).split('\n')).toEqual(['+ helper.py', '− notes.txt', '~ main.py']);
+    expect(await tab.barriers()).toEqual([]);
+
+    await promote(page, 2, 'internal_verified');
+    await promote(page, 2, 'pilot');
+    await page.getByRole('button', { name: 'Actions for Main Street' }).click();
+    await page.getByRole('menuitem', { name: 'Pin' }).click();
+    const pin = page.getByRole('dialog', { name: 'Pin Main Street' });
+    await pin.getByLabel('Version').selectOption({ label: 'Version 2 (second), pilot' });
+    await pin.getByRole('button', { name: 'Pin', exact: true }).click();
+    await place.getByText('before: Version 1 (first)').waitFor();
+    await page.getByRole('button', { name: 'Actions for Main Street' }).click();
+    await page.getByRole('menuitem', { name: 'Roll back' }).click();
+    const back = page.getByRole('dialog', { name: 'Roll back Main Street?' });
+    await back.getByText('From Version 2 (second) to Version 1 (first)').waitFor();
+    await back.getByRole('button', { name: 'Roll back' }).click();
+    await place.getByText('before: Version 2 (second)').waitFor();
+    await place.getByRole('button', { name: 'History' }).click();
+    const history = place.getByRole('list', { name: 'History of Main Street' });
+    await waitFor('its history', async () => (await history.getByRole('listitem').count()) === 3);
+    expect(await history.getByRole('listitem').first().innerText()).toMatch(/^Rolled back to Version 1 \(first\) from/);
+    expect(await tab.barriers()).toEqual([]);
+
+    // Somebody else pins it while it is asked: nothing is rolled back but what is shown.
+    await page.getByRole('button', { name: 'Actions for Main Street' }).click();
+    await page.getByRole('menuitem', { name: 'Roll back' }).click();
+    await back.getByText('From Version 1 (first) to Version 2 (second)').waitFor();
+    const api = await lab.api();
+    const { packs } = (await api.get('/api/workflow-packs')).body;
+    const { installations } = (await api.get(`/api/workflow-packs/${packs[0].id}`)).body;
+    const [{ id, previousVersionId: versionId }] = installations;
+    expect((await api.post(`/api/workflow-pack-installations/${id}/pin`, { versionId })).status).toBe(200);
+    await back.getByRole('button', { name: 'Roll back' }).click();
+    await back.getByText('Somebody has pinned it anew').waitFor();
+    await back.getByText('From Version 2 (second) to Version 1 (first)').waitFor();
+    expect((await api.get(`/api/workflow-pack-installations/${id}`)).body.pinnedVersionId).toBe(versionId);
+    await back.getByRole('button', { name: 'Roll back' }).click();
+    await waitFor('it', async () => {
+      const { pinnedVersionId, previousVersionId } = (await api.get(`/api/workflow-pack-installations/${id}`)).body;
+      return pinnedVersionId !== versionId && previousVersionId === versionId;
+    });
+    await back.waitFor({ state: 'detached' });
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('show mine and theirs where somebody else has uploaded meanwhile, and one is chosen', async () => {
+    const tab = await lab.signedIn('/app/packs');
+    const { page } = tab;
+    const other = await lab.signedIn('/app/packs');
+    await newPack(page, 'contested');
+    await addFiles(page, { 'main.py': 'print("base")\n' });
+    await other.goto(new URL(page.url()).pathname);
+    for (const [theirs, choice, kept, left] of [
+      ['theirs.py', 'Take theirs', 'theirs.py', 'mine.py'],
+      ['later.py', 'Keep mine', 'mine.py', 'later.py'],
+    ] as const) {
+      await page.getByRole('button', { name: 'Add files' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Add files' });
+      await dialog.getByLabel('Files').setInputFiles(fileOf('mine.py', 'x = 1\n'));
+      await addFiles(other.page, { [theirs]: 'x = 2\n' });
+      await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+      const conflict = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+      await conflict.getByLabel('Files: theirs').getByText(theirs).waitFor();
+      expect(await conflict.getByLabel('Files: mine').innerText()).toContain('mine.py');
+      expect(await tab.barriers()).toEqual([]);
+      await conflict.getByRole('button', { name: choice }).click();
+      await conflict.waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: `Actions for ${kept}` }).waitFor();
+      await page.getByRole('button', { name: `Actions for ${left}` }).waitFor({ state: 'detached' });
+    }
+    expect([...tab.complaints, ...other.complaints]).toEqual([]);
+    await other.close();
+    await tab.close();
+  });
+
+  it('move a version by the keyboard alone', async () => {
+    const tab = await lab.signedIn('/app/packs');
+    const { page } = tab;
+    await newPack(page, 'by-keyboard');
+    await addFiles(page, { 'main.py': 'print(1)\n' });
+    await publish(page, 'first');
+    await page.getByRole('button', { name: 'Actions for version 1' }).press('Enter');
+    await page.getByRole('menuitem', { name: 'Promote to internal_verified' }).press('Enter');
+    const dialog = page.getByRole('dialog', { name: /^Promote to internal_verified/ });
+    await dialog.getByLabel('Reason').fill('tested by hand');
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'History' }).first().press('Enter');
+    await page.getByText('tested by hand').waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it.each([
+    { theme: 'light', width: 360 },
+    { theme: 'dark', width: 1440 },
+  ] as const)('keep nobody out: $theme, $width px', async (look) => {
+    const tab = await lab.signedIn('/app/packs', look);
+    const { page } = tab;
+    await newPack(page, `look-${look.theme}`);
+    await addFiles(page, { [`${'very-'.repeat(20)}long.py`]: 'print(1)\n' });
+    await publish(page, 'مرحبا');
+    await page.getByRole('button', { name: 'History' }).first().click();
+    expect(await tab.barriers()).toEqual([]);
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    await page.getByRole('button', { name: 'New installation' }).click();
+    await page.getByRole('dialog').waitFor();
+    expect(await tab.barriers()).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+});
+
+async function newPack(page: Page, workerKey: string): Promise<void> {
+  await page.getByRole('button', { name: 'New pack' }).click();
+  const dialog = page.getByRole('dialog', { name: 'New pack' });
+  await dialog.getByLabel('Worker key').fill(workerKey);
+  await dialog.getByRole('button', { name: 'Create pack' }).click();
+  await page.getByRole('heading', { level: 1, name: workerKey }).waitFor();
+}
+
+async function addFiles(page: Page, files: Record<string, string>): Promise<void> {
+  await page.getByRole('button', { name: 'Add files' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Add files' });
+  await dialog.getByLabel('Files').setInputFiles(Object.entries(files).map(([name, text]) => fileOf(name, text)));
+  await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+  for (const name of Object.keys(files)) await page.getByRole('button', { name: `Actions for ${name}` }).waitFor();
+}
+
+function fileOf(name: string, text: string) {
+  return { name, mimeType: 'text/plain', buffer: Buffer.from(text) };
+}
+
+async function publish(page: Page, label: string): Promise<void> {
+  await page.getByRole('button', { name: 'Publish', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'Publish the draft' });
+  await dialog.getByLabel('Label').fill(label);
+  await dialog.getByRole('button', { name: 'Publish version' }).click();
+  await page.getByTestId('version').filter({ hasText: label }).waitFor();
+}
+
+async function promote(page: Page, number: number, stage: string): Promise<void> {
+  await page.getByRole('button', { name: `Actions for version ${number}` }).click();
+  await page.getByRole('menuitem', { name: `Promote to ${stage}` }).click();
+  const dialog = page.getByRole('dialog', { name: new RegExp(`^Promote to ${stage}`) });
+  await dialog.getByRole('button', { name: `Promote to ${stage}` }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await page
+    .getByTestId('version')
+    .filter({ hasText: `Version ${number}` })
+    .getByText(stage, { exact: true })
+    .waitFor();
+}

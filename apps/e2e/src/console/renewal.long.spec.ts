@@ -1,0 +1,349 @@
+// Long: opens many pages in a browser and changes what they show.
+// Short: apps/e2e/src/console/stories.spec.ts
+import { type HttpClient, waitFor } from '@muster/testing';
+import { ConsoleLab, describeInBrowser } from './console-lab';
+
+jest.setTimeout(240_000);
+
+describeInBrowser('a page that renews itself', () => {
+  let lab: ConsoleLab;
+  let api: HttpClient;
+  let demoId: string;
+  /** A machine that nobody has installed: what it is given waits. */
+  let silentId: string;
+
+  beforeAll(async () => {
+    lab = await ConsoleLab.start();
+    api = await lab.api();
+    demoId = (await api.get('/api/agents')).body.agents[0].id;
+    silentId = (await api.post('/api/agents', { name: 'Silent', provider: 'external' })).body.agent.id;
+  });
+  afterAll(() => lab?.end());
+
+  const workflow = async (name: string, more: object = {}) =>
+    (await api.post('/api/workflows', { name, script: 'print("hello")\n', ...more })).body;
+
+  it('leaves open what was asked about a run, however many newer ones push it out of sight', async () => {
+    const { id: workflowId } = await workflow('Many', { variables: ['N'] });
+    const { jobId } = (await api.post('/api/jobs/launch', { agentId: silentId, workflowId, variables: { N: '0' } }))
+      .body;
+    const tab = await lab.signedIn('/app/runs');
+    const { page } = tab;
+    await page.getByRole('button', { name: `Actions for run ${jobId.slice(-8)}` }).click();
+    const item = page.getByRole('menuitem', { name: 'Cancel run' });
+    await item.waitFor();
+    const rows = Array.from({ length: 80 }, (_, n) => ({ N: String(n + 1) }));
+    const seen = page.waitForResponse(
+      async (answer) => /\/api\/jobs\?/.test(answer.url()) && (await answer.json()).jobs?.length > 80,
+    );
+    expect((await api.post('/api/jobs/batch', { workflowId, agentIds: [silentId], rows })).status).toBe(202);
+    await seen;
+    await item.click();
+    const dialog = page.getByRole('dialog', { name: 'Cancel this run?' });
+    await dialog.waitFor();
+    // Its row no longer fits what the list is asked for, either.
+    await api.post(`/api/jobs/${jobId}/cancel`, {});
+    await page.waitForResponse((answer) => /\/api\/jobs\?/.test(answer.url()));
+    await dialog.getByRole('button', { name: 'Keep it' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    // Then the list is as it is.
+    await page.getByRole('row').nth(1).getByText('queued').waitFor();
+    await page.getByRole('button', { name: `Actions for run ${jobId.slice(-8)}` }).waitFor({ state: 'detached' });
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('keeps a name that is being typed, though its row no longer fits the filter', async () => {
+    const tab = await lab.signedIn('/app/agents?status=online');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Actions for Demo agent' }).click();
+    await page.getByRole('menuitem', { name: 'Rename' }).click();
+    await page.getByLabel('Name').fill('Front');
+    const seen = page.waitForResponse(
+      async (answer) => answer.url().includes('status=online') && (await answer.json()).agents.length === 0,
+    );
+    await api.post(`/api/agents/${demoId}/drain`, { mode: 'finish' });
+    await seen;
+    await page.keyboard.type(' desk');
+    expect(await page.getByLabel('Name').inputValue()).toBe('Front desk');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('status').filter({ hasText: 'is now Front desk' }).waitFor();
+    await page.getByText('No agent is like that.').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await waitFor('the old name', async () => (await api.get(`/api/agents/${demoId}`)).body.name === 'Demo agent');
+    await api.post(`/api/agents/${demoId}/undrain`);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('keeps what is written on while a workflow is being saved', async () => {
+    const { id } = await workflow('Written on');
+    const tab = await lab.signedIn(`/app/workflows/${id}`);
+    const { page } = tab;
+    let answer: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/save', async (route) => {
+      await held;
+      await route.continue();
+    });
+    const script = page.getByRole('textbox', { name: 'Script' });
+    await script.click();
+    await page.locator('.cm-content').waitFor();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('print("one")\n');
+    const save = page.getByRole('button', { name: 'Save', exact: true });
+    await save.click();
+    await script.click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('print("two")\n');
+    await page.getByLabel('Names of variables').fill('PAYER');
+    answer();
+    await page.getByRole('status').filter({ hasText: 'Saved as revision 2.' }).waitFor();
+    expect(await script.innerText()).toContain('print("two")');
+    expect(await page.getByLabel('Names of variables').inputValue()).toBe('PAYER');
+    await save.click();
+    await page.getByRole('status').filter({ hasText: 'Saved as revision 3.' }).waitFor();
+    expect((await api.get(`/api/workflows/${id}`)).body).toMatchObject({
+      script: 'print("hello")\nprint("one")\nprint("two")\n',
+      variables: ['PAYER'],
+    });
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('puts an edited step in its own place, though others were taken away meanwhile', async () => {
+    const { id } = await workflow('Steps', { script: '' });
+    const step = (name: string) => ({ id: name, type: 'goto', url: `https://example.com/${name}` });
+    const kept = await api.post(`/api/workflows/${id}/save`, { script: '', steps: ['a', 'b', 'c'].map(step) });
+    expect(kept.status).toBe(200);
+    const tab = await lab.signedIn(`/app/workflows/${id}`);
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Actions for step 2' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Edit step b' });
+    await dialog.getByLabel('URL').fill('https://example.com/changed');
+    await api.post(`/api/workflows/${id}/save`, { script: '', steps: ['b', 'c'].map(step) });
+    // It looks at everything again when it comes back.
+    await page.context().setOffline(true);
+    await page.getByText('the connection is lost').waitFor();
+    await page.context().setOffline(false);
+    await waitFor('the other revision', async () => (await page.getByTestId('workflow-step').count()) === 2);
+    await dialog.getByRole('button', { name: 'Apply' }).click();
+    await page.getByTestId('workflow-step').nth(0).getByText('changed').waitFor();
+    await page.getByTestId('workflow-step').nth(1).getByText('example.com/c').waitFor();
+    await tab.close();
+  });
+
+  it('stays as it is when a part of it does not come, and is loaded anew where the service has a newer build', async () => {
+    const { id } = await workflow('Parts', { script: 'print("hello")\n' });
+    const tab = await lab.signedIn('/app/workflows');
+    const { page } = tab;
+    await page.route('**/code-mirror-*.js', (route) => route.abort('internetdisconnected'));
+    const asked = page.waitForEvent('requestfailed', (request) => request.url().includes('/code-mirror-'));
+    await page.goto(page.url().replace('/app/workflows', `/app/workflows/${id}`));
+    const names = page.getByLabel('Names of variables');
+    await names.fill('PAYER');
+    await asked;
+    await page.getByRole('textbox', { name: 'Script' }).fill('print("typed")\n');
+    expect(await names.inputValue()).toBe('PAYER');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('status').filter({ hasText: 'Saved as revision 2.' }).waitFor();
+
+    let loads = 0;
+    await page.route('**/app/', (route) =>
+      route.fulfill({ body: '<script type="module" src="/app/newer.js"></script>' }),
+    );
+    page.on('load', () => (loads += 1));
+    await page.reload();
+    await waitFor('the page loaded once more', () => loads === 2);
+    await tab.close();
+  });
+
+  it('loses no key that is pressed while the editor takes the place of the plain field', async () => {
+    const { id } = await workflow('Typed', { script: 'print(1)\n' });
+    const tab = await lab.signedIn('/app/workflows');
+    const { page } = tab;
+    await page.route('**/code-mirror-*.js', (route) => setTimeout(() => void route.continue(), 300));
+    await page.goto(page.url().replace('/app/workflows', `/app/workflows/${id}`));
+    const typed = 'abcdefghijklmnopqrstuvwxyz'.repeat(20);
+    await page.getByRole('textbox', { name: 'Script' }).click();
+    await page.keyboard.press('Control+a');
+    for (const key of typed) await page.keyboard.insertText(key);
+    await page.locator('.cm-editor').waitFor();
+    await page.keyboard.insertText('.');
+    expect((await page.locator('.cm-line').allInnerTexts()).join('')).toBe(`${typed}.`);
+    await tab.close();
+  });
+
+  it('keeps what is typed about an agent while somebody else renames it, and changes nothing else', async () => {
+    const { agent } = (await api.post('/api/agents', { name: 'Lab', provider: 'external', labels: ['old'] })).body;
+    const tab = await lab.signedIn(`/app/agents/${agent.id}?tab=settings`);
+    const { page } = tab;
+    const labels = page.getByLabel('Labels');
+    await labels.fill('old, new');
+    await api.patch(`/api/agents/${agent.id}`, { name: 'Laboratory' });
+    await page.getByRole('heading', { level: 1, name: 'Laboratory' }).waitFor();
+    await page.getByText('Somebody else has changed it meanwhile').waitFor();
+    expect(await labels.inputValue()).toBe('old, new');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('status').filter({ hasText: 'Saved.' }).waitFor();
+    expect((await api.get(`/api/agents/${agent.id}`)).body).toMatchObject({
+      name: 'Laboratory',
+      labels: ['old', 'new'],
+    });
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Laboratory');
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('launches on the machine that was chosen, whatever becomes of the others', async () => {
+    const { id } = await workflow('Chosen');
+    const { agent } = (await api.post('/api/agents', { name: 'Chosen one', provider: 'external' })).body;
+    const tab = await lab.signedIn(`/app/workflows/${id}`);
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    const choice = page.getByRole('dialog').getByLabel('Agent');
+    await choice.selectOption({ label: 'Chosen one (offline)' });
+    const seen = page.waitForResponse(
+      async (answer) => /\/api\/agents\?/.test(answer.url()) && !(await answer.text()).includes(agent.id),
+    );
+    // Terminated agents are on no list.
+    await api.post(`/api/agent/${agent.id}/action`, { action: 'terminate' });
+    await api.delete(`/api/agents/${agent.id}`);
+    await seen;
+    expect(await choice.inputValue()).toBe(agent.id);
+    await page.getByRole('dialog').getByRole('button', { name: 'Run now' }).click();
+    // It is refused, and nothing runs elsewhere.
+    await page.getByRole('dialog').getByRole('alert').waitFor();
+    expect((await api.get(`/api/jobs?workflowId=${id}`)).body.jobs).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('plans a schedule once more that was planned and deleted before', async () => {
+    await workflow('Planned twice');
+    const tab = await lab.signedIn('/app/schedules');
+    const { page } = tab;
+    const plan = async () => {
+      await page.getByRole('button', { name: 'New schedule' }).click();
+      const dialog = page.getByRole('dialog', { name: 'New schedule' });
+      await dialog.getByLabel('Name', { exact: true }).fill('Twice');
+      await dialog.getByLabel('Workflow').selectOption({ label: 'Planned twice' });
+      await dialog.getByRole('button', { name: 'Create schedule' }).click();
+      await dialog.waitFor({ state: 'detached' });
+    };
+    const row = page.getByRole('link', { name: 'Twice', exact: true });
+    await plan();
+    await row.waitFor();
+    const [first] = (await api.get('/api/schedules?q=Twice')).body.schedules;
+    await page.getByRole('button', { name: 'Actions for Twice' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await row.waitFor({ state: 'detached' });
+    await plan();
+    await row.waitFor();
+    const [second] = (await api.get('/api/schedules?q=Twice')).body.schedules;
+    expect(second.id).not.toBe(first.id);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('queues a run again once, however often it is pressed', async () => {
+    const { id: workflowId } = await workflow('Pressed');
+    const { jobId } = (await api.post('/api/jobs/launch', { agentId: demoId, workflowId })).body;
+    const tab = await lab.signedIn(`/app/runs/${jobId}`);
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Replay' }).dblclick({ delay: 5 });
+    await page.waitForURL((url) => !url.pathname.endsWith(jobId));
+    expect((await api.get(`/api/jobs?workflowId=${workflowId}`)).body.jobs).toHaveLength(2);
+    await tab.close();
+  });
+
+  it('is another page for another thing: what was typed about one is not said of the other', async () => {
+    const { agent } = (await api.post('/api/agents', { name: 'Reception', provider: 'external' })).body;
+    const tab = await lab.signedIn(`/app/agents/${agent.id}`);
+    const { page } = tab;
+    const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
+    const go = async (id: string) => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox').fill(id);
+      await page.getByRole('option').first().waitFor();
+      await page.keyboard.press('Enter');
+    };
+    await heading('Reception');
+    // Both are known by then, and neither is waited for.
+    await go(demoId);
+    await heading('Demo agent');
+    await go(agent.id);
+    await heading('Reception');
+    await page.getByRole('button', { name: 'Actions for Reception' }).click();
+    await page.getByRole('menuitem', { name: 'Rename' }).click();
+    await page.getByLabel('Name').fill('Reception 2');
+    await go(demoId);
+    await heading('Demo agent');
+    expect(await page.getByLabel('Name').count()).toBe(0);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('begins at its top, and stays where it is while it is narrowed', async () => {
+    const tab = await lab.signedIn('/app/costs', { height: 500 });
+    const { page } = tab;
+    await page.getByText('What it means').waitFor();
+    const scrolled = () => page.evaluate<number>('document.querySelector("#content").scrollTop');
+    await page.evaluate('document.querySelector("#content").scrollTo(0, 120)');
+    await page.getByLabel('By', { exact: true }).selectOption('agent');
+    await page.waitForURL(/groupBy=agent/);
+    expect(await scrolled()).toBe(120);
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Settings' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
+    await page.getByLabel('Timezone').waitFor();
+    expect(await scrolled()).toBe(0);
+    await tab.close();
+  });
+
+  it('asks for a day once its year is typed', async () => {
+    const tab = await lab.signedIn('/app/costs');
+    const { page } = tab;
+    await page.getByText('What it means').waitFor();
+    const shown = await page.getByLabel('From').inputValue();
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      const url = new URL(request.url());
+      // What is shown may renew itself meanwhile.
+      const from = url.searchParams.get('from') ?? '';
+      if (url.pathname.startsWith('/api/costs') && from !== shown) asked.push(from);
+    });
+    const year = new Date().getFullYear();
+    await page.getByLabel('From').focus();
+    await page.keyboard.type(`0101${year}`, { delay: 30 });
+    await page.waitForURL(new RegExp(`from=${year}-01-01`));
+    await waitFor('the answer', () => asked.length > 0);
+    expect(new Set(asked)).toEqual(new Set([`${year}-01-01`]));
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await tab.close();
+  });
+
+  it('does not take away what is written, or shown this once, at a press beside it', async () => {
+    const tab = await lab.signedIn('/app/agents');
+    const { page } = tab;
+    const dialog = page.getByRole('dialog', { name: 'New agent' });
+    const beside = () => page.mouse.click(5, 5);
+    await page.getByRole('button', { name: 'New agent' }).click();
+    await dialog.waitFor();
+    await beside();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'New agent' }).click();
+    await dialog.getByLabel('Name').fill('Kept');
+    await beside();
+    await dialog.getByRole('button', { name: 'Create agent' }).click();
+    await dialog.getByText(/^msk_/).waitFor();
+    await beside();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+});

@@ -1,0 +1,119 @@
+// Long: opens every page in a browser as each role.
+// Short: apps/standalone/src/routes.spec.ts
+import { waitFor } from '@muster/testing';
+import type { ConsoleTab } from './console-browser';
+import { ConsoleLab, describeInBrowser } from './console-lab';
+
+jest.setTimeout(240_000);
+
+describeInBrowser('what one may not do', () => {
+  let lab: ConsoleLab;
+  let run: { id: string; agentId: string; workflowId: string };
+
+  beforeAll(async () => {
+    lab = await ConsoleLab.start();
+    const api = await lab.api();
+    [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
+    // What is offered of it depends on whether it has ended.
+    const hasEnded = async () => (await api.get(`/api/jobs/${run.id}`)).body.status === 'completed';
+    await waitFor('the end of the example', hasEnded, 120_000);
+  });
+  afterAll(() => lab?.end());
+
+  const pathsOf = async ({ page }: ConsoleTab) => {
+    const links = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').all();
+    const paths = await Promise.all(links.map((link) => link.getAttribute('href')));
+    return [...paths, `/app/agents/${run.agentId}`, `/app/runs/${run.id}`, `/app/workflows/${run.workflowId}`];
+  };
+
+  it.each(['viewer', 'member', 'admin'] as const)(
+    'is not asked for by any page that a %s is offered, nor by any part of it',
+    async (role) => {
+      const tab = await lab.signedIn('/app', undefined, await lab.invite(role));
+      const { page } = tab;
+      const refused: string[] = [];
+      page.on('response', (response) => {
+        if (response.status() === 403) refused.push(`${response.request().method()} ${response.url()}`);
+      });
+      for (const path of await pathsOf(tab)) {
+        await tab.goto(path!);
+        await settled(tab);
+        const parts = await page.getByRole('tab').all();
+        for (const part of parts) {
+          await part.click();
+          await settled(tab);
+        }
+        expect([path, refused]).toEqual([path, []]);
+      }
+      expect(tab.complaints).toEqual([]);
+      await tab.close();
+    },
+  );
+
+  const settled = async ({ page }: ConsoleTab) => {
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await waitFor('the content', async () => (await page.getByLabel('Loading').count()) === 0);
+  };
+
+  const offered = async (tab: ConsoleTab, path: string) => {
+    await tab.goto(path);
+    await settled(tab);
+    return tab.page.getByRole('main').getByRole('button').allInnerTexts();
+  };
+
+  it('is not offered to a viewer, who sees everything else', async () => {
+    const tab = await lab.signedIn('/app', undefined, await lab.invite('viewer'));
+    const { page } = tab;
+    const navigation = await page.getByRole('navigation', { name: 'Main' }).innerText();
+    expect(navigation).not.toContain('Admin');
+    await page.keyboard.press('?');
+    const keys = await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).innerText();
+    expect(keys).toContain('Settings');
+    expect(keys).not.toContain('Admin');
+    await tab.goto('/app/agents');
+    await page.getByRole('link', { name: 'Demo agent' }).waitFor();
+    expect(await page.getByRole('button', { name: /^Actions for|New agent|^Select/ }).count()).toBe(0);
+    for (const [path, deeds] of [
+      [`/app/runs/${run.id}`, ['Replay', 'Cancel run']],
+      [`/app/workflows/${run.workflowId}`, ['Run', 'Batch', 'Save']],
+      ['/app/schedules', ['New schedule']],
+      ['/app/workflows', ['Upload recording', 'New workflow']],
+      ['/app/settings', ['Save', 'Show signing secret']],
+      ['/app/settings?part=Limits', ['Save']],
+      ['/app/settings?part=Users', ['Invite user']],
+      ['/app/settings?part=Prices', ['New price', 'Price anew']],
+    ] as const) {
+      const buttons = await offered(tab, path);
+      expect([path, deeds.filter((deed) => buttons.includes(deed))]).toEqual([path, []]);
+    }
+    await tab.goto('/app/settings');
+    const parts = await page.getByRole('tab').allInnerTexts();
+    for (const name of ['API keys', 'Vault', 'Model', 'Audit']) expect(parts).not.toContain(name);
+    // Nor by an address that somebody sent them.
+    await tab.goto('/app/settings?part=Vault');
+    await page.getByRole('tab', { name: 'Organization', selected: true }).waitFor();
+    await tab.close();
+  });
+
+  it('is told plainly where its address is known: a viewer on the administration', async () => {
+    const tab = await lab.signedIn('/app/admin', undefined, await lab.invite('viewer'));
+    await tab.page.getByText('This page is for admins.').waitFor();
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('is offered to whoever may: a member works, an admin sets', async () => {
+    const member = await lab.signedIn('/app', undefined, await lab.invite('member'));
+    expect(await offered(member, `/app/runs/${run.id}`)).toContain('Replay');
+    expect(await offered(member, `/app/workflows/${run.workflowId}`)).toContain('Run');
+    expect(await offered(member, '/app/settings?part=Users')).not.toContain('Invite user');
+    await member.close();
+    const admin = await lab.signedIn('/app', undefined, await lab.invite('admin'));
+    expect(await offered(admin, '/app/settings?part=Users')).toContain('Invite user');
+    expect(await offered(admin, '/app/settings')).toContain('Save');
+    await admin.goto('/app/agents');
+    await admin.page.getByRole('button', { name: 'New agent' }).waitFor();
+    await admin.close();
+  });
+});

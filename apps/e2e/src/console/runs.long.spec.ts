@@ -1,0 +1,98 @@
+// Long: walks one page in a browser.
+// Short: apps/e2e/src/console/stories.spec.ts
+import { type HttpClient, waitFor } from '@muster/testing';
+import { ConsoleLab, describeInBrowser } from './console-lab';
+
+jest.setTimeout(240_000);
+
+describeInBrowser('the page of a run', () => {
+  let lab: ConsoleLab;
+  let api: HttpClient;
+  let agentId: string;
+
+  beforeAll(async () => {
+    lab = await ConsoleLab.start();
+    api = await lab.api();
+    agentId = (await api.get('/api/agents')).body.agents[0].id;
+  });
+  afterAll(() => lab?.end());
+
+  const launch = async (script: string, more: object = {}) => {
+    const workflow = await api.post('/api/workflows', { name: `W ${Date.now()}`, script });
+    const launched = await api.post('/api/jobs/launch', { agentId, workflowId: workflow.body.id, ...more });
+    expect(launched.status).toBe(202);
+    return launched.body.jobId as string;
+  };
+
+  it('shows how a run is ended: told to, and confirmed by its machine', async () => {
+    // It does not care for TERM.
+    const id = await launch(`
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("deaf", flush=True)
+time.sleep(300)
+`);
+    const tab = await lab.signedIn(`/app/runs/${id}`);
+    const { page } = tab;
+    await page.getByTestId('log-line').filter({ hasText: 'deaf' }).waitFor();
+    await page.getByRole('button', { name: 'Cancel run' }).press('Enter');
+    const asked = page.getByRole('dialog', { name: 'Cancel this run?' });
+    await asked.getByRole('button', { name: 'Cancel run' }).press('Enter');
+    const stage = (name: string) => page.getByTestId('cancel-step').filter({ hasText: name });
+    await stage('TERM').getByText('passed').waitFor();
+    await stage('Confirmed').getByText('pending').waitFor();
+    expect(await page.getByTestId('run-status').innerText()).toContain('running');
+    expect(await tab.barriers()).toEqual([]);
+    // KILL comes 10 s after TERM.
+    await page.getByTestId('run-status').filter({ hasText: 'cancelled' }).waitFor({ timeout: 60_000 });
+    await stage('Confirmed').getByText('Nothing of it runs any more.').waitFor();
+    expect(await tab.barriers()).toEqual([]);
+    await page.getByRole('button', { name: 'Replay' }).click();
+    await page.getByText('The run is queued again.').waitFor();
+    await waitFor('another run', () => !page.url().endsWith(id));
+    await api.post(`/api/jobs/${page.url().split('/').at(-1)}/cancel`, {});
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('leads from attempt to attempt, and says why each failed', async () => {
+    const id = await launch('raise SystemExit("no <b>portal</b>")\n', { maxRetries: 1, retryDelayMs: 0 });
+    const tab = await lab.signedIn(`/app/runs/${id}`);
+    const { page } = tab;
+    await page.getByTestId('run-why').filter({ hasText: 'no <b>portal</b>' }).waitFor();
+    await waitFor('its retry', async () => (await page.getByTestId('attempt').count()) === 2);
+    await page.getByTestId('attempt').nth(1).getByRole('link').click();
+    await page.getByTestId('attempt').nth(1).getByText('this one').waitFor();
+    await page.getByTestId('attempt').nth(0).getByRole('link').click();
+    await waitFor('the first one again', () => page.url().endsWith(id));
+    expect(await tab.barriers()).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it.each([
+    { theme: 'light', width: 360 },
+    { theme: 'dark', width: 1440 },
+  ] as const)('keeps nobody out, whatever a script says: $theme, $width px', async (look) => {
+    const id = await launch(`
+import muster
+for number in range(120):
+    with muster.step("<img src=x onerror=alert(1)> \\u202e" + "long" * 50 + str(number)):
+        pass
+muster.log("warn", "<script>alert(1)</script>")
+print("x" * 10000)
+muster.result({"html": "<b>bold</b>"})
+`);
+    const tab = await lab.signedIn(`/app/runs/${id}`, look);
+    const { page } = tab;
+    await page.getByTestId('run-status').filter({ hasText: 'completed' }).waitFor({ timeout: 60_000 });
+    await page.getByTestId('log-line').filter({ hasText: '<script>alert(1)</script>' }).waitFor();
+    await page.getByRole('button', { name: 'More steps' }).click();
+    await waitFor('all steps', async () => (await page.getByTestId('step').count()) === 120);
+    await page.getByText('Raw JSON').click();
+    expect(await tab.barriers()).toEqual([]);
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+});

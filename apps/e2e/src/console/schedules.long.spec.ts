@@ -1,0 +1,196 @@
+// Long: walks one page in a browser.
+// Short: apps/e2e/src/console/stories.spec.ts
+import { type HttpClient, waitFor } from '@muster/testing';
+import { ConsoleLab, describeInBrowser } from './console-lab';
+
+jest.setTimeout(240_000);
+
+describeInBrowser('the pages of schedules', () => {
+  let lab: ConsoleLab;
+  let api: HttpClient;
+  let agentId: string;
+  let scriptId: string;
+
+  beforeAll(async () => {
+    lab = await ConsoleLab.start();
+    api = await lab.api();
+    agentId = (await api.get('/api/agents')).body.agents[0].id;
+    const made = await api.post('/api/workflows', { name: 'Nightly', script: 'print(1)\n', variables: ['PAYER'] });
+    scriptId = made.body.id;
+    await api.patch('/api/organization/settings', { timezone: 'America/Chicago' });
+  });
+  afterAll(() => lab?.end());
+
+  const make = async (body: object) => {
+    const rest = { agentId, scriptId, variables: { PAYER: 'Acme' }, timezone: 'America/Chicago' };
+    const made = await api.post('/api/schedules', { name: 'S', cronExpression: '0 6 * * 1-5', ...rest, ...body });
+    expect(made.status).toBe(201);
+    return made.body.id as string;
+  };
+  const read = async (id: string) => (await api.get(`/api/schedules/${id}`)).body;
+
+  it('plan, change, try, run, pause and delete one', async () => {
+    const tab = await lab.signedIn('/app/schedules');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'New schedule' }).click();
+    const made = page.getByRole('dialog', { name: 'New schedule' });
+    await made.getByLabel('Name', { exact: true }).fill('Claims <b>at night</b>');
+    await made.getByLabel('Workflow').selectOption({ label: 'Nightly' });
+    await made.getByLabel('PAYER').fill('Acme');
+    await made.getByLabel('Cron expression').fill('30 2 * * 1-5');
+    const preview = made.getByTestId('cron-preview');
+    await preview.getByText('At 02:30, Monday to Friday.').waitFor();
+    await waitFor('its times', async () => (await preview.getByRole('listitem').count()) === 5);
+    await made.getByText('Guards and limits').click();
+    await made.getByLabel('Runs at once').fill('1');
+    expect(await tab.barriers()).toEqual([]);
+    await made.getByRole('button', { name: 'Create schedule' }).click();
+    await page.getByRole('link', { name: 'Claims <b>at night</b>' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Claims <b>at night</b>' }).waitFor();
+    await page.getByText('At 02:30, Monday to Friday.').waitFor();
+    const id = page.url().split('/').at(-1)!;
+
+    await page.getByRole('button', { name: 'Edit schedule' }).click();
+    const edited = page.getByRole('dialog', { name: /^Edit / });
+    await edited.getByLabel('Cron expression').fill('0 3 * * *');
+    await edited.getByLabel('PAYER').fill('Other');
+    await edited.getByLabel('Retries', { exact: true }).fill('2');
+    await edited.getByRole('button', { name: 'Add a key' }).click();
+    await edited.getByLabel('Key', { exact: true }).fill('portal:{{PAYER}}');
+    expect(await tab.barriers()).toEqual([]);
+    await edited.getByRole('button', { name: 'Save' }).click();
+    // Its preview has the same words.
+    await edited.waitFor({ state: 'hidden' });
+    await page.getByText('At 03:00, every day.').waitFor();
+    expect(await read(id)).toMatchObject({
+      cronExpression: '0 3 * * *',
+      variables: { PAYER: 'Other' },
+      maxRetries: 2,
+      concurrencyLimit: 1,
+      concurrencyKeys: [{ key: 'portal:{{PAYER}}' }],
+      maxRuntimeMinutes: 720,
+    });
+
+    const choose = async (action: string) => {
+      await page.getByRole('button', { name: 'Actions for Claims' }).click();
+      await page.getByRole('menuitem', { name: action }).click();
+    };
+    await choose('Dry run');
+    await page
+      .getByRole('dialog', { name: /^Dry run/ })
+      .getByText('It would be launched now.')
+      .waitFor();
+    await page.keyboard.press('Escape');
+    await choose('Run now');
+    await page.getByRole('dialog').getByRole('button', { name: 'Run now' }).click();
+    await page.getByRole('cell', { name: 'by hand' }).waitFor();
+    await choose('Pause');
+    await page.getByText('disabled', { exact: true }).waitFor();
+    expect(await tab.barriers()).toEqual([]);
+    await choose('Resume');
+    await page.getByText('enabled', { exact: true }).waitFor();
+    await choose('Delete');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Schedules' }).waitFor();
+    expect((await api.get(`/api/schedules/${id}`)).status).toBe(404);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('show mine and theirs where two change the same schedule', async () => {
+    const id = await make({ name: 'Contested' });
+    const tab = await lab.signedIn(`/app/schedules/${id}`);
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Edit schedule' }).click();
+    const edited = page.getByRole('dialog', { name: /^Edit / });
+    await edited.getByLabel('Cron expression').fill('0 7 * * *');
+    await api.put(`/api/schedules/${id}`, { cronExpression: '0 8 * * *', maxRetries: 3 });
+    await edited.getByRole('button', { name: 'Save' }).click();
+    const conflict = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await conflict.getByLabel('Cron expression: theirs').getByText('0 8 * * *').waitFor();
+    await conflict.getByLabel('Cron expression: mine').getByText('0 7 * * *').waitFor();
+    await conflict.getByRole('button', { name: 'Keep mine' }).click();
+    await edited.waitFor({ state: 'hidden' });
+    await page.getByText('At 07:00, every day.').waitFor();
+    expect(await read(id)).toMatchObject({ cronExpression: '0 7 * * *', maxRetries: 3 });
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('say in words why a time would be skipped, and why it was', async () => {
+    await api.put('/api/vault/GONE', { value: 'x' });
+    const id = await make({ name: 'Needs a secret', vaultKeys: ['GONE'] });
+    await api.delete('/api/vault/GONE');
+    const tab = await lab.signedIn(`/app/schedules/${id}`);
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Actions for Needs a secret' }).click();
+    await page.getByRole('menuitem', { name: 'Dry run' }).click();
+    const tried = page.getByRole('dialog', { name: /^Dry run/ });
+    await tried.getByText('skipped: A secret that it needs is not in the vault. (secret_missing)').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Actions for Needs a secret' }).click();
+    await page.getByRole('menuitem', { name: 'Run now' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Run now' }).click();
+    await page.getByRole('cell', { name: /secret_missing/ }).waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('show the week by the organization’s clocks, also what runs all the time', async () => {
+    const chicago = new Intl.DateTimeFormat('en-GB', {
+      timeZone: 'America/Chicago',
+      hour: '2-digit',
+      minute: '2-digit',
+    });
+    // The week shows only runs that are still to come. Today's run is the last minute of the day, so it is one of them
+    // unless that minute has begun.
+    await waitFor('a time before the last minute of the day', () => chicago.format() !== '23:59', 65_000);
+    await make({ name: 'Every weekday', cronExpression: '59 23 * * 1-5' });
+    await make({ name: 'All the time', cronExpression: '*/5 * * * *' });
+    // The same time told by clocks of elsewhere.
+    await make({ name: 'From afar', cronExpression: '0 12 * * *', timezone: 'Etc/UTC' });
+    const tab = await lab.signedIn('/app/schedules');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Week', exact: true }).press('Enter');
+    await page.getByTestId('week-day').first().waitFor();
+    expect(await page.getByTestId('week-day').count()).toBe(7);
+    await page.getByRole('list', { name: 'All through the week' }).getByText('Every 5 minutes, every day.').waitFor();
+    const shown = await page.getByTestId('week-day').filter({ hasText: 'Every weekday' }).count();
+    expect(shown).toBe(5);
+    // Noon in UTC, as the clocks of Chicago show it on that day: the second noon from now, in case the first one passes.
+    const dayMs = 86_400_000;
+    const secondNoon = new Date((Math.ceil(Date.now() / dayMs - 0.5) + 1.5) * dayMs);
+    const day = page.getByTestId('week-day').filter({ hasText: 'From afar' }).nth(1);
+    expect(await day.innerText()).toContain(chicago.format(secondNoon));
+    expect(page.url()).toContain('view=week');
+    expect(await tab.barriers()).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it.each([
+    { theme: 'light', width: 360 },
+    { theme: 'dark', width: 1440 },
+  ] as const)('keep nobody out, by the keyboard too: $theme, $width px', async (look) => {
+    const name = `${'long'.repeat(40)} ${look.theme}`;
+    const id = await make({ name, variables: { PAYER: 'x'.repeat(10_000) } });
+    const tab = await lab.signedIn('/app/schedules?view=week', look);
+    const { page } = tab;
+    await page.getByTestId('week-day').first().waitFor();
+    const overflow = () => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+    expect(await tab.barriers()).toEqual([]);
+    expect(await overflow()).toBeLessThanOrEqual(0);
+    await tab.goto(`/app/schedules/${id}`);
+    await page.getByRole('button', { name: 'Edit schedule' }).press('Enter');
+    const edited = page.getByRole('dialog', { name: /^Edit / });
+    await edited.getByLabel('PAYER').fill('Acme');
+    expect(await tab.barriers()).toEqual([]);
+    await edited.getByLabel('Name', { exact: true }).press('Enter');
+    await edited.waitFor({ state: 'detached' });
+    expect(await read(id)).toMatchObject({ variables: { PAYER: 'Acme' } });
+    expect(await tab.barriers()).toEqual([]);
+    expect(await overflow()).toBeLessThanOrEqual(0);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+});

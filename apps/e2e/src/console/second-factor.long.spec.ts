@@ -1,0 +1,196 @@
+// Long: walks one page in a browser.
+// Short: apps/gateway/src/auth/second-factor.spec.ts
+import { authenticatorCode, waitFor } from '@muster/testing';
+import { ConsoleTab } from './console-browser';
+import { ConsoleLab, describeInBrowser } from './console-lab';
+
+jest.setTimeout(180_000);
+
+describeInBrowser('a second factor in the console', () => {
+  let lab: ConsoleLab;
+
+  beforeAll(async () => {
+    lab = await ConsoleLab.start();
+  });
+  afterAll(() => lab?.end());
+
+  /** As after 15 minutes. */
+  const forgetProof = (email: string) =>
+    lab.query(
+      `WITH aged AS (
+         UPDATE user_session SET second_factor_at = second_factor_at - interval '1 hour'
+         WHERE user_id = (SELECT id FROM app_user WHERE email = $1) RETURNING id)
+       SELECT pg_notify('muster_access', '') FROM aged`,
+      [email],
+    );
+
+  it('is set up with an app, signs in from then on, and is asked for again before sensitive acts', async () => {
+    const [email, password] = await lab.invite('admin');
+    const tab = await lab.signedIn('/app/settings?part=Security', undefined, [email, password]);
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Set up' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Set up a second factor' });
+    await dialog.getByRole('button', { name: 'Set up' }).click();
+    const picture = dialog.getByRole('img', { name: 'The secret as a QR code' });
+    await waitFor('the picture to be shown', () =>
+      picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth > 0),
+    );
+    const secret = (await dialog.getByLabel('Secret').textContent())!;
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await dialog.getByLabel('Code that the app shows').fill('000000');
+    await dialog.getByRole('button', { name: 'Confirm' }).click();
+    await dialog.getByText('The code is wrong').waitFor();
+    await dialog.getByLabel('Code that the app shows').fill(authenticatorCode(secret, new Date()));
+    await dialog.getByRole('button', { name: 'Confirm' }).click();
+    const [recoveryCode] = (await dialog.getByLabel('Recovery codes').textContent())!.split('\n');
+    await dialog.getByRole('button', { name: 'I have saved them' }).click();
+    await page.getByText('Recovery codes left').waitFor();
+    await tab.close();
+
+    const next = await lab.open();
+    await next.goto('/app/settings?part=API%20keys');
+    await next.page.getByLabel('Email').fill(email);
+    await next.page.getByLabel('Password').fill(password);
+    await next.page.getByRole('button', { name: 'Sign in' }).click();
+    await next.page.getByLabel('Code of your authenticator app').fill('000000');
+    await next.page.getByRole('button', { name: 'Sign in' }).click();
+    await next.page.getByText('The code is wrong').waitFor();
+    expect(await next.barriersInBothThemes()).toEqual([]);
+    await next.page.getByRole('button', { name: 'Use a recovery code' }).click();
+    await next.page.getByLabel('Recovery code').fill(recoveryCode!);
+    await next.page.getByRole('button', { name: 'Sign in' }).click();
+    await next.page.getByRole('button', { name: 'New API key' }).click();
+    await forgetProof(email);
+    await next.page.getByLabel('Name').fill('proved');
+    await next.page.getByRole('button', { name: 'Create key' }).click();
+    const proof = next.page.getByRole('dialog', { name: 'Prove that it is you' });
+    await proof.getByLabel('Code of your authenticator app').fill(authenticatorCode(secret, new Date(), 1));
+    await proof.getByRole('button', { name: 'Go on' }).click();
+    await next.page.getByText(/msk_/).first().waitFor();
+    expect([...tab.complaints, ...next.complaints]).toEqual([]);
+    await next.close();
+  });
+
+  it('is a passkey, which signs in without a password, proves the factor again, and is removed', async () => {
+    const [email, password] = await lab.invite('admin');
+    const tab = await ConsoleTab.open(lab.browser, lab.address.replace('127.0.0.1', 'localhost'));
+    const { page } = tab;
+    const devTools = await page.context().newCDPSession(page);
+    await devTools.send('WebAuthn.enable');
+    const device = {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+    } as const;
+    await devTools.send('WebAuthn.addVirtualAuthenticator', {
+      options: { ...device, isUserVerified: true, automaticPresenceSimulation: true },
+    });
+    await tab.goto('/app/settings?part=Security');
+    await tab.signIn(email, password);
+    const add = async (name: string) => {
+      await page.getByRole('button', { name: 'Add a passkey' }).click();
+      await page.getByLabel('Name').fill(name);
+      await page.getByRole('button', { name: 'Add', exact: true }).click();
+    };
+    await add('Telephone');
+    await page.getByRole('cell', { name: 'Telephone', exact: true }).waitFor();
+    await page.getByText('none: your password alone').waitFor({ state: 'detached' });
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await add('Telephone again');
+    await page.getByText('This device has a passkey of yours already').waitFor();
+    await page.keyboard.press('Escape');
+
+    await page.context().clearCookies();
+    await tab.goto('/app/settings?part=Security');
+    await page.getByLabel('Email').fill(email);
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('asks for a passkey beside the password').waitFor();
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await page.getByRole('button', { name: 'Back' }).click();
+    await page.getByRole('button', { name: 'Use a passkey' }).click();
+    await page.getByRole('cell', { name: 'Telephone', exact: true }).waitFor();
+    await forgetProof(email);
+    await page.getByRole('button', { name: 'Actions for Telephone' }).click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await page
+      .getByRole('dialog', { name: 'Prove that it is you' })
+      .getByRole('button', { name: 'Use a passkey' })
+      .click();
+    await page.getByText('There is no passkey').waitFor();
+    await page.context().clearCookies();
+    await tab.goto('/app');
+    await page.getByRole('button', { name: 'Use a passkey' }).click();
+    await page.getByText('The passkey was not accepted').waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('is no passkey at a bare address, where the page says at which one it is', async () => {
+    const tab = await lab.open();
+    await tab.goto('/app');
+    await tab.page.getByRole('button', { name: 'Use a passkey' }).click();
+    const place = lab.address.replace('127.0.0.1', 'localhost');
+    await tab.page.getByText(`Passkeys of this service work at ${place} and not at 127.0.0.1`).waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('is asked for of an admin whose service others can reach, and of nobody on this machine', async () => {
+    const near = await lab.signedIn('/app');
+    const exposed = lab.address.replace('127.0.0.1', 'muster.localhost');
+    const far = await ConsoleTab.open(lab.browser, exposed);
+    await far.goto('/app');
+    await far.signIn(...lab.admin);
+    const note = far.page.getByRole('note', { name: 'Second factor' });
+    await note.getByRole('link', { name: 'Set up a second factor' }).click();
+    await far.page.getByText('your password alone signs you in').waitFor();
+    expect(await far.barriersInBothThemes()).toEqual([]);
+    await note.getByRole('button', { name: 'Later' }).click();
+    await note.waitFor({ state: 'detached' });
+    expect(await near.page.getByRole('note', { name: 'Second factor' }).count()).toBe(0);
+    expect([...near.complaints, ...far.complaints]).toEqual([]);
+    await far.close();
+    await near.close();
+  });
+
+  it('is set up before anything else where an organization requires it, and reset by an admin', async () => {
+    const [email, password] = await lab.invite('viewer');
+    const admin = await lab.api();
+    const tab = await lab.signedIn('/app/settings?part=Sign-in');
+    await tab.page.getByLabel('Everybody needs a second factor').check();
+    await tab.page.getByRole('button', { name: 'Save' }).click();
+    await tab.page.getByRole('status').filter({ hasText: 'Saved.' }).waitFor();
+    const other = await lab.open();
+    try {
+      const { page } = other;
+      await other.goto('/app');
+      await page.getByLabel('Email').fill(email);
+      await page.getByLabel('Password').fill(password);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByText('Your organization requires a second factor').waitFor();
+      await page.getByRole('button', { name: 'Set up' }).click();
+      const secret = (await page.getByLabel('Secret').textContent())!;
+      await page.getByLabel('Code that the app shows').fill(authenticatorCode(secret, new Date()));
+      await page.getByRole('button', { name: 'Confirm' }).click();
+      await page.getByRole('button', { name: 'I have saved them' }).click();
+      await page.getByRole('navigation', { name: 'Main' }).waitFor();
+    } finally {
+      await admin.patch('/api/organization/settings', { requireSecondFactor: false });
+    }
+    await tab.page.getByRole('tab', { name: 'Users', exact: true }).click();
+    const row = tab.page.getByRole('row', { name: new RegExp(email) });
+    await row.getByRole('cell', { name: 'yes', exact: true }).waitFor();
+    await tab.page.getByRole('button', { name: `Actions for ${email}` }).click();
+    await tab.page.getByRole('menuitem', { name: 'Reset second factor' }).click();
+    await tab.page.getByRole('dialog').getByRole('button', { name: 'Reset' }).click();
+    await row.getByRole('cell', { name: 'no', exact: true }).waitFor();
+    await other.page.getByRole('link', { name: 'Runs', exact: true }).click();
+    await other.page.getByText('Your session has ended').waitFor();
+    expect([...tab.complaints, ...other.complaints]).toEqual([]);
+    await other.close();
+    await tab.close();
+  });
+});

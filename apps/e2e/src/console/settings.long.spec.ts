@@ -1,0 +1,352 @@
+// Long: walks one page in a browser.
+// Short: apps/gateway/src/organization/organization.spec.ts
+import { waitFor } from '@muster/testing';
+import type { Page } from 'playwright-core';
+import { ConsoleLab, describeInBrowser } from './console-lab';
+
+jest.setTimeout(180_000);
+
+describeInBrowser('the settings', () => {
+  let lab: ConsoleLab;
+
+  beforeAll(async () => {
+    lab = await ConsoleLab.start();
+  });
+  afterAll(() => lab?.end());
+
+  const part = (page: Page, name: string) => page.getByRole('tab', { name, exact: true }).click();
+  const statusWith = async (key: string) =>
+    (await fetch(`${lab.address}/api/agents`, { headers: { 'x-api-key': key } })).status;
+  const said = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
+
+  it('invite somebody, who signs in with the role that was chosen, and is let out again', async () => {
+    const tab = await lab.signedIn('/app/settings?part=Users');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Invite user' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Invite user' });
+    await dialog.getByLabel('Email').fill('dana@example.com');
+    await dialog.getByLabel('Password').fill('a good password');
+    await dialog.getByLabel('Role').selectOption('viewer');
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Invite' }).click();
+    const row = page.getByRole('row', { name: /dana@example.com/ });
+    await row.getByText('viewer').waitFor();
+    const dana = await lab.signedIn('/app', undefined, ['dana@example.com', 'a good password']);
+    await page.getByRole('button', { name: 'Actions for dana@example.com' }).click();
+    await page.getByRole('menuitem', { name: 'Make member' }).click();
+    await row.getByText('member').waitFor();
+    await page.getByRole('button', { name: 'Actions for dana@example.com' }).click();
+    await page.getByRole('menuitem', { name: 'Disable' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click();
+    await row.getByText('disabled').waitFor();
+    await dana.page.getByRole('link', { name: 'Agents', exact: true }).click();
+    await dana.page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await dana.close();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('pause a key that runs ask for, say what waits for it, and let it go on', async () => {
+    const api = await lab.api();
+    const [{ id: agentId }] = (await api.get('/api/agents')).body.agents;
+    const { id: workflowId } = (await api.post('/api/workflows', { name: 'Keyed', script: 'pass' })).body;
+    const tab = await lab.signedIn('/app/settings?part=Concurrency');
+    const { page } = tab;
+    await page.getByText('No run holds a key').waitFor();
+    await page.getByRole('button', { name: 'Set a limit' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Set a limit' });
+    await dialog.getByLabel('Key').fill('delta-dental');
+    await dialog.getByLabel('Limit').fill('0');
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Set limit' }).click();
+    const row = page.getByRole('row', { name: /delta-dental/ });
+    await row.getByText('paused').waitFor();
+    const launch = { agentId, workflowId, concurrencyKeys: [{ key: 'delta-dental' }] };
+    const { jobId } = (await api.post('/api/jobs/launch', launch)).body;
+    await row.getByText('1 run', { exact: true }).waitFor();
+    await tab.goto(`/app/runs/${jobId}`);
+    await page.getByTestId('run-why').getByText('The key delta-dental is paused.').waitFor();
+    await tab.goto('/app/settings?part=Concurrency');
+    await page.getByRole('button', { name: 'Actions for delta-dental' }).click();
+    await page.getByRole('menuitem', { name: 'Resume' }).click();
+    await page.getByText('No run holds a key').waitFor({ timeout: 60_000 });
+    await tab.goto(`/app/runs/${jobId}`);
+    await page.getByTestId('run-status').filter({ hasText: 'completed' }).waitFor({ timeout: 60_000 });
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('let a program in that shows a code, once its person allows it', async () => {
+    const api = await lab.api();
+    const codes = (await api.post('/api/auth/device', { device_name: 'muster on front-desk-3' })).body;
+    const ask = () => api.post('/api/auth/device/token', { device_code: codes.device_code });
+    const tab = await lab.signedIn('/app/device', { width: 390, height: 800 });
+    const { page } = tab;
+    await page.getByLabel('Code').fill('BBBB-BBBB');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('No program waits with this code').waitFor();
+    await page.getByRole('button', { name: 'Another code' }).click();
+    await page.getByLabel('Code').fill(codes.user_code);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('heading', { name: 'muster on front-desk-3' }).waitFor();
+    expect((await ask()).body.code).toBe('authorization_pending');
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await page.getByText('muster on front-desk-3 is let in').waitFor();
+    expect((await ask()).body.access_token).toMatch(/^msk_/);
+    expect(tab.complaints.filter((each) => !each.includes('404'))).toEqual([]);
+    await tab.close();
+  });
+
+  it('list one’s sessions, and end those in other browsers', async () => {
+    const robin = await lab.invite('viewer');
+    const tab = await lab.signedIn('/app/settings?part=Security', undefined, robin);
+    const other = await lab.signedIn('/app/agents', undefined, robin);
+    const { page } = tab;
+    await page.getByRole('cell', { name: /\(this one\)/ }).waitFor();
+    await page.getByRole('button', { name: 'End all others' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'End sessions' }).click();
+    await page.getByText(/Ended \d+ session/).waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+    await other.page.getByRole('link', { name: 'Runs', exact: true }).click();
+    await other.page.getByText('Your session has ended').waitFor();
+    await other.close();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('make a key that is shown once, and rotate it: the new one works when the old one has gone', async () => {
+    const tab = await lab.signedIn('/app/settings?part=API%20keys');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'New API key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New API key' });
+    await dialog.getByLabel('Name').fill('nightly');
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    const old = await dialog.getByText(/^msk_\S+$/).innerText();
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('button', { name: 'Actions for nightly' }).click();
+    await page.getByRole('menuitem', { name: 'Rotate' }).click();
+    const rotation = page.getByRole('dialog', { name: 'Rotate nightly' });
+    await rotation.getByRole('button', { name: 'Create new key' }).click();
+    const fresh = await rotation.getByText(/^msk_\S+$/).innerText();
+    const answers = async () => [await statusWith(old), await statusWith(fresh)];
+    expect(await answers()).toEqual([200, 200]);
+    await rotation.getByRole('button', { name: 'Revoke the old key' }).click();
+    await said(page, 'The old key of nightly is revoked.');
+    await waitFor('the end of the old key', async () => (await statusWith(old)) === 401);
+    expect(await answers()).toEqual([401, 200]);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('give a machine’s worker a new key, with which it works on when the old ones are revoked', async () => {
+    const api = await lab.api();
+    const agentId = (await api.get('/api/agents')).body.agents[0].id;
+    const isOnline = async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online';
+    await waitFor('the agent', isOnline, 60_000);
+    const keys = async (): Promise<{ id: string; lastUsedAt: string | null }[]> => {
+      const { apiKeys } = (await api.get('/api/api-keys?limit=200')).body;
+      return apiKeys.filter(
+        (key: { agentId: string; scope: string }) => key.agentId === agentId && key.scope === 'worker',
+      );
+    };
+    const former = await keys();
+    const tab = await lab.signedIn(`/app/agents/${agentId}?tab=settings`);
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Rotate key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'A new worker key' });
+    const [, id] = /^msk_([^_]+)_/.exec(await dialog.getByText(/^msk_\S+$/).innerText())!;
+    await dialog.getByRole('button', { name: 'Send it to the worker' }).click();
+    await dialog.getByText('The key was sent to the worker.').waitFor();
+    expect(await tab.barriers()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    const isUsed = async () => (await keys()).some((key) => key.id === id && key.lastUsedAt !== null);
+    await waitFor('the new key in use', isUsed, 60_000);
+    for (const old of former) {
+      await page.getByRole('button', { name: `Revoke msk_${old.id}` }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+      await page.getByText(`msk_${old.id}`, { exact: true }).waitFor({ state: 'detached' });
+    }
+    expect((await keys()).map((key) => key.id)).toEqual([id]);
+    const workflowId = (await api.get('/api/workflows')).body.workflows[0].id;
+    const launched = await api.post('/api/jobs/launch', {
+      workflowId,
+      agentId,
+      variables: { GREETING: 'Hello again' },
+    });
+    const { jobId } = launched.body;
+    const isDone = async () => (await api.get(`/api/jobs/${jobId}`)).body.status === 'completed';
+    await waitFor('a run with the new key', isDone, 60_000);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('keep a secret whose value nobody sees again, and a model that is called with it', async () => {
+    const tab = await lab.signedIn('/app/settings?part=Vault');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'New secret' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New secret' });
+    await dialog.getByLabel('Name').fill('MODEL_KEY');
+    await dialog.getByLabel('Value').fill('  very secret  ');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('cell', { name: 'MODEL_KEY', exact: true }).waitFor();
+    expect(await page.content()).not.toContain('very secret');
+    await part(page, 'Model');
+    await page.getByLabel('Base URL').fill('http://127.0.0.1:9/v1');
+    await page.getByLabel('Model name').fill('small');
+    await page.getByLabel('Secret with its API key').selectOption('MODEL_KEY');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await said(page, 'Saved.');
+    expect((await (await lab.api()).get('/api/organization/model')).body).toMatchObject({
+      name: 'small',
+      apiKeyVaultKey: 'MODEL_KEY',
+    });
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    // Another admin has saved it meanwhile.
+    const api = await lab.api();
+    const { visionName: _, ...model } = (await api.get('/api/organization/model')).body;
+    expect((await api.put('/api/organization/model', { ...model, name: 'theirs', visionName: 'eyes' })).status).toBe(
+      200,
+    );
+    await page.getByLabel('Model name').fill('mine');
+    await page.getByRole('button', { name: 'Save' }).click();
+    const conflict = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await conflict.getByLabel('Model name: theirs').getByText('theirs').waitFor();
+    await conflict.getByText('They have also changed Model for pictures').waitFor();
+    await conflict.getByRole('button', { name: 'Keep mine' }).click();
+    await conflict.waitFor({ state: 'detached' });
+    await waitFor('what is kept', async () => {
+      const { name, visionName } = (await api.get('/api/organization/model')).body;
+      return name === 'mine' && visionName === 'eyes';
+    });
+    await waitFor(
+      'theirs in the form',
+      async () => (await page.getByLabel('Model for pictures').inputValue()) === 'eyes',
+    );
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('The deployment’s model is used').waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('show both lists of prices where another admin has saved one meanwhile', async () => {
+    const api = await lab.api();
+    const price = (model: string) => ({
+      ...{ provider: 'acme', model, inputUsdPerMillion: 1, outputUsdPerMillion: 2, from: '2026-01-01' },
+    });
+    const own = async () => {
+      const { prices } = (await api.get('/api/organization/model-prices')).body;
+      return prices.flatMap(({ source, model }: Record<string, string>) => (source === 'organization' ? [model] : []));
+    };
+    const tab = await lab.signedIn('/app/settings?part=Prices');
+    const { page } = tab;
+    for (const [choice, kept] of [
+      ['Take theirs', 'theirs'],
+      ['Keep mine', 'mine'],
+    ] as const) {
+      await page.reload();
+      await page.getByRole('button', { name: 'New price' }).click();
+      const dialog = page.getByRole('dialog', { name: 'New price' });
+      await dialog.getByLabel('Provider').fill('acme');
+      await dialog.getByLabel('Model').fill('mine');
+      await dialog.getByLabel('Input ($)').fill('1');
+      await dialog.getByLabel('Output ($)').fill('2');
+      const prices = [price('theirs'), ...(choice === 'Keep mine' ? [price('more')] : [])];
+      expect((await api.put('/api/organization/model-prices', { prices })).status).toBe(200);
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      const conflict = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+      await conflict.getByLabel('Prices: theirs').getByText('acme theirs from 2026-01-01').waitFor();
+      await conflict.getByLabel('Prices: mine').getByText('acme mine from').waitFor();
+      expect(await tab.barriersInBothThemes()).toEqual([]);
+      await conflict.getByRole('button', { name: choice }).click();
+      await conflict.waitFor({ state: 'detached' });
+      await waitFor('the list', async () => (await own()).includes(kept));
+    }
+    expect(await own()).toEqual(['mine', 'theirs']);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('set a limit, and say beside the field what is wrong with one', async () => {
+    const tab = await lab.signedIn('/app/settings?part=Limits');
+    const { page } = tab;
+    await page.getByLabel('Monthly run limit').fill('5000000000');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').filter({ hasText: 'invalid_payload' }).waitFor();
+    expect(await page.getByLabel('Monthly run limit').getAttribute('aria-invalid')).toBe('true');
+    await page.getByLabel('Monthly run limit').fill('1000');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('progressbar', { name: 'Runs used' }).waitFor();
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await page.getByLabel('Monthly run limit').fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('progressbar', { name: 'Runs used' }).waitFor({ state: 'detached' });
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('show both versions to whoever saves what somebody else has changed, and lose neither’s other changes', async () => {
+    const api = await lab.api();
+    const tab = await lab.signedIn('/app/settings');
+    const { page } = tab;
+    await page.getByLabel('Idle minutes before a stop').fill('45');
+    await api.patch('/api/organization/settings', { idleStopMinutes: 60, timezone: 'America/Chicago' });
+    await page.getByRole('button', { name: 'Save' }).click();
+    const conflict = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await conflict.waitFor();
+    expect(await conflict.getByLabel('Idle minutes before a stop: mine').innerText()).toBe('45');
+    expect(await conflict.getByLabel('Idle minutes before a stop: theirs').innerText()).toBe('60');
+    expect(await conflict.innerText()).toContain('Timezone');
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await conflict.getByRole('button', { name: 'Keep mine' }).click();
+    await said(page, 'Saved.');
+    const settings = async () => (await api.get('/api/organization/settings')).body;
+    expect(await settings()).toMatchObject({ idleStopMinutes: 45, timezone: 'America/Chicago' });
+    // What is sent next is what is seen.
+    await waitFor(
+      'their time zone',
+      async () => (await page.getByLabel('Timezone').inputValue()) === 'America/Chicago',
+    );
+    await api.patch('/api/organization/settings', { idleStopMinutes: 90 });
+    await page.getByLabel('Idle minutes before a stop').fill('15');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await conflict.getByRole('button', { name: 'Take theirs' }).click();
+    await waitFor('their minutes', async () => (await page.getByLabel(/^Idle minutes/).inputValue()) === '90');
+    expect(await settings()).toMatchObject({ idleStopMinutes: 90, timezone: 'America/Chicago' });
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('keep prices of models, and find a change in the audit', async () => {
+    const tab = await lab.signedIn('/app/settings?part=Prices');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'New price' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New price' });
+    await dialog.getByLabel('Provider').fill('acme');
+    await dialog.getByLabel('Model').fill('small');
+    await dialog.getByLabel('Input ($)').fill('0.4');
+    await dialog.getByLabel('Output ($)').fill('1.6');
+    await dialog.getByLabel('From').fill('2026-01-01');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row', { name: /acme small .*organization/ }).waitFor();
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    await page.getByRole('button', { name: 'Actions for acme small' }).click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('row', { name: /acme small/ }).waitFor({ state: 'detached' });
+    await part(page, 'Audit');
+    await page.getByLabel('Action').fill('no.such.action');
+    await page.getByText('No change is like that.').waitFor();
+    const { entries } = (await (await lab.api()).get('/api/audit?limit=1')).body;
+    await page.getByLabel('Action').fill(entries[0].action);
+    await page.getByRole('button', { name: entries[0].action }).first().click();
+    const entry = page.getByRole('dialog', { name: entries[0].action });
+    expect(await entry.innerText()).toContain(lab.admin[0]);
+    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(new URL(page.url()).searchParams.get('action')).toBe(entries[0].action);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+});

@@ -1,0 +1,206 @@
+// Long: pauses, kills and empties Redis and Postgres.
+// Short: apps/e2e/src/services.spec.ts
+import { HttpClient, longForm, waitFor } from '@muster/testing';
+import { countProbes, type FaultLab, openFaultLab } from './fault-lab';
+import { seeded } from './seed';
+import { ServiceProcess } from './service-process';
+
+jest.setTimeout(180_000);
+
+/** Requests that never answer must fail the test instead of hanging it. */
+const patience = 2000;
+const kills = longForm('FAULTS_KILLS', { short: 2, long: 5 });
+
+describe('the service in an outage', () => {
+  let lab: FaultLab;
+  let service: ServiceProcess;
+  let client: HttpClient;
+  const random = seeded();
+
+  beforeAll(async () => {
+    lab = await openFaultLab();
+    service = await ServiceProcess.start('standalone', lab.env);
+    client = await lab.signIn(service.url);
+  });
+  afterAll(async () => {
+    await service?.end();
+    await lab?.close();
+  });
+  beforeEach(async () => {
+    await lab.query('DELETE FROM queue_probe');
+  });
+
+  afterEach(() => {
+    if (!service.alive) throw new Error(`the service died: ${service.output.slice(-3000)}`);
+  });
+
+  const accept = async (count: number): Promise<number> => {
+    const answer = await inTime(client.post('/api/admin/queue-probes', { count }), patience);
+    expect([answer.status, answer.text.slice(0, 300)]).toEqual([202, expect.any(String)]);
+    return answer.body.probes.length;
+  };
+  const allHandled = async (accepted: number) => {
+    await waitFor('every accepted canary', async () => (await countProbes(lab)).handled === accepted, 60_000);
+    await waitFor('an empty outbox', async () => (await lab.query('SELECT 1 FROM outbox')).length === 0, 30_000);
+    return countProbes(lab);
+  };
+
+  it('accepts and answers while Redis is paused, and handles everything once when it goes on', async () => {
+    process.kill(lab.stack.redis!.pid, 'SIGSTOP');
+    let accepted = 0;
+    const reads: number[] = [];
+    try {
+      for (let round = 0; round < 6; round += 1) {
+        const [count, ...answers] = await Promise.all([
+          accept(random.between(1, 20)),
+          inTime(client.get('/api/health'), patience),
+          inTime(client.get('/api/organization/settings'), patience),
+          inTime(client.get('/api/users'), patience),
+          inTime(new HttpClient(service.url).get('/api/users'), patience),
+        ]);
+        accepted += count;
+        reads.push(...answers.map(({ status }) => status));
+        // Long enough that publishing has been tried, failed, and been tried again.
+        await new Promise((resume) => setTimeout(resume, 700));
+      }
+      const deep = await inTime(client.get('/api/health/deep'), 5000);
+      expect([deep.status, deep.body.status, deep.body.checks.queue.status]).toEqual([200, 'degraded', 'failed']);
+    } finally {
+      process.kill(lab.stack.redis!.pid, 'SIGCONT');
+    }
+    const counts = await allHandled(accepted);
+    report('Redis paused', { ...counts, reads: reads.length });
+    expect(new Set(reads)).toEqual(new Set([200, 401]));
+    expect(counts).toEqual({ accepted, handled: accepted, publishedAgain: 0 });
+  });
+
+  it('loses nothing when Redis is killed and emptied at any moment', async () => {
+    let accepted = 0;
+    for (let round = 0; round < kills; round += 1) {
+      const pushing = (async () => {
+        for (let i = 0; i < 15; i += 1) accepted += await accept(random.between(1, 10));
+      })();
+      await new Promise((resume) => setTimeout(resume, random.between(0, 150)));
+      await lab.emptyRedis();
+      await pushing;
+    }
+    const counts = await allHandled(accepted);
+    report('Redis killed and emptied', { ...counts, kills });
+    expect(counts).toEqual({ accepted, handled: accepted, publishedAgain: expect.any(Number) });
+    // A message whose answer died with Redis may come again; the work is done once all the same.
+    expect(counts.publishedAgain).toBeLessThanOrEqual(accepted / 20);
+  });
+
+  it('answers 503 in bounded time while Postgres is gone, and goes on by itself when it is back', async () => {
+    const { pid } = service;
+    const statuses = new Map<number, number>();
+    let flowing = true;
+    const load = Array.from({ length: 4 }, async () => {
+      while (flowing) {
+        for (const path of ['/api/users', '/api/organization/settings']) {
+          const { status } = await inTime(client.get(path), 10_000);
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        }
+      }
+    });
+    for (let round = 0; round < kills; round += 1) {
+      await new Promise((resume) => setTimeout(resume, random.between(50, 300)));
+      process.kill(lab.stack.postgres!.pid, 'SIGKILL');
+      await lab.stack.postgres!.stop();
+      await waitFor('a 503', async () => {
+        const answer = await inTime(client.get('/api/users'), 10_000);
+        if (answer.status === 503) expect(answer.body.code).toBe('service_unavailable');
+        return answer.status === 503;
+      });
+      expect((await inTime(client.get('/api/health'), patience)).status).toBe(200);
+      const deep = await inTime(client.get('/api/health/deep'), 5000);
+      expect([deep.status, deep.body.checks.database.status]).toEqual([503, 'failed']);
+      await lab.stack.postgres!.restart();
+      await waitFor('a 200', async () => (await inTime(client.get('/api/users'), 10_000)).status === 200);
+    }
+    flowing = false;
+    await Promise.all(load);
+    report('Postgres killed', { ...Object.fromEntries(statuses), kills });
+    if (statuses.has(500))
+      throw new Error(
+        service.output
+          .split('\n')
+          .filter((line) => line.includes('request failed'))
+          .join('\n'),
+      );
+    expect([...statuses.keys()].filter((status) => ![200, 503].includes(status))).toEqual([]);
+    expect([service.alive, service.pid]).toEqual([true, pid]);
+    const counts = await allHandled(await accept(10));
+    expect(counts.handled).toBe(counts.accepted);
+  });
+
+  it('answers the deep probe in bounded time while Postgres hangs', async () => {
+    const { postgres } = lab.stack;
+    const children = await lab.query<{ pid: number }>('SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()');
+    const stopped = [postgres!.pid, ...children.map(({ pid }) => pid)].filter((pid) => signal(pid, 'SIGSTOP'));
+    try {
+      const deep = await inTime(client.get('/api/health/deep'), 6000);
+      expect([deep.status, deep.body.checks.database.reason]).toEqual([503, 'no answer within 2000 ms']);
+      expect((await inTime(client.get('/api/health'), patience)).status).toBe(200);
+    } finally {
+      for (const pid of stopped) signal(pid, 'SIGCONT');
+    }
+    await waitFor('a 200', async () => (await client.get('/api/users')).status === 200, 40_000);
+  });
+
+  it('ends within its deadline on SIGTERM, and leaves nothing unhandled behind', async () => {
+    const accepted = await accept(50);
+    expect(await service.end('SIGTERM')).toBe(0);
+    service = await ServiceProcess.start('standalone', lab.env);
+    client = await lab.signIn(service.url);
+    expect((await allHandled(accepted)).handled).toBe(accepted);
+  });
+
+  it.each(['SIGSTOP', 'SIGKILL'] as const)('ends on SIGTERM although Redis had a %s', async (fault) => {
+    process.kill(lab.stack.redis!.pid, fault);
+    await waitFor(
+      'the outage to be seen',
+      async () => (await client.get('/api/health/deep')).body.checks.queue.status === 'failed',
+    );
+    const accepted = await accept(5);
+    expect(await service.end('SIGTERM')).toBe(0);
+    if (fault === 'SIGSTOP') process.kill(lab.stack.redis!.pid, 'SIGCONT');
+    else await lab.stack.redis!.restart();
+    service = await ServiceProcess.start('standalone', lab.env);
+    client = await lab.signIn(service.url);
+    expect((await allHandled(accepted)).handled).toBe(accepted);
+  });
+
+  it('picks up what a kill -9 right after the acceptance left', async () => {
+    let accepted = 0;
+    for (let round = 0; round < kills; round += 1) {
+      accepted += await accept(20);
+      await service.end('SIGKILL');
+      service = await ServiceProcess.start('standalone', lab.env);
+      client = await lab.signIn(service.url);
+    }
+    const counts = await allHandled(accepted);
+    report('service killed', { ...counts, kills });
+    expect(counts.handled).toBe(accepted);
+  });
+
+  function report(what: string, counts: Record<string, number>): void {
+    process.stdout.write(`${what} (seed ${random.seed}): ${JSON.stringify(counts)}\n`);
+  }
+});
+
+function signal(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
+  }
+}
+
+async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,161 @@
+// Long: changes feedback on three sides in many orders.
+// Short: apps/feedback-sync/src/sync.spec.ts
+import { DatabaseModule } from '@muster/database';
+import { BaseConfig } from '@muster/platform';
+import {
+  FakeTrackers,
+  type Harness,
+  HttpClient,
+  makeOrganization,
+  makeUser,
+  startHarness,
+  testPassword,
+  waitFor,
+} from '@muster/testing';
+import { seeded } from './seed';
+import { ServiceProcess } from './service-process';
+
+const seed = Number(process.env['MUSTER_SEED'] ?? 8);
+
+describe('feedback on three sides', () => {
+  let harness: Harness;
+  let trackers: FakeTrackers;
+  let gateway: ServiceProcess;
+  let worker: ServiceProcess;
+  let admin: HttpClient;
+
+  const startWorker = () =>
+    ServiceProcess.start('feedback-sync', {
+      ...{ ...harness.env, ...trackers.env, FEEDBACK_AUTOMATION_WORKER_INTERVAL_MS: '100' },
+      ...{ FEEDBACK_TRACKER_TIMEOUT_MS: '300', LOG_LEVEL: 'warn' },
+    });
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+    trackers = await FakeTrackers.start();
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const { email } = await makeUser(harness.db, { organizationId, role: 'admin' });
+    gateway = await ServiceProcess.start('gateway', { ...harness.env, RATE_LIMIT_PER_MINUTE: '1000000' });
+    worker = await startWorker();
+    admin = await new HttpClient(gateway.url).signIn(email, testPassword);
+  });
+  afterAll(async () => {
+    await gateway.end('SIGKILL');
+    await worker.end('SIGKILL');
+    await trackers.close();
+    await harness.close();
+    expect(trackers.faults).toEqual([]);
+  });
+
+  const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
+  const submit = async (title: string) => {
+    const form = new FormData();
+    form.set('payload', JSON.stringify({ type: 'bug_report', title, description: 'Nothing is shown.' }));
+    const { url, headers } = admin;
+    const answer = await fetch(`${url}/api/feedback-submissions`, { method: 'POST', headers, body: form });
+    return ((await answer.json()) as { id: string }).id;
+  };
+  const settled = (id: string) =>
+    waitFor(
+      `${id} to be settled`,
+      async () =>
+        (await sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]))[0]?.dueAt === null,
+      30_000,
+    );
+  const ring = (id: string) =>
+    sql(
+      'UPDATE feedback_work_item SET armed = armed + 1, due_at = now() - make_interval(secs => 1) WHERE submission_id = $1',
+      [id],
+    );
+  const patch = async (id: string, status: string) =>
+    expect((await admin.patch(`/api/feedback-submissions/${id}`, { status })).status).toBe(200);
+  const read = async (id: string) => (await admin.get(`/api/feedback-submissions/${id}`)).body;
+
+  it('goes from an admin’s hand to both trackers, and is told once', async () => {
+    const id = await submit('By hand');
+    await settled(id);
+    const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
+    expect((await read(id)).external).toEqual({ issueUrl: issue!.html_url, taskUrl: task!.url });
+    const shown = () => [issue!.state, issue!.state_reason, task!.status.type];
+    for (const [status, ...there] of [
+      ['rejected', 'closed', 'not_planned', 'closed'],
+      ['triaged', 'open', 'reopened', 'open'],
+      ['in_progress', 'open', 'reopened', 'custom'],
+      ['resolved', 'closed', 'completed', 'done'],
+      // The task is over already.
+      ['closed', 'closed', 'completed', 'done'],
+    ]) {
+      await patch(id, status!);
+      await settled(id);
+      expect([status, ...shown()]).toEqual([status, ...there]);
+    }
+    await ring(id);
+    await settled(id);
+    const { status, history } = await read(id);
+    expect(status).toBe('closed');
+    expect(history.filter(({ source }: { source: string }) => source === 'user')).toHaveLength(5);
+    expect(history.at(-1)).toMatchObject({ from: 'resolved', to: 'closed', source: 'user' });
+  }, 60_000);
+
+  it('has one issue where its worker stood still between looking and making, and another took over', async () => {
+    let stopped = false;
+    trackers.mishap = ({ method, path }) => {
+      if (stopped || method !== 'GET' || !path.includes('/issues?')) return undefined;
+      stopped = true;
+      process.kill(worker.pid, 'SIGSTOP');
+      return undefined;
+    };
+    const id = await submit('Stood still');
+    await waitFor('the stop', () => stopped);
+    const other = await startWorker();
+    try {
+      await settled(id);
+      expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
+    } finally {
+      await other.end();
+      process.kill(worker.pid, 'SIGCONT');
+    }
+    const next = await submit('The next');
+    await settled(next);
+    expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
+  }, 60_000);
+
+  it('agrees in the end after changes in any order, with clocks apart, in a bounded number of calls', async () => {
+    const random = seeded(seed);
+    const pick = <T>(list: readonly T[]): T => list[random.between(0, list.length - 1)]!;
+    trackers.skewMs = { codehost: 90_000, tasktracker: -90_000 };
+    const ids: string[] = [];
+    for (let n = 0; n < 4; n += 1) ids.push(await submit(`Apart ${n}`));
+    for (const id of ids) await settled(id);
+    const before = trackers.calls.length;
+    let changes = 0;
+    for (let step = 0; step < 60; step += 1) {
+      const id = pick(ids);
+      const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
+      const side = pick(['user', 'codehost', 'tasktracker']);
+      if (side === 'user') await patch(id, pick(['triaged', 'in_progress', 'resolved', 'closed', 'rejected']));
+      else if (side === 'tasktracker') trackers.moveTask(task!, pick(['to do', 'doing', 'ready', 'complete']));
+      else if (issue!.state === 'open')
+        trackers.moveIssue(issue!, { state: 'closed', state_reason: pick(['completed', 'not_planned']) });
+      else trackers.moveIssue(issue!, { state: 'open' });
+      changes += 1;
+      // A webhook may be lost, or come twice.
+      for (let rings = pick([0, 1, 1, 2]); rings > 0; rings -= 1) await ring(id);
+    }
+    for (const id of ids) await settled(id);
+    for (const id of ids) {
+      await ring(id);
+      await settled(id);
+      const { status } = await read(id);
+      const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
+      const over = ['resolved', 'closed', 'rejected'].includes(status);
+      expect([id, issue!.state]).toEqual([id, over ? 'closed' : 'open']);
+      if (over) expect(issue!.state_reason).toBe(status === 'rejected' ? 'not_planned' : 'completed');
+      const types = over ? ['done', 'closed'] : status === 'in_progress' ? ['custom'] : ['open'];
+      expect(types).toContain(task!.status.type);
+    }
+    const calls = trackers.calls.length - before;
+    process.stdout.write(`seed ${seed}: ${changes} changes, ${calls} calls\n`);
+    expect(calls).toBeLessThan(changes * 20);
+  }, 120_000);
+});

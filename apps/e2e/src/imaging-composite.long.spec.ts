@@ -1,0 +1,282 @@
+// Long: builds composites on a real worker.
+// Short: apps/standalone/src/imaging-composite.spec.ts
+import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { freePort, HttpClient, waitFor } from '@muster/testing';
+import sharp from 'sharp';
+import { Start } from './npm-start';
+
+jest.setTimeout(300_000);
+
+/** Asked for and nobody's: so it can be looked for everywhere. */
+const nobody = 'Zyxwvut, Quillandra';
+
+describe('a composite that a real local worker builds', () => {
+  let folder: string;
+  let practice: string;
+  let start: Start;
+  let admin: HttpClient;
+  let agentId: string;
+
+  const keep = async (name: string, bytes: Buffer) => {
+    const path = join(practice, 'images', name);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, bytes);
+  };
+  const ask = async (patientLookup: string, teeth: number[]) => {
+    const started = await admin.post(`/api/agents/${agentId}/imaging-composite`, { patientLookup, teeth });
+    expect([started.status, started.text]).toEqual([202, expect.any(String)]);
+    const path = `/api/agents/${agentId}/imaging-composite/status?commandId=${started.body.commandId}`;
+    const body = await waitFor(
+      'its end',
+      async () => {
+        const answer = await admin.get(path);
+        return answer.body.status !== 'pending' && answer.body;
+      },
+      60_000,
+    );
+    return { ...body, commandId: started.body.commandId as string };
+  };
+  const composite = async (patientLookup: string, teeth: number[]) => {
+    const { status, output, error, compositeUrl, commandId } = await ask(patientLookup, teeth);
+    expect([status, error]).toEqual(['success', undefined]);
+    const [, json] = /__IMAGING_COMP_START__([^]*?)__IMAGING_COMP_END__/.exec(output)!;
+    const answer = await fetch(compositeUrl);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/png']);
+    const { data, info } = await sharp(Buffer.from(await answer.arrayBuffer()))
+      .removeAlpha()
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    const pixel = (x: number, y: number) => [...data.subarray((y * info.width + x) * 3, (y * info.width + x) * 3 + 3)];
+    const cell = (place: number) => ({ left: (place % 6) * 320, top: Math.floor(place / 6) * 240 });
+    return {
+      said: JSON.parse(json!),
+      commandId,
+      compositeUrl: compositeUrl as string,
+      size: [info.width, info.height],
+      middles: teeth.map((_, place) => pixel(cell(place).left + 160, cell(place).top + 100)),
+      /** The lower left corner of each cell: what is in it says which tooth it is, and from when. */
+      labels: teeth.map((_, place) => {
+        const { left, top } = cell(place);
+        const rows = Array.from({ length: 32 }, (_, y) =>
+          Array.from({ length: 180 }, (_, x) => pixel(left + x, top + 208 + y)[0]!),
+        );
+        return rows.flat();
+      }),
+    };
+  };
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'muster-composite-'));
+    practice = join(folder, 'practice');
+    await chmod(folder, 0o755);
+    await mkdir(practice);
+    await makePractice();
+    const port = await freePort();
+    const args = ['--port', String(port), '--data-dir', join(folder, '.muster/data'), '--no-demo'];
+    start = new Start(args, {
+      IMAGING_ROOT: join(practice, 'images'),
+      PRACTICE_DATABASE: `sqlite:///${join(practice, 'database/practice.db')}`,
+    });
+    await start.ready();
+    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(start.output)!;
+    admin = await new HttpClient(`http://127.0.0.1:${port}`).signIn(email!, password!);
+    agentId = (await admin.post('/api/agents', { name: randomUUID(), provider: 'local' })).body.agent.id;
+    await waitFor('it', async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online', 60_000);
+  });
+  afterAll(async () => {
+    await start?.end('SIGTERM');
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('has of each tooth the newest image of this patient that can be read, in the order asked for', async () => {
+    const teeth = [31, 3, 30, 14, 19, 8, 1, 2];
+    const { said, commandId, size, middles, labels } = await composite('1234', teeth);
+    const { organization } = (await admin.get('/api/auth/me')).body;
+    expect(said).toEqual({
+      composite_key: `imaging/comp/${organization.id}/${commandId}.png`,
+      patient: { patimageid: 1234, chart: 'C-77', name: 'Smith, Ann' },
+      teeth_found: [31, 3, 14, 2],
+      teeth_missing: [30, 19, 8, 1],
+      lines_skipped: 4,
+    });
+    expect(size).toEqual([6 * 320, 2 * 240]);
+    const grey = (level: number) => [level, level, level];
+    const none = grey(128);
+    expect(middles).toEqual([grey(150), grey(90), none, grey(120), none, none, none, grey(60)]);
+    expect(new Set(labels.map(String)).size).toBe(teeth.length);
+    for (const label of labels) {
+      expect(label.filter((level) => level > 230).length).toBeGreaterThan(50);
+      expect(label.filter((level) => level < 20).length).toBeGreaterThan(500);
+    }
+    // Where nothing was asked for is nothing.
+    const { artifacts } = (await admin.get(`/api/artifacts?agentId=${agentId}`)).body;
+    expect(artifacts).toEqual([
+      expect.objectContaining({ agentId, kind: 'image', filename: `${commandId}.png`, contentType: 'image/png' }),
+    ]);
+  });
+
+  it.each([
+    ['Smith, Ann (PATIMAGEID: 1235)', 1235, [30]],
+    ['#1235', 1235, [30]],
+    ['c-78', 1235, [30]],
+    ['munoz,  <B>JOSE</B>', 77, []],
+    ['<b>José</b> Muñoz', 77, []],
+    ['Nell Without', 88, []],
+  ])('means %s', async (lookup, patimageid, found) => {
+    const { said, size, middles } = await composite(lookup, [30, 3]);
+    expect([said.patient.patimageid, said.teeth_found]).toEqual([patimageid, found]);
+    expect(size).toEqual([640, 240]);
+    expect(middles).toEqual([found.length ? [200, 200, 200] : [128, 128, 128], [128, 128, 128]]);
+  });
+
+  it('fails for a name of two patients, and for a name of nobody, and names neither', async () => {
+    const { commandId: _, ...several } = await ask('Ann Smith', [3]);
+    const error = '2 patients answer to this lookup';
+    expect(several).toEqual({ status: 'failed', code: 'patient_ambiguous', error });
+    const { commandId, ...none } = await ask(nobody, [3]);
+    expect(none).toEqual({ status: 'failed', code: 'patient_not_found', error: 'no patient answers to this lookup' });
+    const told = await admin.get(`/api/agents/${agentId}/logs?limit=200`);
+    expect(told.text).toContain(commandId);
+    const shown = [told, await admin.get('/api/audit?limit=200'), await admin.get(`/api/agents/${agentId}`)];
+    for (const { text } of shown) expect(text).not.toMatch(/Zyxwvut|Smith|C-77|Muñoz/);
+    // Neither the database nor a log nor the worker's own folder has heard of who was asked for.
+    await waitFor('its folder', async () => !(await filesWith(folder, 'Zyxwvut')).length);
+    expect(start.output).not.toContain('Zyxwvut');
+  });
+
+  it('is another organization’s business in no way', async () => {
+    const ours = await composite('1234', [3]);
+    const [, email, password] = /super admin +(\S+@\S+) +(\S+)/.exec(start.output)!;
+    const root = await new HttpClient(admin.url).signIn(email!, password!);
+    const account = { adminEmail: 'other@example.com', adminPassword: randomUUID() };
+    expect((await root.post('/api/admin/organizations', { name: 'Other', ...account })).status).toBe(201);
+    const other = await new HttpClient(admin.url).signIn(account.adminEmail, account.adminPassword);
+    const path = `/api/agents/${agentId}/imaging-composite`;
+    expect((await other.get(`${path}/status?commandId=${ours.commandId}`)).status).toBe(404);
+    expect((await other.post(path, { patientLookup: '1234', teeth: [3] })).status).toBe(404);
+    const elsewhere = new URL(ours.compositeUrl);
+    elsewhere.pathname = elsewhere.pathname.replace(ours.commandId, randomUUID());
+    expect((await fetch(elsewhere)).status).toBe(403);
+  });
+
+  it('says what is missing where the practice has moved its files', async () => {
+    const list = join(practice, 'images/images.dat');
+    const content = await readFile(list);
+    await rm(list);
+    const { commandId: _, ...missing } = await ask('1234', [3]);
+    const error = 'the imaging data file is not there';
+    expect(missing).toEqual({ status: 'failed', code: 'data_file_unavailable', error });
+    await symlink(join(practice, 'database/practice.db'), list);
+    expect((await ask('1234', [3])).code).toBe('path_not_allowed');
+    await rm(list);
+    await writeFile(list, content);
+  });
+
+  async function makePractice(): Promise<void> {
+    const rows = [
+      [1234, 'C-77', 'Ann', 'Smith'],
+      [1235, 'C-78', 'Ann', 'Smith'],
+      [77, 'C-1', '<b>José</b>', 'Muñoz'],
+      [88, 'N-1', 'Nell', 'Without'],
+    ];
+    await mkdir(join(practice, 'database'));
+    const made = spawnSync('python3', [
+      '-c',
+      makeDatabase,
+      join(practice, 'database/practice.db'),
+      JSON.stringify(rows),
+    ]);
+    expect([made.status, made.stderr.toString()]).toEqual([0, '']);
+
+    const line = (id: number, ordinal: number, filename: string, taken: string, teeth: string) =>
+      `${id}|${ordinal}|${filename}|${taken}|five|six|seven|eight|nine|${teeth}|more`;
+    const utf8 = [
+      '\uFEFF',
+      line(1234, 1, 'old.dex', '20240101|', '16'),
+      line(1234, 2, 'new.dex', '20250101|101112', '15-17'),
+      line(1234, 3, 'damaged.dex', '20250201|101112', '16'),
+      line(1234, 4, '../images/new.dex', '20250301|', '16'),
+      line(1234, 5, '\\\\server\\share\\new.dex', '20250401|', '16,36'),
+      line(1234, 6, 'hidden.dex', '20250401|', '36'),
+      line(1234, 7, 'in-root.dex', '20250401|', '26'),
+      line(1234, 8, 'newer.dex', '20250101|101113', '17'),
+      line(1235, 1, 'theirs.dex', '20251231|', '46'),
+      line(1234, 9, 'theirs.dex', '20251231|', '46'),
+      // A primary tooth is no tooth of that number.
+      line(1234, 10, 'new.dex', '20250101|', '51-55;65'),
+      line(1234, 11, 'new.dex', '20259901|', '11'),
+      '1234|12|short.dex',
+      '',
+      'x'.repeat(70_000),
+    ];
+    await keep(
+      'images.dat',
+      Buffer.concat([
+        Buffer.from(utf8.join('\r\n').replace('\r\n', '') + '\r\n'),
+        // In Windows-1252.
+        Buffer.from(`${line(1234, 13, 'Z\xe4hne.dex', '20250101|', '47')}\r\n`, 'latin1'),
+      ]),
+    );
+    await keep('1234/old.dex', greyTiff(400, 300, 40));
+    await keep('1234/new.dex', Buffer.concat([Buffer.from('a header of the maker'), greyTiff(1000, 750, 90)]));
+    await keep('1234/newer.dex', greyTiff(64, 48, 60));
+    await keep('1234/damaged.dex', greyTiff(400, 300, 50).subarray(0, 300));
+    await keep('1234/Zähne.dex', greyTiff(400, 300, 150));
+    await keep('in-root.dex', greyTiff(400, 300, 120));
+    await keep('1235/theirs.dex', greyTiff(400, 300, 200));
+    await writeFile(join(practice, 'database/secret.dex'), greyTiff(400, 300, 250));
+    await symlink(join(practice, 'database/secret.dex'), join(practice, 'images/1234/hidden.dex'));
+  }
+});
+
+const makeDatabase = `
+import json, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("PRAGMA journal_mode=wal")
+connection.execute("CREATE TABLE patient (patimageid INTEGER, chart TEXT, first_name TEXT, last_name TEXT)")
+connection.executemany("INSERT INTO patient VALUES (?, ?, ?, ?)", json.loads(sys.argv[2]))
+connection.commit()
+connection.close()
+`;
+
+/** An uncompressed grey TIFF of one level. */
+function greyTiff(width: number, height: number, level: number): Buffer {
+  const pixels = width * height;
+  const tags = [
+    [256, 4, width],
+    [257, 4, height],
+    [258, 3, 8],
+    [259, 3, 1],
+    [262, 3, 1],
+    [273, 4, 8 + 2 + 9 * 12 + 4],
+    [277, 3, 1],
+    [278, 4, height],
+    [279, 4, pixels],
+  ];
+  const head = Buffer.alloc(8 + 2 + tags.length * 12 + 4);
+  head.write('II*\0', 'latin1');
+  head.writeUInt32LE(8, 4);
+  head.writeUInt16LE(tags.length, 8);
+  tags.forEach(([tag, kind, value], at) => {
+    head.writeUInt16LE(tag!, 10 + at * 12);
+    head.writeUInt16LE(kind!, 12 + at * 12);
+    head.writeUInt32LE(1, 14 + at * 12);
+    head.writeUInt32LE(value!, 18 + at * 12);
+  });
+  return Buffer.concat([head, Buffer.alloc(pixels, level)]);
+}
+
+async function filesWith(folder: string, text: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const found: string[] = [];
+  for (const entry of entries.filter((each) => each.isFile())) {
+    const path = join(entry.parentPath, entry.name);
+    const content = await readFile(path).catch(() => Buffer.alloc(0));
+    if (content.includes(text)) found.push(path);
+  }
+  return found;
+}

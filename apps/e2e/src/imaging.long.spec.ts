@@ -1,0 +1,136 @@
+// Long: converts 200 images on a real worker.
+// Short: apps/worker/src/imaging/composite.spec.ts
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { type HttpClient, testStack, waitFor } from '@muster/testing';
+import { StartedAs } from './started-as';
+import { writeTiff } from './tiff-files';
+
+jest.setTimeout(300_000);
+
+const { pillow } = testStack();
+const describeWhere = pillow ? describe : describe.skip;
+const count = 200;
+
+/** Of each picture another one: where it is bright tells its number, and how it lies is seen in the corner. */
+const [width, height] = [320, 240];
+const brightAt = (ordinal: number, x: number, y: number): number => {
+  if (x < 40 && y < 30) return 255;
+  return Math.floor(x / 32) === ordinal % 10 && Math.floor(y / 24) === Math.floor(ordinal / 10) % 10 ? 220 : 40;
+};
+
+describeWhere('imaging by npm start and its own worker (takes Pillow)', () => {
+  let root: string;
+  let start: StartedAs;
+  let api: HttpClient;
+  let agentId: string;
+
+  beforeAll(async () => {
+    // As its owner leaves it: closed to everybody else.
+    root = mkdtempSync(join(tmpdir(), 'muster-practice-'));
+    for (let ordinal = 1; ordinal <= count; ordinal += 1) {
+      const pixels = (x: number, y: number) => brightAt(ordinal, x, y);
+      writeFileSync(join(root, `${ordinal}.dex`), writeTiff({ width, height, ordinal, pixels }), { mode: 0o600 });
+    }
+    writeFileSync(join(root, 'broken.dex'), 'DEX and nothing behind it');
+    const env = { IMAGING_ROOT: root, IMAGING_PATH_MAP: `\\\\server\\images=${root}`, ...pillow };
+    start = await StartedAs.begin({ name: 'this user', wrap: [], uid: process.getuid!() }, ['--no-demo'], env);
+    api = await start.signIn('admin');
+    const made = await api.post('/api/agents', { name: 'Front desk', provider: 'local' });
+    agentId = made.body.agent.id;
+    await waitFor('the agent', async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online', 60_000);
+  });
+  afterAll(async () => {
+    await start?.end();
+    rmSync(root, { recursive: true, force: true });
+  });
+
+  const convert = async (body: object) => {
+    const asked = await api.post(`/api/agents/${agentId}/imaging-images`, { patimageid: 771400917, ...body });
+    expect(asked.status).toBe(202);
+    const path = `/api/agents/${agentId}/imaging-images/status?commandId=${asked.body.commandId}`;
+    const ended = async () => {
+      const { body: status } = await api.get(path);
+      return status.status !== 'pending' && status;
+    };
+    return { commandId: asked.body.commandId as string, status: await waitFor('the end', ended, 180_000) };
+  };
+  const read = async (url: string) => {
+    const answer = await fetch(url);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
+    return Buffer.from(await answer.arrayBuffer());
+  };
+
+  it('converts 200 images of a share, whose pictures are read by their URLs and show what they showed', async () => {
+    const images = Array.from({ length: count }, (_, at) => ({ ordinal: at + 1, filename: `${at + 1}.dex` }));
+    const missing = [
+      { ordinal: 901, filename: 'none.dex' },
+      { ordinal: 902, filename: 'broken.dex' },
+    ];
+    const imagingPath = '\\\\SERVER\\images';
+    const { commandId, status } = await convert({ imagingPath, images: [...images, ...missing] });
+    expect(status).toMatchObject({ status: 'success', output: { patimageid: 771400917, converted: count, failed: 2 } });
+    const { output } = status;
+    expect(output.images.slice(-2).map(({ code }: { code: string }) => code)).toEqual(['not_found', 'not_a_tiff']);
+    for (const image of output.images.slice(0, count)) {
+      const key = new RegExp(`^imaging/771400917/[0-9a-f-]{36}/${commandId}/${image.ordinal}-full\\.jpg$`);
+      expect(image.fullKey).toMatch(key);
+      const picture = await read(image.fullUrl);
+      expect([picture.length, image.width, image.height]).toEqual([image.bytes, width, height]);
+      const { data, info } = await sharp(picture).extractChannel(0).raw().toBuffer({ resolveWithObject: true });
+      expect([info.width, info.height, (await sharp(picture).metadata()).channels]).toEqual([width, height, 1]);
+      for (let y = 4; y < height; y += 24) {
+        for (let x = 5; x < width; x += 32) {
+          const wanted = brightAt(image.ordinal, x, y);
+          const seen = data[y * width + x]!;
+          if (Math.abs(seen - wanted) > 12) throw new Error(`${image.ordinal} at ${x},${y}: ${seen} for ${wanted}`);
+        }
+      }
+      const small = await sharp(await read(image.thumbnailUrl)).metadata();
+      expect([small.width, small.height, small.channels]).toEqual([256, 192, 1]);
+    }
+    const { entries } = (await api.get(`/api/agents/${agentId}/logs?order=asc&limit=200`)).body;
+    const told = entries
+      .map(({ message }: { message: string }) => message)
+      .filter((text: string) => /^imaging/.test(text));
+    expect(told[0]).toMatch(/^imaging_images was asked for by/);
+    expect(told).toContain(`imaging_images: ${count + 2} of ${count + 2} images are done, 2 failed`);
+    expect(told.at(-1)).toBe('imaging_images is done');
+    expect(JSON.stringify(entries)).not.toMatch(/771400917|\.dex/);
+    const { artifacts } = (await api.get(`/api/artifacts?agentId=${agentId}&limit=200`)).body;
+    expect(artifacts).toHaveLength(200);
+    expect(artifacts[0]).toMatchObject({ kind: 'image', contentType: 'image/jpeg', jobId: null });
+  });
+
+  it('names imaging among what its worker can', async () => {
+    const { entries } = (await api.get(`/api/agents/${agentId}/logs?kind=provisioning&limit=200`)).body;
+    const handshake = entries.find(({ source }: { source: string }) => source === 'handshake');
+    expect(handshake.data.capabilities).toContain('imaging');
+  });
+
+  it('reads nothing outside of its folder', async () => {
+    for (const imagingPath of ['/etc', '..', '\\\\server\\other', `${root}/../..`]) {
+      const { status } = await convert({ imagingPath, images: [{ ordinal: 1, filename: 'passwd' }] });
+      expect(status).toMatchObject({ status: 'failed', code: 'path_not_allowed' });
+    }
+  });
+
+  it('lends the folder to scripts for reading, and gives them none of its settings', async () => {
+    const code = `
+import os
+print(sorted(name for name in os.environ if "IMAGING" in name or "PRACTICE" in name))
+try:
+    open(${JSON.stringify(join(root, 'written'))}, "w")
+except OSError as error:
+    print(error.errno)`;
+    const asked = await api.post(`/api/agents/${agentId}/run-snippet`, { code });
+    const path = `/api/agents/${agentId}/run-snippet/status?commandId=${asked.body.commandId}`;
+    const status = await waitFor('the end', async () => {
+      const { body } = await api.get(path);
+      return body.status !== 'pending' && body;
+    });
+    expect(status.output).toMatch(/^\[\]\n\d+\n$/);
+  });
+});

@@ -1,0 +1,206 @@
+// Long: runs a hostile script under three kinds of isolation.
+// Short: libs/vm/src/local/confined-workers.spec.ts
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type HttpClient, waitFor } from '@muster/testing';
+import { root } from './service-process';
+import { StartedAs, type Starter } from './started-as';
+
+jest.setTimeout(240_000);
+
+const everybody: Starter[] = [
+  { name: 'root', wrap: [], uid: 0 },
+  { name: 'root that gets no namespaces', wrap: ['setpriv', '--bounding-set', '-sys_admin'], uid: 0 },
+  {
+    name: 'an ordinary user',
+    wrap: ['setpriv', '--reuid', '45678', '--regid', '45678', '--clear-groups'],
+    uid: 45_678,
+  },
+];
+const isRoot = process.getuid!() === 0;
+const starters = isRoot ? everybody : [{ name: 'this user', wrap: [], uid: process.getuid!() }];
+/** Whoever may not read this clone, or gets no namespaces of its own, has no such agents to test. */
+const able = ({ wrap, uid }: Starter) => {
+  const program = `require('node:fs').accessSync(${JSON.stringify(join(root, 'package.json'))})`;
+  const reads = [...wrap, process.execPath, '-e', program];
+  const confines = uid === 0 ? ['true'] : [...wrap, 'unshare', '--user', '--mount', '--pid', '--fork', 'true'];
+  return [reads, confines].every(([command, ...args]) => spawnSync(command!, args, { cwd: '/' }).status === 0);
+};
+
+describe.each(starters.filter(able))('scripts of local agents of $name', (starter) => {
+  let start: StartedAs;
+  let ours: HttpClient;
+  let theirs: HttpClient;
+  const password = randomBytes(20).toString('hex');
+
+  beforeAll(async () => {
+    start = await StartedAs.begin(starter, ['--no-demo']);
+    const admin = await start.signIn('admin');
+    const superAdmin = await start.signIn('super admin');
+    const adminEmail = 'other@example.com';
+    const made = await superAdmin.post('/api/admin/organizations', {
+      name: 'Other',
+      adminEmail,
+      adminPassword: password,
+    });
+    expect(made.status).toBe(201);
+    ours = admin;
+    theirs = await start.http.signIn(adminEmail, password);
+  });
+  afterAll(() => start?.end());
+
+  it('find none of the service’s secrets and nothing of another agent, and change and end nothing of them', async () => {
+    expect(start.said).not.toMatch(/unconfined/);
+    const vaultSecret = randomBytes(20).toString('hex');
+    await theirs.put('/api/vault/PORTAL_PASSWORD', { value: vaultSecret });
+    const [enemy, victim] = await Promise.all([local(ours, 'Enemy'), local(theirs, 'Victim')]);
+    const held = await launch(theirs, victim.id, { script: holder, vaultKeys: ['PORTAL_PASSWORD'] });
+    const inFile = `${vaultSecret}-in-a-file`;
+    await waitFor(
+      'the other one at work',
+      async () => (await theirs.get(`/api/jobs/${held}/steps`)).body.steps?.length,
+    );
+
+    const service = start.serviceEnvironment();
+    const secrets: Record<string, string> = {
+      masterKeys: service['MASTER_KEYS']!,
+      database: new URL(service['DATABASE_URL']!).password,
+      redis: new URL(service['REDIS_URL']!).password,
+      store: service['S3_SECRET_ACCESS_KEY']!,
+      cron: service['CRON_SECRET']!,
+      otherKey: victim.key,
+      otherSecret: vaultSecret,
+      otherFile: inFile,
+      account: password,
+    };
+    for (const secret of Object.values(secrets)) expect(secret.length).toBeGreaterThan(10);
+    expect(commandLines().filter((line) => Object.values(secrets).some((secret) => line.includes(secret)))).toEqual([]);
+
+    const backwards = Object.entries(secrets).map(([name, text]) => [name, [...text].reverse().join('')]);
+    const job = await launch(ours, enemy.id, {
+      script: readFileSync(join(root, 'apps/e2e/src/enemy.py'), 'utf8'),
+      variables: {
+        NEEDLES: JSON.stringify(Object.fromEntries(backwards)),
+        DATA_DIR: start.dataDir,
+        SOURCES: root,
+        AGENTS: `${victim.id},${enemy.id}`,
+        VICTIMS: JSON.stringify(start.pids()),
+        REDIS_AT: new URL(service['REDIS_URL']!).port,
+        STORE_AT: new URL(service['S3_ENDPOINT']!).port,
+      },
+    });
+    const { status, error, result } = await ended(ours, job);
+    expect({ status, error }).toEqual({ status: 'completed', error: null });
+    expect(result.looked).toBeGreaterThan(10);
+    expect(result).toMatchObject({ found: [], changed: [], hit: [] });
+    const control = join(start.dataDir, 'agents', enemy.id);
+    expect(readdirSync(control).filter((name) => lstatSync(join(control, name)).isSymbolicLink())).toEqual([]);
+    expect(result.answers.redis).toMatch(/NOAUTH/);
+    expect(result.answers.store).toMatch(/403/);
+    expect(result.answers.inspector).toMatch(/refused/);
+    if (starter.uid === 0) expect(result.uid).toBeGreaterThan(65_535);
+
+    expect((await theirs.get(`/api/jobs/${held}`)).body.status).toBe('running');
+    expect((await theirs.post(`/api/jobs/${held}/cancel`)).status).toBeLessThan(300);
+    expect((await ended(theirs, held)).status).toBe('cancelled');
+    await waitFor('nothing to be left of it', () => !environments().some((text) => text.includes(vaultSecret)));
+  });
+
+  it('have a folder that a reboot leaves as it is, and end with their agent', async () => {
+    const agent = await local(ours, 'Kept');
+    const write = await launch(ours, agent.id, { script: `${home}\nopen(kept, "w").write("it is kept")` });
+    expect((await ended(ours, write)).status).toBe('completed');
+    await ours.post(`/api/agent/${agent.id}/action`, { action: 'reboot' });
+    await online(ours, agent.id);
+    const read = await launch(ours, agent.id, { script: `${home}\nimport muster\nmuster.result(open(kept).read())` });
+    expect(await ended(ours, read)).toMatchObject({ status: 'completed', result: 'it is kept' });
+    expect((await ours.delete(`/api/agents/${agent.id}`)).status).toBe(204);
+    await waitFor('its folder to be gone', () => !readdirSync(join(start.dataDir, 'agents')).includes(agent.id));
+    expect(environments().filter((text) => text.includes(agent.id))).toEqual([]);
+  });
+});
+
+describe('npm start where nothing keeps scripts from it', () => {
+  it('says so in one line', async () => {
+    const start = await StartedAs.begin(starters[0]!, ['--no-demo'], { PYTHON: '/nowhere/python3' });
+    const lines = () => start.said.split('\n').filter((line) => line.includes('unconfined'));
+    await waitFor('the line', () => lines().length > 0);
+    expect(lines()).toEqual([
+      expect.stringMatching(/^scripts of local agents run unconfined.*nowhere.*docs\/running.md$/),
+    ]);
+    await start.end();
+  });
+});
+
+const home = 'import os\nkept = os.path.join(os.environ["HOME"], "kept")';
+const holder = `
+import os, time, muster
+secret = os.environ["PORTAL_PASSWORD"] + "-in-a-file"
+os.makedirs(os.environ["HOME"], exist_ok=True)
+for folder in (os.environ["MUSTER_RUN_ROOT"], os.environ["HOME"], os.environ["TMPDIR"], "/tmp", "/dev/shm"):
+    with open(os.path.join(folder, "muster-e2e-" + os.environ["AGENT_ID"]), "w") as file:
+        file.write(secret)
+with muster.step("holds a secret"):
+    time.sleep(600)
+`;
+
+async function local(client: HttpClient, name: string): Promise<{ id: string; key: string }> {
+  const { status, body, text } = await client.post('/api/agents', { name, provider: 'local' });
+  if (status !== 201) throw new Error(text);
+  await online(client, body.agent.id);
+  return { id: body.agent.id, key: body.workerKey };
+}
+
+async function online(client: HttpClient, id: string): Promise<void> {
+  await waitFor('the agent', async () => (await client.get(`/api/agents/${id}`)).body.status === 'online', 60_000);
+}
+
+let workflows = 0;
+
+async function launch(
+  client: HttpClient,
+  agentId: string,
+  { script, variables = {}, vaultKeys = [] }: { script: string; variables?: object; vaultKeys?: string[] },
+): Promise<string> {
+  const made = await client.post('/api/workflows', {
+    name: `Script ${(workflows += 1)}`,
+    script,
+    variables: Object.keys(variables),
+  });
+  const launched = await client.post('/api/jobs/launch', { agentId, workflowId: made.body.id, variables, vaultKeys });
+  if (launched.status !== 202) throw new Error(`${made.text} ${launched.text}`);
+  return launched.body.jobId;
+}
+
+async function ended(client: HttpClient, jobId: string): Promise<any> {
+  return waitFor(
+    'the end',
+    async () => {
+      const { body } = await client.get(`/api/jobs/${jobId}`);
+      return ['completed', 'failed', 'cancelled'].includes(body.status) && body;
+    },
+    90_000,
+  );
+}
+
+function commandLines(): string[] {
+  return ofEveryProcess('cmdline');
+}
+
+function environments(): string[] {
+  return ofEveryProcess('environ');
+}
+
+function ofEveryProcess(file: string): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .flatMap((pid) => {
+      try {
+        return [readFileSync(`/proc/${pid}/${file}`, 'utf8')];
+      } catch {
+        return [];
+      }
+    });
+}

@@ -1,0 +1,190 @@
+// Long: runs an autopilot session in a real browser under npm start.
+// Short: apps/standalone/src/autopilot/sessions.spec.ts
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { FakeModel, FakePortal, freePort, HttpClient, killAll, waitFor } from '@muster/testing';
+import { processesOf, Start } from './npm-start';
+
+jest.setTimeout(180_000);
+
+const chromium = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .flatMap((folder) => ['chromium', 'google-chrome', 'chromium-browser'].map((name) => join(folder, name)))
+  .find((path) => existsSync(path));
+const itPlays = chromium ? it : it.skip;
+
+describe(`a session on a local machine of npm start${chromium ? '' : ' (skipped: no Chromium on PATH)'}`, () => {
+  let folder: string;
+  let start: Start;
+  let portal: FakePortal;
+  let model: FakeModel;
+  let admin: HttpClient;
+  let agentId: string;
+
+  beforeAll(async () => {
+    if (!chromium) return;
+    folder = await mkdtemp(join(tmpdir(), 'muster-sessions-'));
+    [portal, model] = await Promise.all([FakePortal.start(), FakeModel.start()]);
+    model.answers(() => ({ json: { status: 'unsure', reason: '', question: 'Where?', confidence: 0.1, actions: [] } }));
+    // A browser that only CHROMIUM leads to, and that shows so.
+    const browser = join(folder, 'a browser');
+    await writeFile(browser, `#!/bin/sh\nexec '${chromium}' --led-to-by-name "$@"\n`, { mode: 0o755 });
+    const port = await freePort();
+    start = new Start(['--port', String(port), '--data-dir', join(folder, '.muster/data'), '--no-demo'], {
+      CHROMIUM: browser,
+      ...model.env,
+    });
+    await start.ready();
+    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(start.output)!;
+    admin = await new HttpClient(`http://127.0.0.1:${port}`).signIn(email!, password!);
+    agentId = (await admin.post('/api/agents', { name: 'Front desk', provider: 'local' })).body.agent.id;
+    await waitFor('the agent', async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online');
+  });
+  afterAll(async () => {
+    if (!chromium) return;
+    await start.end('SIGTERM');
+    await Promise.all([portal.close(), model.close()]);
+    expect(processesOf(join(folder, '.muster/data'))).toEqual([]);
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** It looks at pages, which no model is needed for. */
+  const begin = async (text: string) => {
+    const task = {
+      ...{ title: `See ${text}`, goal: 'See it.', startUrl: `${portal.url}/login`, inputs: [] },
+      steps: [{ id: 'see', title: 'See it', instruction: 'See it.', expect: { text }, kind: 'verify' }],
+      success: { description: 'it was seen' },
+    };
+    const { status, body } = await admin.post(`/api/agents/${agentId}/autopilot`, { action: 'start', task });
+    expect([status, body.status]).toEqual([202, 'queued']);
+    return body.sessionId as string;
+  };
+  const read = async (sessionId: string) =>
+    (await admin.get(`/api/agents/${agentId}/autopilot?sessionId=${sessionId}`)).body;
+  const until = (sessionId: string, statuses: string[]): Promise<any> =>
+    waitFor(
+      statuses.join(' or '),
+      async () => {
+        const session = await read(sessionId);
+        return statuses.includes(session.status) && session;
+      },
+      60_000,
+    );
+  /** The browser's, whatever user and namespace it is in. */
+  const browsers = () =>
+    processesOf(join(folder, '.muster/data')).filter(({ command }) => command.includes('muster-browser-'));
+
+  itPlays('has the browser of CHROMIUM, confined as scripts are, and leaves none of it', async () => {
+    const session = await until(await begin('User name'), ['completed', 'failed', 'paused']);
+    expect([session.status, session.error, session.pausedFor]).toEqual(['completed', null, null]);
+    expect(portal.requests.some(({ path }) => path === '/login')).toBe(true);
+    await waitFor('its browser to end', () => browsers().length === 0);
+  });
+
+  itPlays.each(['stop', 'reboot'])('ends with its machine at %s', async (action) => {
+    const sessionId = await begin('never to be seen');
+    await waitFor('its browser', () => browsers().some(({ command }) => command.includes('--led-to-by-name')));
+    expect((await admin.post(`/api/agent/${agentId}/action`, { action, force: true })).status).toBeLessThan(300);
+    await waitFor('its browser to end', () => browsers().length === 0, 60_000);
+    expect((await admin.post(`/api/agents/${agentId}/autopilot`, { action: 'cancel', sessionId })).status).toBe(202);
+    await until(sessionId, ['cancelled']);
+    if (action === 'stop') await admin.post(`/api/agent/${agentId}/action`, { action: 'start' });
+    await waitFor(
+      'the agent again',
+      async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online',
+      60_000,
+    );
+  });
+
+  itPlays('is cancelled with all of its browser, also when its worker was killed meanwhile', async () => {
+    const sessionId = await begin('never to be seen');
+    await waitFor('its browser', () => browsers().length > 0);
+    const workers = processesOf(join(folder, '.muster/data')).filter(({ command }) =>
+      /worker\/src\/main\.js/.test(command),
+    );
+    killAll(
+      workers.map(({ pid }) => pid).filter((pid) => readFileSync(`/proc/${pid}/environ`, 'utf8').includes(agentId)),
+    );
+    expect((await admin.post(`/api/agents/${agentId}/autopilot`, { action: 'cancel', sessionId })).status).toBe(202);
+    await until(sessionId, ['cancelled']);
+    await waitFor('its browser to end', () => browsers().length === 0, 60_000);
+  });
+
+  describe('that is stopped', () => {
+    const settings = (vmAutoWakeOnJob: boolean) =>
+      admin.patch('/api/organization/settings', { vmAutoWakeOnJob }).then(({ status }) => expect(status).toBe(200));
+    const status = async () => (await admin.get(`/api/agents/${agentId}`)).body.status as string;
+    const stop = async () => {
+      expect((await admin.post(`/api/agent/${agentId}/action`, { action: 'stop' })).status).toBeLessThan(300);
+      await waitFor('the stop', async () => (await status()) === 'stopped', 60_000);
+    };
+    /** Its lifecycle since it was stopped, in order. */
+    const lifecycle = async () => {
+      const { body } = await admin.get(`/api/agents/${agentId}/logs?kind=lifecycle&order=desc&limit=20`);
+      const types = body.entries.map(({ data }: { data: { eventType: string } }) => data.eventType) as string[];
+      return types.slice(0, types.indexOf('manual_stop')).reverse();
+    };
+    const say = (message: string) => admin.post(`/api/agents/${agentId}/chat`, { message, autoConfirm: true });
+    beforeEach(() => {
+      if (chromium) return stop();
+    });
+    afterEach(async () => {
+      if (!chromium) return;
+      model.reset();
+      await settings(true);
+      if ((await status()) === 'stopped') await admin.post(`/api/agent/${agentId}/action`, { action: 'start' });
+      await waitFor('the agent again', async () => (await status()) === 'online', 60_000);
+    });
+
+    itPlays('is woken for a session, which then goes on by itself', async () => {
+      const sessionId = await begin('User name');
+      expect((await read(sessionId)).status).toBe('queued');
+      const session = await until(sessionId, ['completed', 'failed', 'paused']);
+      expect([session.status, session.error]).toEqual(['completed', null]);
+      expect(await lifecycle()).toEqual(['wake_requested', 'wake_ready']);
+    });
+
+    itPlays('is woken for what a chat runs there, and the chat says that it waits for that', async () => {
+      model.says({ toolCalls: [{ name: 'run_snippet', arguments: { code: 'print("awake")' } }] }, 'It wakes up.');
+      const { body } = await say('Say awake');
+      expect(body.toolCalls).toMatchObject([{ status: 'done', result: { status: 'pending' } }]);
+      const { commandId } = body.toolCalls[0].result;
+      const snippet = await waitFor(
+        'the snippet',
+        async () => {
+          const path = `/api/agents/${agentId}/run-snippet/status?commandId=${commandId}`;
+          const { body: command } = await admin.get(path);
+          return command.status !== 'pending' && command;
+        },
+        60_000,
+      );
+      expect(snippet).toMatchObject({ status: 'success', output: 'awake\n' });
+      expect(await lifecycle()).toEqual(['wake_requested', 'wake_ready']);
+    });
+
+    itPlays('and may not be woken says so: no session, no snippet, and the timeline tells why', async () => {
+      await settings(false);
+      const task = {
+        ...{ title: 'See it', goal: 'See it.', startUrl: `${portal.url}/login`, inputs: [] },
+        steps: [{ id: 'see', title: 'See it', instruction: 'See it.', expect: { text: 'User' }, kind: 'verify' }],
+        success: { description: 'it was seen' },
+      };
+      const before = (await admin.get(`/api/agents/${agentId}/autopilot`)).body.sessions.length as number;
+      const refused = await admin.post(`/api/agents/${agentId}/autopilot`, { action: 'start', task });
+      expect(refused).toMatchObject({ status: 409, body: { code: 'agent_not_ready', agentStatus: 'stopped' } });
+      expect(refused.body.detail).toMatch(/auto-wake is off; start it manually/);
+      expect((await admin.get(`/api/agents/${agentId}/autopilot`)).body.sessions).toHaveLength(before);
+      model.says({ toolCalls: [{ name: 'run_snippet', arguments: { code: 'print(1)' } }] }, 'It is off.');
+      const { body } = await say('Say one');
+      expect(body).toMatchObject({
+        reply: 'It is off.',
+        toolCalls: [{ status: 'failed', code: 'agent_not_ready', error: expect.stringMatching(/start it manually/) }],
+      });
+      expect(await status()).toBe('stopped');
+      // Said once in ten minutes, however often it is asked for.
+      expect(await lifecycle()).toEqual(['wake_blocked']);
+    });
+  });
+});

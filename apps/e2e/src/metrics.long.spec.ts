@@ -1,0 +1,145 @@
+// Long: starts the six apps to read their metrics.
+// Short: tools/deploy/prometheus-rule.spec.ts
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { serviceApps, type ServiceApp } from '@muster/contracts';
+import { isUuid } from '@muster/platform';
+import {
+  cloneDatabase,
+  type ClonedDatabase,
+  HttpClient,
+  testEnvironment,
+  testPassword,
+  waitFor,
+} from '@muster/testing';
+import { root, ServiceProcess } from './service-process';
+
+jest.setTimeout(180_000);
+
+interface Sample {
+  metric: string;
+  labels: Record<string, string>;
+  value: number;
+}
+
+/** More series than this of one metric is no metric any more. */
+const mostSeries = 400;
+const monitoring = join(root, 'k8s/monitoring');
+
+describe('the metrics of the six apps', () => {
+  const services = new Map<ServiceApp, ServiceProcess>();
+  const texts = new Map<ServiceApp, string>();
+  let database: ClonedDatabase;
+
+  beforeAll(async () => {
+    database = await cloneDatabase();
+    const env = testEnvironment(database.url, {
+      MEASURE_TICK_MS: '100',
+      BOOTSTRAP_ORGANIZATION: 'Measured',
+      BOOTSTRAP_ADMIN_EMAIL: 'admin@example.com',
+      BOOTSTRAP_ADMIN_PASSWORD: testPassword,
+    });
+    for (const app of serviceApps) services.set(app, await ServiceProcess.start(app, env));
+    await makeTraffic();
+    const scheduler = services.get('scheduler')!;
+    await waitFor('what the scheduler measures of all that was made', async () =>
+      readSamples(await scrape(scheduler)).some(({ metric, value }) => metric === 'muster_machines' && value === 20),
+    );
+    for (const [app, service] of services) texts.set(app, await scrape(service));
+  });
+  afterAll(async () => {
+    await Promise.all([...services.values()].map((service) => service.end()));
+    await database?.drop();
+  });
+
+  const scrape = async ({ internalUrl }: ServiceProcess) => (await fetch(`${internalUrl}/metrics`)).text();
+
+  /** What callers choose: ids, paths, queries, methods, faults. */
+  async function makeTraffic(): Promise<void> {
+    const admin = await new HttpClient(services.get('gateway')!.url).signIn('admin@example.com', testPassword);
+    for (let at = 0; at < 20; at += 1) {
+      const id = `0197a000-0000-7000-8000-${String(at).padStart(12, '0')}`;
+      await admin.get(`/api/jobs/${id}`);
+      await admin.get(`/api/nowhere/${id}?of=${at}`);
+      await admin.send('BREW', `/api/agents/${id}`).catch(() => undefined);
+      await admin.post('/api/agents', { name: `Machine ${at}`, provider: 'external' });
+      await fetch(`${services.get('ingest')!.url}/api/agents/${id}/commands/${id}/result`, { method: 'POST' });
+    }
+  }
+
+  it.each(serviceApps)('of %s each say what they are', (app) => {
+    const text = texts.get(app)!;
+    const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name]) => name!);
+    expect(types.length).toBeGreaterThan(20);
+    for (const name of types) {
+      expect(name).toMatch(/^muster_[a-z0-9_]+$/);
+      const help = new RegExp(`^# HELP ${name} (.{10,})$`, 'm').exec(text);
+      expect([name, help !== null]).toEqual([name, true]);
+    }
+  });
+
+  it.each(serviceApps)('of %s have labels with few values, whatever callers send', (app) => {
+    const samples = readSamples(texts.get(app)!);
+    const seriesOf = new Map<string, number>();
+    for (const { metric, labels } of samples) {
+      seriesOf.set(metric, (seriesOf.get(metric) ?? 0) + 1);
+      for (const [name, value] of Object.entries(labels)) {
+        expect([metric, name, value.length > 120 || isUuid(value)]).toEqual([metric, name, false]);
+        expect(value).not.toMatch(/0197a000|nowhere|Machine|@/);
+      }
+    }
+    const many = [...seriesOf].filter(([metric, count]) => count > mostSeries && !metric.endsWith('_bucket'));
+    expect(many).toEqual([]);
+  });
+
+  it('are those that dashboards and alerts ask for', () => {
+    const exposed = new Set([...texts.values()].flatMap(namesIn));
+    const asked = [
+      readFileSync(join(monitoring, 'alerts.yaml'), 'utf8'),
+      ...readdirSync(join(monitoring, 'dashboards')).map((name) =>
+        readFileSync(join(monitoring, 'dashboards', name), 'utf8'),
+      ),
+    ].flatMap((text) => text.match(/\bmuster_[a-z0-9_]+/g)!);
+    expect(asked.length).toBeGreaterThan(50);
+    expect([...new Set(asked)].filter((name) => !exposed.has(name))).toEqual([]);
+  });
+
+  it('have the labels and the values that dashboards and alerts pick', () => {
+    const samples = [...texts.values()].flatMap(readSamples);
+    const text = readFileSync(join(monitoring, 'alerts.yaml'), 'utf8');
+    const picked = [...text.matchAll(/(muster_[a-z0-9_]+)\{(\w+)="([^"]*)"\}/g)];
+    expect(picked.length).toBeGreaterThan(3);
+    for (const [, metric, label, value] of picked) {
+      const known = samples.filter((sample) => sample.metric === metric);
+      // A histogram has no series before its first event.
+      if (/_(bucket|count)$/.test(metric!) && known.length === 0) continue;
+      expect([metric, known.some(({ labels }) => labels[label!] === value)]).toEqual([metric, true]);
+    }
+  });
+
+  it('tell of machines, and of nothing that is lost', () => {
+    const samples = readSamples(texts.get('scheduler')!);
+    const of = (metric: string) => samples.filter((sample) => sample.metric === metric);
+    const offline = of('muster_machines').find(({ labels }) => labels['status'] === 'offline');
+    expect(offline?.value).toBe(20);
+    expect(of('muster_unequal').map(({ value }) => value)).toEqual([0, 0, 0, 0]);
+  });
+});
+
+function readSamples(text: string): Sample[] {
+  return text
+    .split('\n')
+    .filter((line) => line && !line.startsWith('#'))
+    .map((line) => {
+      const [, metric, labels = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line)!;
+      const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name, of]) => [name!, of!]);
+      return { metric: metric!, labels: Object.fromEntries(pairs) as Record<string, string>, value: Number(value) };
+    });
+}
+
+function namesIn(text: string): string[] {
+  const suffixes: Record<string, string[]> = { histogram: ['_bucket', '_count', '_sum'] };
+  return [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name, type]) =>
+    (suffixes[type!] ?? ['']).map((suffix) => `${name}${suffix}`),
+  );
+}

@@ -1,0 +1,86 @@
+// Long: waits for a schedule through six processes.
+// Short: libs/schedules/src/prewake/prewake-machines.spec.ts
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort, HttpClient, isLongForm, waitFor } from '@muster/testing';
+import { processesOf, Start } from './npm-start';
+
+jest.setTimeout(240_000);
+
+/** It waits for the minutes of a real clock; libs/schedules/src/prewake moves its own. */
+const describeInMinutes = isLongForm() ? describe : describe.skip;
+
+describeInMinutes('a schedule on a machine that is off', () => {
+  let dataDir: string;
+  let service: Start;
+  let admin: HttpClient;
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'muster-prewake-'));
+    const port = await freePort();
+    service = new Start(['--port', String(port), '--data-dir', dataDir]);
+    await service.ready();
+    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(service.output)!;
+    admin = await new HttpClient(`http://127.0.0.1:${port}`).signIn(email!, password!);
+  });
+  afterAll(async () => {
+    await service?.end('SIGTERM');
+    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0);
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  it('has it on before the time, starts the run at the time, and says why on the timeline', async () => {
+    const example = async () => (await admin.get('/api/jobs')).body.jobs[0];
+    await waitFor('the run of the example', async () => (await example())?.finishedAt, 60_000);
+    const { id: agentId } = (await admin.get('/api/agents')).body.agents[0];
+    const script = "print('claims')";
+    const { id: scriptId } = (await admin.post('/api/workflows', { name: 'Claims', script })).body;
+    const agent = async () => (await admin.get(`/api/agents/${agentId}`)).body;
+    const becomes = (status: string) => waitFor(status, async () => (await agent()).status === status, 60_000);
+    await becomes('online');
+    const stopped = await admin.post(`/api/agent/${agentId}/action`, { action: 'stop' });
+    expect([stopped.status, stopped.body.code]).toEqual([200, undefined]);
+    await becomes('stopped');
+    // Its boots were measured when it was made; there is time for the schedule to be seen before the minute is over.
+    await waitFor('the earlier part of a minute', () => new Date().getSeconds() < 40, 30_000);
+    const made = await admin.post('/api/schedules', {
+      name: 'Nightly claims',
+      scriptId,
+      agentId,
+      cronExpression: '* * * * *',
+    });
+    expect(made.status).toBe(201);
+    const { id, nextRunAt } = made.body;
+    expect((await agent()).why).toContain(`expects the run of Nightly claims at ${nextRunAt}, and is woken for it at`);
+
+    const runs = async () => (await admin.get(`/api/schedules/${id}`)).body.recentRuns;
+    await waitFor('the run', async () => (await runs()).length > 0, 90_000);
+    await admin.delete(`/api/schedules/${id}`);
+    const [run] = await runs();
+    expect(run).toMatchObject({ nominalAt: nextRunAt, outcome: 'launched' });
+    const job = async () => (await admin.get(`/api/jobs/${run.jobId}`)).body;
+    await waitFor('its end', async () => (await job()).finishedAt !== null, 60_000);
+
+    const { entries } = (await admin.get(`/api/agents/${agentId}/logs?kind=lifecycle&order=asc`)).body;
+    const at = entries.findIndex(({ data }: any) => data.reason === 'prewake');
+    const [woken, ready] = entries.slice(at, at + 2);
+    expect(woken).toMatchObject({
+      source: 'schedule',
+      data: {
+        eventType: 'wake_requested',
+        reason: 'prewake',
+        previousStatus: 'stopped',
+        scheduleId: id,
+        runAt: nextRunAt,
+      },
+    });
+    expect(ready.data.eventType).toBe('wake_ready');
+    const time = (text: string) => new Date(text).getTime();
+    expect(time(woken.timestamp)).toBeLessThan(time(nextRunAt));
+    expect(time(ready.timestamp)).toBeLessThan(time(nextRunAt));
+    expect(time((await job()).startedAt) - time(nextRunAt)).toBeLessThan(5000);
+    // It was there, so nobody had to wake it when the run came.
+    expect(entries.slice(at).filter(({ data }: any) => data.eventType === 'wake_requested')).toHaveLength(1);
+  });
+});

@@ -1,0 +1,123 @@
+// Long: starts, kills and restarts several processes behind one port.
+// Short: apps/e2e/src/start.spec.ts
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort, HttpClient, waitFor } from '@muster/testing';
+import { processesOf, Start } from './npm-start';
+
+jest.setTimeout(180_000);
+
+describe('npm start as several processes', () => {
+  let dataDir: string;
+  let port: number;
+  let begun: Start;
+  let api: HttpClient;
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'muster-processes-'));
+    port = await freePort();
+    begun = new Start(['--port', String(port), '--data-dir', dataDir, '--processes', '2'], {
+      RATE_LIMIT_FAILED_LOGINS_PER_MINUTE: '5',
+    });
+    await begun.ready();
+    api = new HttpClient(`http://127.0.0.1:${port}`).withKey(/API key +(msk_\S+)/.exec(begun.output)![1]!);
+  });
+  afterAll(async () => {
+    await begun.end('SIGKILL');
+    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0, 90_000);
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  const service = () =>
+    processesOf(dataDir)
+      .filter(({ command }) => command.includes('standalone'))
+      .map(({ pid }) => pid);
+  /** None at the moment in which one takes it from one that is gone. */
+  const supervising = () => {
+    try {
+      return JSON.parse(readFileSync(join(dataDir, 'agents/supervisor.lock'), 'utf8')).pid as number;
+    } catch {
+      return undefined;
+    }
+  };
+  /** Each time another connection, which another process may be given. */
+  const anew = (path: string, init: RequestInit = {}) =>
+    fetch(`http://127.0.0.1:${port}${path}`, { ...init, headers: { ...init.headers, connection: 'close' } });
+  const answeredBy = async (internalPort: string) => {
+    const metrics = await (await fetch(`http://127.0.0.1:${internalPort}/metrics`)).text();
+    return Number(
+      /http_request_seconds_count\{method="GET",route="\/api\/health",[^}]*\} (\d+)/.exec(metrics)?.[1] ?? 0,
+    );
+  };
+
+  it('says how it is divided, and gives each process its part of the connections', async () => {
+    expect(begun.output).toContain('2 behind the one port');
+    expect(service()).toHaveLength(2);
+    for (let n = 0; n < 20; n += 1) expect((await anew('/api/health')).status).toBe(200);
+    const ports = [...begun.output.matchAll(/:(\d+)\/metrics/g)].map(([, internal]) => internal!);
+    expect(ports).toHaveLength(2);
+    for (const internal of ports) expect(await answeredBy(internal)).toBeGreaterThan(4);
+  });
+
+  it('makes its first organization once, and counts guesses over all of them', async () => {
+    const [, email, password] = /super admin +(\S+@\S+) +(\S+)/.exec(begun.output)!;
+    const root = await new HttpClient(`http://127.0.0.1:${port}`).signIn(email!, password!);
+    expect((await root.get('/api/admin/organizations')).body.organizations).toHaveLength(1);
+    await waitFor('a minute that is not about to end', () => new Date().getSeconds() < 50, 15_000);
+    const guess = async () => {
+      const body = JSON.stringify({ email: 'admin@muster.local', password: 'wrong-password' });
+      return (await anew('/api/auth/login', { method: 'POST', headers: { 'content-type': 'application/json' }, body }))
+        .status;
+    };
+    const answers: number[] = [];
+    for (let n = 0; n < 12; n += 1) answers.push(await guess());
+    expect(answers.filter((status) => status === 401)).toHaveLength(5);
+    expect(answers.filter((status) => status === 429)).toHaveLength(7);
+  });
+
+  it('goes on while one of them is killed and comes back, the one that looks after the workers', async () => {
+    const { agents } = (await api.get('/api/agents')).body;
+    const { workflows } = (await api.get('/api/workflows')).body;
+    const agentId = agents[0].id as string;
+    const workerOf = () => {
+      const file = join(dataDir, 'agents', agentId, 'worker.json');
+      return existsSync(file) && (JSON.parse(readFileSync(file, 'utf8')).pid as number);
+    };
+    const worker = await waitFor('its worker', workerOf);
+    const launch = () =>
+      api.post('/api/jobs/launch', { agentId, workflowId: workflows[0].id, variables: { GREETING: 'Hello' } });
+    const jobs = [await launch(), await launch()].map(({ body }) => body.jobId as string);
+
+    const [victim, before] = [supervising()!, service()];
+    process.kill(victim, 'SIGKILL');
+    // What it was given up to then goes with it.
+    await waitFor('its end to be seen', () => begun.output.includes('ended unexpectedly'));
+    for (let n = 0; n < 10; n += 1) expect((await anew('/api/health/deep')).status).toBe(200);
+    jobs.push(...[await launch(), await launch()].map(({ body }) => body.jobId as string));
+    const heir = await waitFor('the other one to look after the workers', () => {
+      const pid = supervising();
+      return pid !== victim && pid;
+    });
+    expect(before).toContain(heir);
+    await waitFor('two again', () => begun.output.includes('of the service is back') && service().length === 2, 40_000);
+    for (const id of jobs) {
+      await waitFor(`run ${id}`, async () => (await api.get(`/api/jobs/${id}`)).body.status === 'completed', 60_000);
+    }
+    expect(workerOf()).toBe(worker);
+    // With the example that the first start runs.
+    expect((await api.get('/api/usage')).body.completed).toBe(jobs.length + 1);
+  });
+
+  it('ends whole on SIGTERM, and when its supervisor is killed', async () => {
+    expect(await begun.end('SIGTERM')).toBe(0);
+    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0);
+    begun = new Start(['--port', String(port), '--data-dir', dataDir], { MUSTER_PROCESSES: '2' });
+    await begun.ready();
+    expect(service()).toHaveLength(2);
+    await waitFor('the worker', () => processesOf(dataDir).some(({ command }) => command.includes('worker')));
+    await begun.end('SIGKILL');
+    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0, 90_000);
+  });
+});

@@ -1,0 +1,227 @@
+// Long: kills the gateway at each step of publishing.
+// Short: apps/gateway/src/packs/faults-of-store.spec.ts
+import { createHash, randomBytes, randomFillSync } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { DatabaseModule } from '@muster/database';
+import { BaseConfig } from '@muster/platform';
+import {
+  type Harness,
+  HttpClient,
+  makeApiKey,
+  makeOrganization,
+  makeUser,
+  startHarness,
+  testPassword,
+  testStack,
+  waitFor,
+} from '@muster/testing';
+import { crc32, deflateRawSync } from 'node:zlib';
+import { ServiceProcess } from './service-process';
+import { type GatePlace, StoreGate } from './store-gate';
+
+const mebibyte = 1024 * 1024;
+
+interface Bundle {
+  zip: Buffer;
+  files: { path: string; size: number; sha256: string }[];
+}
+
+describe('a pack that is published', () => {
+  let harness: Harness;
+  let gate: StoreGate;
+  let service: ServiceProcess;
+  let person: HttpClient;
+  let machine: HttpClient;
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+    gate = await StoreGate.build(testStack().s3.endpoint);
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const { email } = await makeUser(harness.db, { organizationId, role: 'admin' });
+    const { secret } = await makeApiKey(harness.db, { organizationId, scope: 'worker' });
+    await start();
+    person = await new HttpClient(service.url).signIn(email, testPassword);
+    machine = new HttpClient(service.url).withKey(secret);
+  });
+  afterAll(async () => {
+    await service.end('SIGKILL');
+    gate.close();
+    await harness.close();
+  });
+
+  const start = async () => {
+    const own = { S3_ENDPOINT: gate.url, S3_PUBLIC_ENDPOINT: testStack().s3.endpoint, REQUEST_TIMEOUT_MS: '60000' };
+    service = await ServiceProcess.start('gateway', { ...harness.env, ...own, RATE_LIMIT_PER_MINUTE: '1000000' });
+    // Who has signed in stays so, wherever the service is by now.
+    person &&= new HttpClient(service.url, person.headers);
+    machine &&= new HttpClient(service.url, machine.headers);
+  };
+  const makePack = async () => {
+    const workerKey = `w${randomBytes(6).toString('hex')}`;
+    await person.put(`/api/process-library/${workerKey}`, { name: 'Claims' });
+    return (await person.post('/api/workflow-packs', { workerKey })).body.id as string;
+  };
+  const upload = async (packId: string, { zip, files }: Bundle) => {
+    const { body } = await machine.post(`/api/workflow-packs/${packId}/publish-from-vm/upload`);
+    const send = () => fetch(body.uploadUrl, { method: 'PUT', headers: body.headers, body: new Uint8Array(zip) });
+    // To make a large one takes so long that the store has closed the connection that was kept.
+    const sent = await send().catch(send);
+    expect(sent.status).toBe(200);
+    return { uploadKey: body.uploadKey as string, baseRuntimeBundleId: null as string | null, files };
+  };
+  const finalize = (packId: string, body: object) =>
+    machine.post(`/api/workflow-packs/${packId}/publish-from-vm/finalize`, body);
+  const headOf = async (packId: string) =>
+    ((await person.get(`/api/workflow-packs/${packId}`)).body.draftHead?.runtimeBundleId ?? null) as string | null;
+
+  const places: [string, GatePlace][] = [
+    ['the upload is looked for', { method: 'HEAD', path: /\/uploads\//, when: 'before' }],
+    ['the upload is read', { method: 'GET', path: /\/uploads\//, when: 'before' }],
+    ['the bundle is looked for', { method: 'HEAD', path: /\/bundles\//, when: 'before' }],
+    ['the bundle is copied', { method: 'PUT', path: /\/bundles\//, when: 'before' }],
+    ['the bundle has been copied', { method: 'PUT', path: /\/bundles\//, when: 'after' }],
+    ['the manifest is kept', { method: 'PUT', path: /\/manifests\//, when: 'before' }],
+    ['the manifest has been kept', { method: 'PUT', path: /\/manifests\//, when: 'after' }],
+  ];
+
+  it.each(places)('is whole when the process is killed as %s, and the same call finishes it', async (_, place) => {
+    const packId = await makePack();
+    const body = await upload(packId, smallBundle());
+    const held = gate.hold(place);
+    const cut = finalize(packId, body).catch(() => null);
+    await held;
+    await service.end('SIGKILL');
+    expect(await cut).toBeNull();
+    gate.open();
+    await start();
+    expect(await headOf(packId)).toBeNull();
+    await publishes(packId, body);
+  });
+
+  it('is whole when the process is killed before its commit, and the same call finishes it', async () => {
+    const packId = await makePack();
+    const body = await upload(packId, smallBundle());
+    let cut: Promise<unknown> | undefined;
+    await harness.db.transaction('system', async (tx) => {
+      await tx.query('SELECT FROM workflow_pack WHERE id = $1 FOR UPDATE', [packId]);
+      cut = finalize(packId, body).catch(() => null);
+      await waitFor('the finalize at the lock', async () => {
+        const waiting = await harness.db.query('system', `SELECT FROM pg_locks WHERE NOT granted`);
+        return waiting.length > 0;
+      });
+      await service.end('SIGKILL');
+    });
+    expect(await cut).toBeNull();
+    await start();
+    expect(await headOf(packId)).toBeNull();
+    await publishes(packId, body);
+  });
+
+  const publishes = async (packId: string, body: object) => {
+    const done = await finalize(packId, body);
+    expect(done.status).toBe(201);
+    expect((await finalize(packId, body)).body.runtimeBundleId).toBe(done.body.runtimeBundleId);
+    expect(await headOf(packId)).toBe(done.body.runtimeBundleId);
+    const bytes = Buffer.from(await (await fetch(done.body.downloadUrl)).arrayBuffer());
+    expect(`sha256:${createHash('sha256').update(bytes).digest('hex')}`).toBe(done.body.digest);
+  };
+
+  it.each([
+    ['60 MiB, of 400 MiB unpacked,', largeBundle],
+    ['10,000 entries', () => zipOf(Array.from({ length: 10_000 }, (_, at) => file(`a/${at % 100}/${at}.py`, `${at}`)))],
+  ])('of %s leaves memory flat and others their time', async (name, make) => {
+    const bundle = make();
+    const packId = await makePack();
+    const body = await upload(packId, bundle);
+    const path = `/api/workflow-packs/${packId}`;
+    const askUntil = async (over: () => boolean) => {
+      const times: number[] = [];
+      while (!over() || times.length < 100) {
+        const began = performance.now();
+        expect((await person.get(path)).status).toBe(200);
+        times.push(performance.now() - began);
+      }
+      return times.sort((one, other) => one - other)[Math.floor(times.length * 0.99)]!;
+    };
+    await askUntil(() => true);
+    const before = residentMiB(service.pid);
+    const quiet = await askUntil(() => true);
+    let peak = before;
+    const watch = setInterval(() => (peak = Math.max(peak, residentMiB(service.pid))), 20);
+    let isOver = false;
+    const done = finalize(packId, body).finally(() => (isOver = true));
+    const busy = await askUntil(() => isOver);
+    clearInterval(watch);
+    expect((await done).status).toBe(201);
+    process.stdout.write(
+      `finalize of ${name} (${(bundle.zip.length / mebibyte).toFixed(1)} MiB): the gateway's memory ` +
+        `${before.toFixed(0)} MiB, at most ${peak.toFixed(0)} MiB; others' p99 ${busy.toFixed(1)} ms, ` +
+        `without it ${quiet.toFixed(1)} ms\n`,
+    );
+    // A bundle in memory, zipped or not, would be far more.
+    expect(peak - before).toBeLessThan(120);
+  });
+});
+
+function residentMiB(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
+}
+
+function smallBundle(): Bundle {
+  return zipOf([file('main.py', `print("${randomBytes(8).toString('hex')}")\n`)]);
+}
+
+/** Just below what a bundle may have. */
+function largeBundle(): Bundle {
+  const bytes = Buffer.alloc(400 * mebibyte);
+  for (let at = 0; at < bytes.length; at += 64 * 1024) randomFillSync(bytes, at, 9 * 1024);
+  const packed = deflateRawSync(bytes, { level: 1 });
+  return zipOf([{ ...file('data.bin', bytes), packed }]);
+}
+
+interface PackedFile {
+  path: string;
+  bytes: Buffer;
+  packed?: Buffer;
+}
+
+function file(path: string, text: string | Buffer): PackedFile {
+  return { path, bytes: Buffer.from(text as string) };
+}
+
+function zipOf(files: PackedFile[]): Bundle {
+  const parts: Buffer[] = [];
+  const directory: Buffer[] = [];
+  let at = 0;
+  for (const { path, bytes, packed } of files) {
+    const [name, data] = [Buffer.from(path), packed ?? bytes];
+    const common = Buffer.alloc(26);
+    common.writeUInt16LE(20, 0);
+    common.writeUInt16LE(packed ? 8 : 0, 4);
+    common.writeUInt32LE(crc32(bytes), 10);
+    common.writeUInt32LE(data.length, 14);
+    common.writeUInt32LE(bytes.length, 18);
+    common.writeUInt16LE(name.length, 22);
+    const place = Buffer.alloc(14);
+    place.writeUInt32LE((0o100644 << 16) >>> 0, 6);
+    place.writeUInt32LE(at, 10);
+    parts.push(Buffer.from('PK\x03\x04'), common, name, data);
+    directory.push(Buffer.from('PK\x01\x02\x14\x03', 'latin1'), common, place, name);
+    at += 30 + name.length + data.length;
+  }
+  const index = Buffer.concat(directory);
+  const end = Buffer.alloc(22);
+  end.write('PK\x05\x06', 'latin1');
+  end.writeUInt16LE(files.length, 8);
+  end.writeUInt16LE(files.length, 10);
+  end.writeUInt32LE(index.length, 12);
+  end.writeUInt32LE(at, 16);
+  return {
+    zip: Buffer.concat([...parts, index, end]),
+    files: files.map(({ path, bytes }) => ({
+      path,
+      size: bytes.length,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+    })),
+  };
+}

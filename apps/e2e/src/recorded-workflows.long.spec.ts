@@ -1,0 +1,230 @@
+// Long: plays recordings in a real browser.
+// Short: libs/workflows/src/recordings/read-recording.spec.ts
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { BrowserDriver, freePort, HttpClient, waitFor } from '@muster/testing';
+import { processesOf, Start } from './npm-start';
+import { packed } from './packed-zip';
+import { root } from './service-process';
+
+jest.setTimeout(180_000);
+
+const chromium = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .flatMap((folder) => ['chromium', 'google-chrome', 'chromium-browser'].map((name) => join(folder, name)))
+  .find((path) => existsSync(path));
+const itPlays = chromium ? it : it.skip;
+
+describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'}`, () => {
+  let folder: string;
+  let start: Start | undefined;
+  let worker: ChildProcess | undefined;
+  let portal: Server;
+  let admin: HttpClient;
+  let base: string;
+  let installed: { agentId: string; workerKey: string } | undefined;
+  /** What the portal was told. */
+  const seen: string[] = [];
+
+  beforeAll(async () => {
+    if (!chromium) return;
+    folder = await mkdtemp(join(tmpdir(), 'muster-recorded-'));
+    portal = createServer((request, response) => {
+      const { pathname, search } = new URL(request.url!, 'http://portal');
+      if (pathname === '/seen') seen.push(decodeURIComponent(search.slice(1)));
+      response.writeHead(200, { 'content-type': 'text/html' });
+      response.end(
+        '<title>Claims</title><label for="claim">Claim</label><input id="claim"><input type="password" id="pin"><button ' +
+          'onclick="document.title = `seen ${claim.value} ${pin.value}`.trim(); ' +
+          'if (pin.value) fetch(`/seen?` + encodeURIComponent(`${claim.value} ${pin.value}`))">Look up</button>',
+      );
+    });
+    portal.listen(0, '127.0.0.1');
+    await once(portal, 'listening');
+    // A browser that only CHROMIUM leads to, and that writes down whom it was started for.
+    const browser = join(folder, 'a browser');
+    await writeFile(browser, `#!/bin/sh\necho "$AGENT_ID" >> '${folder}/started'\nexec '${chromium}' "$@"\n`, {
+      mode: 0o700,
+    });
+    const port = await freePort();
+    start = new Start(['--port', String(port), '--data-dir', join(folder, '.muster/data'), '--no-demo'], {
+      CHROMIUM: browser,
+    });
+    await start.ready();
+    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(start.output)!;
+    base = `http://127.0.0.1:${port}`;
+    admin = await new HttpClient(base).signIn(email!, password!);
+  });
+  afterAll(async () => {
+    if (!chromium) return;
+    worker?.kill('SIGKILL');
+    await start?.end('SIGTERM');
+    portal.close();
+    expect(processesOf(join(folder, '.muster/data'))).toEqual([]);
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const upload = async () => {
+    const { port } = portal.address() as AddressInfo;
+    const steps = [
+      { type: 'navigate', url: `http://127.0.0.1:${port}/` },
+      { type: 'change', value: '{{CLAIM_ID}}', selectors: [['aria/Claim']] },
+      { type: 'click', offsetX: 2, offsetY: 2, selectors: [['text/Look up']] },
+      { type: 'waitForExpression', expression: 'document.title === "seen C-7"' },
+    ];
+    const form = new FormData();
+    form.set('recording', new Blob([JSON.stringify({ title: 'Look up a claim', steps })]), 'recording.json');
+    const answer = await fetch(`${base}/api/workflows/upload`, {
+      method: 'POST',
+      headers: (admin as unknown as { headers: Record<string, string> }).headers,
+      body: form,
+    });
+    expect(answer.status).toBe(201);
+    return ((await answer.json()) as { id: string }).id;
+  };
+  const isOnline = (agentId: string) =>
+    waitFor('the agent', async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online');
+  const run = async (agentId: string, what?: object) => {
+    await isOnline(agentId);
+    const input = what ?? { workflowId: await upload(), variables: { CLAIM_ID: 'C-7' } };
+    const { body } = await admin.post('/api/jobs/launch', { agentId, ...input });
+    return waitFor(
+      'its end',
+      async () => {
+        const job = (await admin.get(`/api/jobs/${body.jobId}`)).body;
+        return job.status !== 'queued' && job.status !== 'running' && job;
+      },
+      90_000,
+    );
+  };
+  const makeAgent = async (provider: string) =>
+    (await admin.post('/api/agents', { name: `The ${provider} one`, provider })).body;
+  /** Where short names lead that are left below the folder; those of others come and go. */
+  const links = () =>
+    readdirSync(tmpdir())
+      .filter((name) => /^muster-[0-9a-f]{12}$/.test(name))
+      .map((name) => targetOf(join(tmpdir(), name)))
+      .filter((target) => target.startsWith(folder));
+  const completed = { error: null, status: 'completed', progress: expect.objectContaining({ stepsPassed: 4 }) };
+
+  itPlays(
+    'runs on a local machine of npm start, below its default data folder, in the browser of CHROMIUM',
+    async () => {
+      const { agent } = await makeAgent('local');
+      expect(await run(agent.id)).toMatchObject(completed);
+      expect((await readFile(join(folder, 'started'), 'utf8')).trim()).toBe(agent.id);
+      expect(links()).toEqual([]);
+    },
+  );
+
+  itPlays('runs on an installed worker: its one file, in a folder as deep as they get', async () => {
+    const { agent, workerKey } = await makeAgent('external');
+    const home = join(folder, 'home/practice-of-doctors-anderson-and-bergstrom/.muster-worker');
+    mkdirSync(home, { recursive: true });
+    const file = join(folder, 'muster-worker.js');
+    execFileSync(process.execPath, [join(root, 'apps/worker/one-file.mjs'), file]);
+    worker = spawn(process.execPath, [file], {
+      cwd: folder,
+      stdio: 'ignore',
+      env: {
+        PATH: process.env['PATH'],
+        SERVICE_BASE_URL: base,
+        SERVICE_API_KEY: workerKey,
+        AGENT_ID: agent.id,
+        MUSTER_WORKER_DIR: home,
+      },
+    });
+    expect(await run(agent.id)).toMatchObject(completed);
+    rmSync(file);
+    installed = { agentId: agent.id, workerKey };
+  });
+
+  /** An action that is a command, and its result. */
+  const act = async (agentId: string, action: object) => {
+    const { body } = await admin.post(`/api/agent/${agentId}/action`, action);
+    const result = await waitFor(
+      'its result',
+      async () => {
+        const path = `/api/agents/${agentId}/run-snippet/status?commandId=${body.commandId}`;
+        const answer = (await admin.get(path)).body;
+        return answer.status !== 'pending' && answer;
+      },
+      60_000,
+    );
+    const output = result.output ? JSON.parse(result.output) : undefined;
+    return { ...body, result, output };
+  };
+
+  itPlays(
+    'is made of what somebody does in a browser of the installed worker, and runs, its password from the vault',
+    async () => {
+      const { agentId } = installed!;
+      const { port } = portal.address() as AddressInfo;
+      const startUrl = `http://127.0.0.1:${port}/`;
+      const begun = await act(agentId, { action: 'start_recording', name: 'By hand', kind: 'browser', startUrl });
+      expect([begun.result.error, begun.result.status]).toEqual([undefined, 'success']);
+      const { recordingId } = begun;
+      const person = await BrowserDriver.connect(begun.output.debuggingUrl);
+      await person.click('document.querySelector("#claim")');
+      await person.type('C-8');
+      await person.click('document.querySelector("#pin")');
+      await person.type('hunter2');
+      await person.click('document.querySelector("button")');
+      await person.until('document.title === "seen C-8 hunter2"');
+      person.close();
+      const { output } = await act(agentId, { action: 'stop_recording', recordingId });
+      const recording = (await admin.get(`/api/recordings/${recordingId}`)).body;
+      expect(recording).toMatchObject({ status: 'kept', kind: 'browser', startUrl, name: 'By hand' });
+      expect(recording.eventsArtifactId).toEqual(expect.any(String));
+      expect(recording.artifactId !== null).toBe(output.video !== undefined);
+      const events = (await admin.get(`/api/artifacts/${recording.eventsArtifactId}`)).body;
+      expect(await (await fetch(events.downloadUrl)).text()).not.toContain('hunter2');
+
+      const made = await admin.post('/api/workflows/upload', { recordingId });
+      expect(made).toMatchObject({ status: 201, body: { name: 'By hand', variables: [] } });
+      await admin.put('/api/vault/PASSWORD', { value: 'other-secret' });
+      seen.length = 0;
+      const job = await run(agentId, { workflowId: made.body.id, vaultKeys: ['PASSWORD'] });
+      expect([job.error, job.status]).toEqual([null, 'completed']);
+      expect(seen).toEqual(['C-8 other-secret']);
+    },
+  );
+
+  itPlays('runs with the extension that was deployed to the installed worker', async () => {
+    const { agentId, workerKey } = installed!;
+    const machine = new HttpClient(base).withKey(workerKey);
+    const bytes = packed({
+      'manifest.json': JSON.stringify({
+        manifest_version: 3,
+        name: 'Marker',
+        version: '1.4.0',
+        content_scripts: [{ matches: ['<all_urls>'], js: ['mark.js'] }],
+      }),
+      'mark.js': 'addEventListener("click", () => fetch("/seen?" + encodeURIComponent("marked by 1.4.0")))',
+    });
+    const upload = { filename: 'marker-1.4.0.zip', contentType: 'application/zip', size: bytes.length };
+    const { body: ticket } = await machine.post(`/api/agents/${agentId}/uploads`, upload);
+    await fetch(ticket.uploadUrl, { method: 'PUT', headers: ticket.headers, body: new Uint8Array(bytes) });
+    const deployed = await act(agentId, { action: 'deploy_extension', version: '1.4.0' });
+    expect([deployed.result.error, deployed.output?.version]).toEqual([undefined, '1.4.0']);
+    const missing = await act(agentId, { action: 'deploy_extension', version: '2.0' });
+    expect(missing.result).toMatchObject({ status: 'failed', code: 'extension_not_found' });
+    seen.length = 0;
+    expect(await run(agentId)).toMatchObject(completed);
+    expect(seen).toContain('marked by 1.4.0');
+  });
+});
+
+function targetOf(link: string): string {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,50 @@
+// Long: starts services to list the modules that they load.
+// Short: libs/platform/src/tracing/tracing.spec.ts
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { cloneDatabase, type ClonedDatabase, testEnvironment, TraceCollector } from '@muster/testing';
+import { ServiceProcess } from './service-process';
+
+jest.setTimeout(120_000);
+
+/** Writes down, when the process ends, which modules of OpenTelemetry it has loaded. */
+const witness = `process.on('exit', () => require('node:fs').writeFileSync(process.env.LOADED_MODULES,
+  JSON.stringify(Object.keys(require.cache).filter((path) => path.includes('opentelemetry')))));`;
+
+describe('a service without a collector', () => {
+  let folder: string;
+  let database: ClonedDatabase;
+  let collector: TraceCollector;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'muster-untraced-'));
+    writeFileSync(join(folder, 'witness.cjs'), witness);
+    [database, collector] = await Promise.all([cloneDatabase(), TraceCollector.start()]);
+  });
+  afterAll(async () => {
+    await collector.stop();
+    await database.drop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function loaded(env: NodeJS.ProcessEnv): Promise<string[]> {
+    const file = join(folder, 'loaded.json');
+    const service = await ServiceProcess.start('standalone', {
+      ...testEnvironment(database.url, env),
+      NODE_OPTIONS: `--require ${join(folder, 'witness.cjs')}`,
+      LOADED_MODULES: file,
+    });
+    expect((await fetch(`${service.url}/api/health`)).status).toBe(200);
+    expect(await service.end()).toBe(0);
+    return JSON.parse(readFileSync(file, 'utf8')) as string[];
+  }
+
+  it('has loaded no module of OpenTelemetry by its end', async () => {
+    expect(await loaded({})).toEqual([]);
+  });
+
+  it('would be seen to: with one it has', async () => {
+    expect((await loaded({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })).length).toBeGreaterThan(50);
+  });
+});

@@ -1,0 +1,187 @@
+// Long: takes a pack from a folder through its runs and back.
+// Short: apps/gateway/src/packs/versions.spec.ts
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type HttpClient, waitFor } from '@muster/testing';
+import { root } from './service-process';
+import { openPractice } from './shared-service';
+
+jest.setTimeout(240_000);
+
+/** What a run says of its bundle. With a FLAG that is a path, its first attempt fails. */
+const script = `
+import os, muster, claims
+muster.result({
+    "version": claims.version,
+    "from": os.path.relpath(claims.__file__, os.environ["MUSTER_RUN_ROOT"]),
+    "told": os.environ["SERVICE_WORKFLOW_PACK_VERSION_ID"],
+})
+flag = os.environ["FLAG"]
+if flag != "none" and not os.path.exists(flag):
+    open(flag, "w").close()
+    raise SystemExit("the first attempt fails")
+`;
+/** Has the machine until somebody makes a file. */
+const holder = `
+import os, time
+while not os.path.exists(os.environ["FLAG"]):
+    time.sleep(0.05)
+`;
+
+describe('a workflow pack', () => {
+  let folder: string;
+  let home: string;
+  let file: string;
+  let worker: ChildProcess;
+  let admin: HttpClient;
+  let agentId: string;
+  let packId: string;
+  let installationId: string;
+  let workflowId: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'muster-packs-'));
+    const practice = await openPractice();
+    admin = practice.api;
+    const made = (await admin.post('/api/agents', { name: 'Front desk', provider: 'external' })).body;
+    agentId = made.agent.id;
+    home = join(folder, 'worker');
+    mkdirSync(home);
+    file = join(folder, 'muster-worker.js');
+    execFileSync(process.execPath, [join(root, 'apps/worker/one-file.mjs'), file]);
+    worker = spawn(process.execPath, [file], {
+      cwd: folder,
+      stdio: 'ignore',
+      env: {
+        PATH: process.env['PATH'],
+        SERVICE_BASE_URL: practice.address,
+        SERVICE_API_KEY: made.workerKey,
+        AGENT_ID: agentId,
+        MUSTER_WORKER_DIR: home,
+      },
+    });
+    await waitFor(
+      'the agent',
+      async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online',
+      60_000,
+    );
+    workflowId = (await admin.post('/api/workflows', { name: 'Claims', script, variables: ['FLAG'] })).body.id;
+    await admin.put('/api/process-library/claims', { name: 'Claims', description: '' });
+    packId = (await admin.post('/api/workflow-packs', { workerKey: 'claims' })).body.id;
+  });
+  afterAll(async () => {
+    worker?.kill('SIGKILL');
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** On the machine, beside its worker, and with nothing said but the folder and the pack. */
+  const publish = (source: string, ...more: string[]) =>
+    new Promise<{ code: number; said: string }>((resolve) => {
+      const args = [file, 'pack', 'publish', source, '--pack', packId, '--worker-dir', home, ...more];
+      const child = execFile(process.execPath, args, { env: { PATH: process.env['PATH'] } }, (_error, out, err) =>
+        resolve({ code: child.exitCode ?? -1, said: `${out}${err}` }),
+      );
+    });
+  const write = (name: string, version: number) => {
+    const source = join(folder, name);
+    mkdirSync(source, { recursive: true });
+    writeFileSync(join(source, 'claims.py'), `version = ${version}\n`);
+    return source;
+  };
+  const post = async (path: string, body: object, status = 200) => {
+    const answer = await admin.post(path, body);
+    expect([answer.status, answer.text]).toEqual([status, expect.any(String)]);
+    return answer.body;
+  };
+  /** What was published last, up to production. */
+  const release = async (label: string): Promise<string> => {
+    const { versionId } = await post(`/api/workflow-packs/${packId}/versions`, { label }, 201);
+    for (const stage of ['internal_verified', 'pilot', 'production']) {
+      await post(`/api/workflow-packs/${packId}/versions/${versionId}/promote`, { stage });
+    }
+    return versionId;
+  };
+  const launch = async (input: object = {}): Promise<string> => {
+    const body = {
+      workflowId,
+      agentId,
+      variables: { FLAG: 'none' },
+      workflowPackInstallationId: installationId,
+      ...input,
+    };
+    return (await post('/api/jobs/launch', body, 202)).jobId;
+  };
+  const ended = (jobId: string) =>
+    waitFor(
+      'its end',
+      async () => {
+        const job = (await admin.get(`/api/jobs/${jobId}`)).body;
+        return ['completed', 'failed', 'cancelled'].includes(job.status) && job;
+      },
+      60_000,
+    );
+  const ran = (version: number, versionId: string) => ({
+    status: 'completed',
+    bundle: { installationId, versionId },
+    result: { version, from: 'bundle/claims.py', told: versionId },
+  });
+
+  it('goes from a folder on a machine to its runs and back, and what was launched keeps its version', async () => {
+    const source = write('pack', 1);
+    expect(await publish(source)).toEqual({ code: 0, said: expect.stringContaining('published as the draft') });
+    const first = await release('one');
+    installationId = (await post('/api/workflow-pack-installations', { packId, name: 'Front office' }, 201)).id;
+    const early = { workflowId, agentId, variables: { FLAG: 'none' }, workflowPackInstallationId: installationId };
+    expect(await post('/api/jobs/launch', early, 409)).toMatchObject({ code: 'no_pinned_version' });
+    await post(`/api/workflow-pack-installations/${installationId}/pin`, { versionId: first });
+    expect(await ended(await launch())).toMatchObject(ran(1, first));
+
+    write('pack', 2);
+    expect((await publish(source)).code).toBe(0);
+    const second = await release('two');
+    await post(`/api/workflow-pack-installations/${installationId}/pin`, { versionId: second });
+    expect(await ended(await launch())).toMatchObject(ran(2, second));
+
+    // Somebody who did not see that would replace it, and is told.
+    const blind = await publish(write('elsewhere', 3));
+    expect([blind.code, blind.said]).toEqual([3, expect.stringContaining('nothing was published')]);
+
+    const [released, retried] = [join(folder, 'release'), join(folder, 'retried')];
+    const held = await post('/api/workflows', { name: 'Holder', script: holder, variables: ['FLAG'] }, 201);
+    const holding = await launch({
+      workflowId: held.id,
+      variables: { FLAG: released },
+      workflowPackInstallationId: undefined,
+    });
+    await waitFor(
+      'the holder',
+      async () => (await admin.get(`/api/jobs/${holding}`)).body.status === 'running',
+      30_000,
+    );
+    const queued = await launch();
+    const failing = await launch({ variables: { FLAG: retried }, maxRetries: 1, retryDelayMs: 100 });
+    const back = await post(`/api/workflow-pack-installations/${installationId}/rollback`, {
+      reason: 'it reads worse',
+    });
+    expect(back.installation).toMatchObject({ pinnedVersionId: first, previousVersionId: second });
+    expect([...back.queuedJobs].sort()).toEqual([queued, failing].sort());
+    const after = await launch();
+    writeFileSync(released, '');
+
+    expect(await ended(queued)).toMatchObject(ran(2, second));
+    expect(await ended(failing)).toMatchObject({ status: 'failed', bundle: { versionId: second } });
+    const retry = await waitFor('the retry', async () => {
+      const { jobs } = (await admin.get('/api/jobs')).body;
+      return jobs.find((job: { retryOf: string | null }) => job.retryOf === failing);
+    });
+    expect(await ended(retry.id)).toMatchObject(ran(2, second));
+    expect(await ended(after)).toMatchObject(ran(1, first));
+    const replay = await post(`/api/jobs/${queued}/replay`, {}, 202);
+    expect(await ended(replay.jobId)).toMatchObject(ran(2, second));
+    expect(readdirSync(join(home, 'bundles')).filter((name) => name.endsWith('.zip'))).toHaveLength(2);
+    rmSync(source, { recursive: true });
+  });
+});

@@ -1,0 +1,193 @@
+// Long: hashes hundreds of passwords.
+// Short: apps/gateway/src/auth/sessions.spec.ts
+import { newId } from '@muster/platform';
+import { type Answer, FakeClock, type Harness, makeUser, startHarness, testPassword } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+describe('guessed passwords', () => {
+  const clock = new FakeClock(new Date());
+  const env = { REDIS_PREFIX: `guesses${process.pid}`, TRUST_PROXY: '127.0.0.1,192.0.2.0/24' };
+  const limit = 20;
+  let first: Harness;
+  let second: Harness;
+  let organizationId: string;
+  let stranger = 0;
+
+  beforeAll(async () => {
+    first = await startHarness({ ...gateway, env, clock });
+    const database = { url: first.databaseUrl, name: '', drop: async () => undefined };
+    second = await startHarness({ ...gateway, env, clock, database });
+    ({ organizationId } = await first.makeTenant());
+  });
+  afterAll(async () => {
+    await second.close();
+    await first.close();
+  });
+  // Each has minutes of its own.
+  beforeEach(() => clock.advance(120_000));
+
+  const account = () => makeUser(first.db, { organizationId });
+  const newAddress = () => `198.51.${(stranger += 1) >> 8}.${stranger & 255}`;
+  const signIn = (harness: Harness, email: string, password: string, from?: string) =>
+    harness.http.with(from ? { 'x-forwarded-for': from } : {}).post('/api/auth/login', { email, password });
+  const many = (count: number, ask: (i: number) => Promise<Answer>) =>
+    Promise.all(Array.from({ length: count }, (_, i) => ask(i)));
+  const counts = (answers: Answer[]) => {
+    const byStatus: Record<number, number> = {};
+    for (const { status } of answers) byStatus[status] = (byStatus[status] ?? 0) + 1;
+    return byStatus;
+  };
+
+  it('of one account are looked at up to the limit, however many come at once', async () => {
+    const { email } = await account();
+    const answers = await many(120, () => signIn(first, email, 'a wrong guess', newAddress()));
+    expect(counts(answers)).toEqual({ 401: limit, 429: 120 - limit });
+    const refused = answers.find(({ status }) => status === 429)!;
+    expect(refused.body.code).toBe('rate_limited');
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+
+  it('of one account are counted over all replicas together', async () => {
+    const { email } = await account();
+    const answers: Answer[] = [];
+    // Not all at once: a counter that answers late, which this machine can make it, counts as one that is away.
+    for (let i = 0; i < 10; i += 1) {
+      answers.push(...(await many(4, (n) => signIn([first, second][n % 2]!, email, 'a wrong guess', newAddress()))));
+    }
+    expect(counts(answers)).toEqual({ 401: limit, 429: 40 - limit });
+  });
+
+  it('of one address are counted over all accounts, and no account pays for what is refused', async () => {
+    const from = newAddress();
+    const emails = (await many(60, async () => ({ body: await account() }) as Answer)).map(({ body }) => body.email);
+    const answers = await many(60, (i) => signIn(first, emails[i]!, 'a wrong guess', from));
+    expect(counts(answers)).toEqual({ 401: limit, 429: 60 - limit });
+    const [victim] = emails;
+    await many(60, () => signIn(first, victim!, 'a wrong guess', from));
+    expect((await signIn(first, victim!, testPassword, newAddress())).status).toBe(200);
+  });
+
+  it('are counted by each process alone while Redis is away', async () => {
+    const database = { url: first.databaseUrl, name: '', drop: async () => undefined };
+    const alone = await startHarness({
+      ...gateway,
+      env: { ...env, REDIS_URL: 'redis://127.0.0.1:1' },
+      clock,
+      database,
+    });
+    try {
+      const { email } = await account();
+      const answers = await many(120, () => signIn(alone, email, 'a wrong guess', newAddress()));
+      expect(counts(answers)).toEqual({ 401: limit, 429: 120 - limit });
+    } finally {
+      await alone.close();
+    }
+  });
+
+  it('do not lock out the owner at an address that signed in within 30 days', async () => {
+    const { email } = await account();
+    const home = newAddress();
+    expect((await signIn(first, email, testPassword, home)).status).toBe(200);
+    clock.advance(29 * 24 * 3_600_000);
+    await many(60, () => signIn(first, email, 'a wrong guess', newAddress()));
+    expect((await signIn(first, email, testPassword, newAddress())).status).toBe(429);
+    expect((await signIn(second, email, testPassword, home)).status).toBe(200);
+    clock.advance(31 * 24 * 3_600_000);
+    await many(60, () => signIn(first, email, 'a wrong guess', newAddress()));
+    expect((await signIn(first, email, testPassword, home)).status).toBe(429);
+  });
+
+  it('from an address that the account knows have a limit too', async () => {
+    const { email } = await account();
+    const home = newAddress();
+    expect((await signIn(first, email, testPassword, home)).status).toBe(200);
+    expect(counts(await many(60, () => signIn(first, email, 'a wrong guess', home)))).toEqual({ 401: limit, 429: 40 });
+  });
+
+  it('know no address any more after a new password', async () => {
+    const user = await account();
+    const home = newAddress();
+    const { as } = await first.makeTenant();
+    const admin = (await makeUser(first.db, { organizationId, role: 'admin' })).email;
+    const session = await first.http.signIn(admin, testPassword);
+    expect((await signIn(first, user.email, testPassword, home)).status).toBe(200);
+    expect((await as.admin.patch(`/api/users/${user.id}`, { password: 'another password' })).status).toBe(404);
+    expect((await session.patch(`/api/users/${user.id}`, { password: 'another password' })).status).toBe(200);
+    await many(60, () => signIn(first, user.email, testPassword, newAddress()));
+    expect((await signIn(first, user.email, 'another password', home)).status).toBe(429);
+  });
+
+  it('of many strangers at once are refused where there are too many, and hold up nobody who is known', async () => {
+    const { email } = await account();
+    const home = newAddress();
+    expect((await signIn(first, email, testPassword, home)).status).toBe(200);
+    const guesses = many(300, () => signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', newAddress()));
+    const owner = await signIn(first, email, testPassword, home);
+    const seen = counts(await guesses);
+    expect(owner.status).toBe(200);
+    expect(Object.keys(seen).filter((status) => !['401', '429'].includes(status))).toEqual([]);
+  });
+
+  it('of many strangers do not use up the counters of those whose turn did not come', async () => {
+    const { email } = await account();
+    const from = newAddress();
+    const crowd = many(200, () => signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', newAddress()));
+    const answers = await many(10, () => signIn(first, email, testPassword, from));
+    await crowd;
+    expect(Object.keys(counts(answers)).every((status) => ['200', '429'].includes(status))).toBe(true);
+    expect(counts(await many(limit - 1, () => signIn(first, email, testPassword, from)))[401]).toBeUndefined();
+    expect((await signIn(first, email, testPassword, from)).status).toBe(200);
+  });
+
+  describe('behind proxies', () => {
+    it('count under what a trusted proxy names, and behind several under the last one that is none of them', async () => {
+      const [from, made] = [newAddress(), () => `${newAddress()}, ${from}, 192.0.2.7`];
+      const answers = await many(60, () => signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', made()));
+      expect(counts(answers)).toEqual({ 401: limit, 429: 60 - limit });
+    });
+
+    it('count as one where the header names no address, or comes from no trusted proxy', async () => {
+      const words = await many(60, (i) =>
+        signIn(first, `nobody-${newId()}@example.com`, 'wrong guess', `someone-${i}`),
+      );
+      expect(counts(words)).toEqual({ 401: limit, 429: 60 - limit });
+      const database = { url: first.databaseUrl, name: '', drop: async () => undefined };
+      const env = { TRUST_PROXY: '192.0.2.0/24' };
+      const bare = await startHarness({ ...gateway, env, clock, database });
+      try {
+        const answers = await many(60, () =>
+          signIn(bare, `nobody-${newId()}@example.com`, 'a wrong guess', newAddress()),
+        );
+        expect(counts(answers)).toEqual({ 401: limit, 429: 60 - limit });
+      } finally {
+        await bare.close();
+      }
+    });
+
+    it('count a network of IPv6 as one', async () => {
+      const answers = await many(60, (i) =>
+        signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', `2001:db8:7:8::${(i + 1).toString(16)}`),
+      );
+      expect(counts(answers)).toEqual({ 401: limit, 429: 60 - limit });
+    });
+  });
+
+  describe('beside them', () => {
+    it('passwords that are set are hashed a few at a time too, and people sign in meanwhile', async () => {
+      const admin = await makeUser(first.db, { organizationId, role: 'admin' });
+      const { email } = await account();
+      const home = newAddress();
+      expect((await signIn(first, email, testPassword, home)).status).toBe(200);
+      const session = await first.http.signIn(admin.email, testPassword);
+      const made = many(100, () =>
+        session.post('/api/users', { email: `new-${newId()}@example.com`, password: testPassword, role: 'viewer' }),
+      );
+      const owner = await signIn(first, email, testPassword, home);
+      const seen = counts(await made);
+      expect(owner.status).toBe(200);
+      expect(Object.keys(seen).filter((status) => !['201', '429'].includes(status))).toEqual([]);
+      const changed = await many(100, () => session.patch(`/api/users/${admin.id}`, { role: 'admin' }));
+      expect(counts(changed)).toEqual({ 200: 100 });
+    });
+  });
+});

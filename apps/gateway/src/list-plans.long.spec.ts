@@ -1,0 +1,177 @@
+// Long: reads the plan of each list in a large organization.
+// Short: libs/pilot/src/batches/list-plans.spec.ts
+import {
+  buildHouse,
+  type Harness,
+  type House,
+  listRequests,
+  type ReadPlan,
+  readPlans,
+  startHarness,
+  type Tenant,
+} from '@muster/testing';
+import { sweepRollups } from '@muster/pilot';
+import { Round } from '@muster/platform';
+import { settleCostDays } from '@muster/pricing';
+import { Client } from 'pg';
+import { gateway } from './gateway.harness';
+
+/**
+ * Of tables with 20,000 and more: what one page of a list may look at, the parts of its rows included. Postgres sorts
+ * what is left of a range where that is little more than a scan may look at.
+ */
+const maxLooked = 12_000;
+/** In pages of 8 KiB; where each row looked at is in a page of its own, there are as many. */
+const maxBuffers = 7000;
+/** The runs of each batch of a page are counted: fifty times twenty, and whether each was tried again. */
+const batchBuffers = 25_000;
+/** A log is searched scan by scan, each bounded as a list is, until the page is full or its time is up. */
+const maxScans = 10;
+
+/** Lists of one thing each, which have as many rows as that has. */
+const ofOneThing = [
+  '/api/agents/{id}/chat',
+  '/api/admin/client-pricing/metrics/{id}/steps',
+  '/api/workflow-pack-installations/{id}/history',
+  '/api/workflow-packs/{id}/versions',
+];
+
+interface Parameter {
+  in: string;
+  name: string;
+}
+
+describe('lists of an organization that has been at work for a year', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  let house: House;
+
+  beforeAll(async () => {
+    harness = await startHarness({ ...gateway, env: { RATE_LIMIT_PER_MINUTE: '1000000' } });
+    tenant = await harness.makeTenant();
+    const client = new Client({ connectionString: harness.databaseUrl });
+    await client.connect();
+    house = await buildHouse(client, { jobs: 20_000, agents: 500, entries: 100_000 }, tenant.organizationId);
+    await client.end();
+  }, 240_000);
+  afterAll(() => harness.close());
+
+  const read = async (path: string) => {
+    const who = path.startsWith('/api/admin') ? tenant.as.super_admin : tenant.as.admin;
+    let next: string | null = null;
+    const plans = await readPlans(harness.databaseUrl, async () => {
+      const { status, body } = await who.get(path);
+      if (status !== 200) throw new Error(`${path}: ${JSON.stringify(body)}`);
+      next = body.nextCursor ?? null;
+    });
+    return { plans, next: next as string | null };
+  };
+  const tooMuch = (path: string, plans: ReadPlan[]) => {
+    const buffers = plans.reduce((sum, plan) => sum + plan.buffers, 0);
+    const looked = plans.reduce((sum, plan) => sum + plan.looked, 0);
+    const allowed = path.startsWith('/api/batches') ? batchBuffers : maxBuffers;
+    if (/\/logs\b/.test(path)) {
+      const scans = plans.filter(({ sql }) => sql.includes('scan_end'));
+      const large = plans.some((plan) => plan.buffers > allowed || plan.looked > maxLooked);
+      return large || scans.length > maxScans ? [{ path, buffers, looked, plans }] : [];
+    }
+    return buffers > allowed || looked > maxLooked ? [{ path, buffers, looked, plans }] : [];
+  };
+
+  it('are asked here with every filter that they have', async () => {
+    const { body } = await harness.http.get('/api/openapi.json');
+    const asked = listRequests(house).map((path) => new URL(path, 'http://service'));
+    const missing: string[] = [];
+    for (const [path, { get }] of Object.entries<{ get?: { parameters?: Parameter[] } }>(body.paths)) {
+      const names = (get?.parameters ?? []).filter((parameter) => parameter.in === 'query').map(({ name }) => name);
+      if (!names.includes('cursor') || ofOneThing.includes(path)) continue;
+      const pattern = new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+      const requests = asked.filter(({ pathname }) => pattern.test(pathname));
+      if (requests.length === 0) missing.push(path);
+      for (const name of names.filter((each) => each !== 'cursor' && each !== 'limit')) {
+        if (!requests.some(({ searchParams }) => searchParams.has(name))) missing.push(`${path}?${name}`);
+      }
+    }
+    expect(missing).toEqual([]);
+  });
+
+  it('read an index or a bounded part of one, on the first page and behind the ten-thousandth row', async () => {
+    const slow: object[] = [];
+    const deep = await placesDeepIn(harness.databaseUrl, house);
+    for (const path of listRequests(house)) {
+      const { plans, next } = await read(path);
+      slow.push(...tooMuch(path, plans));
+      if (next === null) continue;
+      const values = JSON.parse(Buffer.from(next, 'base64url').toString()) as string[];
+      // An order of values is named in its cursors.
+      const sort = values.length > 1 ? (new URL(path, 'http://service').searchParams.get('sort') ?? []) : [];
+      const at = deep[(sort.length ? values.slice(0, -1) : values).map(kindOf).join()];
+      if (!at) continue;
+      const cursor = Buffer.from(JSON.stringify(at.concat(sort))).toString('base64url');
+      const further = `${path}${path.includes('?') ? '&' : '?'}cursor=${cursor}`;
+      slow.push(...tooMuch(further, (await read(further)).plans));
+    }
+    expect(slow).toEqual([]);
+  }, 300_000);
+
+  it('are no longer for costs, whose days are summed up', async () => {
+    while ((await settleCostDays(harness.db, house.organizationId)).rest);
+    const year = ['day', 'workflow', 'schedule', 'model'].map((by) => `from=2025-12-01&to=2026-11-20&groupBy=${by}`);
+    for (const query of ['', ...year]) {
+      const path = `/api/costs?${query}`;
+      expect(tooMuch(path, (await read(path)).plans)).toEqual([]);
+    }
+  });
+
+  it('are no longer for returns on investment, whose days the loop sums up, also those that never were', async () => {
+    expect(await sweepRollups(harness.db, new Round('test'))).toMatchObject({ settled: 1 });
+    for (const query of ['', 'from=2025-12-01&to=2026-11-20']) {
+      const path = `/api/pilot/roi?${query}`;
+      expect((await tenant.as.admin.get(path)).body.source).toBe('rollup');
+      expect(tooMuch(path, (await read(path)).plans)).toEqual([]);
+    }
+  });
+
+  it('find all that is asked for, however many empty pages are in front of it', async () => {
+    const found: string[] = [];
+    let cursor = '';
+    do {
+      const path = `/api/agents/${house.agentIds.busy}/logs?q=needle&limit=2${cursor}`;
+      const { body } = await tenant.as.admin.get(path);
+      found.push(...body.entries.map(({ id }: { id: string }) => id));
+      cursor = body.nextCursor === null ? '' : `&cursor=${body.nextCursor}`;
+    } while (cursor);
+    expect(found).toEqual(['3', '2', '1']);
+    const of = `agentId=${house.agentIds.busy}&status=cancelled`;
+    const { body } = await tenant.as.admin.get(`/api/jobs?${of}`);
+    expect(body.jobs).toHaveLength(1);
+    expect(body.nextCursor).toBeNull();
+  });
+});
+
+function kindOf(value: string): string {
+  if (/^\d+$/.test(value)) return 'seq';
+  if (!value.includes('T')) return 'id';
+  return value.length === '2026-01-31T09:30:00.000000Z'.length ? 'instant' : 'time';
+}
+
+/** What stands ten thousand rows deep, by what a list is sorted by. */
+async function placesDeepIn(databaseUrl: string, { organizationId, entries }: House) {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  const { rows } = await client.query<{ id: string; at: Date }>(
+    'SELECT id, queued_at AS at FROM job WHERE organization_id = $1 ORDER BY id DESC OFFSET 10000 LIMIT 1',
+    [organizationId],
+  );
+  await client.end();
+  const [{ id, at }] = rows as [{ id: string; at: Date }];
+  const places: Record<string, string[]> = {
+    id: [id],
+    seq: [String(entries / 5 - 10_000)],
+    'time,id': [at.toISOString(), id],
+    'instant,id': [at.toISOString().replace('Z', '000Z'), id],
+    // Of durations the middle one; of costs, which are less, all or none.
+    'seq,id': ['64500', id],
+  };
+  return places;
+}

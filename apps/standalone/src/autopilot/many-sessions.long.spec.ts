@@ -1,0 +1,110 @@
+// Long: runs many sessions at once.
+// Short: apps/standalone/src/autopilot/sessions.spec.ts
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { AutopilotSession } from '@muster/contracts';
+import { longForm, waitFor } from '@muster/testing';
+import { FakeBrowsers, newTask } from './fake-browser.harness';
+
+jest.setTimeout(420_000);
+
+setFlagsFromString('--expose_gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+const count = longForm('AUTOPILOT_SESSIONS', { short: 6, long: 100 });
+const atOnce = 8;
+
+describe(`${count} sessions at once`, () => {
+  let browsers: FakeBrowsers;
+
+  beforeAll(async () => {
+    browsers = await FakeBrowsers.start({ MODEL_MAX_CONCURRENT: String(atOnce) });
+  });
+  afterAll(() => browsers.end());
+
+  const aTask = () =>
+    newTask({
+      steps: ['open', 'fill', 'send'].map((id) => ({ id, title: id, instruction: `Do ${id}.`, kind: 'browse' })),
+    });
+
+  it('all come to their end, none waits for the others, and the model has no more calls than it is allowed', async () => {
+    let open = 0;
+    let most = 0;
+    browsers.model.answers(async (call) => {
+      open += 1;
+      most = Math.max(most, open);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      open -= 1;
+      const { step } = JSON.parse(call.lastUserText) as { step: { id: string } };
+      const selectors = [{ kind: 'role', selector: `aria/${step.id}[role="button"]` }];
+      const action = { action: 'click', name: step.id, selectors, value: '', all: false, submits: step.id === 'send' };
+      return { json: { status: 'act', reason: '', question: '', confidence: 1, actions: [action] } };
+    });
+    const wave = async () => {
+      const agents = await Promise.all(Array.from({ length: count }, () => browsers.makeAgent()));
+      const sessions = await Promise.all(
+        agents.map(async (agentId) => {
+          const agent = browsers.of(agentId);
+          const { body } = await agent.act({ action: 'start', task: aTask() });
+          return { agent, sessionId: body.sessionId as string };
+        }),
+      );
+      const ended = await waitFor(
+        'all of them',
+        async () => {
+          const read = await Promise.all(sessions.map(({ agent, sessionId }) => agent.read(sessionId)));
+          return read.every(({ finishedAt }) => finishedAt !== null) && read;
+        },
+        180_000,
+      ).catch(async (error: Error) => {
+        throw new Error(`${error.message}\n${await leftOf(browsers)}`);
+      });
+      return { sessions, ended };
+    };
+    const { sessions, ended } = await wave();
+    const first = memoryHeld(browsers);
+    await wave();
+    const second = memoryHeld(browsers);
+    expect(ended.map(({ status }) => status)).toEqual(Array<string>(count).fill('completed'));
+    expect(sessions.map(({ sessionId }) => browsers.sent.get(sessionId))).toEqual(Array<number>(count).fill(1));
+    expect(most).toBeLessThanOrEqual(atOnce);
+    const times = ended.map(durationOf).sort((a, b) => a - b);
+    const more = { heap: second.heapMiB - first.heapMiB, all: second.residentMiB - first.residentMiB };
+    process.stdout.write(
+      `${count} sessions: p50 ${at(times, 0.5)} s, slowest ${at(times, 1)} s, ${most} model calls at once; ` +
+        `${count} more after them: heap ${more.heap.toFixed(1)} MiB more, resident ${more.all.toFixed(1)} MiB more\n`,
+    );
+    // What is kept of a session is in rows: as many again leave nothing behind in the process.
+    expect(more.heap).toBeLessThan(12);
+    expect(more.all).toBeLessThan(80);
+    // Nobody is left behind: the last one is not far from the middle.
+    expect(times.at(-1)!).toBeLessThan(10 * times[Math.floor(times.length / 2)]! + 5000);
+  });
+});
+
+/** Where those stand that have not come to their end, and what is under way for them. */
+async function leftOf({ harness }: FakeBrowsers): Promise<string> {
+  const rows = await harness.db.query<object>(
+    'system',
+    `SELECT s.id, s.status, s.phase, s.due_at, s.ring_at, s.faults, s.asking, s.command_id, c.status AS command,
+            c.taken_at, c.deadline, now(), (SELECT count(*)::int FROM outbox) AS messages
+     FROM autopilot_session s LEFT JOIN agent_command c ON c.id = s.command_id WHERE s.finished_at IS NULL`,
+  );
+  return rows.map((row) => JSON.stringify(row)).join('\n');
+}
+
+/** What the process holds when nothing is under way, without what the test itself remembers. */
+function memoryHeld(browsers: FakeBrowsers): { heapMiB: number; residentMiB: number } {
+  browsers.forget();
+  for (let times = 0; times < 3; times += 1) collectGarbage();
+  const { heapUsed, rss } = process.memoryUsage();
+  return { heapMiB: heapUsed / 2 ** 20, residentMiB: rss / 2 ** 20 };
+}
+
+function durationOf({ createdAt, finishedAt }: AutopilotSession): number {
+  return Date.parse(finishedAt!) - Date.parse(createdAt);
+}
+
+function at(times: number[], part: number): string {
+  return (times[Math.min(times.length - 1, Math.floor(times.length * part))]! / 1000).toFixed(1);
+}

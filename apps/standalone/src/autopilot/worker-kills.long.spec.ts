@@ -1,0 +1,115 @@
+// Long: kills a worker at each boundary of a session.
+// Short: apps/standalone/src/autopilot/session-trouble.spec.ts
+import { setTimeout as sleep } from 'node:timers/promises';
+import { killAll, processesOf, seeded, waitFor } from '@muster/testing';
+import { AutopilotHarness, chromium, noChromium } from './autopilot.harness';
+import { answerSteps, type StepQuestion } from './portal-model.harness';
+
+jest.setTimeout(300_000);
+
+const itPlays = chromium ? it : it.skip;
+
+describe(`a session whose worker is killed${noChromium}`, () => {
+  let pilot: AutopilotHarness;
+  /** What the model is asked for while somebody waits here. */
+  let onAsked: (question: StepQuestion) => Promise<void> = () => Promise.resolve();
+
+  beforeAll(async () => {
+    if (!chromium) return;
+    pilot = await AutopilotHarness.start();
+    answerSteps(pilot.model);
+    pilot.model.answers(async (call) => {
+      if (call.schemaName === 'autopilot_step') await onAsked(JSON.parse(call.lastUserText) as StepQuestion);
+      return undefined;
+    });
+  });
+  afterAll(async () => {
+    if (chromium) await pilot.close();
+  });
+  beforeEach(() => {
+    onAsked = () => Promise.resolve();
+    if (pilot) pilot.portal.onSubmit = () => undefined;
+  });
+
+  const killAndStart = async (): Promise<void> => {
+    await pilot.killWorker();
+    await pilot.startWorker();
+  };
+  const browsersOf = (sessionId: string) => processesOf(`MUSTER_RUN_ID=${sessionId}`);
+  const endOf = async (sessionId: string, claim: string): Promise<void> => {
+    const session = await pilot.until(sessionId);
+    expect([session.status, session.error, session.pausedFor]).toEqual(['completed', null, null]);
+    expect(pilot.portal.submissionsOf(claim)).toBe(1);
+    await waitFor('its browser to end', () => browsersOf(sessionId).length === 0);
+  };
+
+  itPlays('at each question of the model and in the middle of the submission goes on in the same browser', async () => {
+    const kills: string[] = [];
+    onAsked = async ({ step }) => {
+      if (kills.includes(step.id)) return;
+      kills.push(step.id);
+      await killAndStart();
+    };
+    pilot.portal.onSubmit = async () => {
+      kills.push('submitted');
+      await killAndStart();
+    };
+    await endOf(await pilot.begin(pilot.claim('C-1001')), 'C-1001');
+    expect(kills).toEqual(['sign-in', 'open-form', 'fill-form', 'send', 'submitted']);
+  });
+
+  itPlays.each([11, 12, 13])('at any moment, seed %d, sends what it sends once', async (seed) => {
+    const random = seeded(seed);
+    const claim = `C-10${seed}`;
+    const sessionId = await pilot.begin(pilot.claim(claim));
+    for (let kills = 0; kills < 4; kills += 1) {
+      await sleep(random() * 1500);
+      await killAndStart();
+    }
+    await endOf(sessionId, claim);
+  });
+
+  itPlays('with its browser before anything was sent begins anew, and sends it once', async () => {
+    const sessionId = await pilot.begin(pilot.claim('C-1005'));
+    await waitFor('the form', () =>
+      pilot.portal.requests.some(({ path, query }) => path === '/submit' && query['claim'] === 'C-1005'),
+    );
+    await pilot.killWorker();
+    killAll(browsersOf(sessionId));
+    const sent = pilot.portal.submissionsOf('C-1005');
+    await pilot.startWorker();
+    const session = await pilot.until(sessionId);
+    // What was on its way when the power went is asked about, and never sent again by itself.
+    if (session.status === 'paused') expect(session.pausedFor!.reason).toBe('outcome_unknown');
+    else expect(session.status).toBe('completed');
+    expect(pilot.portal.submissionsOf('C-1005')).toBe(session.status === 'paused' ? sent : 1);
+    if (session.status === 'paused') await cancel(sessionId);
+  });
+
+  itPlays(
+    'with its browser in the middle of the submission asks what became of it, and sends nothing twice',
+    async () => {
+      let sessionId = '';
+      pilot.portal.onSubmit = async () => {
+        await pilot.killWorker();
+        killAll(browsersOf(sessionId));
+      };
+      sessionId = await pilot.begin(pilot.claim('C-1006'));
+      await waitFor('the submission', () => pilot.portal.submissionsOf('C-1006') === 1, 60_000);
+      await waitFor('the end of its browser', () => browsersOf(sessionId).length === 0);
+      await pilot.startWorker();
+      const session = await pilot.until(sessionId);
+      expect(session).toMatchObject({ status: 'paused', pausedFor: { reason: 'outcome_unknown' } });
+      expect(session.steps[3]!.attempts.at(-1)).toMatchObject({ outcome: 'unknown' });
+      expect(pilot.portal.submissionsOf('C-1006')).toBe(1);
+      await cancel(sessionId);
+      expect(pilot.portal.submissionsOf('C-1006')).toBe(1);
+    },
+  );
+
+  const cancel = async (sessionId: string): Promise<void> => {
+    expect((await pilot.tenant.api.post(pilot.path, { action: 'cancel', sessionId })).status).toBe(202);
+    expect((await pilot.until(sessionId, ['cancelled'])).status).toBe('cancelled');
+    await waitFor('its browser to end', () => browsersOf(sessionId).length === 0);
+  };
+});

@@ -1,0 +1,324 @@
+// Long: sends every route each shape of large input, and measures processor time.
+// Short: libs/platform/src/http/bodies/json-body.spec.ts
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openApiDocument } from '@muster/contracts';
+import { newId } from '@muster/platform';
+import {
+  type Harness,
+  type HttpClient,
+  isLongForm,
+  longestTurn,
+  makeAgent,
+  makeJob,
+  makeWorkflow,
+  maxTurnMs,
+  startHarness,
+  type Tenant,
+} from '@muster/testing';
+import { standalone } from './standalone';
+import { type Access, exampleBody, type Field, fieldsOf, operations, type Operation } from './walk-openapi';
+
+/**
+ * No request, whoever sends it, holds others up: a walk over every route of the document with each shape of input that
+ * is cheap to send and could be costly to look at. A route or a field that is added later is walked too.
+ */
+const bodyBytes = 500_000;
+const maxAnswerBytes = 64 * 1024;
+
+/** So many of them that they fill a body. */
+const filled = (each: (at: number) => string, bytes: number = bodyBytes) => {
+  const parts: string[] = [];
+  for (let left = bytes, at = 0; left > 0; at += 1) {
+    const part = each(at);
+    parts.push(part);
+    left -= part.length + 1;
+  }
+  return parts.join(',');
+};
+
+const many = (bytes: number, each: (at: number) => string, between: string) =>
+  Array.from({ length: bytes / 6 }, (_, at) => each(at))
+    .join(between)
+    .slice(0, bytes);
+
+/** Large values, as JSON. */
+const hugeValues: Record<string, (bytes: number) => string> = {
+  'distinct texts': (bytes) => `[${filled((at) => `"${at.toString(36)}"`, bytes)}]`,
+  'empty objects': (bytes) => `[${filled(() => '{}', bytes)}]`,
+  'empty lists': (bytes) => `[${filled(() => '[]', bytes)}]`,
+  'objects of unknown fields': (bytes) => `[{${filled((at) => `"${at.toString(36)}":0`, bytes)}}]`,
+  'distinct names': (bytes) => `{${filled((at) => `"${at.toString(36)}":""`, bytes)}}`,
+  'one long text': (bytes) => `"${'a'.repeat(bytes)}"`,
+  'dots and ats': (bytes) => `"${'a@a.'.repeat(bytes / 4)}"`,
+  spaces: (bytes) => `" ${' '.repeat(bytes)}x"`,
+  escapes: (bytes) => `"${'\\u00e9'.repeat(bytes / 6)}"`,
+  'a long number': (bytes) => '9'.repeat(bytes),
+  'deep lists': (bytes) => `${'['.repeat(60)}${filled(() => '0', bytes)}${']'.repeat(60)}`,
+};
+
+const listShapes = ['distinct texts', 'empty objects', 'empty lists', 'objects of unknown fields', 'distinct names'];
+const plainShapes = [
+  'one long text',
+  'dots and ats',
+  'spaces',
+  'escapes',
+  'a long number',
+  'deep lists',
+  'distinct names',
+];
+
+jest.setTimeout(180_000);
+
+/** In short, each route is sent some of the shapes, and each shape to many routes. */
+const someOf = <T>(shapes: T[], { path }: Operation): T[] =>
+  isLongForm() ? shapes : shapes.filter((_, at) => (at + path.length) % 4 === 0);
+
+const isList = ({ kind }: Field) => kind === 'array' || kind === 'object';
+
+describe('one request', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  const ids: Record<string, string> = {};
+
+  beforeAll(async () => {
+    harness = await startHarness({
+      ...standalone,
+      env: { RATE_LIMIT_PER_MINUTE: '1000000', RATE_LIMIT_ANONYMOUS_PER_MINUTE: '1000000', LOG_LEVEL: 'warn' },
+    });
+    tenant = await harness.makeTenant();
+    const { organizationId } = tenant;
+    ids['/api/agent'] = (await makeAgent(harness.db, { organizationId, name: newId() })).id;
+    ids['/api/workflows'] = (await makeWorkflow(harness.db, { organizationId })).id;
+    ids['/api/jobs'] = (await makeJob(harness.db, { organizationId })).id;
+  });
+  afterAll(() => harness.close());
+
+  const all = operations(openApiDocument);
+  const named = (list: Operation[]) =>
+    list.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
+  const clientFor = ({ access }: Operation): HttpClient => {
+    if (typeof access !== 'object') return harness.http;
+    if (access.keys.includes('worker')) return tenant.worker;
+    return access.keys.includes('api') ? tenant.api : tenant.as[(access as Access).sessions as 'admin'];
+  };
+  const pathOf = ({ path }: Operation) => {
+    const known = Object.keys(ids).find((prefix) => path.startsWith(prefix));
+    return path
+      .replace('{id}', known ? ids[known]! : newId())
+      .replace('{key}', 'KEY')
+      .replace('{revision}', '1')
+      .replace(/\{\w+\}/g, () => newId());
+  };
+
+  async function expectQuick(what: string, operation: Operation, send: (client: HttpClient) => Promise<Response>) {
+    const turn = await longestTurn(async () => {
+      const answer = await send(clientFor(operation));
+      const text = await answer.text();
+      expect([what, answer.status < 500 && operation.statuses]).toEqual([
+        what,
+        expect.arrayContaining([String(answer.status)]),
+      ]);
+      if (answer.status >= 400) expect([what, text.length < maxAnswerBytes]).toEqual([what, true]);
+    });
+    expect([what, turn < maxTurnMs ? 'quick' : `a turn of ${Math.round(turn)} ms`]).toEqual([what, 'quick']);
+  }
+
+  const post =
+    (operation: Operation, body: Uint8Array, headers: Record<string, string> = {}) =>
+    (client: HttpClient) =>
+      fetch(harness.url + pathOf(operation), {
+        method: operation.method,
+        headers: { 'content-type': 'application/json', ...client.headers, ...headers },
+        body,
+      });
+
+  const query = (operation: Operation, text: string) => (client: HttpClient) =>
+    fetch(`${harness.url}${pathOf(operation)}?${text}`, { method: operation.method, headers: client.headers });
+
+  it.each(named(all.filter(({ body }) => body)))(
+    '%s looks at no more of a body than it needs',
+    async (_, operation) => {
+      const example = exampleBody(openApiDocument, operation) as Record<string, unknown>;
+      const fields = fieldsOf(openApiDocument, operation);
+      const withFields = (names: string[], shape: string) => {
+        const huge = names.map((name) => `${JSON.stringify(name)}:${hugeValues[shape]!(bodyBytes / names.length)}`);
+        const others = Object.entries(example).filter(([name]) => !names.includes(name));
+        return `{${[...others.map(([name, value]) => `"${name}":${JSON.stringify(value)}`), ...huge].join(',')}}`;
+      };
+      const plain = fields.filter((field) => !isList(field)).map(({ name }) => name);
+      const bodies: [string, string][] = [
+        ['unknown fields', `{${filled((at) => `"${at.toString(36)}":0`)}}`],
+        // A list is filled alone, for it is looked at element by element.
+        ...fields
+          .filter(isList)
+          .flatMap(({ name }) =>
+            listShapes.map((shape): [string, string] => [`${name}: ${shape}`, withFields([name], shape)]),
+          ),
+        ...(plain.length ? plainShapes : []).map((shape): [string, string] => [shape, withFields(plain, shape)]),
+      ];
+      for (const [what, body] of someOf(bodies, operation)) {
+        await expectQuick(what, operation, post(operation, Buffer.from(body)));
+      }
+    },
+  );
+
+  it.each(named(all.filter(({ bodyLimit, body }) => body && bodyLimit > 1024 * 1024)))(
+    '%s takes large bodies in turns',
+    async (_, operation) => {
+      const bytes = operation.bodyLimit - 1000;
+      const fields = fieldsOf(openApiDocument, operation);
+      const bodies: [string, string][] = [
+        ['unknown fields', `{${filled((at) => `"${at.toString(36)}":0`, bytes)}}`],
+        ...fields.filter(isList).flatMap(({ name }): [string, string][] => [
+          [`${name}: empty objects`, `{"${name}":[${filled(() => '{}', bytes)}]}`],
+          [`${name}: distinct names`, `{"${name}":[{${filled((at) => `"${at}":""`, bytes)}}]}`],
+        ]),
+        // They are all read alike.
+        ...fields
+          .filter((field) => !isList(field))
+          .slice(0, 1)
+          .map(({ name }): [string, string] => [`${name}: one text`, `{"${name}":"${'x'.repeat(bytes - 100)}"}`]),
+      ];
+      for (const [what, body] of bodies) {
+        const headers: Record<string, string> = { 'idempotency-key': newId() };
+        await expectQuick(what, operation, post(operation, Buffer.from(body), headers));
+      }
+    },
+  );
+
+  const numbered = <T>(count: number, each: (at: number) => T) => Array.from({ length: count }, (_, at) => each(at));
+  const line = (jobId: string, seq: number, message: string) => ({
+    ...{ jobId, seq, message, level: 'info', timestamp: 1_767_225_600 },
+  });
+  const claims = (count: number) => numbered(count, (at) => ({ CLAIM_ID: `C-${at}` }));
+
+  it.each<[string, string, () => Promise<unknown>]>([
+    [
+      'lines of a log, each character of which is escaped',
+      '/api/job-logs',
+      async () => ({ logs: numbered(1000, (at) => line(ids['/api/jobs']!, at, '"\\'.repeat(250))) }),
+    ],
+    [
+      'lines of a log of many bytes a character',
+      '/api/job-logs',
+      async () => ({ logs: numbered(15, (at) => line(ids['/api/jobs']!, at, 'é€😀"'.repeat(6_000))) }),
+    ],
+    [
+      'lines of 1,000 jobs that there are not',
+      '/api/job-logs',
+      async () => ({ logs: numbered(1000, (at) => line(newId(), at, 'x'.repeat(900))) }),
+    ],
+    [
+      'lines of 1,000 jobs',
+      '/api/job-logs',
+      async () => {
+        const { organizationId } = tenant;
+        const jobs = await Promise.all(numbered(1000, () => makeJob(harness.db, { organizationId })));
+        return { logs: jobs.map(({ id }, at) => line(id, at, 'x'.repeat(900))) };
+      },
+    ],
+    ['1,000 runs to cancel', '/api/jobs/cancel', async () => ({ ids: numbered(1000, () => newId()) })],
+    [
+      'a batch of 10,000 runs',
+      '/api/jobs/batch',
+      async () => ({ workflowId: ids['/api/workflows'], agentIds: [ids['/api/agent']], rows: claims(10_000) }),
+    ],
+    [
+      'a batch over 1,000 machines that there are not',
+      '/api/jobs/batch',
+      async () => ({
+        workflowId: ids['/api/workflows'],
+        agentIds: numbered(1000, () => newId()),
+        rows: claims(10_000),
+      }),
+    ],
+    [
+      'a step with as much metadata as fits',
+      '/api/agents/{id}/step-status',
+      async () => ({
+        ...{ jobId: ids['/api/jobs'], stepOrder: 1, status: 'running' },
+        metadata: Object.fromEntries(claims(19_000).map(({ CLAIM_ID }) => [CLAIM_ID, ['"', { npi: 1 }]])),
+      }),
+    ],
+  ])('%s, as large as may be, take turns', async (what, path, make) => {
+    const operation = all.find((each) => each.path === path && each.method === 'POST')!;
+    const body = Buffer.from(JSON.stringify(await make()));
+    await expectQuick(what, operation, post(operation, body));
+  });
+
+  it.each(named(all.filter(({ queryNames }) => queryNames.length > 0)))(
+    '%s reads no more of a query than it needs',
+    async (_, operation) => {
+      for (const name of operation.queryNames) {
+        await expectQuick(name, operation, query(operation, `${name}=${'1'.repeat(12_000)}`));
+        await expectQuick(
+          name,
+          operation,
+          query(
+            operation,
+            many(12_000, () => `${name}=1`, '&'),
+          ),
+        );
+      }
+    },
+  );
+
+  // They are looked at before a route is: one of each kind of caller stands for all.
+  const callers = [...new Map(all.map((operation) => [JSON.stringify(operation.access), operation])).values()];
+
+  it.each(named(callers))('%s reads no more of its URL and headers than it needs', async (_, operation) => {
+    const headers: [string, Record<string, string>][] = [
+      ['many cookies', { cookie: many(12_000, (at) => `${at.toString(36)}=1`, '; ') }],
+      ['a long key', { 'x-api-key': `msk_${'a'.repeat(12_000)}` }],
+      ['a long list of types', { 'content-type': many(12_000, () => 'a/b', ';') }],
+      ['a long Bearer', { authorization: `Bearer ${' '.repeat(12_000)}` }],
+      ['many addresses', { 'x-forwarded-for': many(12_000, () => '1.1.1.1', ',') }],
+      ['many names', Object.fromEntries(Array.from({ length: 1000 }, (__, at) => [`x-${at}`, '1']))],
+    ];
+    for (const [what, each] of headers) {
+      await expectQuick(what, operation, (client) =>
+        fetch(harness.url + pathOf(operation), { method: operation.method, headers: { ...client.headers, ...each } }),
+      );
+    }
+  });
+
+  it.each(named(all.filter(({ form }) => form)))('%s reads no more of a form than it needs', async (_, operation) => {
+    const head = (name: string) => `--x\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n`;
+    const file = `--x\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n`;
+    const bodies: [string, string][] = [
+      ['many fields', Array.from({ length: 20_000 }, (__, at) => `${head(`f${at}`)}1\r\n`).join('')],
+      ['one field again and again', `${head('agentIds')}1\r\n`.repeat(20_000)],
+      ['many files', `${file}1\r\n`.repeat(20_000)],
+      ['long fields', Array.from({ length: 20 }, (__, at) => `${head(`f${at}`)}${'x'.repeat(1_000_000)}\r\n`).join('')],
+      ['commas', `${head('agentIds')}${','.repeat(1_000_000)}\r\n`],
+      ['a JSON list', `${head('agentIds')}[${filled((at) => `"${at.toString(36)}"`)}]\r\n`],
+      ['many headers', `--x\r\n${Array.from({ length: 20_000 }, (__, at) => `x-${at}: 1\r\n`).join('')}\r\n1\r\n`],
+      ['boundaries that are none', `${head('a')}${'\r\n--'.repeat(300_000)}\r\n`],
+      ['no line ends', 'x'.repeat(5_000_000)],
+    ];
+    for (const [what, body] of bodies) {
+      const sent = Buffer.from(`${body}--x--\r\n`);
+      await expectQuick(what, operation, post(operation, sent, { 'content-type': 'multipart/form-data; boundary=x' }));
+    }
+  });
+
+  it('of somebody who is not known has no body that is read', async () => {
+    const body = Buffer.from(`{${filled((at) => `"${at.toString(36)}":0`, 10 * 1024 * 1024)}}`);
+    const before = process.memoryUsage().rss;
+    const routes = all.filter(({ body: takes, access }) => takes && access !== 'anyone');
+    const turn = await longestTurn(async () => {
+      for (const operation of routes.slice(0, 8)) {
+        // What sends them here copies each body first, so each has a turn of its own.
+        const sent = Array.from({ length: 4 }, (_, at) =>
+          sleep(10 * at).then(() => post(operation, body)(harness.http)),
+        );
+        const answers = await Promise.all(sent);
+        expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
+      }
+      const nowhere = await post({ ...routes[0]!, path: '/api/nowhere' }, body)(harness.http);
+      expect(nowhere.status).toBe(404);
+    });
+    expect(turn).toBeLessThan(maxTurnMs);
+    expect(process.memoryUsage().rss - before).toBeLessThan(300 * 1024 * 1024);
+  });
+});

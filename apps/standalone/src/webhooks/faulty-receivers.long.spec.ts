@@ -1,0 +1,208 @@
+// Long: waits for the retries of a delivery.
+// Short: libs/webhooks/src/deliveries/claim-delivery.spec.ts
+import { FakeClock, waitFor } from '@muster/testing';
+import { WebhookLab } from './webhook-lab.harness';
+
+jest.setTimeout(120_000);
+
+const base = '/api/webhook-endpoints';
+const hourMs = 3_600_000;
+
+/** The service's clock is moved, so that its long waits are none. */
+describe('a receiver that', () => {
+  const clock = new FakeClock(new Date());
+  let lab: WebhookLab;
+
+  beforeAll(async () => {
+    lab = await WebhookLab.open({}, clock);
+  });
+  afterAll(() => lab.close());
+
+  const tested = async (path: string) => {
+    const { id } = await lab.endpoint(path, ['pack.promoted']);
+    const { deliveryId } = (await lab.admin.post(`${base}/${id}/test`)).body;
+    const read = async () => (await lab.admin.get(`${base}/${id}/deliveries/${deliveryId}`)).body;
+    const after = (attempts: number) =>
+      waitFor(`${attempts} attempts`, async () => {
+        const delivery = await read();
+        return delivery.attempts.length === attempts && delivery;
+      });
+    return { id, deliveryId, read, after, endpoint: async () => (await lab.admin.get(`${base}/${id}`)).body };
+  };
+
+  it('is dead gets eight tries over 32 hours and no more, and nothing before its time', async () => {
+    const path = lab.path();
+    lab.receiver.answers.set(path, (response) => response.writeHead(503).end('not now'));
+    const { id, after, endpoint, read } = await tested(path);
+    const waits = [5, 300, 1800, 7200, 18_000, 36_000, 50_400];
+    for (const [at, seconds] of waits.entries()) {
+      const { status, nextAttemptAt } = await after(at + 1);
+      const inMs = Date.parse(nextAttemptAt) - clock.now().getTime();
+      expect(status).toBe('pending');
+      expect(inMs).toBeGreaterThanOrEqual(seconds * 1000);
+      expect(inMs).toBeLessThanOrEqual(seconds * 1100);
+      clock.advance(inMs - 1);
+      await lab.tenant.signInAgain();
+      // A look at what is due comes by and finds nothing.
+      await new Promise((resolve) => setTimeout(resolve, at === 0 ? 1500 : 0));
+      expect((await read()).attempts).toHaveLength(at + 1);
+      clock.advance(1);
+    }
+    const dead = await after(8);
+    expect(dead).toMatchObject({ status: 'dead', nextAttemptAt: null });
+    expect(new Set(dead.attempts.map(({ statusCode }: any) => statusCode))).toEqual(new Set([503]));
+    expect(await endpoint()).toMatchObject({ enabled: true, failingSince: expect.any(String) });
+    lab.receiver.answers.delete(path);
+    await lab.admin.post(`${base}/${id}/deliveries/${dead.id}/redeliver`);
+    expect(await after(9)).toMatchObject({ status: 'delivered' });
+    expect(await endpoint()).toMatchObject({ enabled: true, failingSince: null });
+  });
+
+  it('flaps is told in the end', async () => {
+    const path = lab.path();
+    const codes = [500, 429, 204];
+    lab.receiver.answers.set(path, (response) => response.writeHead(codes.shift() ?? 204).end());
+    const { after } = await tested(path);
+    for (const attempts of [1, 2]) {
+      await after(attempts);
+      clock.advance(hourMs);
+      await lab.tenant.signInAgain();
+    }
+    expect(await after(3)).toMatchObject({
+      status: 'delivered',
+      attempts: [{ statusCode: 500 }, { statusCode: 429 }, { statusCode: 204 }],
+    });
+  });
+
+  it('redirects is not followed', async () => {
+    const [path, elsewhere] = [lab.path(), lab.path()];
+    lab.receiver.answers.set(path, (response) => response.writeHead(302, { location: elsewhere }).end());
+    const { after } = await tested(path);
+    expect(await after(1)).toMatchObject({ status: 'pending', attempts: [{ statusCode: 302, error: null }] });
+    expect(lab.receiver.at(elsewhere)).toEqual([]);
+  });
+
+  it('closes in the middle of its answer, or before it, is told again', async () => {
+    const [half, none] = [lab.path(), lab.path()];
+    lab.receiver.answers.set(half, (response) => {
+      response.writeHead(200, { 'content-length': '100' }).write('{"some"');
+      setTimeout(() => response.destroy(), 20);
+    });
+    lab.receiver.answers.set(none, (response) => response.destroy());
+    const [one, other] = [await tested(half), await tested(none)];
+    expect(await one.after(1)).toMatchObject({
+      status: 'pending',
+      attempts: [{ statusCode: 200, error: expect.any(String) }],
+    });
+    expect(await other.after(1)).toMatchObject({
+      status: 'pending',
+      attempts: [{ statusCode: null, error: expect.any(String) }],
+    });
+  });
+
+  it('answers without an end is read no further than 64 KiB, and was told', async () => {
+    const path = lab.path();
+    let written = 0;
+    lab.receiver.answers.set(path, (response) => {
+      response.writeHead(200);
+      const more = () => {
+        while (!response.destroyed && response.write(Buffer.alloc(16_384))) written += 16_384;
+        if (!response.destroyed) response.once('drain', more);
+      };
+      more();
+    });
+    const { after } = await tested(path);
+    expect(await after(1)).toMatchObject({ status: 'delivered' });
+    expect(written).toBeLessThan(16 * 1024 * 1024);
+  });
+
+  it('hangs is given up after ten seconds', async () => {
+    const path = lab.path();
+    lab.receiver.answers.set(path, () => undefined);
+    const { after } = await tested(path);
+    const { attempts } = await after(1);
+    expect(attempts).toMatchObject([{ statusCode: null, error: 'no whole answer within 10000 ms' }]);
+    expect(attempts[0].durationMs).toBeGreaterThanOrEqual(9900);
+    expect(attempts[0].durationMs).toBeLessThan(15_000);
+  });
+
+  it('answers 410 is turned off, with an audit row; its other facts wait until it is on again', async () => {
+    const path = lab.path();
+    lab.receiver.answers.set(path, (response) => response.writeHead(410).end());
+    const { id, after, endpoint } = await tested(`${path}?token=hidden`);
+    expect(await after(1)).toMatchObject({ status: 'dead', attempts: [{ statusCode: 410 }] });
+    expect(await endpoint()).toMatchObject({
+      enabled: false,
+      turnedOffReason: 'gone',
+      turnedOffAt: expect.any(String),
+    });
+    const { body } = await lab.admin.get(`/api/audit?targetId=${id}&action=webhook_endpoint.turn_off`);
+    expect(body.entries).toMatchObject([{ actor: { kind: 'system', id: 'webhooks' }, changes: { reason: 'gone' } }]);
+    expect(JSON.stringify(body)).not.toContain('hidden');
+    lab.receiver.answers.delete(path);
+    await lab.admin.patch(`${base}/${id}`, { enabled: true });
+    expect(await endpoint()).toMatchObject({ enabled: true, turnedOffReason: null, failingSince: null });
+  });
+
+  it('moved to a private address is not called, and says why', async () => {
+    const { id } = await lab.endpoint(lab.path(), ['pack.promoted']);
+    await lab.rows(`UPDATE webhook_endpoint SET url = 'http://10.1.2.3/inside' WHERE id = $1`, id);
+    await lab.admin.post(`${base}/${id}/test`);
+    const [delivery] = await waitFor('its attempt', async () => {
+      const found = await lab.deliveries(id);
+      return found[0]?.attempts.length === 1 && found;
+    });
+    expect(delivery).toMatchObject({
+      status: 'pending',
+      attempts: [{ statusCode: null, error: '10.1.2.3 is not a public address' }],
+    });
+  });
+});
+
+/** Apart, as nobody's session outlasts both. */
+describe('a receiver that for five days', () => {
+  const clock = new FakeClock(new Date());
+  let lab: WebhookLab;
+
+  beforeAll(async () => {
+    lab = await WebhookLab.open({}, clock);
+  });
+  afterAll(() => lab.close());
+
+  it('does nothing but fail is turned off; what waited is sent when it is turned on', async () => {
+    const path = lab.path();
+    lab.receiver.answers.set(path, (response) => response.writeHead(500).end());
+    const { id } = await lab.endpoint(path, ['agent.online']);
+    const handshake = async () => {
+      const made = await lab.admin.post('/api/agents', { name: `A ${Date.now()}`, provider: 'external' });
+      const body = { agentId: made.body.agent.id, bootId: 'b', workerVersion: '1' };
+      await lab.tenant.worker.post('/api/agents/handshake', body);
+    };
+    await handshake();
+    await lab.receiver.wait(path, 1);
+    for (let day = 1; day <= 5; day += 1) {
+      clock.advance(24 * hourMs);
+      await lab.tenant.signInAgain();
+      const before = lab.receiver.at(path).length;
+      await handshake();
+      await waitFor(`day ${day}`, async () => {
+        const { enabled } = (await lab.admin.get(`${base}/${id}`)).body;
+        return enabled === false || lab.receiver.at(path).length > before;
+      });
+    }
+    // The last answer is noted after the receiver has given it.
+    const off = await waitFor('it to be turned off', async () => {
+      const { body } = await lab.admin.get(`${base}/${id}`);
+      return body.enabled === false && body;
+    });
+    expect(off).toMatchObject({ enabled: false, turnedOffReason: 'failing' });
+    const pending = await lab.deliveries(id, '?status=pending');
+    expect(pending.length).toBeGreaterThan(0);
+    expect(pending.every(({ nextAttemptAt }) => nextAttemptAt === null)).toBe(true);
+    lab.receiver.answers.delete(path);
+    await lab.admin.patch(`${base}/${id}`, { enabled: true });
+    clock.advance(24 * hourMs);
+    await lab.tenant.signInAgain();
+    await waitFor('all to be sent', async () => (await lab.deliveries(id, '?status=pending')).length === 0);
+  });
+});

@@ -1,0 +1,175 @@
+// Long: drives a real browser with extensions.
+// Short: apps/worker/src/browser/find-browser.spec.ts
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { processesOf, waitFor } from '@muster/testing';
+import { FakeService, type Json } from '../testing/fake-service.harness';
+import { commandOf, runOf, WorkerHarness } from '../testing/worker-process.harness';
+import { type ZipFile, zipOf } from '../zip/zip.harness';
+import { findBrowser } from './find-browser';
+
+jest.setTimeout(120_000);
+
+const chromium = findBrowser(process.env);
+const itLoads = chromium ? it : it.skip;
+
+/** A small extension that marks each page. */
+const extension = (version: string, { name = 'Marker', folder = '', more = {} } = {}): ZipFile[] => {
+  const scripts = [{ matches: ['<all_urls>'], js: ['mark.js'] }];
+  const manifest = { manifest_version: 3, name, version, content_scripts: scripts, ...more };
+  return [
+    { name: `${folder}manifest.json`, content: JSON.stringify(manifest) },
+    { name: `${folder}mark.js`, content: `document.title = 'marked by ${version}'` },
+  ];
+};
+
+describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () => {
+  let service: FakeService;
+  let worker: WorkerHarness;
+
+  beforeEach(async () => {
+    service = await FakeService.start();
+    worker = new WorkerHarness(service);
+  });
+  afterEach(async () => {
+    await worker.remove();
+    await service.stop();
+    expect(service.faults).toEqual([]);
+  });
+
+  const deploy = async (file: Buffer | null, version: string, digest?: string): Promise<Json> => {
+    const command = commandOf('deploy_extension', { version });
+    if (file) {
+      service.files.set(`/${command.commandId}`, file);
+      service.downloads.set(command.commandId, `/${command.commandId}`);
+      if (digest) service.digests.set(command.commandId, digest);
+    }
+    await service.push(command);
+    return service.until('the result', () => service.result(command.commandId));
+  };
+  const kept = () => {
+    const folder = join(worker.folder, 'browser/extensions');
+    const names = existsSync(folder) ? readdirSync(folder) : [];
+    return names.map((name) => JSON.parse(readFileSync(join(folder, name, 'manifest.json'), 'utf8')).version).sort();
+  };
+
+  itLoads('puts it into the browser, which says its version, and each later version in its place', async () => {
+    await worker.start();
+    expect(await deploy(zipOf(extension('1.4.0')), '1.4.0')).toEqual({
+      status: 'success',
+      output: { version: '1.4.0', name: 'Marker', id: expect.stringMatching(/^[a-p]{32}$/) },
+    });
+    // People zip the folder as often as what is in it, and versions may leave out what is 0.
+    const packed = zipOf(extension('1.5', { folder: 'dist/extension/' }));
+    const header = Buffer.from(
+      ['Cr24'.split('').map((c) => c.charCodeAt(0)), 3, 0, 0, 0, 5, 0, 0, 0, 1, 2, 3, 4, 5].flat(),
+    );
+    expect(await deploy(Buffer.concat([header, packed]), 'v1.5.0')).toMatchObject({
+      status: 'success',
+      output: { version: '1.5' },
+    });
+    await deploy(zipOf(extension('2.0', { name: 'Another' })), '2.0');
+    expect(kept()).toEqual(['1.5', '2.0']);
+    expect(readdirSync(join(worker.folder, 'browser'))).toEqual(['extensions']);
+    // What it asks of its machine besides, such as whether Python has Pillow, ends by itself.
+    await waitFor('the browser to be gone', () => processesOf(worker.folder).join() === String(worker.child!.pid));
+  });
+
+  itLoads('takes it from the bundle of a pack, as a folder or packed, once that is what its digest says', async () => {
+    await worker.start();
+    const bundleOf = (more: ZipFile[]) => zipOf([{ name: 'main.py', content: 'pass' }, ...more]);
+    const digestOf = (file: Buffer) => `sha256:${createHash('sha256').update(file).digest('hex')}`;
+    const unpacked = bundleOf(extension('3.0', { folder: 'extensions/marker/' }));
+    expect(await deploy(unpacked, '3.0', digestOf(unpacked))).toMatchObject({ output: { version: '3.0' } });
+    const packed = (name: string, version: string) => ({ name, content: zipOf(extension(version)) });
+    const [one, two] = [packed('marker-3.1.zip', '3.1'), packed('lib/marker-13.1.crx', '13.1')];
+    expect(await deploy(bundleOf([one]), '3.1')).toMatchObject({ output: { version: '3.1' } });
+    expect(await deploy(bundleOf([one, two]), 'v13.1')).toMatchObject({ output: { version: '13.1' } });
+    expect(await deploy(bundleOf([one, two]), '4.0')).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('more than one extension'),
+    });
+    expect(await deploy(bundleOf([]), '4.0')).toMatchObject({ error: expect.stringContaining('no browser extension') });
+    expect(await deploy(unpacked, '3.0', digestOf(Buffer.from('another')))).toMatchObject({
+      status: 'failed',
+      code: 'bundle_rejected',
+    });
+    expect(kept()).toEqual(['13.1']);
+  });
+
+  itLoads('is refused by what the extension is, and leaves the one before as it was', async () => {
+    await worker.start();
+    await deploy(zipOf(extension('1.4.0')), '1.4.0');
+    const outside = [...extension('1.5.0'), { name: '../../outside', content: 'x' }];
+    const link = [...extension('1.5.0'), { name: 'link', content: '/etc/passwd', mode: 0o120777 }];
+    const broken = extension('1.5.0', { more: { background: { service_worker: 'gone.js' } } });
+    for (const [file, error, code] of [
+      [null, 'the service does not say where the extension is: it answered 404', 'extension_not_found'],
+      [Buffer.from('no zip'), 'this is no zip'],
+      [zipOf([{ name: 'readme.txt', content: 'x' }]), 'there is no browser extension in it'],
+      [
+        zipOf([...extension('1.5.0', { folder: 'a/' }), ...extension('1.5.0', { folder: 'b/' })]),
+        'more than one extension',
+      ],
+      [zipOf(outside), 'an entry that leads outside'],
+      [zipOf(link), 'neither file nor folder'],
+      [zipOf(broken), 'Extensions.loadUnpacked: '],
+      [zipOf(extension('1.6.0')), 'the extension is of version 1.6.0, and not 1.5.0', 'extension_version_mismatch'],
+    ] as const) {
+      const result = await deploy(file, '1.5.0');
+      expect(result).toMatchObject({ status: 'failed', error: expect.stringContaining(error) });
+      expect(result.code).toBe(code);
+    }
+    expect(kept()).toEqual(['1.4.0']);
+    expect(existsSync(join(worker.folder, 'browser/outside'))).toBe(false);
+  });
+
+  it('fails with browser_unavailable where there is none', async () => {
+    await worker.start({ CHROMIUM: '/nowhere/chromium' });
+    expect(await deploy(zipOf(extension('1.4.0')), '1.4.0')).toMatchObject({
+      status: 'failed',
+      code: 'browser_unavailable',
+      error: expect.stringContaining('no browser'),
+    });
+  });
+
+  describe('and the runs that come after it', () => {
+    let portal: Server;
+    beforeAll(() => {
+      portal = createServer((_, response) =>
+        response.setHeader('content-type', 'text/html').end('<title>plain</title>'),
+      );
+      portal.listen(0, '127.0.0.1');
+    });
+    afterAll(() => portal.close());
+
+    itLoads('have it in their browsers', async () => {
+      await worker.start();
+      await deploy(zipOf(extension('1.4.0')), '1.4.0');
+      const runtime = ['browser', 'page', 'in-page', 'web-socket', 'words', 'play'].map((name) =>
+        readFileSync(join(__dirname, `../../../../libs/workflows/src/recordings/runtime/${name}.py`), 'utf8'),
+      );
+      const { port } = portal.address() as AddressInfo;
+      const script = `
+import base64, contextlib, json, os, re, select, shutil, socket, struct, subprocess, sys, tempfile, time
+import muster
+def run(browser):
+    with step(browser, "one", "Open") as page:
+        page.navigate("http://127.0.0.1:${port}/")
+        page.wait_for_expression("document.title !== 'plain'", timeout=10)
+        muster.result(page.evaluate("document.title"))
+${runtime.join('\n\n')}
+`;
+      writeFileSync(join(worker.folder, 'script.py'), script);
+      const run = runOf(script);
+      await service.push(run);
+      expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
+        status: 'completed',
+        result: 'marked by 1.4.0',
+      });
+    });
+  });
+});

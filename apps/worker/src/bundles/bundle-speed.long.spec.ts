@@ -1,0 +1,66 @@
+// Long: measures how fast bundles are extracted.
+// Short: apps/worker/src/bundles/bundle-cache.spec.ts
+import { randomBytes } from 'node:crypto';
+import { FakeService } from '../testing/fake-service.harness';
+import { runOf, WorkerHarness } from '../testing/worker-process.harness';
+import { zipOf } from '../zip/zip.harness';
+import { BundleStore } from './bundle-store.harness';
+
+// The whole of it: BUNDLE_RUNS=100 BUNDLE_MIB=50 npm test -- apps/worker/src/bundles/bundle-speed
+const runs = Number(process.env.BUNDLE_RUNS ?? 8);
+const mebibytes = Number(process.env.BUNDLE_MIB ?? 8);
+
+jest.setTimeout(60_000 + runs * 10_000);
+
+describe('Many runs of one bundle', () => {
+  it(`fetch it once (${runs} runs of ${mebibytes} MiB), and begin with it soon`, async () => {
+    const service = await FakeService.start();
+    const store = await BundleStore.start();
+    const worker = new WorkerHarness(service);
+    try {
+      await worker.start();
+      // A few large files that don't pack, and many small ones that do.
+      const large = Array.from({ length: 4 }, (_, at) => ({
+        name: `data/${at}.bin`,
+        // Two letters to a byte: half of the size goes again by packing.
+        content: randomBytes((mebibytes / 4) * 1024 * 1024).toString('hex'),
+      }));
+      const small = Array.from({ length: 500 }, (_, at) => ({
+        name: `lib/m${at}.py`,
+        content: `x = ${at}\n`.repeat(50),
+      }));
+      const { digest, url } = store.put(zipOf([...large, ...small, { name: 'pack.py', content: 'word = "packed"' }]));
+      const secondsToStart = async (script: string, payload: object): Promise<number> => {
+        const command = runOf(script, payload);
+        const pushed = Date.now() / 1000;
+        expect(await service.push(command)).toBe(202);
+        const { result, status, error } = await service.until('the end', () => service.terminal(command.jobId));
+        expect([status, error]).toEqual(['completed', undefined]);
+        await service.until('its rest', () => {
+          const heartbeats = service.accepted('/api/agent/heartbeat');
+          return heartbeats.at(-1)?.body.runningJobIds.length === 0;
+        });
+        return (result as number) - pushed;
+      };
+      const began = 'import time\nbegan = time.time()\nimport muster\n';
+      const withBundle = `${began}import pack\nassert pack.word == "packed"\nmuster.result(began)`;
+      const first = await secondsToStart(withBundle, { bundle: { digest, url } });
+      const [bare, cached]: [number[], number[]] = [[], []];
+      for (let count = 1; count < runs; count += 1) {
+        bare.push(await secondsToStart(`${began}muster.result(began)`, {}));
+        cached.push(await secondsToStart(withBundle, { bundle: { digest, url } }));
+      }
+      expect(store.fetched({ digest, url })).toBe(1);
+      const ms = (seconds: number): string => `${Math.round(seconds * 1000)} ms`;
+      const median = (all: number[]): number => all.sort((a, b) => a - b)[Math.floor(all.length / 2)]!;
+      process.stdout.write(
+        `from push to start, medians of ${runs - 1}: without a bundle ${ms(median(bare))}, with one of ${mebibytes} MiB ` +
+          `that is kept ${ms(median(cached))}; the first time, fetched, ${ms(first)}\n`,
+      );
+    } finally {
+      await worker.remove();
+      await store.stop();
+      await service.stop();
+    }
+  });
+});

@@ -1,0 +1,259 @@
+// Long: converts images in every format that Pillow reads.
+// Short: apps/worker/src/imaging/composite.spec.ts
+import { testStack } from '@muster/testing';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { FakeService, type Json } from '../testing/fake-service.harness';
+import { commandOf, WorkerHarness } from '../testing/worker-process.harness';
+
+const { pillow } = testStack();
+const describeWhere = pillow ? describe : describe.skip;
+const secret = 'odbc:Driver=Practice;PWD=hunter2222';
+
+describeWhere('imaging_images (takes Pillow)', () => {
+  let service: FakeService;
+  let worker: WorkerHarness;
+  let root: string;
+
+  beforeEach(async () => {
+    root = mkdtempSync(join(tmpdir(), 'muster-images-'));
+    service = await FakeService.start();
+    worker = new WorkerHarness(service, { IMAGING_ROOT: root, PRACTICE_DATABASE: secret, ...pillow });
+  });
+  afterEach(async () => {
+    await worker.remove();
+    await service.stop();
+    rmSync(root, { recursive: true, force: true });
+    expect(service.faults).toEqual([]);
+  });
+
+  /** An 8-bit grey TIFF by hand, behind a header of so many bytes. */
+  const write = (
+    name: string,
+    { width = 40, height = 30, behind = 0, value = (x: number, y: number) => x + y, tail = '' } = {},
+  ) => {
+    const pixels = Buffer.from(
+      Array.from({ length: width * height }, (_, at) => value(at % width, Math.floor(at / width))),
+    );
+    const entries = [
+      ...[
+        [256, 4, 1, width],
+        [257, 4, 1, height],
+        [258, 3, 1, 8],
+        [259, 3, 1, 1],
+        [262, 3, 1, 1],
+      ],
+      ...[
+        [273, 4, 1, 8 + 2 + 9 * 12 + 4],
+        [277, 3, 1, 1],
+        [278, 4, 1, height],
+        [279, 4, 1, pixels.length],
+      ],
+    ];
+    const head = Buffer.alloc(8 + 2 + entries.length * 12 + 4);
+    head.write('II*\0', 'latin1');
+    head.writeUInt32LE(8, 4);
+    head.writeUInt16LE(entries.length, 8);
+    for (const [at, [tag, kind, count, number]] of entries.entries()) {
+      const place = 10 + at * 12;
+      head.writeUInt16LE(tag!, place);
+      head.writeUInt16LE(kind!, place + 2);
+      head.writeUInt32LE(count!, place + 4);
+      head.writeUInt32LE(number!, place + 8);
+    }
+    mkdirSync(root, { recursive: true });
+    writeFileSync(join(root, name), Buffer.concat([Buffer.alloc(behind, 'DEX '), head, pixels, Buffer.from(tail)]));
+  };
+  const imagesOf = (names: string[]) => names.map((filename, at) => ({ ordinal: at + 1, filename }));
+  const imagingOf = (names: string[], more: object = {}) =>
+    commandOf('imaging_images', { imagingPath: root, patimageid: 771400917, images: imagesOf(names), ...more });
+  const answer = async (command: { commandId: string }): Promise<Json> => {
+    expect(await service.push(command)).toBe(202);
+    return service.until('the result', () => service.result(command.commandId));
+  };
+  const progress = () => service.accepted(/\/progress$/).map(({ body }) => body as Json);
+
+  it('is named in the handshake where Pillow is, and nowhere else; there it fails and says how to get it', async () => {
+    await worker.start();
+    const machine = () =>
+      Object.fromEntries(service.handshake()!.body.machineCapabilities.map((each: Json) => [each.name, each]));
+    expect(service.handshake()!.body.capabilities).toContain('imaging');
+    expect(machine()).toMatchObject({
+      python: { available: true, detail: expect.stringMatching(/^3\.\d/) },
+      pillow: { available: true, detail: expect.stringMatching(/^\d/) },
+    });
+    await worker.kill();
+    await worker.start({ IMAGING_PYTHONPATH: '', IMAGING_LIBRARY_PATH: '', PYTHON: bare(worker.folder) });
+    expect(service.handshake()!.body.capabilities).not.toContain('imaging');
+    expect(machine()).toMatchObject({ python: { available: true }, pillow: { available: false } });
+    const said = await answer(imagingOf(['a.dex']));
+    expect(said).toMatchObject({ status: 'failed', code: 'imaging_unavailable' });
+    expect(said.error).toContain('apt-get install python3-pil');
+  });
+
+  it('sends the pixels alone of a file that is a page and an archive too', async () => {
+    const page = '<script>alert(document.domain)</script>';
+    const zip = 'PK\x03\x04\x14\0';
+    write('both.dex', { behind: 16, tail: `${page}${zip}` });
+    writeFileSync(join(root, 'page.dex'), `\xff\xd8\xff\xe0${page}${zip}`, 'latin1');
+    await worker.start();
+    const said = await answer(imagingOf(['both.dex', 'page.dex']));
+    expect(said.output.images).toMatchObject([{ ordinal: 1, width: 40 }, { code: 'not_a_tiff' }]);
+    expect([...service.uploads.keys()].sort()).toEqual(['1-full', '1-thumbnail']);
+    for (const sent of service.uploads.values()) {
+      expect((await sharp(sent).metadata()).format).toBe('jpeg');
+      expect([sent.includes('<script'), sent.includes('PK\x03\x04'), sent.at(-1)]).toEqual([false, false, 0xd9]);
+    }
+  });
+
+  it('sends a picture and a small one of each image, and each image fails by itself', async () => {
+    write('a.dex', { width: 600, height: 300, behind: 700, value: (x) => Math.floor((x * 255) / 599) });
+    write('b.tif');
+    writeFileSync(join(root, 'text.dex'), 'no image');
+    await worker.start();
+    const said = await answer(imagingOf(['a.dex', 'none.dex', 'b.tif', 'text.dex']));
+    expect(said).toEqual({
+      status: 'success',
+      output: {
+        images: [
+          { ordinal: 1, width: 600, height: 300, bytes: service.uploads.get('1-full')!.length },
+          { ordinal: 2, code: 'not_found', error: 'there is no such file' },
+          { ordinal: 3, width: 40, height: 30, bytes: service.uploads.get('3-full')!.length },
+          { ordinal: 4, code: 'not_a_tiff', error: 'there is no TIFF in the file' },
+        ],
+      },
+    });
+    expect([...service.uploads.keys()].sort()).toEqual(['1-full', '1-thumbnail', '3-full', '3-thumbnail']);
+    const full = sharp(service.uploads.get('1-full'));
+    expect(await full.metadata()).toMatchObject({ width: 600, height: 300, channels: 1, format: 'jpeg' });
+    const values = await full.extractChannel(0).raw().toBuffer();
+    values.forEach((value, at) => expect(Math.abs(value - ((at % 600) * 255) / 599)).toBeLessThan(4));
+    const small = await sharp(service.uploads.get('1-thumbnail')).metadata();
+    expect(small).toMatchObject({ width: 256, height: 128, channels: 1, format: 'jpeg' });
+    expect([small.exif, small.icc, small.xmp]).toEqual([undefined, undefined, undefined]);
+    expect((await sharp(service.uploads.get('3-thumbnail')).metadata()).width).toBe(40);
+    expect(progress().at(-1)).toEqual({ done: 4, failed: 2, total: 4 });
+    expect(readdirSync(join(worker.folder, 'imaging'))).toEqual([]);
+    expect(readdirSync(join(worker.folder, 'commands'))).toEqual([]);
+  });
+
+  it('of which nothing can be read has failed, and so has one whose folder is not allowed', async () => {
+    await worker.start();
+    const none = await answer(imagingOf(['x.dex', 'y.dex']));
+    expect(none).toMatchObject({ status: 'failed', code: 'no_image_converted' });
+    expect(none.output.images).toHaveLength(2);
+    const outside = await answer(imagingOf(['passwd'], { imagingPath: '/etc' }));
+    expect(outside).toMatchObject({ status: 'failed', code: 'path_not_allowed' });
+    expect(outside.output.images).toMatchObject([{ ordinal: 1, code: 'path_not_allowed' }]);
+    expect(service.uploads.size).toBe(0);
+  });
+
+  it('is sent again where the store or the service does not take it, by another place each time', async () => {
+    for (const name of ['a', 'b', 'c']) write(name);
+    const tries = new Map<string, number>();
+    service.refuse = (key) => {
+      const count = (tries.get(key) ?? 0) + 1;
+      tries.set(key, count);
+      if (key === '2-full' && count === 1) return 'hang up';
+      if (key === '3-full' && count <= 2) return 403;
+      return count === 1 ? 503 : 200;
+    };
+    service.interfere = ({ path, count }) => (path.endsWith('/uploads') && count === 1 ? { status: 503 } : undefined);
+    await worker.start();
+    const said = await answer(imagingOf(['a', 'b', 'c']));
+    expect(said.output.images.map(({ width }: Json) => width)).toEqual([40, 40, 40]);
+    expect(service.uploads.size).toBe(6);
+    expect(tries.get('3-full')).toBe(3);
+  });
+
+  it('names an image that the store never takes, and keeps the others', async () => {
+    for (const name of ['a', 'b']) write(name);
+    service.refuse = (key) => (key === '1-thumbnail' ? 403 : 200);
+    await worker.start();
+    const said = await answer(imagingOf(['a', 'b']));
+    expect(said.output.images).toMatchObject([
+      { ordinal: 1, code: 'upload_failed' },
+      { ordinal: 2, width: 40 },
+    ]);
+  }, 90_000);
+
+  it.each(['SIGKILL', 'SIGTERM'] as const)(
+    'that its worker’s %s cut off is gone on with by the next one, and nothing is made or sent twice',
+    async (signal) => {
+      const names = Array.from({ length: 60 }, (_, at) => `${at + 1}.dex`);
+      for (const name of names) write(name);
+      const sent: string[] = [];
+      let isOpen = 50;
+      service.refuse = (key) => {
+        if (sent.length >= isOpen) return 503;
+        sent.push(key);
+        return 200;
+      };
+      await worker.start();
+      const command = imagingOf(names);
+      expect(await service.push(command)).toBe(202);
+      // The first fifty pictures are there, and the store takes no more.
+      await service.until('the first progress', () => progress().find(({ done }) => done === 25));
+      await worker.kill(signal);
+      expect(service.result(command.commandId)).toBeUndefined();
+      await worker.start();
+      isOpen = Infinity;
+      const said = await service.until('the result', () => service.result(command.commandId));
+      expect(said.output.images.map(({ width }: Json) => width)).toEqual(names.map(() => 40));
+      expect(sent).toHaveLength(120);
+      expect(new Set(sent).size).toBe(120);
+      expect(existsSync(join(worker.folder, 'imaging', command.commandId))).toBe(false);
+    },
+    90_000,
+  );
+
+  it('ends at its deadline, and with it all that it began', async () => {
+    write('a.dex');
+    service.refuse = () => 503;
+    await worker.start();
+    const command = { ...imagingOf(['a.dex']), deadline: new Date(Date.now() + 4000).toISOString() };
+    expect(await answer(command)).toMatchObject({ status: 'failed', code: 'execution_timeout' });
+    expect(readdirSync(join(worker.folder, 'imaging'))).toEqual([]);
+  });
+
+  it('writes no patient’s number, no file’s name and no password anywhere', async () => {
+    write('Doe, Jane.dex');
+    writeFileSync(join(root, 'Roe, Richard.dex'), 'no image');
+    await worker.start();
+    const said = await answer(imagingOf(['Doe, Jane.dex', 'Roe, Richard.dex', 'Poe.dex']));
+    expect(JSON.stringify(said)).not.toMatch(/Doe|Roe|Poe|771400917/);
+    expect(worker.stderr).not.toMatch(/Doe|Roe|Poe|771400917|hunter/);
+    expect(JSON.stringify(progress())).not.toMatch(/Doe|Roe|Poe|771400917/);
+    expect(worker.allText()).not.toMatch(/Doe|Roe|Poe|hunter/);
+  });
+
+  it('gives its settings to no other command', async () => {
+    await worker.start();
+    const code = 'import os\nprint(sorted(name for name in os.environ if "IMAGING" in name or "PRACTICE" in name))';
+    expect((await answer(commandOf('snippet', { code }))).output).toBe('[]\n');
+  });
+
+  it('works in the worker that is one file', async () => {
+    const file = join(worker.folder, 'muster-worker.js');
+    const built = spawnSync(process.execPath, [join(__dirname, '../../one-file.mjs'), file], { encoding: 'utf8' });
+    expect([built.status, built.stderr]).toEqual([0, '']);
+    write('a.dex');
+    const one = new WorkerHarness(service, { IMAGING_ROOT: root, ...pillow }, file);
+    try {
+      await one.start();
+      expect((await answer(imagingOf(['a.dex']))).output.images).toMatchObject([{ width: 40 }]);
+    } finally {
+      await one.remove();
+    }
+  });
+});
+
+/** A Python that finds no Pillow, whatever this machine has. */
+function bare(folder: string): string {
+  const path = join(folder, 'bare-python');
+  writeFileSync(path, '#!/bin/sh\nexec python3 -S "$@"\n', { mode: 0o755 });
+  return path;
+}

@@ -1,0 +1,260 @@
+// Long: waits for scripts that do not end when they are told to.
+// Short: apps/worker/src/survival.spec.ts
+import { processesOf } from '@muster/testing';
+import { existsSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FakeService } from '../testing/fake-service.harness';
+import { commandOf, runOf, WorkerHarness } from '../testing/worker-process.harness';
+
+/** Ignores TERM, forks, leaves the session, and orphans a process that has nothing of it: no environment, no parent. */
+const stubborn = `
+import os, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        nameless = "import time, signal; signal.signal(15, signal.SIG_IGN); time.sleep(600)"
+        subprocess.Popen([sys.executable, "-c", nameless, "nameless-MARK"], env={}, start_new_session=True)
+        os._exit(0)
+    time.sleep(600)
+print("ready", flush=True)
+time.sleep(600)
+`;
+
+describe('What ends a run', () => {
+  let service: FakeService;
+  let worker: WorkerHarness;
+
+  beforeEach(async () => {
+    service = await FakeService.start();
+    worker = new WorkerHarness(service);
+  });
+
+  afterEach(async () => {
+    await worker.remove();
+    await service.stop();
+    expect(service.faults).toEqual([]);
+  });
+
+  const startStubborn = async (payload: object = {}) => {
+    const run = runOf(stubborn.replace('MARK', worker.folder), payload);
+    expect(await service.push(run)).toBe(202);
+    await service.until('it is ready', () => service.logs(run.jobId).length);
+    await service.until(
+      'all of it runs',
+      () => processesOf(run.commandId).length >= 3 && commandLinesOf(worker.folder).length,
+    );
+    return run;
+  };
+  const nothingLeft = (run: { commandId: string }) =>
+    processesOf(run.commandId).length === 0 && commandLinesOf(worker.folder).length === 0;
+
+  it('stop_job leaves nothing: not what ignores TERM, forks, or left session and environment', async () => {
+    await worker.start();
+    const run = await startStubborn();
+    const stop = commandOf('stop_job', { jobId: run.jobId, reason: 'no longer wanted', graceMs: 100 });
+    expect(await service.push(stop)).toBe(202);
+    const result = await service.until('the result', () => service.result(stop.commandId));
+    expect(result).toEqual({ status: 'success', output: { remaining: 0 } });
+    expect(nothingLeft(run)).toBe(true);
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
+      status: 'cancelled',
+      error: 'no longer wanted',
+    });
+  });
+
+  it('a second stop_job may leave less time than the first', async () => {
+    await worker.start();
+    const run = await startStubborn();
+    const patient = commandOf('stop_job', { jobId: run.jobId, reason: 'first', graceMs: 3_600_000 });
+    const hasty = commandOf('stop_job', { jobId: run.jobId, reason: 'second', graceMs: 0 });
+    await service.push(patient);
+    await service.push(hasty);
+    for (const { commandId } of [patient, hasty]) {
+      const result = await service.until('the result', () => service.result(commandId));
+      expect(result.output).toEqual({ remaining: 0 });
+    }
+    const { error } = await service.until('the end', () => service.terminal(run.jobId));
+    expect(error).toBe('first');
+  });
+
+  it('stop_job of a job that is not here finds nothing of it', async () => {
+    await worker.start();
+    const stop = commandOf('stop_job', { jobId: 'elsewhere', reason: 'r', graceMs: 0 });
+    await service.push(stop);
+    expect(await service.until('the result', () => service.result(stop.commandId))).toEqual({
+      status: 'success',
+      output: { remaining: 0 },
+    });
+  });
+
+  it('a run that its stop_job has overtaken never begins, nor after a kill of the worker', async () => {
+    await worker.start();
+    const late = runOf('print("never")');
+    const stop = commandOf('stop_job', { jobId: late.jobId, reason: 'cancelled before it came', graceMs: 0 });
+    await service.push(stop);
+    expect((await service.until('the result', () => service.result(stop.commandId))).output).toEqual({ remaining: 0 });
+    expect(await service.push(late)).toBe(200);
+    await worker.kill();
+    await worker.start();
+    expect(await service.push(late)).toBe(200);
+    const next = runOf('print("next")');
+    expect(await service.push(next)).toBe(202);
+    await service.until('the end of the next', () => service.terminal(next.jobId));
+    expect(service.heard.filter(({ text }) => text.includes(late.jobId) && !text.includes('remaining'))).toEqual([]);
+  });
+
+  it('its own end takes daemons along', async () => {
+    await worker.start();
+    const run = runOf(stubborn.replace('MARK', worker.folder).replace(/time\.sleep\(600\)\n$/, 'time.sleep(0.3)\n'));
+    await service.push(run);
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
+    expect(nothingLeft(run)).toBe(true);
+  });
+
+  it('the end of a snippet takes daemons along, too', async () => {
+    await worker.start();
+    const code = stubborn.replace('MARK', worker.folder).replace(/time\.sleep\(600\)\n$/, 'time.sleep(0.3)\n');
+    const snippet = commandOf('snippet', { code });
+    await service.push(snippet);
+    const result = await service.until('the result', () => service.result(snippet.commandId));
+    expect(result).toEqual({ status: 'success', output: 'ready\n', exitCode: 0 });
+    expect(nothingLeft(snippet)).toBe(true);
+  });
+
+  it('its maximum runtime fails it', async () => {
+    await worker.start();
+    const run = runOf('import time\ntime.sleep(600)', { maxRuntimeMs: 300 });
+    await service.push(run);
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
+      status: 'failed',
+      error: 'the run exceeded its maximum runtime of 300 ms',
+      errorCode: 'execution_timeout',
+    });
+    expect(nothingLeft(run)).toBe(true);
+  });
+
+  it('a kill from outside, and a Python that is not there, fail it with their codes', async () => {
+    await worker.start();
+    const killed = runOf('import os, signal\nos.kill(os.getpid(), signal.SIGKILL)');
+    await service.push(killed);
+    expect(await service.until('the end', () => service.terminal(killed.jobId))).toMatchObject({
+      error: 'exit code 137',
+      errorCode: 'process_killed',
+    });
+    await worker.kill('SIGTERM');
+    await worker.start({ PYTHON: 'no-such-python' });
+    const unstarted = runOf('pass');
+    await service.push(unstarted);
+    expect(await service.until('the end', () => service.terminal(unstarted.jobId))).toMatchObject({
+      status: 'failed',
+      errorCode: 'run_not_started',
+    });
+  });
+
+  it('a service that abandons the job hears nothing more of it', async () => {
+    await worker.start();
+    const run = await startStubborn();
+    service.abandon.push(run.jobId);
+    await service.until('nothing is left', () => nothingLeft(run));
+    await service.until(
+      'it is forgotten',
+      () => service.accepted('/api/agent/heartbeat').at(-1)!.body.runningJobIds.length === 0,
+    );
+    expect(service.terminal(run.jobId)).toBeUndefined();
+    const next = runOf('pass');
+    await service.until('it is free', () => !existsSync(join(worker.folder, 'spool', run.commandId)));
+    expect(await service.push(next)).toBe(202);
+    expect(await service.until('the end', () => service.terminal(next.jobId))).toMatchObject({ status: 'completed' });
+  });
+
+  it('an answer that the job is over ends it', async () => {
+    await worker.start();
+    service.interfere = ({ path, body }) =>
+      path === '/api/job-logs' && body.logs[0].message === 'ready'
+        ? { status: 200, body: { accepted: false, reason: 'job_over' } }
+        : undefined;
+    const run = runOf(stubborn.replace('MARK', worker.folder));
+    await service.push(run);
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'cancelled' });
+    expect(nothingLeft(run)).toBe(true);
+  });
+
+  it('a worker that cannot reach the service fences itself, and reports that when it can', async () => {
+    await worker.start({ MUSTER_FENCE_MS: '700' });
+    const run = await startStubborn();
+    service.interfere = () => 'hang up';
+    await service.until('nothing is left', () => nothingLeft(run));
+    service.interfere = () => undefined;
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
+      status: 'failed',
+      error: 'fenced: the service was not reached for 700 ms',
+      errorCode: 'service_unreachable',
+    });
+  });
+
+  it('SIGTERM fails it, delivers that, and ends the worker in peace', async () => {
+    await worker.start();
+    const run = await startStubborn();
+    expect(await worker.kill('SIGTERM')).toBe(0);
+    expect(service.terminal(run.jobId)).toMatchObject({
+      status: 'failed',
+      error: 'the worker was stopped',
+      errorCode: 'worker_stopped',
+    });
+    expect(nothingLeft(run)).toBe(true);
+  });
+
+  it.each([
+    [
+      'a newer boot of the agent',
+      { boot: 'superseded', agentStatus: 'online' },
+      'another worker took over',
+      'worker_stopped',
+    ],
+    ['the end of the agent', { agentStatus: 'terminated' }, 'the agent was terminated', 'agent_not_ready'],
+  ])('%s ends the worker and its run', async (_, body, error, errorCode) => {
+    await worker.start();
+    const run = await startStubborn();
+    service.interfere = ({ path }) => {
+      if (path === '/api/agent/heartbeat') return { status: 409 };
+      return path === '/api/agents/handshake' ? { status: 409, body } : undefined;
+    };
+    await service.until('its end', () => worker.child!.exitCode !== null);
+    expect(worker.child!.exitCode).toBe(3);
+    expect(service.terminal(run.jobId)).toMatchObject({ status: 'failed', error, errorCode });
+    expect(nothingLeft(run)).toBe(true);
+  });
+
+  it('a lease that nobody renews ends the worker and its run', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'muster-lease-'));
+    const lease = join(folder, 'lease');
+    writeFileSync(lease, '');
+    await worker.start({ MUSTER_LEASE_FILE: lease });
+    const run = await startStubborn();
+    utimesSync(lease, new Date(Date.now() - 61_000), new Date(Date.now() - 61_000));
+    await service.until('its end', () => worker.child!.exitCode !== null);
+    expect(nothingLeft(run)).toBe(true);
+    expect(service.terminal(run.jobId)).toMatchObject({ status: 'failed', errorCode: 'worker_stopped' });
+    rmSync(folder, { recursive: true });
+  });
+
+  it('a snippet past its timeout fails with its code, and leaves nothing', async () => {
+    await worker.start();
+    const code = `print("begun", flush=True)\n${stubborn.replace('MARK', worker.folder)}`;
+    const snippet = commandOf('snippet', { code, timeoutMs: 3000 });
+    await service.push(snippet);
+    expect(await service.until('the result', () => service.result(snippet.commandId))).toMatchObject({
+      status: 'failed',
+      code: 'execution_timeout',
+      output: 'begun\nready\n',
+    });
+    expect(nothingLeft(snippet)).toBe(true);
+  });
+});
+
+/** Processes that carry the mark in their command line: those that gave up their environment. */
+function commandLinesOf(mark: string): number[] {
+  return processesOf('', `nameless-${mark}`);
+}

@@ -1,0 +1,201 @@
+// Long: kills a worker during a browser session.
+// Short: apps/worker/src/survival.spec.ts
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { killAll, processesOf, waitFor } from '@muster/testing';
+import { runOf } from '../testing/worker-process.harness';
+import { action, chromium, noChromium, SessionHarness } from '../testing/session.harness';
+
+const itOpens = chromium ? it : it.skip;
+const submission = [
+  action('navigate', '', { value: '/submit?claim={{CLAIM_ID}}' }),
+  action('fill', 'aria/Amount', { value: '{{AMOUNT}}' }),
+  action('click', 'aria/Submit claim[role="button"]'),
+];
+
+describe(`A session whose worker or browser dies${noChromium}`, () => {
+  let session: SessionHarness;
+  beforeEach(async () => {
+    session = await SessionHarness.start();
+  });
+  afterEach(async () => {
+    await session.stop();
+    expect(session.service.faults).toEqual([]);
+    expect(session.processes()).toEqual([]);
+  });
+  const isHeldUp = () => {
+    let release!: () => void;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    session.portal.onSubmit = () => held;
+    return release;
+  };
+
+  itOpens('is found again by the next worker, where it was, its secrets as hidden as before', async () => {
+    await session.open('/login');
+    await session.signIn();
+    const before = session.processes();
+    await session.worker.kill('SIGKILL');
+    expect(session.processes()).toEqual(before);
+    await session.worker.start();
+    expect(await session.look()).toMatchObject({ title: 'Claims', url: `${session.portal.url}/claims` });
+    const profile = await session.goTo('/profile');
+    expect(profile.look.title).toBe('Profile [secret]');
+    expect(JSON.stringify(profile)).not.toContain(session.portal.password);
+    expect(await session.ask('autopilot_close', {})).toEqual({ status: 'success', output: { remaining: 0 } });
+  });
+
+  itOpens(
+    'goes on with an attempt whose worker is killed meanwhile, does it once, and its answer is not lost',
+    async () => {
+      await session.open('/login');
+      await session.signIn();
+      const release = isHeldUp();
+      const attempt = await session.send('autopilot_attempt', {
+        maySubmit: true,
+        screenshot: false,
+        actions: submission,
+        expect: { text: 'Claim C-1003 was received' },
+      });
+      await waitFor('the submission', () => session.portal.submitted.length === 1);
+      await session.worker.kill('SIGKILL');
+      release();
+      await session.worker.start();
+      expect(await session.result(attempt)).toMatchObject({
+        status: 'success',
+        output: { outcome: 'passed', submitted: true },
+      });
+      expect(session.portal.submitted).toEqual([{ claim: 'C-1003', amount: '125.50', payer: '' }]);
+    },
+  );
+
+  itOpens(
+    'says that nobody knows of a submission during which its browser died, and that there was none before',
+    async () => {
+      await session.open('/login');
+      await session.signIn();
+      const release = isHeldUp();
+      const attempt = await session.send('autopilot_attempt', { maySubmit: true, actions: submission });
+      await waitFor('the submission', () => session.portal.submitted.length === 1);
+      killAll(session.processes());
+      expect(await session.result(attempt)).toMatchObject({
+        status: 'failed',
+        code: 'interrupted',
+        output: { submit: 'unknown', at: 2 },
+      });
+      release();
+      expect(await session.ask('autopilot_look', {})).toMatchObject({ status: 'failed', code: 'browser_lost' });
+      expect(readdirSync(join(session.worker.folder, 'sessions'))).toEqual([]);
+
+      await session.open('/slow');
+      session.portal.slowMs = 60_000;
+      const slow = await session.send('autopilot_attempt', {
+        maySubmit: true,
+        actions: [action('navigate', '', { value: '/slow?again' })],
+      });
+      await waitFor('the request', () => session.portal.requests.some(({ query }) => 'again' in query));
+      // The worker, the browser, all of it, as when the machine loses its power.
+      await session.worker.kill('SIGKILL');
+      killAll(session.processes());
+      await session.worker.start();
+      expect(await session.result(slow)).toMatchObject({ code: 'interrupted', output: { submit: 'none', at: 0 } });
+    },
+  );
+
+  itOpens('leaves no browser behind where only its keeper is killed', async () => {
+    await session.open('/login');
+    killAll(processesOf(`MUSTER_RUN_ID=${session.sessionId}`, 'program.py'));
+    await waitFor('the browser to end', () => session.processes().length === 0);
+    expect(await session.ask('autopilot_look', {})).toMatchObject({ status: 'failed', code: 'browser_lost' });
+  });
+
+  itOpens(
+    'stops before what submits until it may, and goes on there: a form’s button, a key, a script, a mark',
+    async () => {
+      await session.open('/login');
+      // A form with a password field is no submission.
+      await session.signIn();
+      expect(session.portal.submitted).toEqual([]);
+      for (const last of [
+        action('click', 'aria/Submit claim[role="button"]'),
+        action('press', 'aria/Amount', { value: 'Enter' }),
+        action('press', 'aria/Submit claim', { value: 'Space' }),
+      ]) {
+        const actions = [...submission.slice(0, 2), last];
+        const before = session.portal.submitted.length;
+        const stopped = await session.attempt({ actions, maySubmit: false, expect: { text: 'was received' } });
+        expect(stopped).toMatchObject({ outcome: 'would_submit', at: 2, submitted: false, error: null });
+        expect(stopped.steps.map(({ type }) => type)).toEqual(['navigate', 'change']);
+        expect(session.portal.submitted.length).toBe(before);
+        const done = await session.attempt({ actions, from: 2, maySubmit: true, expect: { text: 'was received' } });
+        expect(done).toMatchObject({ outcome: 'passed', submitted: true, done: [{ at: 2 }] });
+        expect(session.portal.submitted.length).toBe(before + 1);
+      }
+      const byScript = [action('navigate', '', { value: '/by-script' }), action('click', 'aria/Finish[role="link"]')];
+      expect(await session.attempt({ actions: byScript, maySubmit: false })).toMatchObject({
+        outcome: 'would_submit',
+        at: 1,
+      });
+      expect(session.portal.submitted.length).toBe(3);
+      const marked = [action('click', 'aria/Finish[role="link"]', { submits: true })];
+      expect(await session.attempt({ actions: marked, maySubmit: false })).toMatchObject({
+        outcome: 'would_submit',
+        at: 0,
+      });
+      expect(await session.attempt({ actions: marked, maySubmit: true })).toMatchObject({
+        outcome: 'passed',
+        submitted: true,
+      });
+      expect(session.portal.submitted.length).toBe(4);
+    },
+  );
+
+  itOpens('ends with a worker that is told to end, with the session after it, and after its deadline', async () => {
+    await session.open('/login');
+    await session.worker.kill('SIGTERM');
+    expect(session.processes()).toEqual([]);
+    await session.worker.start();
+    const first = session.sessionId;
+    await session.open('/login');
+    session.sessionId = '0190a5b4-0000-7000-8000-0000000000bb';
+    await session.open('/login');
+    expect(processesOf(`MUSTER_RUN_ID=${first}`)).toEqual([]);
+    const late = await session.send(
+      'autopilot_look',
+      { expect: { text: 'never' } },
+      {},
+      { deadline: new Date(Date.now() + 1000).toISOString() },
+    );
+    expect(await session.result(late)).toMatchObject({ status: 'failed', code: 'execution_timeout' });
+    await waitFor('its end', () => session.processes().length === 0);
+    const links = readdirSync(tmpdir()).filter((name) => /^muster-[0-9a-f]{12}$/.test(name));
+    const dead = links
+      .map((name) => readlinkSync(join(tmpdir(), name)))
+      .filter((path) => path.startsWith(session.worker.folder));
+    expect(dead.filter((path) => !existsSync(path))).toEqual([]);
+  });
+
+  itOpens('goes on beside a run', async () => {
+    await session.open('/login');
+    const run = runOf('import os, time\nwhile not os.path.exists("go"): time.sleep(0.01)');
+    await session.service.push(run);
+    await session.service.until('the run', () => session.service.webhooks(run.jobId).length);
+    await session.signIn();
+    expect((await session.look()).title).toBe('Claims');
+    await session.service.push({
+      ...run,
+      commandId: crypto.randomUUID(),
+      kind: 'stop_job',
+      payload: { jobId: run.jobId, graceMs: 0 },
+    });
+    await session.service.until('its end', () => session.service.terminal(run.jobId));
+    expect((await session.look()).title).toBe('Claims');
+  });
+
+  it('is not to be had without a browser', async () => {
+    await session.worker.kill();
+    await session.worker.start({ CHROMIUM: '/nowhere/chromium' });
+    expect(await session.open('/login')).toMatchObject({ status: 'failed', code: 'browser_unavailable' });
+    expect(await session.ask('autopilot_look', {})).toMatchObject({ status: 'failed', code: 'browser_lost' });
+  });
+});

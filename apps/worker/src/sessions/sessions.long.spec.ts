@@ -1,0 +1,261 @@
+// Long: drives a real browser.
+// Short: apps/standalone/src/autopilot/sessions.spec.ts
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { findProgram } from '../browser/find-browser';
+import { action, chromium, noChromium, SessionHarness } from '../testing/session.harness';
+
+const itOpens = chromium ? it : it.skip;
+
+describe(`The browser of a session${noChromium}`, () => {
+  let session: SessionHarness;
+  beforeAll(async () => {
+    session = await SessionHarness.start();
+  });
+  afterAll(async () => {
+    await session.stop();
+    expect(session.service.faults).toEqual([]);
+  });
+
+  itOpens('shows its start page as a tree, with a picture', async () => {
+    const opened = await session.open('/login');
+    expect(opened).toMatchObject({ status: 'success', output: { reused: false, startError: null } });
+    const { look } = opened.output;
+    expect(look).toMatchObject({ url: `${session.portal.url}/login`, title: 'Sign in', treeCut: false });
+    expect(look).toMatchObject({ hasPasswordField: true, asksFor: null });
+    expect(look.tree.split('\n')).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^ *- heading "Sign in"/),
+        expect.stringMatching(/^ *- textbox "User name"/),
+        expect.stringMatching(/^ *- textbox "Password"/),
+        expect.stringMatching(/^ *- button "Sign in"/),
+      ]),
+    );
+    const picture = session.service.uploads.get(look.screenshotKey)!;
+    expect(picture.subarray(0, 3).toString('hex')).toBe('ffd8ff');
+    expect(await session.open('/claims')).toMatchObject({ output: { reused: true, look: { title: 'Sign in' } } });
+  });
+
+  itOpens('does the actions of an attempt, ranks what finds their elements, and tells them as steps', async () => {
+    await session.goTo('/login');
+    const attempt = await session.act(
+      [
+        action('fill', '#user', { value: 'dana', name: 'user' }),
+        action('fill', '#password', { value: '{{PORTAL_PASSWORD}}', name: 'password' }),
+        action('click', '#nothing', {
+          name: 'go',
+          selectors: [
+            { kind: 'css', selector: '#nothing' },
+            { kind: 'text', selector: 'text/Sign in' },
+            { kind: 'css', selector: 'button' },
+          ],
+        }),
+      ],
+      { url: '/claims', text: 'Page 1', notText: 'Wrong', selector: 'aria/Next page[role="link"]' },
+    );
+    expect(attempt).toMatchObject({ outcome: 'passed', error: null, why: null, at: 3, submitted: false, blocked: [] });
+    expect(attempt.look).toMatchObject({ title: 'Claims', hasPasswordField: false });
+    expect(
+      attempt.done.map(({ at, name, candidates }) => [at, name, candidates[0]!.kind, candidates[0]!.selector]),
+    ).toEqual([
+      [0, 'user', 'role', 'aria/User name[role="textbox"]'],
+      [1, 'password', 'role', 'aria/Password[role="textbox"]'],
+      [2, 'go', 'role', 'aria/Sign in[role="button"]'],
+    ]);
+    const [first] = attempt.done;
+    expect(first!.candidates.map(({ kind }) => kind)).toEqual(
+      expect.arrayContaining(['role', 'label', 'css', 'xpath']),
+    );
+    const scores = first!.candidates.map(({ score }) => score);
+    expect(scores).toEqual([...scores].sort((a, b) => b - a));
+    // A heading says the same, so that the text alone is not its own.
+    expect(attempt.done[2]!.candidates.find(({ selector }) => selector === 'text/Sign in')?.uniqueNow ?? false).toBe(
+      false,
+    );
+    expect(attempt.steps.map(({ type, value }) => [type, value])).toEqual([
+      ['change', 'dana'],
+      ['change', '{{PORTAL_PASSWORD}}'],
+      ['click', undefined],
+    ]);
+    expect(session.portal.requests.filter(({ method }) => method === 'POST').map(({ form }) => form)).toEqual([
+      { user: 'dana', password: session.portal.password },
+    ]);
+  });
+
+  itOpens('opens the row of an input, and finds it by the input when the portal has another design', async () => {
+    await session.goTo('/claims');
+    const opened = await session.act(
+      [
+        action('click', 'xpath///tr[td="C-1003"]//a', { name: 'open' }),
+        action('extract', '[data-testid=amount]', { name: 'amount' }),
+      ],
+      { text: 'C-1003' },
+    );
+    expect(opened).toMatchObject({ outcome: 'passed', extracted: { amount: '114.00' } });
+    const [{ candidates }] = opened.done as [(typeof opened.done)[0]];
+    expect(candidates.every(({ selector }) => selector.includes('{{CLAIM_ID}}'))).toBe(true);
+    session.portal.design = 'second';
+    await session.goTo('/submit?claim=C-1003');
+    // What was learned of the first design: ids and classes are gone, what people read is not.
+    const learned = [
+      { kind: 'role' as const, selector: 'aria/Amount[role="textbox"]' },
+      { kind: 'css' as const, selector: '#amount' },
+    ];
+    const filled = await session.act([
+      action('fill', '', { name: 'amount', value: '{{AMOUNT}}', selectors: learned }),
+      action('select', 'aria/Payer', { value: 'Delta Dental' }),
+      action('check', 'aria/Urgent', { value: 'true' }),
+    ]);
+    expect(filled).toMatchObject({ outcome: 'passed', at: 3 });
+    expect(filled.look.tree).toContain('value="125.50"');
+    expect(filled.look.tree).toMatch(/checkbox "Urgent" \[.*checked/);
+    session.portal.design = 'first';
+  });
+
+  itOpens('tells what is expected and does not hold, and what does not fit', async () => {
+    await session.goTo('/claims');
+    expect(await session.look({ expect: { url: '/claims', text: 'Page  1', notText: 'Page 2' } })).toMatchObject({
+      holds: true,
+    });
+    expect(await session.look({ expect: { url: '/claims', text: 'Page 2' } })).toMatchObject({
+      holds: false,
+      unmet: 'the page does not show “Page 2”',
+    });
+    expect(await session.act([], { notText: 'Page 1' })).toMatchObject({ outcome: 'failed', why: 'expect' });
+    expect(await session.act([action('click', 'aria/Nowhere')])).toMatchObject({
+      outcome: 'failed',
+      why: 'selector',
+      at: 0,
+    });
+  });
+
+  itOpens('extracts one and all, waits, and stops what asks for names that it does not have', async () => {
+    await session.goTo('/claims');
+    const read = await session.act([
+      action('wait', 'aria/Next page[role="link"]'),
+      action('extract', 'td:first-child', { name: 'claims', all: true }),
+      action('extract', 'aria/Next page[role="link"]', { name: 'next', value: 'href' }),
+    ]);
+    expect(read.extracted).toEqual({
+      claims: ['C-1001', 'C-1002', 'C-1003', 'C-1004', 'C-1005'],
+      next: '/claims?page=2',
+    });
+    const before = session.portal.requests.length;
+    const wrong = await session.act([
+      action('click', 'aria/Next page'),
+      action('fill', 'input', { value: '{{SERVICE_API_KEY}}' }),
+    ]);
+    expect(wrong).toMatchObject({ outcome: 'failed', why: 'name', at: 0, done: [] });
+    expect(session.portal.requests.length).toBe(before);
+  });
+
+  itOpens('sees that a one-time code or a captcha is asked for', async () => {
+    await session.goTo('/captcha');
+    expect((await session.look()).asksFor).toBe('captcha');
+    await session.goTo('/code');
+    expect((await session.look()).asksFor).toBe('one_time_code');
+    await session.goTo('/claims');
+    expect((await session.look()).asksFor).toBe(null);
+  });
+
+  itOpens('waits for a page that is slow', async () => {
+    expect(await session.act([action('navigate', '', { value: '/slow' })], { text: 'At last' })).toMatchObject({
+      outcome: 'passed',
+    });
+  });
+
+  itOpens('never tells a vault key’s value: not in tree, title, address, extract, picture or name', async () => {
+    const seen = await session.attempt({
+      screenshot: true,
+      actions: [
+        action('navigate', '', { value: '/profile' }),
+        action('extract', 'body', { name: 'all' }),
+        action('fill', 'aria/Note', { value: 'x {{PORTAL_PASSWORD}}' }),
+        action('click', 'button'),
+      ],
+    });
+    const { password } = session.portal;
+    expect(seen).toMatchObject({ outcome: 'passed', look: { title: 'Profile [secret]' } });
+    expect(seen.look.url).toBe(`${session.portal.url}/profile?key=[secret]`);
+    expect(seen.look.tree).toContain('Keep [secret]');
+    expect(seen.extracted.all).toContain('Your password is [secret].');
+    const halves = [password.slice(0, 8), password.slice(8)];
+    for (const part of [password, encodeURIComponent(password), ...halves])
+      expect(JSON.stringify(seen)).not.toContain(part);
+    const sent = session.service.heard.map(({ text }) => text).join('\n');
+    for (const part of [password, ...halves]) expect(sent).not.toContain(part);
+    expect(session.worker.allText()).not.toContain(password);
+    expect(session.worker.stderr).not.toContain(password);
+    const picture = session.service.uploads.get(seen.look.screenshotKey!)!;
+    if (!findProgram('ffmpeg', process.env)) return;
+    // Heading, sentence and halves: where they stand, all is covered.
+    const toGray = ['-v', 'error', '-i', '-', '-f', 'rawvideo', '-pix_fmt', 'gray', '-'];
+    const pixels = execFileSync('ffmpeg', toGray, { input: picture, maxBuffer: 2 ** 24 });
+    const shades = [40, 89, 123].flatMap((y) =>
+      Array.from({ length: 120 }, (_, at) => pixels[y * 1280 + 20 + at * 10]!),
+    );
+    expect(shades.filter((shade) => Math.abs(shade - 0x33) > 8)).toEqual([]);
+  });
+
+  itOpens(
+    'keeps a vault key’s value to the task’s pages: no address, no selector, no key, no frame of others',
+    async () => {
+      await session.goTo('/claims');
+      for (const [each, why] of [
+        [action('navigate', '', { value: '/claims?q={{PORTAL_PASSWORD}}' }), 'address'],
+        [action('click', 'text/{{PORTAL_PASSWORD}}'), 'address'],
+        [action('press', '', { value: '{{PORTAL_PASSWORD}}' }), 'address'],
+      ] as const) {
+        expect(await session.act([each])).toMatchObject({ outcome: 'failed', why });
+      }
+      expect(JSON.stringify(session.portal.requests)).not.toContain(
+        encodeURIComponent(session.portal.password).slice(0, 9) + 'x',
+      );
+      expect(session.portal.requests.some(({ query }) => query['q'])).toBe(false);
+    },
+  );
+
+  itOpens.each([
+    ['link', action('click', 'aria/By link')],
+    ['tab', action('click', 'aria/By tab')],
+    ['redirect', action('click', 'aria/By redirect')],
+    ['refresh', action('click', 'aria/By refresh')],
+    ['script', action('click', 'aria/By script')],
+    ['window', action('click', 'aria/By window')],
+    ['timer', action('click', 'aria/By timer')],
+    ['form', action('click', 'aria/By form')],
+    ['frame', action('click', 'aria/By frame')],
+    ['file', action('navigate', '', { value: 'file:///etc/passwd' })],
+    ['data', action('navigate', '', { value: 'data:text/html,<h1>data</h1>' })],
+    ['javascript', action('navigate', '', { value: 'javascript:location="http://127.0.0.1:1/"' })],
+    ['address', action('navigate', '', { value: 'http://127.0.0.1:1/' })],
+    ['redirect of an address', action('navigate', '', { value: '/leave' })],
+  ])('stays on the task’s addresses: by %s', async (_, each) => {
+    await session.goTo('/ways-out');
+    const attempt = await session.act([each]);
+    expect([attempt.outcome, attempt.why]).toEqual(['failed', 'address']);
+    expect(attempt.blocked.length).toBeGreaterThan(0);
+    expect(session.portal.visits).toEqual([]);
+    expect(new URL((await session.look()).url).origin).toBe(session.portal.url);
+  });
+
+  itOpens('stays there too by what the browser itself refuses', async () => {
+    for (const link of ['aria/By file', 'aria/By data']) {
+      await session.goTo('/ways-out');
+      await session.act([action('click', link)]);
+      expect((await session.look()).url).toBe(`${session.portal.url}/ways-out`);
+    }
+    expect(session.portal.visits).toEqual([]);
+  });
+
+  itOpens('leaves nothing behind when it is closed', async () => {
+    expect(session.processes().length).toBeGreaterThan(0);
+    expect(await session.ask('autopilot_close', {})).toEqual({ status: 'success', output: { remaining: 0 } });
+    expect(session.processes()).toEqual([]);
+    expect(readdirSync(join(session.worker.folder, 'sessions'))).toEqual([]);
+    expect(await session.ask('autopilot_look', {})).toMatchObject({ status: 'failed', code: 'browser_lost' });
+    expect(await session.open('/login')).toMatchObject({ status: 'failed', code: 'browser_lost' });
+    expect(await session.ask('autopilot_close', {})).toEqual({ status: 'success', output: { remaining: 0 } });
+  });
+});

@@ -1,0 +1,118 @@
+// Long: runs each benchmark in its short form.
+// Short: apps/standalone/src/run-cost/run-cost.spec.ts
+import { cloneDatabase, isLongForm, testStack } from '@muster/testing';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { benchmarks } from './benchmarks';
+
+const main = join(__dirname, '../../dist/tools/bench/bench.js');
+
+/** Those that goals are measured by are part of every run, the others of `npm run test:long`. */
+const run = isLongForm() ? benchmarks : (['launch-latency', 'job-life', 'load'] as const);
+
+/** What each prints of what it measured; a figure that is no number matches none of these. */
+const figure = String.raw`\d[\d,]*(?:\.\d+)?`;
+const compared = (name: string, unit: string) => [
+  new RegExp(`^${name}: ${figure} of the floor`, 'm'),
+  new RegExp(`^  throughput +${figure} ${unit}/s +${figure} ${unit}/s$`, 'm'),
+];
+const both = (what: string) => new RegExp(`^  ${what} +${figure} ms +${figure} ms$`, 'm');
+const cells = (name: string, count: number) =>
+  new RegExp(`^  ${name}(?: +\\(?${figure}\\S*(?: (?:ms|%))?){${count}}$`, 'm');
+
+const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
+  'read-resource': [...compared('read-resource', 'requests'), both('latency p99')],
+  outbox: [...compared('outbox', 'messages'), both('idle latency p50'), both('idle latency p99')],
+  streams: [...compared('streams', 'deliveries'), both('latency p99'), new RegExp(`memory of a stream +${figure} KiB`)],
+  launch: [...compared('launch', 'launches'), both('latency p99')],
+  'launch-latency': [
+    new RegExp(`^launch-latency: p50 ${figure} times the floor`, 'm'),
+    new RegExp(`^launch-latency: p99 ${figure} times the floor`, 'm'),
+  ],
+  reservation: [...compared('reservation', 'launches'), both('latency p99')],
+  'job-logs': compared('job-logs', 'entries'),
+  heartbeats: compared('heartbeats', 'heartbeats'),
+  schedules: [/^schedules: a scan of 400 takes [\d.]+ times one of 200/m, /launches the 100: [\d.]+ ms to [\d.]+ ms$/m],
+  batch: ['JSON', 'CSV', 'cancel'].map((name) => new RegExp(`^batch of 20 rows, ${name}: ${figure} ms; .*held`, 'm')),
+  sweeps: ['idle agents', 'stale runs', 'untouched jobs'].map(
+    (name) => new RegExp(`^  ${name} +${figure} ms +${figure} ms +${figure} times`, 'm'),
+  ),
+  roi: [
+    new RegExp(`^roi: a year of 200 claims takes ${figure} times one of 100 claims`, 'm'),
+    new RegExp(`^roi from raw rows: ${figure} times`, 'm'),
+  ],
+  idle: [
+    new RegExp(`^  memory +${figure} MiB`, 'm'),
+    new RegExp(`^  CPU +${figure} %`, 'm'),
+    new RegExp(`^ +postgres +${figure} MiB +${figure} %`, 'm'),
+    new RegExp(`^ +redis-server +${figure} MiB +${figure} %`, 'm'),
+  ],
+  'job-life': [
+    ...['muster', 'bare', 'bare-durable', 'muster, six apps'].map((name) => cells(name, 15)),
+    new RegExp(`^  ${figure} flushes, goal 4: `, 'm'),
+  ],
+  imaging: [
+    new RegExp(`^imaging: (?:${figure} of the floor|left out, there is no Pillow)`, 'm'),
+    new RegExp(
+      `^  memory of the worker and its Python, by quarters: ${figure}, ${figure}, ${figure}, ${figure} MiB|left out`,
+      'm',
+    ),
+  ],
+  growth: ['/api/jobs', 'POST /api/jobs/launch', 'SSE resume', 'dispatch:', 'loop: sweep dispatch'].map(
+    (name) => new RegExp(`^ *(?:${figure} +){4}(?:${figure} +)?${name}`, 'm'),
+  ),
+  'chat-stream': [
+    new RegExp(`^chat-stream, one at a time: first token p50 ${figure} ms, p99 ${figure} ms after`, 'm'),
+    new RegExp(`^chat-stream, 8 at once: first token p50 ${figure} ms, p99 ${figure} ms after`, 'm'),
+  ],
+  tracing: [
+    ...compared('tracing', 'runs'),
+    both('one alone p50'),
+    both('Node for a run'),
+    /spans that arrived +0 +[1-9]\d*$/m,
+  ],
+  load: [
+    ...['heartbeat', 'launch', 'GET a run', 'launch to end'].map(
+      (name) => new RegExp(`^  ${name} +[1-9]\\d* +0(?: +${figure} ms){3}$`, 'm'),
+    ),
+    /^ {2}lost: 0 of 12 runs, 0 of their ends on streams, 0 streams; failed: 0$/m,
+    new RegExp(`^  memory of the service, by quarters: ${figure}, ${figure}, ${figure}, ${figure} MiB`, 'm'),
+  ],
+};
+
+describe('benchmarks, in short', () => {
+  it.each(run)(
+    '%s measures something',
+    async (name) => {
+      const database = await cloneDatabase();
+      try {
+        const { stdout } = await promisify(execFile)(process.execPath, [main, '--short', name], {
+          env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...serversFor(name, database.url) },
+          timeout: 150_000,
+        });
+        for (const what of expected[name]) expect(stdout).toMatch(what);
+        if (name === 'job-life') expectPeers(stdout);
+      } finally {
+        await database.drop();
+      }
+    },
+    160_000,
+  );
+
+  it('names those that there are when asked for another', async () => {
+    const asked = promisify(execFile)(process.execPath, [main, 'nothing']);
+    await expect(asked).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('read-resource, outbox') });
+  });
+});
+
+/** `idle` measures what npm start starts by itself. */
+function serversFor(name: string, databaseUrl: string): Record<string, string> {
+  return name === 'idle' ? {} : { DATABASE_URL: databaseUrl, REDIS_URL: testStack().redisUrl };
+}
+
+/** Where they cannot be had, it says so and why. */
+function expectPeers(stdout: string): void {
+  if (/^job-life: the peers are left out, they could not be installed: .+/m.test(stdout)) return;
+  for (const peer of ['dbos', 'graphile-worker', 'pg-boss']) expect(stdout).toMatch(cells(peer, 15));
+}

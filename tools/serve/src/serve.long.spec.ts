@@ -1,0 +1,101 @@
+// Long: starts the development servers and waits for rebuilds.
+// Short: tools/serve/src/served-app.spec.ts
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { waitFor } from '@muster/testing';
+
+const root = resolve(__dirname, '../../..');
+
+describe('nx serve', () => {
+  // Below what the system and the parts choose from, and not where a developer serves.
+  const first = 10_000 + (process.pid % 1000) * 10;
+  const at = (offset: number) => `http://127.0.0.1:${first + offset}`;
+  let folder: string;
+  const serves: ChildProcess[] = [];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'muster-serve-'));
+  });
+  afterAll(async () => {
+    for (const child of serves) child.kill('SIGKILL');
+    await waitFor('the stack to end', async () => !(await isListening(first + 9)));
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const start = (name: string) => {
+    const child = spawn(process.execPath, [join(root, 'tools/serve/serve.mjs'), name], {
+      env: {
+        PATH: process.env['PATH'],
+        HOME: process.env['HOME'],
+        MUSTER_DEV_PORT: String(first),
+        MUSTER_DEV_DIR: folder,
+      },
+    });
+    serves.push(child);
+    const served = { child, said: '' };
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk: Buffer) => (served.said += chunk.toString()));
+    }
+    return served;
+  };
+  const stop = async ({ child }: { child: ChildProcess }, signal: NodeJS.Signals) => {
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    return (await ended)[0] as number | null;
+  };
+
+  it('starts one stack for all serves that begin at once, and ends it after the last of them', async () => {
+    const gateway = start('gateway');
+    const proxy = start('dev-proxy');
+    const standalone = start('standalone');
+    const answers = async (url: string) => (await fetch(url).catch(() => undefined))?.status;
+    await waitFor(
+      'the gateway behind the proxy',
+      async () => (await answers(`${at(0)}/api/health/deep`)) === 200,
+      45_000,
+    );
+
+    // The one that started the stack says so, with the accounts; nobody else sees them.
+    const credentials = [gateway, proxy, standalone].filter(({ said }) => said.includes('admin@muster.local'));
+    expect(credentials).toHaveLength(1);
+    for (const file of ['environment.json', 'secrets.json', 'first-start.json']) {
+      expect((await stat(join(folder, file))).mode & 0o777).toBe(0o600);
+    }
+    const { BOOTSTRAP_API_KEY: key } = JSON.parse(await readFile(join(folder, 'first-start.json'), 'utf8')) as Record<
+      string,
+      string
+    >;
+    const settings = await fetch(`${at(0)}/api/organization/settings`, { headers: { 'x-api-key': key! } });
+    expect(settings.status).toBe(200);
+    expect(await answers(`${at(0)}/api/cron/tick`)).toBe(502);
+    await waitFor('standalone to say so', () => standalone.said.includes('idle while any of the six apps is served'));
+    expect(await isListening(first + 7)).toBe(false);
+
+    expect(await stop(gateway, 'SIGTERM')).toBe(0);
+    expect(await isListening(first + 1)).toBe(false);
+    await waitFor('standalone', async () => (await answers(`${at(7)}/api/health`)) === 200);
+
+    expect(await stop(standalone, 'SIGINT')).toBe(0);
+    // Even one that could not say goodbye; its app leaves by itself.
+    await stop(proxy, 'SIGKILL');
+    await waitFor('the stack to end', async () => !(await isListening(first + 9)));
+    expect(existsSync(join(folder, 'lock'))).toBe(false);
+    expect(await readFile(join(folder, 'stack.log'), 'utf8')).toMatch(/ended\n$/);
+    await waitFor('the proxy to end', async () => !(await isListening(first)));
+  }, 120_000);
+});
+
+async function isListening(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  const listening = await Promise.race([
+    once(socket, 'connect').then(() => true),
+    once(socket, 'close').then(() => false),
+  ]).catch(() => false);
+  socket.destroy();
+  return listening;
+}
