@@ -20,6 +20,8 @@ export function makeClient({ baseUrl, apiKey, session, fetch, headers, ...retryi
     createConfig({
       baseUrl,
       credentials: 'same-origin',
+      // A redirect would take the credential and the body to whatever address the answer names.
+      redirect: 'manual',
       throwOnError: true,
       fetch: (input, init) => repeat(input instanceof Request && !init ? input : new Request(input, init)),
     }),
@@ -32,12 +34,37 @@ export function makeClient({ baseUrl, apiKey, session, fetch, headers, ...retryi
     if (creates && !request.headers.has('idempotency-key')) request.headers.set('idempotency-key', randomKey());
     return request;
   });
+  client.interceptors.response.use(refuseRedirect);
   client.interceptors.response.use(requireService);
   client.interceptors.error.use((error, response, request) =>
     // Who has given it up gets the reason that he gave.
     request?.signal.aborted ? error : toMusterError(error, response),
   );
   return client;
+}
+
+/** Throws for a redirect, with the address that it names. The service itself never redirects a call of its API. */
+function refuseRedirect(response: Response, request: Request): Response {
+  const { status, type, headers } = response;
+  // A browser does not show the page what kind of redirect it was, or where it leads.
+  const isRedirect = type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(status);
+  if (!isRedirect) return response;
+  const target = originOf(headers.get('location'), request.url);
+  throw new MusterError(status, {
+    code: 'redirected',
+    detail:
+      `${new URL(request.url).origin} redirects to ${target ?? 'another address'}. The call was not sent there, ` +
+      'because it carries your credentials. If that is your Muster, use its address as the base URL.',
+  });
+}
+
+/** The location is text from an unknown server; null if it is not an address. */
+function originOf(location: string | null, base: string): string | null {
+  try {
+    return location === null ? null : new URL(location, base).origin;
+  } catch {
+    return null;
+  }
 }
 
 /** Whatever stands in front of the service, or in its place, answers with a page. */

@@ -106,6 +106,29 @@ describe('the SDK', () => {
     await expect(new Muster({ baseUrl }).agents.list().toArray()).rejects.toMatchObject({ code: 'not_muster' });
   });
 
+  it.each([301, 302, 303, 307, 308])('sends neither key nor body after a redirect by %d', async (status) => {
+    const elsewhere = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
+    await once(elsewhere, 'listening');
+    let calls = 0;
+    elsewhere.on('request', () => (calls += 1));
+    const target = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
+    handlers = [(_, response) => response.writeHead(status, { location: `${target}/api/secrets` }).end()];
+    const muster = new Muster({ baseUrl, apiKey: 'msk_1' });
+    const refusal = { code: 'redirected', status, message: expect.stringContaining(`redirects to ${target}.`) };
+    await expect(muster.jobs.launch(launch)).rejects.toMatchObject(refusal);
+    await expect(muster.agents.list().toArray()).rejects.toMatchObject(refusal);
+    await expect(muster.agents.events('a').next()).rejects.toMatchObject(refusal);
+    expect([asked.length, calls]).toEqual([3, 0]);
+    elsewhere.closeAllConnections();
+    elsewhere.close();
+  });
+
+  it('says that it was redirected where the address that is named is none', async () => {
+    handlers = [(_, response) => response.writeHead(302, { location: 'http://[' }).end()];
+    const refusal = { code: 'redirected', message: expect.stringContaining('redirects to another address.') };
+    await expect(new Muster({ baseUrl }).agents.list().toArray()).rejects.toMatchObject(refusal);
+  });
+
   it('ends with the reason of who gives up, before an answer, in it, and while it waits', async () => {
     const reason = new Error('enough');
     const given = (handler: Handler) => {

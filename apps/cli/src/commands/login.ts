@@ -163,12 +163,22 @@ async function asked({ terminal }: Call, question: string): Promise<string> {
 /** Before anything secret is sent there. */
 async function requireMuster(url: string): Promise<void> {
   let text: string;
+  let location: string | null;
   try {
-    text = await (await fetch(`${url}/api/health`, { signal: AbortSignal.timeout(15_000) })).text();
+    const answer = await fetch(`${url}/api/health`, { redirect: 'manual', signal: AbortSignal.timeout(15_000) });
+    location = answer.status >= 300 && answer.status < 400 ? answer.headers.get('location') : null;
+    text = await answer.text();
   } catch (error) {
     const why = (error as { cause?: { code?: string } }).cause?.code ?? (error as Error).name;
     throw new Failure('unreachable', `Nothing answers at ${url} (${why}).`, {
       hint: 'Is the service running, and is that its address?',
+      exitCode: exitCodes.refused,
+    });
+  }
+  if (location !== null) {
+    const target = URL.canParse(location, url) ? new URL(location, url).origin : location;
+    throw new Failure('redirected', `${url} redirects to ${target}. Nothing was sent there.`, {
+      hint: 'If that is your Muster, sign in there: muster login --url …',
       exitCode: exitCodes.refused,
     });
   }

@@ -81,7 +81,7 @@ function explainAnswer(error: MusterError, login?: Login): Explained {
 }
 
 function exitCodeOf({ code, status }: MusterError): number {
-  if (code === 'not_muster') return exitCodes.refused;
+  if (code === 'not_muster' || code === 'redirected') return exitCodes.refused;
   if ([400, 404, 413, 415, 422].includes(status)) return exitCodes.usage;
   if (status === 0 || status === 429 || status >= 500 || (status >= 401 && status <= 403)) return exitCodes.refused;
   return exitCodes.failed;
@@ -90,6 +90,7 @@ function exitCodeOf({ code, status }: MusterError): number {
 function hintOf({ code, status, problem }: MusterError, login?: Login): string | undefined {
   const url = login?.url ?? 'https://…';
   if (code === 'not_muster') return `Is ${url} the address where the console is, without /app?`;
+  if (code === 'redirected') return 'Sign in at the address of your Muster: muster login --url …';
   if (code === 'unreachable') return `Is it running, and is that its address? muster login --url … names another.`;
   if (status === 401) {
     return login?.session

@@ -58,6 +58,7 @@ export async function sendUpload(
       },
       body: size ? (Readable.toWeb(createReadStream(path)) as ReadableStream) : '',
       duplex: 'half',
+      redirect: 'error',
       signal,
     } as RequestInit);
     await answer.arrayBuffer();

@@ -85,6 +85,7 @@ async function put(ticket: Said, baseUrl: string, zip: Buffer, stop: AbortSignal
         method: textOf(method) || 'PUT',
         headers: sent,
         body: new Uint8Array(zip),
+        redirect: 'error',
         signal,
       });
       await answer.arrayBuffer();
