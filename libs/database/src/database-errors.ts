@@ -23,11 +23,24 @@ const fullCodes = new Set([
 const unavailableMessage =
   /Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Query read timeout|Cannot use a pool after calling end|not queryable|Driver not Connected|DataSource is not set|connection is not established/i;
 
+/** The transaction was rolled back because of others that ran beside it. */
+const conflictCodes = new Set([
+  '40001', // serialization failure
+  '40P01', // deadlock
+  '55P03', // a lock was not to be had in time
+]);
+
 /** A database that is gone, hangs or is full of connections is not a fault of the request: 503, and try again. */
 export function readDatabaseError(error: unknown): AppError | undefined {
   if (fullCodes.has(codeOf(error) ?? '')) {
     return new AppError('service_unavailable', {
       detail: 'The database has no room to write; nothing was changed. Try again later.',
+      cause: error,
+    });
+  }
+  if (conflictCodes.has(codeOf(error) ?? '')) {
+    return new AppError('service_unavailable', {
+      detail: 'Other changes of the same data came first; nothing was changed. Try again.',
       cause: error,
     });
   }

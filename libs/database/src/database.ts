@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { OutboxMessage } from '@muster/contracts';
@@ -9,10 +10,20 @@ import { OutboxRelay } from './outbox/outbox-relay';
 import { poolOf, runScoped } from './transactions/run-scoped';
 import type { Scope } from './transactions/scope';
 import { Transaction } from './transactions/transaction';
+import { TakeTurn, Turns } from './transactions/turns';
+
+/** How often a transaction runs before a deadlock or a serialization failure is its caller's. */
+const maxAttempts = 5;
+/** Upper bound of the random wait before the next attempt, for each attempt so far. */
+const retryWithinMs = 20;
+/** Past this many requests that wait for one key, more of them are answered 503. */
+const maxWaitingForTurn = 1000;
 
 /** The only way to the rows: every statement runs in a scope. */
 @Injectable()
 export class Database {
+  private readonly turns = new Turns(maxWaitingForTurn);
+
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
     @Inject(OutboxRelay) private readonly relay: OutboxRelay,
@@ -64,19 +75,35 @@ export class Database {
     this.relay.publish(messages);
   }
 
+  /**
+   * Runs the work in a transaction. The work runs again if Postgres chose the transaction as the victim of a deadlock,
+   * or if it throws `TakeTurn`.
+   */
   async transaction<T>(scope: Scope, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.runWithRetries(scope, work, null);
+  }
+
+  private async runWithRetries<T>(
+    scope: Scope,
+    work: (tx: Transaction) => Promise<T>,
+    turn: string | null,
+  ): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.attempt(scope, work);
+        return await this.attempt(scope, work, turn);
       } catch (error) {
-        if (attempt >= 3 || !isRetryable(error)) throw error;
+        if (error instanceof TakeTurn && turn === null) {
+          return this.turns.run(error.key, () => this.runWithRetries(scope, work, error.key));
+        }
+        if (attempt >= maxAttempts || !isRetryable(error)) throw error;
+        await sleep(Math.random() * retryWithinMs * attempt);
       }
     }
   }
 
-  private async attempt<T>(scope: Scope, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  private async attempt<T>(scope: Scope, work: (tx: Transaction) => Promise<T>, turn: string | null): Promise<T> {
     const client = await poolOf(this.dataSource).connect();
-    const tx = new Transaction(scope, this.now(), client, this.dataSource);
+    const tx = new Transaction(scope, this.now(), client, this.dataSource, turn);
     let unusable: Error | undefined;
     try {
       const result = await work(tx);

@@ -126,4 +126,5 @@ export { maxRowsLookedAt, scanWithin } from './scan-within';
 export { PostgresListener } from './postgres-listener';
 export type { Scope } from './transactions/scope';
 export { Transaction } from './transactions/transaction';
+export { TakeTurn } from './transactions/turns';
 export { transposed } from './transactions/transposed';

@@ -204,9 +204,10 @@ export async function lastWakeFailures(tx: Transaction, agentId: string): Promis
   return { consecutive: failures.length, lastAt: last?.finishedAt ?? null, lastError: last?.error ?? null };
 }
 
+/** Others may insert jobs of the agent beside it, as with `lock_beside_launches` of loadAgent. */
 async function lockAgent(tx: Transaction, organizationId: string, agentId: string) {
   const [agent] = await tx.query<Pick<AgentEntity, 'status'>>(
-    `SELECT status FROM agent WHERE id = $1 AND organization_id = $2 FOR UPDATE`,
+    `SELECT status FROM agent WHERE id = $1 AND organization_id = $2 FOR NO KEY UPDATE`,
     [agentId, organizationId],
     'lock_agent_to_wake',
   );

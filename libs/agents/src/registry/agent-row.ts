@@ -63,10 +63,20 @@ export async function findAgent(database: Database, organizationId: string, id: 
   return agent;
 }
 
-/** As a transaction sees it; with a lock, nobody else changes it until the end. */
-export async function loadAgent(tx: Transaction, organizationId: string, id: string, lock?: 'lock'): Promise<AgentRow> {
-  // By itself: what is read of its work by a statement that waited for the lock would be from before the wait.
-  if (lock) tx.defer('SELECT FROM agent WHERE id = $1 AND organization_id = $2 FOR UPDATE', [id, organizationId]);
+/**
+ * Reads the agent in the transaction. With `lock`, no other transaction changes the row until this one ends.
+ * `lock_beside_launches` does the same and lets others insert jobs of the agent: a launch holds its organization's launch
+ * lock while its insert checks the agent's key, so whoever takes that lock after the agent must not block the insert.
+ */
+export async function loadAgent(
+  tx: Transaction,
+  organizationId: string,
+  id: string,
+  lock?: 'lock' | 'lock_beside_launches',
+): Promise<AgentRow> {
+  // A statement of its own: one that waited for the lock would read the agent's work as it was before the wait.
+  const strength = lock === 'lock' ? 'UPDATE' : 'NO KEY UPDATE';
+  if (lock) tx.defer(`SELECT FROM agent WHERE id = $1 AND organization_id = $2 FOR ${strength}`, [id, organizationId]);
   const [agent] = await tx.query<AgentRow>(one, [id, organizationId], 'find_agent');
   if (!agent) throw noSuchAgent();
   return agent;

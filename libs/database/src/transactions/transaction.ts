@@ -38,6 +38,8 @@ export class Transaction {
     readonly now: Date,
     private readonly client: PoolClient,
     private readonly dataSource: DataSource,
+    /** The key of `TakeTurn` among whose transactions this one runs alone in this process; null if it has none. */
+    readonly turn: string | null = null,
   ) {}
 
   get manager(): EntityManager {

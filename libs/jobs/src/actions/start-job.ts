@@ -21,7 +21,7 @@ export async function startJob(
   parts: ActionParts,
 ): Promise<Acted> {
   const { organizationId } = caller;
-  const agent = await loadAgent(tx, organizationId, id, 'lock');
+  const agent = await loadAgent(tx, organizationId, id, 'lock_beside_launches');
   requireOne(body);
   if (agent.status === 'terminated') {
     const extra = { agentStatus: agent.status };

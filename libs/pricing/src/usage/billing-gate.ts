@@ -42,27 +42,42 @@ function closed(reason: string): GateDecision {
 }
 
 export function readLimits(tx: Transaction, organizationId: string, now: Date): Promise<LimitFacts> {
-  return read<LimitFacts>(tx, organizationId, { columns: limitColumns, now, name: 'read_limits' });
+  return read<LimitFacts>(tx, limitStatement(organizationId, { columns: limitColumns, now, name: 'read_limits' }));
 }
 
 /** Open runs and what they hold are summed only where a limit makes them matter. */
 export function readGateFacts(tx: Transaction, organizationId: string, now: Date): Promise<GateFacts> {
-  return read<GateFacts>(tx, organizationId, { columns: gateColumns, now, name: 'read_gate_facts' });
+  return read<GateFacts>(tx, gateStatement(organizationId, now));
 }
 
-async function read<T extends LimitFacts>(
-  tx: Transaction,
+/** The statement of `readGateFacts`, for a caller that sends it together with another one. */
+export function gateStatement(organizationId: string, now: Date): LimitStatement {
+  return limitStatement(organizationId, { columns: gateColumns, now, name: 'read_gate_facts' });
+}
+
+interface LimitStatement {
+  text: string;
+  values: unknown[];
+  name: string;
+}
+
+function limitStatement(
   organizationId: string,
   { columns, now, name }: { columns: (month: string) => string; now: Date; name: string },
-): Promise<T> {
-  const [facts] = await tx.query<T>(
-    `SELECT ${columns('$2')} FROM organization o
+): LimitStatement {
+  const text = `SELECT ${columns('$2')} FROM organization o
      JOIN organization_settings s ON s.organization_id = o.id
      LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2
-     WHERE o.id = $1`,
-    [organizationId, monthOf(now)],
-    name,
-  );
+     WHERE o.id = $1`;
+  return { text, values: [organizationId, monthOf(now)], name };
+}
+
+async function read<T extends LimitFacts>(tx: Transaction, { text, values, name }: LimitStatement): Promise<T> {
+  const [facts] = await tx.query<T>(text, values, name);
+  return requireFacts(facts);
+}
+
+export function requireFacts<T extends LimitFacts>(facts: T | undefined): T {
   if (!facts) throw new AppError('not_found', { detail: 'The organization is gone.' });
   return facts;
 }

@@ -1,6 +1,14 @@
 import { AppError, type MicroUsd, usdOf } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
-import { canLaunchRuns, type GateFacts, type LimitFacts, monthOf, readGateFacts } from './billing-gate';
+import { TakeTurn, type Transaction } from '@muster/database';
+import {
+  canLaunchRuns,
+  type GateFacts,
+  gateStatement,
+  type LimitFacts,
+  monthOf,
+  readGateFacts,
+  requireFacts,
+} from './billing-gate';
 import { tellLimits, thresholdOf } from './tell-limits';
 
 /** Runs that are to be launched together, and what each of them may cost. */
@@ -21,8 +29,12 @@ const outOfReach = 100_000;
 /**
  * Takes the runs out of what the month's limits leave, or throws billing_gate_closed. The jobs themselves are the
  * reservation, until metering knows what they have cost; so nothing that ends, fails to start or is deleted leaves
- * anything behind. Call it before the jobs are written. Far from a limit launches go on side by side; near it one looks
- * only when the one before is durable.
+ * anything behind. Call it before the jobs are written.
+ *
+ * Far from a limit, launches run side by side under a shared lock of their organization. Near a limit, and for a batch,
+ * a launch holds that lock alone, so it counts the runs only once the launch before it is durable. It takes its turn in
+ * this process before it opens a transaction: whoever waits for the lock holds a connection, and that is one launch of
+ * an organization in each process.
  */
 export async function reserveRuns(
   tx: Transaction,
@@ -32,18 +44,15 @@ export async function reserveRuns(
   requireOpen(limits);
   if (limits.monthlyRunLimit === null && limits.monthlySpendLimitMicros === null) return;
   if (isOutOfReach(organizationId, asked, limits)) return;
-  const isAlone = asked.count > 1 || near.has(organizationId);
-  tx.defer(
-    `SELECT ${isAlone ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared'}(hashtextextended($1, 1))`,
-    [`launches ${organizationId}`],
-    isAlone ? 'hold_launches' : 'share_launches',
-  );
-  const facts = await readGateFacts(tx, organizationId, now);
-  const isFar = isFarFromLimits(facts, asked, margin(facts));
-  if (isFar) near.delete(organizationId);
+  const lockKey = `launches ${organizationId}`;
+  const isAlone = tx.turn === lockKey;
+  if (!isAlone && (asked.count > 1 || near.has(organizationId))) throw new TakeTurn(lockKey);
+  const facts = await (isAlone ? readAlone : readBeside)(tx, organizationId, { lockKey, now });
+  if (!facts) throw new TakeTurn(lockKey);
+  if (isFarFromLimits(facts, asked, margin(facts))) near.delete(organizationId);
   else if (!isAlone) {
     near.add(organizationId);
-    throw new CameNear();
+    throw new TakeTurn(lockKey);
   }
   requireRoom(facts, asked);
   const { count, maxCostMicros } = asked;
@@ -60,6 +69,33 @@ export async function reserveRuns(
   });
 }
 
+/** The facts while no other launch of the organization is in progress. */
+async function readAlone(
+  tx: Transaction,
+  organizationId: string,
+  { lockKey, now }: { lockKey: string; now: Date },
+): Promise<GateFacts> {
+  tx.defer('SELECT pg_advisory_xact_lock(hashtextextended($1, 1))', [lockKey], 'hold_launches');
+  return readGateFacts(tx, organizationId, now);
+}
+
+/** The facts beside other launches; null while one of them holds the lock alone. It never waits. */
+async function readBeside(
+  tx: Transaction,
+  organizationId: string,
+  { lockKey, now }: { lockKey: string; now: Date },
+): Promise<GateFacts | null> {
+  const [lock, facts] = (await tx.queryAll([
+    {
+      text: 'SELECT pg_try_advisory_xact_lock_shared(hashtextextended($1, 1)) AS is_shared',
+      values: [lockKey],
+      name: 'share_launches',
+    },
+    gateStatement(organizationId, now),
+  ])) as [{ isShared: boolean }[], GateFacts[]];
+  return lock[0]!.isShared ? requireFacts(facts[0]) : null;
+}
+
 /** The gate is asked for all of them: they are launched together, or not at all. */
 function requireRoom(facts: GateFacts, { count, maxCostMicros }: AskedRuns): void {
   requireOpen(facts);
@@ -68,6 +104,10 @@ function requireRoom(facts: GateFacts, { count, maxCostMicros }: AskedRuns): voi
     throw closed(`The batch has ${count} runs, and the month's limit of ${facts.monthlyRunLimit} leaves ${runsLeft}.`);
   }
   const micros = BigInt(maxCostMicros ?? 0) * BigInt(count);
+  if (microsLeft !== null && microsLeft <= 0n && micros === 0n) {
+    const limit = usdOf(facts.monthlySpendLimitMicros!);
+    throw closed(`The month's limit of ${limit} USD leaves 0: runs under way hold what they may cost.`);
+  }
   if (microsLeft !== null && micros > microsLeft) {
     const left = usdOf(microsLeft < 0n ? 0n : microsLeft);
     throw closed(
@@ -94,7 +134,8 @@ function isFarFromLimits(
   const micros = BigInt(maxCostMicros ?? 0);
   const most = BigInt(count * times);
   return distancesOf(facts).every(
-    ({ runs, spend }) => (runs ?? most) >= most && (spend ?? micros * most) >= micros * most,
+    // With nothing left of the spend limit, a run without a budget is refused as well.
+    ({ runs, spend }) => (runs ?? most) >= most && (spend === null || (spend > 0n && spend >= micros * most)),
   );
 }
 
@@ -144,13 +185,4 @@ function leftOf(facts: Omit<GateFacts, 'maxConnections'>): { runsLeft: number | 
 
 function closed(detail: string): AppError {
   return new AppError('billing_gate_closed', { detail });
-}
-
-/** The transaction is to run again, and to look by itself. It carries Postgres' code for that. */
-class CameNear extends Error {
-  readonly code = '40001';
-
-  constructor() {
-    super('the month’s limit is near');
-  }
 }

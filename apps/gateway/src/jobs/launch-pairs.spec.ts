@@ -1,0 +1,125 @@
+import { applyJobReport } from '@muster/jobs';
+import { newId } from '@muster/platform';
+import {
+  type Harness,
+  type Answer,
+  makeAgent,
+  makeJob,
+  makeWorkflow,
+  startHarness,
+  type Tenant,
+} from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+jest.setTimeout(120_000);
+
+/** Everything that launches a run takes locks of the agent and of the organization. Each order of two of them must do. */
+describe('launches near a limit', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  let other: Tenant;
+  let workflowId: string;
+  let agentId: string;
+  let sharedRuns = false;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+    tenant = await harness.makeTenant();
+    other = await harness.makeTenant();
+    const { organizationId } = tenant;
+    workflowId = (await makeWorkflow(harness.db, { organizationId })).id;
+    agentId = (await makeAgent(harness.db, { organizationId, status: 'online' })).id;
+  });
+  afterAll(() => harness.close());
+
+  const limitTo = async (runs: number | null, usd: number | null = null) => {
+    for (const table of ['job', 'usage_event', 'usage_counter'])
+      await harness.db.query('system', `DELETE FROM ${table}`);
+    await harness.db.query(
+      'system',
+      'UPDATE organization_settings SET monthly_run_limit = $2, monthly_spend_limit_micros = $3 WHERE organization_id = $1',
+      [tenant.organizationId, runs, usd === null ? null : usd * 1_000_000],
+    );
+  };
+  const deadlocks = async () => {
+    const [row] = await harness.db.query<{ count: string }>(
+      'system',
+      `SELECT pg_stat_clear_snapshot(), deadlocks AS count FROM pg_stat_database WHERE datname = current_database()`,
+    );
+    return Number(row!.count);
+  };
+  const openRuns = async () => {
+    const [row] = await harness.db.query<{ count: number }>(
+      'system',
+      `SELECT count(*)::int AS count FROM job WHERE organization_id = $1 AND status = 'queued'`,
+      [tenant.organizationId],
+    );
+    return row!.count;
+  };
+  const ended = () =>
+    makeJob(harness.db, { organizationId: tenant.organizationId, agentId, workflowId, status: 'completed' });
+  const post = (path: string, body: object) => tenant.api.post(path, body);
+
+  const waysToLaunch: Record<string, () => Promise<Answer | null>> = {
+    launch: () => post('/api/jobs/launch', { workflowId, agentId }),
+    start_job: () => post(`/api/agent/${agentId}/action`, { action: 'start_job', workflowId }),
+    batch: () => post('/api/jobs/batch', { workflowId, agentIds: [agentId], rows: [{}] }),
+    replay: async () => post(`/api/jobs/${(await ended()).id}/replay`, {}),
+    retry: async () => {
+      const { organizationId } = tenant;
+      // An agent runs one job at a time: one of them shares the agent of the launches.
+      const own = sharedRuns
+        ? (await makeAgent(harness.db, { organizationId, name: newId(), status: 'online' })).id
+        : agentId;
+      sharedRuns = true;
+      const job = { organizationId, agentId: own, workflowId, status: 'running', maxRetries: 1 } as const;
+      const { id } = await makeJob(harness.db, job);
+      await applyJobReport(
+        harness.db,
+        { organizationId, agentId: own },
+        { jobId: id, status: 'failed', error: 'boom' },
+      );
+      return null;
+    },
+  };
+  const names = Object.keys(waysToLaunch);
+  const pairs = names.flatMap((a, at) => names.slice(at).map((b) => [a, b] as const));
+
+  it.each(pairs)('by %s and %s meet without a deadlock, and none fails', async (a, b) => {
+    await limitTo(12);
+    sharedRuns = false;
+    const before = await deadlocks();
+    const calls = Array.from({ length: 16 }, (_, at) => waysToLaunch[at % 2 ? a : b]!());
+    const answers = (await Promise.all(calls)).flatMap((answer) => (answer ? [answer] : []));
+    const unexpected = answers.filter(({ status }) => ![200, 202, 402].includes(status)).map(({ body }) => body);
+    expect(unexpected).toEqual([]);
+    expect(await openRuns()).toBeLessThanOrEqual(12);
+    expect(await deadlocks()).toBe(before);
+  });
+
+  it('leave the others alone: fifty launches beside fifty start_job, and another organization is answered', async () => {
+    await limitTo(60);
+    const crowd = Array.from({ length: 100 }, (_, at) => waysToLaunch[at % 2 ? 'launch' : 'start_job']!());
+    const bystander: number[] = [];
+    let over = false;
+    const looking = (async () => {
+      while (!over) bystander.push((await other.api.get('/api/workflows')).status);
+    })();
+    const statuses = (await Promise.all(crowd)).map((answer) => answer!.status);
+    over = true;
+    await looking;
+    expect(new Set(bystander)).toEqual(new Set([200]));
+    const launched = statuses.filter((status) => status === 200 || status === 202).length;
+    expect([launched, statuses.filter((status) => status === 402).length]).toEqual([60, 40]);
+    expect(await openRuns()).toBe(60);
+  });
+
+  it('of spend refuse a run without a budget once others hold all of it', async () => {
+    await limitTo(null, 1);
+    const launch = (body: object) => post('/api/jobs/launch', { workflowId, agentId, ...body });
+    for (let run = 0; run < 10; run += 1) expect((await launch({ maxCostUsd: 0.1 })).status).toBe(202);
+    expect((await launch({ maxCostUsd: 0.1 })).status).toBe(402);
+    const refused = await launch({});
+    expect([refused.status, refused.body.detail]).toEqual([402, expect.stringContaining('leaves 0')]);
+  });
+});

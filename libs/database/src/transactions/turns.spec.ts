@@ -1,0 +1,38 @@
+import { Turns } from './turns';
+
+describe('turns', () => {
+  const gate = () => {
+    let open: () => void = () => undefined;
+    const opened = new Promise<void>((resolve) => (open = resolve));
+    return { open, opened };
+  };
+
+  it('run work of one key in order and one at a time, also after work that failed, and other keys beside it', async () => {
+    const turns = new Turns(10);
+    const [first, log] = [gate(), [] as string[]];
+    const failing = turns.run('a', async () => {
+      await first.opened;
+      log.push('first');
+      throw new Error('no');
+    });
+    const later = ['second', 'third'].map((name) => turns.run('a', async () => void log.push(name)));
+    await turns.run('b', async () => void log.push('other key'));
+    expect(log).toEqual(['other key']);
+    first.open();
+    await expect(failing).rejects.toThrow('no');
+    await Promise.all(later);
+    expect(log).toEqual(['other key', 'first', 'second', 'third']);
+    expect(await turns.run('a', async () => 'free again')).toBe('free again');
+  });
+
+  it('refuse work past the end of a line with 503, and leave the line as it is', async () => {
+    const turns = new Turns(1);
+    const first = gate();
+    const running = turns.run('a', () => first.opened);
+    const waiting = turns.run('a', async () => 'waited');
+    await expect(turns.run('a', async () => 'refused')).rejects.toMatchObject({ code: 'service_unavailable' });
+    first.open();
+    await running;
+    expect(await waiting).toBe('waited');
+  });
+});

@@ -1,0 +1,43 @@
+import { AppError } from '@muster/contracts';
+
+/**
+ * Thrown by a transaction that must not run beside others with the same key. It is rolled back, waits for its turn
+ * without a connection, and runs again.
+ */
+export class TakeTurn extends Error {
+  constructor(readonly key: string) {
+    super(`this transaction runs alone among those of "${key}"`);
+  }
+}
+
+/**
+ * Runs work with the same key one at a time in this process. The others wait here in the order in which they arrived
+ * and hold no database connection, so that a crowd in one organization leaves the connections to the others.
+ */
+export class Turns {
+  private readonly waiting = new Map<string, (() => void)[]>();
+
+  constructor(private readonly maxWaiting: number) {}
+
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const line = this.waiting.get(key);
+    if (line) await this.wait(line);
+    else this.waiting.set(key, []);
+    try {
+      return await work();
+    } finally {
+      const next = this.waiting.get(key)!.shift();
+      if (next) next();
+      else this.waiting.delete(key);
+    }
+  }
+
+  private wait(line: (() => void)[]): Promise<void> {
+    if (line.length >= this.maxWaiting) {
+      throw new AppError('service_unavailable', {
+        detail: 'Too many of these requests are waiting for each other; nothing was changed. Try again.',
+      });
+    }
+    return new Promise((resolve) => line.push(resolve));
+  }
+}
