@@ -1,5 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readPlainFile, writePlainFile } from './plain-file';
 
 const file = '.muster.json';
 
@@ -30,13 +30,14 @@ export class LastSeen {
   }
 
   save(): void {
-    writeFileSync(join(this.folder, file), `${JSON.stringify(this.kept, null, 2)}\n`);
+    writePlainFile(join(this.folder, file), `${JSON.stringify(this.kept, null, 2)}\n`);
   }
 }
 
 function read(path: string): Kept {
+  const text = readPlainFile(path)?.toString() ?? '{}';
   try {
-    const { services } = JSON.parse(readFileSync(path, 'utf8')) as Partial<Kept>;
+    const { services } = JSON.parse(text) as Partial<Kept>;
     return { services: services ?? {} };
   } catch {
     return { services: {} };

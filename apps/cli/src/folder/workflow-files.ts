@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { usageFault } from '../frame/failure';
+import { readPlainFile, refuseLink, writePlainFile } from './plain-file';
 
 /** What of a workflow is in a folder; the rest is the service's. */
 export interface WorkflowContent {
@@ -31,13 +32,14 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export function readWorkflows(folder: string): LocalWorkflow[] {
   if (!existsSync(folder)) throw usageFault(`There is no folder ${folder}.`, `muster workflows pull ${folder}`);
   return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && existsSync(join(folder, entry.name, metadataFile)))
+    .filter((entry) => existsSync(join(folder, entry.name, metadataFile)))
     .map((entry) => readWorkflow(folder, entry.name))
     .sort((one, other) => one.folder.localeCompare(other.folder));
 }
 
 function readWorkflow(folder: string, name: string): LocalWorkflow {
   const at = join(folder, name);
+  refuseLink(at);
   const metadata = readJson(join(at, metadataFile)) as Partial<WorkflowContent> & { id?: string };
   if (typeof metadata?.name !== 'string') throw usageFault(`${join(at, metadataFile)} has no name.`);
   const steps = readJson(join(at, stepsFile)) ?? [];
@@ -60,10 +62,11 @@ function readWorkflow(folder: string, name: string): LocalWorkflow {
 export function writeWorkflow(folder: string, { folder: name, id, content }: LocalWorkflow): void {
   const at = join(folder, name);
   const { script, steps, ...metadata } = content;
+  refuseLink(at);
   mkdirSync(at, { recursive: true });
   // Whatever git or an editor makes of line ends elsewhere, a script stays what it is.
-  writeFileSync(join(folder, '.gitattributes'), '* -text\n');
-  writeFileSync(join(at, metadataFile), json({ id, ...metadata }));
+  writePlainFile(join(folder, '.gitattributes'), '* -text\n');
+  writePlainFile(join(at, metadataFile), json({ id, ...metadata }));
   putOrRemove(join(at, scriptFile), script);
   putOrRemove(join(at, stepsFile), steps.length ? json(steps) : '');
 }
@@ -103,7 +106,8 @@ export function sorted(value: unknown): unknown {
 }
 
 function putOrRemove(file: string, text: string): void {
-  if (text) writeFileSync(file, text);
+  refuseLink(file);
+  if (text) writePlainFile(file, text);
   else rmSync(file, { force: true });
 }
 
@@ -118,9 +122,10 @@ function readJson(file: string): unknown {
 }
 
 function readText(file: string): string | undefined {
-  if (!existsSync(file)) return undefined;
+  const bytes = readPlainFile(file);
+  if (!bytes) return undefined;
   try {
-    return decoder.decode(readFileSync(file));
+    return decoder.decode(bytes);
   } catch {
     throw usageFault(`${file} is not UTF-8.`, 'A script is text; other files belong into a pack.');
   }
