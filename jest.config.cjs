@@ -20,7 +20,9 @@ module.exports = async () => {
     globalTeardown: '<rootDir>/tools/test/global-teardown.cjs',
     reporters: ['default', ['<rootDir>/tools/test/suite-reporter.cjs', { rootDir: __dirname }]],
     testTimeout: 120_000,
-    maxWorkers: 2,
+    // One more than the processors of the smallest machine that is supported, because many tests wait for a server.
+    maxWorkers: 3,
+    testSequencer: '<rootDir>/tools/test/spread-processes.cjs',
     // A worker never gives back what it has loaded for hundreds of files: a new one takes its place.
     workerIdleMemoryLimit: '1200MB',
   };

@@ -1,9 +1,9 @@
-// Says of each suite (a project's folder) what ran, which files took longest and how long each kind took, and closes with the
-// one line that sums it up. It names the files that took longer than their kind may. A run in which a file never ends, or
-// that does not end after its last file, is ended with the names of what hangs.
+// Prints for each suite (a project's folder) what ran, the ten slowest files, the time of each kind of file, and the one line
+// that sums the run up. It names the files that use more processor time than their kind may, or leave something behind in
+// the process that they share with other files. A run in which a file never ends is ended with the names of the files that hang.
 const { writeFileSync } = require('node:fs');
 const { relative } = require('node:path');
-const { limits, exempt } = require('./time-limits.cjs');
+const { limits, exceptions } = require('./time-limits.cjs');
 
 const kinds = Object.keys(limits);
 /** Longer than any file takes on the slowest machine, whose own tests each have a timeout. */
@@ -13,7 +13,6 @@ const exitTakesAtMostMs = 60_000;
 module.exports = class SuiteReporter {
   constructor({ rootDir }) {
     this.rootDir = rootDir;
-    this.tooSlow = [];
     this.running = new Map();
   }
 
@@ -46,45 +45,46 @@ module.exports = class SuiteReporter {
       passed: result.numPassingTests,
       failed: result.numFailingTests,
       skipped: result.numPendingTests,
+      leftBehind: result.leftBehind ?? [],
     }));
     const measured = files.filter(({ kind }) => kind);
-    const slowness = Math.max(1, median(measured.map((file) => file.slowness)));
-    this.tooSlow = measured.filter(({ file, kind, seconds }) => seconds > (exempt[file] ?? limits[kind]) * slowness);
+    const faults = [...filesOverTheirLimit(measured), ...filesThatLeftSomething(files)];
     // A file that could not even be loaded has failed, though no test of it counted.
     const failed = numFailedTests + numRuntimeErrorTestSuites;
     const skipped = numPendingTests ? `, ${numPendingTests} skipped` : '';
-    const parts = [countsOfSuites(files), timesOfKinds(measured), slowest(measured), this.sentencesOfTooSlow(slowness)];
+    const parts = [countsOfSuites(files), timesOfKinds(measured), slowest(measured), faults.join('\n')];
     process.stdout.write(
       `\n${parts.filter(Boolean).join('\n\n')}\n\n${numPassedTests} passed, ${failed} failed${skipped}\n`,
     );
-    const file = process.env.MUSTER_TEST_RESULT;
-    if (file)
-      writeFileSync(file, JSON.stringify({ passed: numPassedTests, failed, failedFiles: failedOf(testResults) }));
+    const { MUSTER_TEST_TIMES: file } = process.env;
+    if (file) writeFileSync(file, `${JSON.stringify(files, null, 2)}\n`);
     clearInterval(this.watch);
     setTimeout(() => void endRun('the tests ended and the run did not'), exitTakesAtMostMs).unref();
   }
-
-  sentencesOfTooSlow(slowness) {
-    const machine = slowness > 1 ? ` (times ${slowness.toFixed(1)}, as this machine is slow now)` : '';
-    return this.tooSlow
-      .map(({ file, kind, seconds }) => {
-        const limit = exempt[file] ?? limits[kind];
-        return `${file} took ${seconds.toFixed(1)} s; a ${kind} file may take ${limit} s${machine}.`;
-      })
-      .join('\n');
-  }
 };
+
+/** Times are of the processor, and in proportion to a fixed piece of work, so that a slow or a busy machine fails nothing. */
+function filesOverTheirLimit(files) {
+  const slowness = Math.max(1, median(files.map((file) => file.slowness)));
+  return files
+    .map((each) => ({ ...each, limit: exceptions[each.file]?.seconds ?? limits[each.kind] }))
+    .filter(({ processorSeconds, limit }) => processorSeconds > limit * slowness)
+    .map(
+      ({ file, kind, limit, processorSeconds }) =>
+        `${file} used ${processorSeconds.toFixed(1)} s of processor time on a machine that is ${slowness.toFixed(1)} times slower than the reference; the limit of a ${kind} file is ${limit} s (tools/test/time-limits.cjs).`,
+    );
+}
+
+function filesThatLeftSomething(files) {
+  return files
+    .filter(({ leftBehind }) => leftBehind.length > 0)
+    .map(({ file, leftBehind }) => `${file} left behind: ${leftBehind.join('; ')}.`);
+}
 
 async function endRun(reason) {
   console.error(`\nmuster: ${reason}`);
   await require('./global-teardown.cjs')();
   process.exit(1);
-}
-
-function failedOf(testResults) {
-  return testResults
-    .filter(({ numFailingTests, testExecError }) => numFailingTests > 0 || testExecError)
-    .map(({ testFilePath: path, numPassingTests: passed }) => ({ path, passed }));
 }
 
 function countsOfSuites(files) {
@@ -112,18 +112,27 @@ function timesOfKinds(files) {
   return kinds
     .map((kind) => {
       const own = files.filter((file) => file.kind === kind);
-      const total = own.reduce((sum, { seconds }) => sum + seconds, 0);
-      return `${kind.padEnd(10)} ${String(own.length).padStart(3)} files ${total.toFixed(0).padStart(5)} s`;
+      return `${kind.padEnd(10)} ${String(own.length).padStart(3)} files ${inSeconds(own, 'elapsedSeconds')} s, of the processor ${inSeconds(own, 'processorSeconds')} s`;
     })
     .join('\n');
 }
 
+function inSeconds(files, name) {
+  return files
+    .reduce((sum, file) => sum + file[name], 0)
+    .toFixed(0)
+    .padStart(5);
+}
+
 function slowest(files) {
-  const ten = [...files].sort((a, b) => b.seconds - a.seconds).slice(0, 10);
+  const ten = [...files].sort((a, b) => b.elapsedSeconds - a.elapsedSeconds).slice(0, 10);
   if (ten.length === 0) return '';
   return [
     'slowest files:',
-    ...ten.map(({ file, kind, seconds }) => `${seconds.toFixed(1).padStart(7)} s ${kind.padEnd(9)} ${file}`),
+    ...ten.map(
+      ({ file, kind, elapsedSeconds, processorSeconds }) =>
+        `${elapsedSeconds.toFixed(1).padStart(7)} s (${processorSeconds.toFixed(1)} s of the processor) ${kind.padEnd(9)} ${file}`,
+    ),
   ].join('\n');
 }
 

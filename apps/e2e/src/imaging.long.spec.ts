@@ -1,5 +1,5 @@
 // Long: converts 200 images on a real worker.
-// Short: apps/worker/src/imaging/composite.spec.ts
+// Short: apps/worker/src/imaging/python-tests.spec.ts
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

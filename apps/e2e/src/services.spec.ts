@@ -6,7 +6,7 @@ import { ServiceProcess } from './service-process';
 
 jest.setTimeout(180_000);
 
-const kills = longForm('SERVICE_KILLS', { short: 4, long: 40 });
+const kills = longForm('SERVICE_KILLS', { short: serviceApps.length, long: 42 });
 
 describe('the six apps as six processes', () => {
   let lab: FaultLab;
@@ -58,29 +58,40 @@ describe('the six apps as six processes', () => {
     expect(ownerOf('/api/users')).toBe('gateway');
   });
 
-  it('lose no accepted work when the ones that do it are killed at any moment', async () => {
+  it('lose no accepted work when each of them is killed', async () => {
     await lab.query('DELETE FROM queue_probe');
-    const victims: ServiceApp[] = ['dispatcher', 'metering', 'feedback-sync', 'scheduler'];
+    const victims: ServiceApp[] = Array.from({ length: kills }, (_, at) => serviceApps[at % serviceApps.length]!);
     let accepted = 0;
-    for (let round = 0; round < kills; round += 1) {
+    for (const victim of victims) {
+      // A request that the killed gateway did not answer may have been accepted or not; it is not counted here.
       const pushing = (async () => {
-        for (let i = 0; i < 5; i += 1) {
-          const answer = await client.post('/api/admin/queue-probes', { count: random.between(1, 10) });
-          expect(answer.status).toBe(202);
-          accepted += answer.body.probes.length;
+        for (let i = 0; i < 3; i += 1) {
+          const answer = await client
+            .post('/api/admin/queue-probes', { count: random.between(1, 10) })
+            .catch(() => null);
+          if (victim !== 'gateway') expect(answer?.status).toBe(202);
+          accepted += answer?.status === 202 ? answer.body.probes.length : 0;
         }
       })();
-      const victim = victims[round % victims.length]!;
       await new Promise((resume) => setTimeout(resume, random.between(0, 60)));
       await services.get(victim)!.end('SIGKILL');
       await pushing;
       services.set(victim, await ServiceProcess.start(victim, lab.env));
+      if (victim === 'gateway') client = await lab.signIn(services.get('gateway')!.url);
     }
-    await waitFor('every canary', async () => (await countProbes(lab)).handled === accepted, 90_000);
+    const handledAll = async () => {
+      const stored = await countProbes(lab);
+      return stored.handled === stored.accepted && stored.accepted >= accepted;
+    };
+    await waitFor('every canary', handledAll, 90_000);
     await waitFor('an empty outbox', async () => (await lab.query('SELECT 1 FROM outbox')).length === 0, 60_000);
     const counts = await countProbes(lab);
-    process.stdout.write(`services killed (seed ${random.seed}): ${JSON.stringify({ ...counts, kills })}\n`);
-    expect(counts.handled).toBe(accepted);
+    process.stdout.write(
+      `services killed (seed ${random.seed}): ${JSON.stringify({ ...counts, acknowledged: accepted, kills })}\n`,
+    );
+    expect(counts.handled).toBeGreaterThanOrEqual(accepted);
+    // Ingest handles no queue; it answers after its kill.
+    expect((await fetch(`${services.get('ingest')!.url}/api/agent/heartbeat`, { method: 'POST' })).status).toBe(401);
   });
 
   it('end on SIGTERM, each with code 0', async () => {

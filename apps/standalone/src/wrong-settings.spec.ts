@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { serviceApps } from '@muster/contracts';
 import { ConfigError, type Environment, loadConfigs } from '@muster/platform';
-import { testEnvironment } from '@muster/testing';
+import { isLongForm, testEnvironment } from '@muster/testing';
 import { standalone } from './standalone';
 
 /** Wrong in as many ways as there are: a value, a list, a form of its own, two that belong together. */
@@ -57,7 +58,7 @@ describe('wrong settings', () => {
     expect(loadConfigs(standalone.configs, testEnvironment('postgres://here', right))).not.toHaveLength(0);
   });
 
-  it.each(['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering', 'feedback-sync', 'standalone'])(
+  it.each(isLongForm() ? [...serviceApps, 'standalone'] : ['standalone'])(
     'end %s with a line for each, no secret and no stack trace',
     async (app) => {
       const main = join(__dirname, `../../../dist/apps/${app}/src/main.js`);

@@ -116,30 +116,6 @@ describe('A boot that the service does not know', () => {
     writeFileSync(join(worker.folder, 'runs', run.jobId, 'go'), '');
     expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
   });
-
-  it('waits while its machine is being stopped, and is heard when that came to nothing', async () => {
-    const { bootId } = service.handshake()!.body;
-    let refusals = 0;
-    service.interfere = ({ path }) => {
-      if (path === '/api/agent/heartbeat' && refusals < 3) return { status: 409 };
-      if (path !== '/api/agents/handshake' || refusals === 3) return undefined;
-      refusals += 1;
-      return { status: 409, body: { agentStatus: 'stopping' } };
-    };
-    const again = await service.until('the second handshake', () => service.handshake(2));
-    expect([again.body.bootId, refusals]).toEqual([bootId, 3]);
-  });
-
-  it('reports as another one where its machine was stopped and it is there all the same', async () => {
-    const { bootId } = service.handshake()!.body;
-    service.interfere = ({ path, body }) =>
-      ['/api/agents/handshake', '/api/agent/heartbeat'].includes(path) && body.bootId === bootId
-        ? { status: 409, body: { agentStatus: 'starting', boot: 'ended' } }
-        : undefined;
-    const again = await service.until('the handshake of another boot', () => service.handshake(2));
-    expect(again.body.bootId).not.toBe(bootId);
-    expect(worker.child!.exitCode).toBeNull();
-  });
 });
 
 describe('The journal', () => {

@@ -1,6 +1,7 @@
 import { chmod, cp, mkdtemp, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { PostgresUser } from './postgres-user';
+import { preloadEnv } from './preload';
 import { DevStackError, run } from './process';
 
 export interface PostgresInstall {
@@ -70,8 +71,7 @@ export async function findPostgres(search: PostgresSearch): Promise<PostgresInst
 
 /** What Postgres and its tools see of our environment: nothing of a user's PG* settings, and English messages. */
 export function programEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const { LD_LIBRARY_PATH } = env;
-  return { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', ...(LD_LIBRARY_PATH && { LD_LIBRARY_PATH }) };
+  return { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', ...preloadEnv(env) };
 }
 
 async function onPath(env: NodeJS.ProcessEnv): Promise<string[]> {

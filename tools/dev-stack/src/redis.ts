@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis, type RedisOptions } from 'ioredis';
+import { preloadEnv } from './preload';
 import type { PartSetting, PreparedPart } from './server';
 import { findRedis } from './redis-install';
 import { redisPrograms } from './redis-program';
@@ -25,7 +26,13 @@ export async function prepareRedis(setting: PartSetting): Promise<PreparedPart> 
       fixedPort: setting.fixedPort,
       launch: (port) => ({
         command: [install.program, '-'], // the configuration comes through stdin: the password is not seen in ps
-        env: { PATH, LC_ALL: 'C', TZ: 'UTC', ...(libraries && { LD_LIBRARY_PATH: libraries }) },
+        env: {
+          PATH,
+          LC_ALL: 'C',
+          TZ: 'UTC',
+          ...preloadEnv(setting.env),
+          ...(libraries && { LD_LIBRARY_PATH: libraries }),
+        },
         stdin: configuration({ port, password, data, durable: setting.durable }),
       }),
       answers: (port, pid) => versionOf(port, password, pid),

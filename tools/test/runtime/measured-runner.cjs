@@ -1,8 +1,12 @@
-// Runs a test file as jest does, and adds to its result what kind of file it is by what it used, and how long its tests took,
-// without the loading of code, which only the first file of a process pays for.
+// Runs a test file as Jest does, and adds to its result which kind of file it is, judged by what it used, how long its tests
+// took, and what it left behind. The loading of code does not count, because only the first file of a process pays for it.
 const { subscribe, unsubscribe } = require('node:diagnostics_channel');
+const { join } = require('node:path');
 const runTestFile = require('jest-circus/runner').default;
+const { Leftovers } = require('./leftovers.cjs');
+const { childrenSeconds, processorSeconds, slowness } = require('./processor-time.cjs');
 
+const root = join(__dirname, '../../..');
 const channels = {
   connections: 'net.client.socket',
   processes: 'child_process',
@@ -19,29 +23,36 @@ module.exports = async function runMeasured(globalConfig, config, environment, r
     browsers: () => (seen.browsers += 1),
   };
   for (const name of Object.keys(channels)) subscribe(channels[name], listeners[name]);
+  const leftovers = new Leftovers(root);
+  const childrenBefore = childrenSeconds();
   try {
     const result = await runTestFile(globalConfig, config, environment, runtime, testPath, send);
-    const seconds = (Date.now() - runtime.loadedAt) / 1000;
-    return Object.assign(result, { measured: { kind: kindOf(seen), seconds, slowness: slowness() } });
+    const { startedAt, processorSecondsAtStart } = runtime;
+    const measured = {
+      elapsedSeconds: (Date.now() - startedAt) / 1000,
+      processorSeconds: processorSeconds() - processorSecondsAtStart,
+      slowness: slowness(),
+      kind: kindOf(seen, childrenSeconds() > childrenBefore),
+    };
+    const shares = seen.services + seen.browsers > 0;
+    return Object.assign(result, { measured, leftBehind: await leftovers.find({ ports: portsOfStack(), shares }) });
   } finally {
     for (const name of Object.keys(channels)) unsubscribe(channels[name], listeners[name]);
   }
 };
 
-function kindOf({ connections, processes, services, browsers }) {
+/** Processes that a test waits for with `execFileSync` announce themselves by their processor time alone. */
+function kindOf({ connections, processes, services, browsers }, hadChildren) {
   if (browsers > 0) return 'page';
-  if (processes + services > 0) return 'process';
+  if (processes + services > 0 || hadChildren) return 'process';
+  return Object.values(portsOfStack()).some((port) => connections.has(port)) ? 'database' : 'pure';
+}
+
+function portsOfStack() {
   const { databaseUrl, redisUrl } = JSON.parse(process.env.MUSTER_TEST_STACK);
-  return [databaseUrl, redisUrl].some((url) => connections.has(Number(new URL(url).port))) ? 'database' : 'pure';
+  return { Postgres: portOf(databaseUrl), Redis: portOf(redisUrl) };
 }
 
-/** How many times longer a fixed piece of work takes here and now than on a quiet machine. */
-function slowness() {
-  const began = process.hrtime.bigint();
-  let sum = 0;
-  for (let n = 0; n < 4_000_000; n += 1) sum = (sum * 31 + n) | 0;
-  const ms = Number(process.hrtime.bigint() - began) / 1e6;
-  return sum === 0 ? 1 : ms / quietMs;
+function portOf(url) {
+  return Number(new URL(url).port);
 }
-
-const quietMs = 5;

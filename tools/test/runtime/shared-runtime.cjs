@@ -2,6 +2,7 @@
 // suite begins at once. Test files alone are read anew each time; so is jest's own account of describe, it and their hooks.
 const asyncHooks = require('node:async_hooks');
 const { installTypeScript } = require('./load-typescript.cjs');
+const { processorSeconds } = require('./processor-time.cjs');
 
 class SharedRuntime {
   constructor(config, environment, _resolver, _transformer, _sources, _coverage, testPath) {
@@ -33,7 +34,8 @@ class SharedRuntime {
   requireModule(path) {
     delete require.cache[path];
     const loaded = require(path);
-    this.loadedAt = Date.now();
+    this.startedAt = Date.now();
+    this.processorSecondsAtStart = processorSeconds();
     return loaded;
   }
 

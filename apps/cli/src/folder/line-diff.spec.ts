@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
+import { longForm } from '@muster/testing';
 import { lineDiff } from './line-diff';
 
 describe('lineDiff', () => {
@@ -38,7 +39,7 @@ describe('lineDiff', () => {
           execFileSync('git', ['apply', '--unidiff-zero', '--whitespace=nowarn', 'patch'], { cwd: folder });
           expect(execFileSync('cat', [join(folder, 'file')]).toString()).toBe(to);
         }),
-        { numRuns: 150 },
+        { numRuns: longForm('LINE_DIFF_RUNS', { short: 15, long: 300 }) },
       );
     } finally {
       rmSync(folder, { recursive: true, force: true });

@@ -1,13 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type {} from 'node:net';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { verifyWebhook } from '@muster/sdk';
 import { HttpClient } from '@muster/testing';
 import { makeExample, openPractice, type Practice, removeAgents } from '../shared-service';
 import { CliLab } from './cli-lab';
@@ -144,52 +140,6 @@ describe('the command line, as somebody new uses it', () => {
     });
   });
 
-  it('cancels the run with the first Ctrl-C and waits for that', async () => {
-    const at = cli.type(['run', 'Long', '--agent', agent, '--var', 'HOW=wait', '--wait']);
-    await at.sees('begun');
-    at.pressesCtrlC();
-    await at.sees('Cancelling the run; Ctrl-C again leaves');
-    expect(await at.exit).toBe(1);
-    expect(at.said).toMatch(/cancelled.* after/);
-    expect((await api.get(`/api/jobs/${runIn(at.said)}`)).body.status).toBe('cancelled');
-  });
-
-  it('leaves with the second, while the machine still ends what does not listen', async () => {
-    const at = cli.type(['run', 'Long', '--agent', agent, '--var', 'HOW=stubborn', '--wait']);
-    await at.sees('begun');
-    at.pressesCtrlC();
-    await at.sees('Cancelling the run');
-    at.pressesCtrlC();
-    expect(await at.exit).toBe(1);
-    const id = runIn(at.said);
-    expect(at.said).toContain(`Left. The run is ${id}: muster jobs wait ${id}`);
-    expect(await cli.run(['jobs', 'wait', id])).toMatchObject({ code: 1, err: expect.stringContaining('cancelled') });
-  });
-
-  it('publishes a pack, and pins what is good enough to run', async () => {
-    mkdirSync(join(folder, 'pack'));
-    writeFileSync(join(folder, 'pack/main.py'), 'print("from the pack")\n');
-    writeFileSync(join(folder, 'pack/binary'), Buffer.from([0, 255, 10, 13]));
-    expect(await cli.run(['packs', 'publish', 'pack', '--pack', 'claims'])).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('--create'),
-    });
-    await ok('packs', 'publish', 'pack', '--pack', 'claims', '--create', '--label', 'one');
-    const early = await cli.run(['packs', 'pin', 'Front', 'one', '--pack', 'claims', '--create']);
-    expect(early).toMatchObject({ code: 1, err: expect.stringMatching(/version_not_installable[^]*packs promote/) });
-    await ok('packs', 'promote', 'one', '--pack', 'claims', '--stage', 'pilot');
-    const pinned = JSON.parse(await ok('packs', 'pin', 'Front', 'one', '--json')) as { id: string };
-    writeFileSync(join(folder, 'pack/main.py'), 'print("from the second pack")\n');
-    await ok('packs', 'publish', 'pack', '--pack', 'claims', '--label', 'two');
-    expect(await ok('packs', 'diff', 'one', 'two', '--pack', 'claims')).toBe('~ main.py\n');
-    await ok('packs', 'promote', 'two', '--pack', 'claims', '--stage', 'production');
-    await ok('packs', 'pin', 'Front', '2');
-    expect(await ok('packs', 'rollback', 'Front')).toContain('Front runs version');
-    const { body: made } = await api.post('/api/workflows', { name: 'Packed', workflowPackInstallationId: pinned.id });
-    const said = await cli.run(['run', made.id, '--agent', agent, '--wait']);
-    expect(said).toMatchObject({ code: 0, out: expect.stringContaining('from the pack') });
-  });
-
   it('gives pipes JSON alone, whatever is said beside it', async () => {
     const jq = await cli.shell('command -v jq');
     const pick = jq.code === 0 ? `jq -r '.status'` : `node -pe 'JSON.parse(require("fs").readFileSync(0)).status'`;
@@ -229,77 +179,6 @@ describe('the command line, as somebody new uses it', () => {
       '--json',
     ]);
     expect([batch.code, JSON.parse(batch.out).completed]).toEqual([0, 2]);
-  });
-
-  it('keeps a secret out of its arguments, its output and its files', async () => {
-    const value = 'hunter2-ünseen';
-    const said = await cli.run(['secrets', 'set', 'PORTAL_PASSWORD'], { input: `${value}\n` });
-    expect([said.code, said.out]).toEqual([0, expect.stringContaining('PORTAL_PASSWORD is kept')]);
-    const at = cli.type(['secrets', 'set', 'OTHER']);
-    await at.sees('Value of OTHER:');
-    at.types(`${value}\r`);
-    expect(await at.exit).toBe(0);
-    expect(`${said.out}${said.err}${at.said}${readFileSync(logins(), 'utf8')}`).not.toContain(value);
-    const { body } = await api.post('/api/workflows', {
-      name: 'Tells',
-      script: 'import os\nprint(len(os.environ["OTHER"]))',
-    });
-    const run = await cli.run(['run', body.id, '--agent', agent, '--secret', 'OTHER', '--wait']);
-    expect(run).toMatchObject({ code: 0, out: expect.stringContaining(` ${value.length}\n`) });
-  });
-
-  it('hands webhooks to a program on this machine, signed, and leaves no endpoint behind', async () => {
-    const came: { headers: IncomingHttpHeaders; body: string }[] = [];
-    const receiver = createServer((request, response) => {
-      void text(request).then((body) => came.push({ headers: request.headers, body }) && response.end());
-    }).listen(0, '127.0.0.1');
-    await once(receiver, 'listening');
-    try {
-      const { port } = receiver.address() as AddressInfo;
-      const at = cli.type(['webhooks', 'listen', `http://127.0.0.1:${port}/hook`, '--event', 'job.completed']);
-      await at.sees('signed with whsec_');
-      const secret = /whsec_[\w+/=]+/.exec(at.said)![0];
-      const run = await cli.run(['run', 'Hello, Muster', '--agent', agent, '--var', 'GREETING=Hook']);
-      await at.sees('job.completed → 200');
-      at.pressesCtrlC();
-      expect(await at.exit).toBe(0);
-      const [{ headers, body }] = came as [(typeof came)[0]];
-      const event = await verifyWebhook({ secret, headers, body });
-      expect(event).toMatchObject({ type: 'job.completed', data: { id: runIn(run.out), status: 'completed' } });
-    } finally {
-      receiver.close();
-    }
-    const admin = await new HttpClient(base).signIn(email, password);
-    expect((await admin.get('/api/webhook-endpoints')).body.webhookEndpoints).toEqual([]);
-  });
-
-  it('says what to do about a wrong server, a wrong key, a login that has ended, and what a key may not', async () => {
-    const nobody = await cli.run(['login', '--url', 'http://127.0.0.1:9', '--key', apiKey]);
-    expect(nobody).toMatchObject({ code: 3, err: expect.stringContaining('Nothing answers at http://127.0.0.1:9') });
-    const other = createServer((_, response) => response.end('<h1>It works</h1>')).listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const address = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
-    const stranger = await cli.run(['login', '--url', address, '--key', apiKey]);
-    other.close();
-    expect(stranger).toMatchObject({ code: 3, err: expect.stringContaining('it is not Muster') });
-    const wrong = await cli.run(['login', '--url', base, '--key', '-'], { input: 'msk_nobody_knows' });
-    expect(wrong).toMatchObject({
-      code: 3,
-      err: expect.stringMatching(/unauthenticated, request \w+.*\n.*API key is wrong/),
-    });
-
-    const key = await cli.run(['login', '--url', base, '--key', '-', '--context', 'key'], { input: `${apiKey}\n` });
-    expect(key.code).toBe(0);
-    const forbidden = await cli.run(['secrets', 'list']);
-    expect(forbidden).toMatchObject({ code: 3, err: expect.stringContaining('muster login --url') });
-    const [login] = JSON.parse(await ok('contexts', '--json')).filter(({ name }: { name: string }) => name !== 'key');
-    const { session } = JSON.parse(readFileSync(logins(), 'utf8')).contexts[login.name];
-    await fetch(`${base}/api/auth/logout`, { method: 'POST', headers: { cookie: session } });
-    const ended = await cli.run(['agents', 'list', '--context', login.name]);
-    expect(ended).toMatchObject({ code: 3, err: expect.stringContaining('Your login has ended; sign in again') });
-    expect((await cli.run(['agents', 'list', '--context', 'nowhere'])).code).toBe(2);
-    const env = { MUSTER_URL: base, MUSTER_API_KEY: apiKey, HOME: join(folder, 'nobody') };
-    expect((await cli.run(['agents', 'list'], { env })).out).toContain(agent);
   });
 
   it('completes words and options in bash', async () => {

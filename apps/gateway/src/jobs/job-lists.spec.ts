@@ -1,6 +1,6 @@
 import type { ActivityHour, FailureCause } from '@muster/contracts';
 import { newId } from '@muster/platform';
-import { type Harness, makeAgent, makeJob, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
+import { type Harness, isLongForm, makeAgent, makeJob, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
 interface Listed {
@@ -16,6 +16,8 @@ interface Listed {
 
 const names = ['queuedAt', 'startedAt', 'finishedAt', 'durationMs', 'totalCostUsd'] as const;
 const sorts = names.flatMap((name) => [name, `-${name}`]);
+/** More runs than are sorted in one statement; in the short form not for every order. */
+const sortsOfMany = ['-startedAt', 'durationMs', 'totalCostUsd'];
 
 describe('lists of runs', () => {
   let harness: Harness;
@@ -84,10 +86,9 @@ describe('lists of runs', () => {
   }
 
   it.each(sorts)('are sorted by %s over all their pages, nothing twice or missing, few or many', async (sort) => {
-    for (const [tenant, count, limit] of [
-      [few, 40, 3],
-      [many, 2700, 200],
-    ] as const) {
+    const lists = [{ tenant: few, count: 40, limit: 3 }];
+    if (isLongForm() || sortsOfMany.includes(sort)) lists.push({ tenant: many, count: 2700, limit: 200 });
+    for (const { tenant, count, limit } of lists) {
       const listed = await readAll(tenant, `sort=${sort}`, limit);
       expect(listed).toHaveLength(count);
       expect(listed.map(({ id }) => id)).toEqual(inOrder(sort, listed).map(({ id }) => id));
@@ -115,7 +116,7 @@ describe('lists of runs', () => {
       ];
       for (const [filter, fits] of filters) {
         const expected = inOrder(sort, whole.filter(fits)).map(({ id }) => id);
-        const listed = await readAll(many, `sort=${sort}&${filter}`, 90);
+        const listed = await readAll(many, `sort=${sort}&${filter}`, isLongForm() ? 90 : 200);
         expect([filter, listed.map(({ id }) => id)]).toEqual([filter, expected]);
       }
     },

@@ -7,7 +7,7 @@ import { billOf, costOf, costsOf, countClaims, type GroupBy, roiOf, usageOf, usd
 import { TimeMachine } from './time-machine.harness';
 
 /** How many runs the three organizations have together. */
-const runs = longForm('MONTH_RUNS', { short: 60, long: 600 });
+const runs = longForm('MONTH_RUNS', { short: 30, long: 600 });
 const seed = Number(process.env['MUSTER_SEED'] ?? 11);
 /** Clocks change in the middle of it, in Chicago and on Lord Howe Island. */
 const month = '2027-03';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FakeService, type Json } from '../testing/fake-service.harness';
-import { commandOf, runOf, WorkerHarness } from '../testing/worker-process.harness';
+import { runOf, WorkerHarness } from '../testing/worker-process.harness';
 import { zipOf, type ZipFile } from '../zip/zip.harness';
 import type { Bundle } from './bundle';
 import { BundleStore } from './bundle-store.harness';
@@ -78,22 +78,6 @@ muster.result([word, os.path.relpath(pack.__file__, os.environ["MUSTER_RUN_ROOT"
     ]);
   });
 
-  it('begins with main.py of the bundle where the workflow’s script is empty', async () => {
-    await worker.start();
-    const main = 'import muster, os, helper\nmuster.result([helper.word, muster.variables, os.getcwd()])';
-    const files = [
-      { name: 'main.py', content: main },
-      { name: 'helper.py', content: 'word = "beside it"' },
-    ];
-    const { result, root } = await run(' \n', files, { variables: { A: 'b' } });
-    expect(result).toEqual(['beside it', { A: 'b' }, root]);
-    expect(await run('', [{ name: 'other.py', content: '' }])).toMatchObject({
-      status: 'failed',
-      errorCode: 'nothing_to_run',
-      error: 'the workflow has no script, and the bundle no main.py',
-    });
-  });
-
   it('fails as bundle_rejected before anything of it starts, and writes nothing outside of its folder', async () => {
     await worker.start();
     const script = 'open("started", "w").close()';
@@ -123,89 +107,6 @@ muster.result([word, os.path.relpath(pack.__file__, os.environ["MUSTER_RUN_ROOT"
       expect([existsSync(join(root, 'started')), existsSync(join(root, 'bundle'))]).toEqual([false, false]);
     }
     expect(listed(worker.folder).filter((name) => name.includes('outside'))).toEqual([]);
-  });
-
-  it('is not misled by an earlier run that changed what the worker keeps', async () => {
-    await worker.start();
-    const bundle = store.put(zipOf([{ name: 'pack.py', content: 'word = "mine"' }]));
-    const script = 'import pack, muster\nmuster.result(pack.word)';
-    expect((await run(script, bundle)).result).toBe('mine');
-    const evil = zipOf([{ name: 'pack.py', content: 'word = "evil"' }]).toString('base64');
-    const change = `
-import base64, glob, pathlib
-for path in glob.glob("../../bundles/*.zip"):
-    pathlib.Path(path).write_bytes(base64.b64decode("${evil}"))
-muster = __import__("muster")
-muster.result(len(glob.glob("../../bundles/*.zip")))
-`;
-    expect((await run(change, bundle)).result).toBe(1);
-    expect((await run(script, bundle)).result).toBe('mine');
-    expect(store.fetched(bundle)).toBe(2);
-  });
-
-  it('goes on with a download that another worker’s death cut off, and says so when none can be had', async () => {
-    await worker.start();
-    const bytes = zipOf([{ name: 'pack.py', content: `word = "${'long'.repeat(1000)}"` }]);
-    const padded = zipOf([
-      { name: 'pack.py', content: 'word = "whole"' },
-      { name: 'rest.bin', content: sumOf('x').repeat(100) + bytes.toString('hex') },
-    ]);
-    const bundle = store.put(padded);
-    let release!: () => void;
-    store.cuts = [100];
-    const command = runOf('pass', { bundle: given(bundle) });
-    await service.push(command);
-    await service.until('a part of it', () => store.fetched(bundle) > 0);
-    store.gate = new Promise((resolve) => (release = resolve));
-    const part = join(worker.folder, 'bundles', `${bundle.digest}.part`);
-    await service.until('the part', () => existsSync(part) && readFileSync(part).length === 100);
-    await worker.kill('SIGKILL');
-    release();
-    await worker.start();
-    expect(await service.until('its end', () => service.terminal(command.jobId))).toMatchObject({ status: 'failed' });
-    expect((await run('import pack, muster\nmuster.result(pack.word)', bundle)).result).toBe('whole');
-    expect(store.asked.at(-1)!.range).toBe('bytes=100-');
-    expect(await run('pass', { digest: 'a'.repeat(64), url: bundle.url.replace(/[^/]+$/, 'gone') })).toMatchObject({
-      status: 'failed',
-      errorCode: 'bundle_unavailable',
-      error: "the bundle's address answered 404",
-    });
-  });
-
-  it('keeps what it ran for a while, but not the bundles of all that it ran', async () => {
-    await worker.start();
-    const content = 'word = "packed"';
-    const bundle = store.put(zipOf([{ name: 'pack.py', content }]));
-    const roots: string[] = [];
-    for (let count = 0; count < 6; count += 1) roots.push(((await run('pass', bundle)) as { root: string }).root);
-    const unpacked = () => roots.filter((root) => existsSync(join(root, 'bundle')));
-    await service.until('the old to go', () => unpacked().length <= 4);
-    expect(unpacked()).toEqual(roots.slice(-unpacked().length));
-    const manifests = roots.map((root) => JSON.parse(readFileSync(join(root, 'manifest.json'), 'utf8')) as Json);
-    const known = { 'bundle/pack.py': { sha256: sumOf(content), size: content.length } };
-    expect(manifests).toEqual(roots.map(() => expect.objectContaining({ files: expect.objectContaining(known) })));
-    expect(store.fetched(bundle)).toBe(1);
-  });
-
-  it('shares it with the builder, which fetches it once with others that come at that moment', async () => {
-    await worker.start();
-    const bundle = store.put(zipOf([{ name: 'pack.py', content: 'word = "built"' }]));
-    const commands = Array.from({ length: 4 }, () =>
-      commandOf('builder', { code: 'import pack\nprint(pack.word)', phase: 'x', bundle: given(bundle) }),
-    );
-    for (const command of commands) expect(await service.push(command)).toBe(202);
-    for (const { commandId } of commands) {
-      const result = await service.until('a result', () => service.result(commandId));
-      expect(result).toMatchObject({ status: 'success', output: 'built\n' });
-    }
-    expect(store.fetched(bundle)).toBe(1);
-    expect(worker.allText()).not.toContain(bundle.url);
-    const wrong = commandOf('builder', { code: 'pass', bundle: given(store.put(Buffer.from('x'))) });
-    await service.push(wrong);
-    expect(await service.until('a result', () => service.result(wrong.commandId))).toMatchObject({
-      status: 'failed',
-      code: 'bundle_rejected',
-    });
   });
 });
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeService, type Json } from '../testing/fake-service.harness';
@@ -29,7 +29,6 @@ describe('The key of a worker', () => {
     expect(await service.push(command)).toBe(202);
     return service.until('the result', () => service.result(command.commandId));
   };
-  const lastKey = () => service.heard.findLast(({ path }) => path === '/api/agent/heartbeat')?.headers['x-api-key'];
 
   it('is repaired by one that the service takes: the worker begins again with it, its run untouched', async () => {
     await worker.start();
@@ -47,60 +46,6 @@ describe('The key of a worker', () => {
     writeFileSync(join(worker.folder, 'runs', run.jobId, 'go'), '');
     expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
     expect(service.logs(run.jobId)).toHaveLength(1);
-  });
-
-  it.each([
-    ['that nobody knows', 401],
-    ['that is none of a worker’s, or another agent’s', 403],
-    ['of another organization', 404],
-  ])('is not repaired by one %s: the command fails, and the old key stays', async (_, status) => {
-    service.refusals[refused] = status;
-    await worker.start();
-    expect(await answer(commandOf('repair', { apiKey: refused }))).toEqual({
-      status: 'failed',
-      error: `the service refuses the new key for this agent (${status}); the old one stays`,
-    });
-    expect(existsSync(file)).toBe(false);
-    expect(service.accepted('/api/agents/handshake')).toHaveLength(1);
-    expect((await answer(commandOf('snippet', { code: 'print(1)' }))).status).toBe('success');
-    expect(worker.stderr + worker.allText()).not.toContain(refused);
-  });
-
-  it('is tried again while the service cannot say', async () => {
-    await worker.start();
-    service.apiKeys.push(repaired);
-    let asked = 0;
-    service.interfere = ({ path, method }) => {
-      if (method !== 'GET' || !path.endsWith('/commands')) return undefined;
-      asked += 1;
-      return asked === 1 ? 'hang up' : asked === 2 ? { status: 503 } : undefined;
-    };
-    expect((await answer(commandOf('repair', { apiKey: repaired }))).status).toBe('success');
-    expect(readFileSync(file, 'utf8')).toBe(repaired);
-  });
-
-  it.each([401, 403, 404])('is the environment’s again where a repair’s is refused with %i', async (status) => {
-    service.refusals[refused] = status;
-    writeFileSync(file, refused);
-    await worker.start();
-    expect(service.handshake()!.headers['x-api-key']).toBe(service.apiKeys[0]);
-    await service.until('a heartbeat', () => lastKey() === service.apiKeys[0]);
-    expect(existsSync(file)).toBe(false);
-    const run = runOf(
-      'import os, muster\nmuster.result(os.environ["SERVICE_API_KEY"] == "' + service.apiKeys[0] + '")',
-    );
-    await service.push(run);
-    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ result: true });
-    expect(worker.stderr).toContain('the service refuses the key of a repair');
-    expect(worker.stderr).not.toContain(refused);
-  });
-
-  it('is the repair’s for as long as the service takes it, whatever the environment has', async () => {
-    service.apiKeys.push(repaired);
-    writeFileSync(file, repaired);
-    await worker.start({ SERVICE_API_KEY: refused });
-    expect(service.handshake()!.headers['x-api-key']).toBe(repaired);
-    expect(readFileSync(file, 'utf8')).toBe(repaired);
   });
 
   it('is forgotten for none that is refused as well', () => {

@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { FakeService } from '../testing/fake-service.harness';
 import { runOf, WorkerHarness } from '../testing/worker-process.harness';
 
@@ -64,31 +62,6 @@ for part in range(6):
     );
   });
 
-  it('sends again what was taken without an answer, word for word', async () => {
-    const seen = new Map<string, string[]>();
-    const taken: string[] = [];
-    service.interfere = ({ path, body }) => {
-      if (!/job-|step-status/.test(path)) return undefined;
-      const key = `${path} ${body.logs?.[0].seq ?? body.seq}`;
-      const texts = seen.get(key) ?? [];
-      seen.set(key, [...texts, JSON.stringify(body)]);
-      if (texts.length) return undefined;
-      taken.push(key);
-      return 'hang up';
-    };
-    const run = runOf(script);
-    await service.push(run);
-    await service.until('the end', () => service.terminal(run.jobId));
-    for (const [key, texts] of seen) {
-      expect(texts.length).toBe(2);
-      // Logs that came meanwhile may go along; what was sent before is the same.
-      if (!key.includes('job-logs')) expect(texts[1]).toBe(texts[0]);
-    }
-    expect(service.logs(run.jobId).map(({ message }) => message)).toEqual(
-      Array.from({ length: 2400 }, (_, n) => `line ${n}`),
-    );
-  });
-
   it('leaves out what is refused, and only that, and says so in the run’s log and with its end', async () => {
     service.interfere = ({ path, body }) => {
       const isBad =
@@ -123,28 +96,6 @@ for part in range(6):
     expect(missing.size).toBe(1);
     expect(new Set(service.steps(run.jobId).map(({ stepOrder }) => stepOrder))).toEqual(new Set([1, 2, 4, 5, 6]));
     expect([...service.uploads.values()].map(String).sort()).toEqual(['0', '1', '3', '4', '5']);
-  });
-
-  it('sends an end that is refused without what may be wrong with it, and a usage’s step without the usage', async () => {
-    service.interfere = ({ path, body }) => {
-      if (body?.result) return { status: 400, body: { detail: 'the result is nested too deeply' } };
-      return path.endsWith('/step-status') && body.usage ? { status: 400 } : undefined;
-    };
-    const run = runOf('import muster\nwith muster.step("s"): muster.ai_usage("p", "m", 1)\nmuster.result({"a": 1})');
-    await service.push(run);
-    const terminal = await service.until('the end', () => service.terminal(run.jobId));
-    expect(terminal).toMatchObject({
-      status: 'completed',
-      incomplete: [
-        { kind: 'ai_usage', reason: 'usage of the step s: answered 400' },
-        { kind: 'result', reason: 'the run’s result: answered 400: the result is nested too deeply' },
-      ],
-    });
-    expect(terminal).not.toHaveProperty('result');
-    expect(service.steps(run.jobId).map(({ status }) => status)).toEqual(['running', 'running', 'passed']);
-    expect(service.logs(run.jobId).map(({ message }) => message)).toEqual(
-      terminal.incomplete.map((lack: { kind: string; reason: string }) => expect.stringContaining(lack.reason)),
-    );
   });
 
   it('redacts before anything reaches the disk or the service', async () => {
@@ -193,37 +144,5 @@ raise RuntimeError("failed with " + secret)
     expect(terminal.error).toMatch(
       /^RuntimeError: failed with \[redacted\]\nexit code 1\nTraceback [^]*RuntimeError: failed with \[redacted\]$/,
     );
-  });
-
-  it('stops a script that writes more than can be kept, and lets it go on when there is room', async () => {
-    await worker.kill();
-    await worker.start({ MUSTER_SPOOL_LIMIT_BYTES: '400000' });
-    service.interfere = ({ path }) => (path === '/api/job-logs' ? { status: 503 } : undefined);
-    const run = runOf(`
-import muster, os, sys, time
-n = 0
-while n % 1000 or not os.path.exists("go"):
-    sys.stdout.write("line %d\\n" % n)
-    n += 1
-    if n % 1000 == 0: time.sleep(0.01)
-muster.result(n)
-`);
-    await service.push(run);
-    const states = () =>
-      readdirSync('/proc').filter((pid) => {
-        try {
-          const ours = readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`MUSTER_RUN_ID=${run.commandId}`);
-          return ours && readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.startsWith('T');
-        } catch {
-          return false;
-        }
-      });
-    await service.until('it is stopped', () => states().length >= 2);
-    writeFileSync(join(worker.folder, 'runs', run.jobId, 'go'), '');
-    service.interfere = () => undefined;
-    const { status, result } = await service.until('the end', () => service.terminal(run.jobId));
-    expect(status).toBe('completed');
-    const lines = service.logs(run.jobId).map(({ message }) => message);
-    expect(lines).toEqual(Array.from({ length: result }, (_, n) => `line ${n}`));
   });
 });

@@ -1,11 +1,9 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { FakeService } from '../testing/fake-service.harness';
-import { WorkerHarness } from '../testing/worker-process.harness';
 import { unzip } from '../zip/unzip';
 import { PackService } from './pack-service.harness';
 
@@ -69,107 +67,6 @@ describe('muster-worker pack publish', () => {
     writeFileSync(path, zip);
     return path;
   }
-
-  it('makes the same bundle of the same files, whenever and in whatever order they were written', async () => {
-    await publish();
-    const copy = join(around, 'copy');
-    mkdirSync(join(copy, 'lib'), { recursive: true });
-    cpSync(join(folder, 'lib'), join(copy, 'lib'), { recursive: true });
-    cpSync(join(folder, 'main.py'), join(copy, 'main.py'));
-    cpSync(join(folder, 'data'), join(copy, 'data'), { recursive: true });
-    utimesSync(join(copy, 'main.py'), 1, 1);
-    const digest = async (path: string) =>
-      (JSON.parse((await call(['pack', 'publish', path, '--pack', 'x', '--dry-run', '--json'])).out) as any)
-        .digest as string;
-    expect(await digest(copy)).toBe(await digest(folder));
-    expect(await digest(copy)).toBe(`sha256:${createHash('sha256').update(service.published[0]!.zip).digest('hex')}`);
-    chmodSync(join(copy, 'main.py'), 0o755);
-    expect(await digest(copy)).not.toBe(await digest(folder));
-  });
-
-  it('goes on from the draft that it published last, and explains a conflict with somebody else’s', async () => {
-    expect((await publish()).code).toBe(0);
-    const first = service.head;
-    expect((await publish()).code).toBe(0);
-    expect(service.published[1]!.base).toBe(first);
-    service.head = 'theirs';
-    const { code, err } = await publish();
-    expect(code).toBe(3);
-    expect(err).toContain('nothing was published: the draft there is theirs, and this one was to replace');
-    expect(err).toContain('say --base theirs to replace exactly that one, or --force to replace whatever is there');
-    expect(service.published).toHaveLength(2);
-    expect((await publish('--base', 'theirs')).code).toBe(0);
-    service.head = 'theirs again';
-    expect((await publish('--force')).code).toBe(0);
-    expect(service.published.map(({ base }) => base).slice(2)).toEqual(['theirs', 'theirs again']);
-    expect((await publish()).code).toBe(0);
-    // What it remembers is no part of the pack.
-    expect(new Set(service.published.map(({ zip }) => zip.toString('base64'))).size).toBe(1);
-  });
-
-  it('lists what is wrong with a bundle by its paths, and asks again only where that may help', async () => {
-    const errors = [
-      { path: 'lib/helper.py', reason: 'digest_mismatch' },
-      { path: 'main.py', reason: 'missing_in_zip' },
-    ];
-    service.instead = [
-      { step: 'upload', status: 503 },
-      { step: 'put', status: 500 },
-      { step: 'finalize', status: 422, body: { code: 'bundle_rejected', detail: 'The bundle is refused.', errors } },
-    ];
-    const { code, err } = await publish();
-    expect([code, service.instead]).toEqual([1, []]);
-    expect(err).toContain(
-      '(bundle_rejected): The bundle is refused.\n  lib/helper.py: digest_mismatch\n  main.py: missing_in_zip',
-    );
-    const refused = await call(['pack', 'publish', folder, '--pack', service.packId], {
-      ...given(),
-      SERVICE_API_KEY: 'msk_wrong',
-    });
-    expect([refused.code, refused.err]).toEqual([
-      1,
-      expect.stringContaining('401 (unauthenticated): The key is not known.'),
-    ]);
-    const gone = await PackService.start();
-    await gone.stop();
-    const away = await call(['pack', 'publish', folder, '--pack', service.packId, '--service', gone.url]);
-    expect([away.code, away.err]).toEqual([4, expect.stringContaining('ECONNREFUSED')]);
-  });
-
-  it('refuses links, folders that are none and empty ones, before anything is sent', async () => {
-    symlinkSync('/etc/passwd', join(folder, 'lib', 'link'));
-    expect(await publish()).toMatchObject({
-      code: 1,
-      err: expect.stringContaining('lib/link is a link to /etc/passwd: put the file itself there'),
-    });
-    const refused = async (path: string) => (await call(['pack', 'publish', path, '--pack', service.packId])).err;
-    expect(await refused(join(around, 'nothing'))).toContain('is no folder');
-    mkdirSync(join(around, 'empty'));
-    expect(await refused(join(around, 'empty'))).toContain('there is no file in');
-    expect(service.published).toEqual([]);
-  });
-
-  it('takes service and key from the worker of this machine, and a repaired key before its first one', async () => {
-    const fake = await FakeService.start();
-    fake.apiKeys.push(service.key);
-    const worker = new WorkerHarness(fake);
-    try {
-      const bare = ['pack', 'publish', folder, '--pack', service.packId, '--worker-dir', worker.folder];
-      expect(await call(bare, {})).toMatchObject({ code: 2, err: expect.stringMatching(/which service.*which key/) });
-      await worker.start();
-      // The worker's service is another; its key is none there.
-      expect(await call([...bare, '--service', service.url], {})).toMatchObject({
-        code: 1,
-        err: expect.stringContaining('401'),
-      });
-      writeFileSync(join(worker.folder, 'service-key'), service.key);
-      expect((await call([...bare, '--service', service.url], {})).code).toBe(0);
-      expect((await call(bare, {})).err).toContain('404');
-    } finally {
-      await worker.remove();
-      await fake.stop();
-    }
-  });
 
   it('says how it is called, and what is wrong with a call', async () => {
     const help = await call(['pack', '--help'], {});

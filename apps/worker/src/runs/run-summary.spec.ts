@@ -18,7 +18,6 @@ describe('a run’s summary', () => {
     expect(service.faults).toEqual([]);
   });
 
-  const told = (jobId: string) => service.accepted(path).filter(({ text }) => text.includes(jobId));
   const end = (jobId: string) => service.until('the end', () => service.terminal(jobId));
 
   it('is the run’s own batch unless it names one, with times and rows as the service reads them', async () => {
@@ -55,55 +54,6 @@ for wrong in ([{"claim_id": "x", "outcome": "done"}], [{"claim_id": "x", "outcom
         stopEvents: [{ reason: 'list_empty', at: '2026-01-01T00:00:01.000Z', detail: '{"page": 3}' }],
       },
       { batchSummary: { jobId: null, batchId: 'another' }, claimResults: [], stopEvents: [] },
-    ]);
-  });
-
-  it('is sent until it is taken, also by a service that does not know of summaries yet, and before the end', async () => {
-    const ways = [{ status: 503 }, 'hang up' as const, { status: 404, body: { code: 'not_found' } }, { status: 405 }];
-    service.interfere = (heard) => (heard.path === path ? ways.shift() : undefined);
-    const run = runOf('import muster\nmuster.run_summary("b", claims=[{"claim_id": "c", "outcome": "failed"}])');
-    await service.push(run);
-    expect(await end(run.jobId)).toMatchObject({ status: 'completed' });
-    expect(ways).toEqual([]);
-    expect(told(run.jobId)).toHaveLength(1);
-    expect(service.heard.findIndex((heard) => heard.body?.status === 'completed')).toBeGreaterThan(
-      service.heard.findLastIndex((heard) => heard.path === path),
-    );
-  });
-
-  it('is given up where the service refuses it by its code, holds nothing back, and is named with the end', async () => {
-    const asked: string[] = [];
-    service.interfere = (heard) => {
-      if (heard.path !== path) return undefined;
-      asked.push(heard.body.batchSummary.batchId);
-      return { status: 404, body: { code: 'JOB_NOT_FOUND', detail: 'There is no such job.' } };
-    };
-    const run = runOf(
-      'import muster\nmuster.run_summary("gone")\nmuster.run_summary("gone too")\nmuster.log("info", "on")',
-    );
-    await service.push(run);
-    expect(await end(run.jobId)).toMatchObject({
-      status: 'completed',
-      incomplete: ['gone', 'gone too'].map((batchId) => ({
-        kind: 'run_summary',
-        reason: `summary of the batch ${batchId}: answered 404: There is no such job.`,
-      })),
-    });
-    expect(asked).toEqual(['gone', 'gone too']);
-  });
-
-  it('outlives the worker that was killed before it was taken', async () => {
-    service.interfere = (heard) => (heard.path === path ? { status: 503 } : undefined);
-    const claims = 'claims=[{"claim_id": "c%d" % n, "outcome": "failed"} for n in range(5000)]';
-    const run = runOf(`import muster\nmuster.run_summary("kept", ${claims})`);
-    await service.push(run);
-    await service.until('an attempt', () => service.heard.find((heard) => heard.path === path));
-    await worker.kill();
-    service.interfere = () => undefined;
-    await worker.start();
-    await end(run.jobId);
-    expect(told(run.jobId).map(({ body }) => [body.batchSummary.batchId, body.claimResults.length])).toEqual([
-      ['kept', 5000],
     ]);
   });
 });

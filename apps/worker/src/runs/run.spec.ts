@@ -17,40 +17,6 @@ describe('A run', () => {
     expect(service.faults).toEqual([]);
   });
 
-  it('has the id and the trace of the request that it comes from, and all that it reports sends them on', async () => {
-    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-    const script = `
-import muster, os
-muster.result({"id": os.environ["MUSTER_REQUEST_ID"], "trace": os.environ["TRACEPARENT"]})
-with open("a.txt", "w") as file:
-    file.write("a")
-muster.artifact("a.txt")
-muster.claim("C-1", "failed")
-with muster.step("one"):
-    print("two")
-`;
-    const run = runOf(script, {}, { MUSTER_REQUEST_ID: 'asked-for', TRACEPARENT: traceparent });
-    expect(await service.push(run)).toBe(202);
-    const { jobId } = run;
-    const terminal = await service.until('the end', () => service.terminal(jobId));
-    expect(terminal.result).toEqual({ id: 'asked-for', trace: traceparent });
-    const reports = service.heard.filter((h) => h.text.includes(jobId) && !h.path.includes('heartbeat'));
-    expect(new Set(reports.map(({ path }) => path.replaceAll(/[0-9a-f]{8}-[0-9a-f-]+/g, '*')))).toEqual(
-      new Set(['/api/job-webhook', '/api/job-logs', '/api/agents/*/step-status', '/api/agents/*/uploads']),
-    );
-    for (const { headers } of reports) expect(headers).toMatchObject({ 'x-request-id': 'asked-for', traceparent });
-    const claims = service.accepted(`/api/jobs/${jobId}/claim-results`);
-    expect(claims.map(({ headers }) => headers['x-request-id'])).toEqual(['asked-for']);
-
-    const snippet = commandOf('snippet', { code: 'import os\nprint(os.environ["MUSTER_REQUEST_ID"])' });
-    expect(await service.push({ ...snippet, env: { MUSTER_REQUEST_ID: 'another' } })).toBe(202);
-    const result = await service.until('the result', () => service.result(snippet.commandId));
-    expect(result).toMatchObject({ status: 'success', output: 'another\n' });
-    expect(result).not.toHaveProperty('origin');
-    const told = service.heard.find(({ path }) => path.endsWith(`${snippet.commandId}/result`));
-    expect(told?.headers).toMatchObject({ 'x-request-id': 'another' });
-  });
-
   it('says first that it runs, reports steps, logs, claims, usage and uploads, and last its end', async () => {
     const run = runOf(
       `
@@ -121,37 +87,6 @@ print("to stderr", file=sys.stderr)
       claimResults: [{ claimId: 'c', outcome: 'failed', processingSeconds: 3 }],
       stopEvents: [],
     });
-  });
-
-  it('may report what JSON or the service cannot take', async () => {
-    const run = runOf(`
-import muster
-with muster.step("a\\0b \\ud800", metadata={"nan": float("nan"), 1: {2, 2}, "type": "claim_result", "large": "x" * 100000}): pass
-muster.log("info", "a\\0b")
-print("c\\0d")
-`);
-    await service.push(run);
-    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
-    expect(service.steps(run.jobId)[0]).toMatchObject({
-      name: 'a\ufffdb \ufffd',
-      metadata: { nan: null, 1: [2], type: 'claim_result', cut: true },
-    });
-    expect(
-      service
-        .logs(run.jobId)
-        .map(({ message }) => message)
-        .sort(),
-    ).toEqual(['a\ufffdb', 'c\ufffdd']);
-  });
-
-  it('that exits with a code fails with the last line of stderr, the code, and the last lines', async () => {
-    const run = runOf('import sys\nfor n in range(30): print("line", n, file=sys.stderr)\nsys.exit(7)');
-    await service.push(run);
-    const { status, error } = await service.until('the end', () => service.terminal(run.jobId));
-    expect(status).toBe('failed');
-    expect(error).toBe(
-      ['line 29', 'exit code 7', ...Array.from({ length: 20 }, (_, n) => `line ${n + 10}`)].join('\n'),
-    );
   });
 
   it('is alone: a second one is refused meanwhile, a snippet is not', async () => {

@@ -1,4 +1,5 @@
 import { AccessModule } from '@muster/access';
+import { roundedQuotient } from '@muster/contracts';
 import { type Database, DatabaseModule } from '@muster/database';
 import { newId, Round } from '@muster/platform';
 import { StorageConfig } from '@muster/storage';
@@ -147,7 +148,8 @@ describe('what is learned of a machine’s idle times', () => {
     expect(saved.policy).toBe('fixed');
     // Its stop, and its boot ahead of the schedule's time: half a minute, and 69 s.
     expect(saved.savedMs).toBe(saved.onMs - 300_000 - 30_000 - 69_000);
-    expect(saved.savedMicros).toBe(Math.round((saved.savedMs * 120_000) / 3_600_000));
+    // Half a micro-dollar is rounded to even, as all money is.
+    expect(saved.savedMicros).toBe(Number(roundedQuotient(BigInt(saved.savedMs) * 120_000n, 3_600_000n)));
   });
 
   it('says nothing of what adaptive is worth where somebody was at work on the machine, or it could not be stopped', async () => {

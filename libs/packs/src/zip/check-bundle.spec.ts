@@ -11,7 +11,7 @@ import { checkBundle, type BundleFile } from './check-bundle';
 import { hostileZips } from './hostile-zips.harness';
 import { inventoryOf, type WrittenEntry, type WrittenZip, writeZip } from './zip-writer.harness';
 
-const cases = longForm('BUNDLE_CASES', { short: 100, long: 400 });
+const cases = longForm('BUNDLE_CASES', { short: 25, long: 400 });
 
 describe('a bundle', () => {
   let folder: string;

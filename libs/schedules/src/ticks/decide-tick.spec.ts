@@ -7,7 +7,7 @@ import { nextRun } from '../cron/next-run';
 
 jest.setTimeout(240_000);
 
-const schedules = longForm('TICK_SCHEDULES', { short: 150, long: 1000 });
+const schedules = longForm('TICK_SCHEDULES', { short: 30, long: 1000 });
 
 const at = (time: string) => new Date(`2026-03-02T${time}Z`);
 

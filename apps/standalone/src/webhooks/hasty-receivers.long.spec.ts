@@ -1,3 +1,5 @@
+// Long: it waits in real time for receivers that hang.
+// Short: apps/standalone/src/webhooks/delivered.spec.ts
 import { createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { waitFor } from '@muster/testing';

@@ -1,3 +1,5 @@
+// Long: it measures deliveries beside an endpoint that never answers.
+// Short: apps/standalone/src/webhooks/delivered.spec.ts
 import { newId } from '@muster/platform';
 import { type Harness, startHarness, type Tenant } from '@muster/testing';
 import { standalone } from '../standalone';

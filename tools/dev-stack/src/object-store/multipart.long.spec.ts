@@ -1,3 +1,5 @@
+// Long: it restarts the object store and uploads parts of many MiB.
+// Short: tools/dev-stack/src/object-store/object-store.spec.ts
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,

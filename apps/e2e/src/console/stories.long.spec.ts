@@ -1,0 +1,88 @@
+// Long: it walks through each task of an operator in a browser.
+// Short: apps/e2e/src/console/stories.spec.ts
+import { waitFor } from '@muster/testing';
+import { ConsoleLab, describeInBrowser } from './console-lab';
+
+jest.setTimeout(180_000);
+
+describeInBrowser('the console', () => {
+  let lab: ConsoleLab;
+
+  beforeAll(async () => {
+    lab = await ConsoleLab.start();
+  });
+  afterAll(() => lab?.end());
+
+  it('renames an agent where it stands, by the keyboard alone', async () => {
+    const tab = await lab.signedIn('/app/agents');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Actions for Demo agent' }).press('Enter');
+    await page.getByRole('menuitem', { name: 'Rename' }).press('Enter');
+    const name = page.getByRole('textbox', { name: 'Name', exact: true });
+    await name.fill('Front desk');
+    await name.press('Enter');
+    await page.getByRole('link', { name: 'Front desk' }).waitFor();
+    await page.reload();
+    await page.getByRole('link', { name: 'Front desk' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Front desk' }).waitFor();
+    expect(await page.getByTestId('agent-status').innerText()).toContain('online');
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('plans a schedule, showing its times before it is made, and pauses it', async () => {
+    const tab = await lab.signedIn('/app/schedules');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'New schedule' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New schedule' });
+    await dialog.getByLabel('Name', { exact: true }).fill('Every morning');
+    await dialog.getByLabel('Workflow').selectOption({ label: 'Hello, Muster' });
+    await dialog.getByLabel('GREETING').fill('Good morning');
+    await dialog.getByLabel('Cron expression').fill('61 * * * *');
+    await dialog.getByTestId('cron-preview').locator('.text-bad').waitFor();
+    await dialog.getByLabel('Cron expression').fill('30 2 * * *');
+    await dialog.getByLabel('Timezone').fill('America/Chicago');
+    await waitFor('its times', async () => (await dialog.getByTestId('cron-preview').locator('li').count()) === 5);
+    expect(await tab.barriers()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Create schedule' }).click();
+    await page.getByRole('link', { name: 'Every morning' }).waitFor();
+    await page.getByRole('button', { name: 'Actions for Every morning' }).click();
+    await page.getByRole('menuitem', { name: 'Pause' }).click();
+    await page
+      .getByRole('row', { name: /Every morning/ })
+      .getByText('disabled')
+      .waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('makes an agent, whose key is shown once, and says how its worker is installed', async () => {
+    const tab = await lab.signedIn('/app/agents');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'New agent' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New agent' });
+    await dialog.getByLabel('Name', { exact: true }).fill('<i>Back office</i>');
+    await dialog.getByLabel('Provider').selectOption('external');
+    await dialog.getByRole('button', { name: 'Create agent' }).click();
+    await dialog.getByText(/^msk_\S+$/).waitFor();
+    expect(await dialog.innerText()).toMatch(
+      /curl -fsSL http:\S+\/worker\/install\.sh \| AGENT_ID=\S+ SERVICE_API_KEY=msk_\S+ sh/,
+    );
+    expect(await tab.barriers()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('link', { name: '<i>Back office</i>' }).waitFor();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('says that the service is gone, and catches up by itself', async () => {
+    const tab = await lab.signedIn('/app/agents');
+    const { page } = tab;
+    await page.getByTestId('agent-status').first().waitFor();
+    await page.context().setOffline(true);
+    await page.getByText('the connection is lost').waitFor();
+    await page.context().setOffline(false);
+    await page.getByText('the connection is lost').waitFor({ state: 'detached' });
+    await tab.close();
+  });
+});

@@ -1,0 +1,90 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HttpClient, waitFor } from '@muster/testing';
+import { Start } from './npm-start';
+import { root } from './service-process';
+import { TwoHosts } from './two-hosts';
+
+export const servicePort = 3000;
+
+/** `npm start` on one network host and workers on another, in a folder of their own. */
+export class TwoHostService {
+  service!: Start;
+  /** With the organization's API key. */
+  api!: HttpClient;
+  /** Signed in as the administrator. */
+  admin!: HttpClient;
+  /** By agent. */
+  readonly workerKeys = new Map<string, string>();
+
+  private constructor(
+    readonly folder: string,
+    readonly hosts: TwoHosts,
+  ) {}
+
+  static async open(): Promise<TwoHostService> {
+    const lab = new TwoHostService(await mkdtemp(join(tmpdir(), 'muster-far-')), new TwoHosts());
+    execFileSync(process.execPath, [join(root, 'apps/worker/one-file.mjs'), join(lab.folder, 'muster-worker.js')]);
+    await lab.start();
+    const http = new HttpClient(await lab.hosts.front(servicePort, lab.folder));
+    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(lab.service.output)!;
+    lab.admin = await http.signIn(email!, password!);
+    lab.api = http.withKey(/API key +(msk_\S+)/.exec(lab.service.output)![1]!);
+    return lab;
+  }
+
+  async close(): Promise<void> {
+    await this.service.end('SIGTERM');
+    await this.hosts.remove();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  async start(): Promise<void> {
+    const data = join(this.folder, 'data');
+    const args = ['--host', '0.0.0.0', '--port', String(servicePort), '--data-dir', data, '--no-demo'];
+    this.service = new Start(args, {}, TwoHosts.on(this.hosts.service));
+    await this.service.ready();
+  }
+
+  /** Makes an agent and starts its worker as the worker's README describes; returns the agent's id. */
+  async install(name: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
+    const { agent, workerKey } = (await this.admin.post('/api/agents', { name, provider: 'external' })).body;
+    this.workerKeys.set(agent.id, workerKey);
+    const home = join(this.folder, name);
+    await mkdir(home);
+    const own = {
+      PATH: process.env['PATH'],
+      HOME: home,
+      SERVICE_BASE_URL: `http://${this.hosts.service.address}:${servicePort}`,
+      SERVICE_API_KEY: workerKey as string,
+      AGENT_ID: agent.id as string,
+      ...env,
+    };
+    const command = [process.execPath, join(this.folder, 'muster-worker.js')];
+    const child = this.hosts.run(this.hosts.worker, command, own, home);
+    const output: string[] = [];
+    child.stderr!.on('data', (chunk: Buffer) => output.push(chunk.toString()));
+    const statusOf = async () => (await this.api.get(`/api/agents/${agent.id}/status`)).body.status;
+    await waitFor(`its handshake: ${output.join('')}`, async () => (await statusOf()) === 'online', 30_000);
+    return agent.id as string;
+  }
+
+  async run(workflowId: string, agentId: string) {
+    const { jobId } = (await this.api.post('/api/jobs/launch', { workflowId, agentId })).body;
+    return this.ended(jobId);
+  }
+
+  ended(jobId: string) {
+    const terminal = async () => {
+      const { body } = await this.api.get(`/api/jobs/${jobId}`);
+      return !['queued', 'running'].includes(body.status) && body;
+    };
+    return waitFor('the end of the run', terminal, 60_000);
+  }
+}
+
+export function startDelayMs(job: { queuedAt: string; startedAt: string }): number {
+  return Date.parse(job.startedAt) - Date.parse(job.queuedAt);
+}

@@ -1,0 +1,168 @@
+// Long: it starts a worker process for each rule, and waits in real time.
+// Short: apps/worker/src/commands.spec.ts
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync, lstatSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FakeService, type Json } from './testing/fake-service.harness';
+import { commandOf, runOf, WorkerHarness } from './testing/worker-process.harness';
+
+describe('Commands', () => {
+  let service: FakeService;
+  let worker: WorkerHarness;
+
+  beforeEach(async () => {
+    service = await FakeService.start();
+    worker = new WorkerHarness(service);
+  });
+
+  afterEach(async () => {
+    await worker.remove();
+    await service.stop();
+    expect(service.faults).toEqual([]);
+  });
+
+  const answer = async (command: { commandId: string }): Promise<Json> => {
+    expect(await service.push(command)).toBe(202);
+    return service.until('the result', () => service.result(command.commandId));
+  };
+
+  it('are told apart in the worker’s own log by their request and trace, over a start of the worker, too', async () => {
+    await worker.start();
+    const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const env = { MUSTER_REQUEST_ID: 'asked-1', TRACEPARENT: `00-${traceId}-00f067aa0ba902b7-01` };
+    const snippet = commandOf('snippet', { code: 'pass' }, { env });
+    await answer(snippet as never);
+    const run = runOf('import time\ntime.sleep(60)', {}, env);
+    expect(await service.push(run)).toBe(202);
+    const linesOf = (message: string) =>
+      worker.stderr.split('\n').flatMap((line) => {
+        const parsed = line.startsWith('{') ? (JSON.parse(line) as Json) : {};
+        return parsed.message === message ? [parsed] : [];
+      });
+    await service.until('both to start', () => linesOf('a command starts').length === 2);
+    await worker.kill();
+    await worker.start();
+    await service.until('it to be taken over', () => linesOf('a run is taken over').length === 1);
+    for (const line of [...linesOf('a command starts'), ...linesOf('a run is taken over')]) {
+      expect(line).toMatchObject({ requestId: 'asked-1', traceId });
+    }
+    for (const line of linesOf('the service knows this worker')) expect(line).not.toHaveProperty('traceId');
+  });
+
+  it('for another agent, of an unknown kind, or with a path for an id are refused', async () => {
+    await worker.start();
+    const right = commandOf('snippet', { code: 'pass' });
+    for (const wrong of [
+      { agentId: randomUUID() },
+      { kind: 'format_disk' },
+      { commandId: '../../etc/passwd' },
+      { kind: 'run', jobId: '../up' },
+      { kind: 'run' },
+      { payload: 'text' },
+    ]) {
+      expect(await service.push({ ...right, ...wrong })).toBe(400);
+    }
+    expect(await service.push({ ...right, payload: { code: 'x'.repeat(8 * 1024 * 1024) } }).catch(() => 413)).toBe(413);
+    expect(readFileSync(join(worker.folder, 'journal.jsonl'), 'utf8')).toBe('');
+  });
+
+  it('that wait are fetched when a heartbeat says so', async () => {
+    await worker.start();
+    await service.until('the first poll', () => service.heard.find(({ method }) => method === 'GET'));
+    const snippet = commandOf('snippet', { code: 'print(2)' });
+    service.pending.push(snippet);
+    await service.until('the result', () => service.result(snippet.commandId));
+  });
+
+  it('of the builder leave their sources in a session folder', async () => {
+    await worker.start();
+    const code = 'import os\nprint(os.environ["MUSTER_RUN_ROOT"] == os.getcwd(), os.environ["WORKFLOW_PACK_ID"])';
+    const builder = commandOf('builder', { phase: 'explore', portal: 'practice', code, runRoot: 'builder/s1' });
+    expect((await answer({ ...builder, env: { WORKFLOW_PACK_ID: 'p1' } })).output).toBe('True p1\n');
+    const root = join(worker.folder, 'builder', 's1');
+    const { files } = JSON.parse(readFileSync(join(root, 'manifest.json'), 'utf8')) as Json;
+    expect(files['script.py']).toEqual({ sha256: createHash('sha256').update(code).digest('hex'), size: code.length });
+  });
+
+  it('record the screen where there are ffmpeg and a screen', async () => {
+    const ffmpeg =
+      '#!/bin/sh\nfor file; do :; done\nprintf film > "$file"\ntrap "exit 0" INT\nwhile :; do sleep 0.01; done\n';
+    writeFileSync(join(worker.folder, 'ffmpeg'), ffmpeg, { mode: 0o755 });
+    await worker.start({ DISPLAY: ':0', PATH: `${worker.folder}:/usr/bin:/bin` });
+    const started = await answer(commandOf('start_recording', { name: 'demo' }));
+    const { recordingId } = started.output;
+    await service.until('the film', () => existsSync(join(worker.folder, 'recordings', recordingId, 'film.mkv')));
+    expect((await answer(commandOf('attach_recording', { recordingId }))).status).toBe('success');
+    const stopped = await answer(commandOf('stop_recording', { recordingId }));
+    expect(service.uploads.get(stopped.output.key)?.toString()).toBe('film');
+    expect((await answer(commandOf('stop_recording', { recordingId }))).status).toBe('failed');
+
+    const overtaken = { recordingId: randomUUID() };
+    expect((await answer(commandOf('stop_recording', overtaken))).status).toBe('failed');
+    expect(await answer(commandOf('start_recording', overtaken))).toEqual({
+      status: 'failed',
+      error: 'the recording was stopped before it began',
+    });
+  });
+
+  it('whose output is refused still get their end', async () => {
+    await worker.start();
+    service.interfere = ({ path, body }) =>
+      path.endsWith('/result') && body.output.length > 200_000 ? { status: 400 } : undefined;
+    const result = await answer(commandOf('snippet', { code: 'print("x" * 300000)' }));
+    expect(result).toMatchObject({ status: 'success', exitCode: 0 });
+    expect(result.output).toMatch(/^x{100000}\n… \[cut: the output was refused\]$/);
+  });
+
+  it('find an environment of their own, not the worker’s', async () => {
+    await worker.start({ NOT_FOR_SCRIPTS: 'x', LANG: 'C.UTF-8' });
+    const run = runOf(
+      'import muster, os\nmuster.result([dict(os.environ), os.getcwd()])',
+      { variables: { A: 'b' } },
+      { A: 'b' },
+    );
+    await service.push(run);
+    const [env, cwd] = (await service.until('the end', () => service.terminal(run.jobId))).result;
+    const root = join(worker.folder, 'runs', run.jobId);
+    expect(env).toMatchObject({
+      A: 'b',
+      LANG: 'C.UTF-8',
+      MUSTER_JOB_ID: run.jobId,
+      MUSTER_RUN_ROOT: root,
+      SERVICE_BASE_URL: service.url,
+      SERVICE_API_KEY: '[redacted]',
+      SERVICE_SIGNING_SECRET: '[redacted]',
+      PYTHONUNBUFFERED: '1',
+    });
+    expect(env.NOT_FOR_SCRIPTS ?? env.MUSTER_WORKER_DIR).toBeUndefined();
+    expect(cwd).toBe(root);
+    expect(statSync(root).mode & 0o777).toBe(0o700);
+  });
+
+  it('may put sockets well below TMPDIR, wherever the worker’s folder is, and leave no name of it behind', async () => {
+    await worker.start();
+    const code = `
+import os, socket
+place = os.environ["TMPDIR"] + "/org.chromium.Chromium.scoped_dir.012345/SingletonSocket"
+os.makedirs(os.path.dirname(place))
+socket.socket(socket.AF_UNIX).bind(place)
+here = os.environ["MUSTER_RUN_ROOT"] + "/tmp"
+print(len(here) > 60, os.path.samefile(os.environ["TMPDIR"], here), os.environ["TMPDIR"])
+`;
+    const { output, status } = await answer(commandOf('snippet', { code }));
+    expect([status, output]).toEqual(['success', expect.stringMatching(/^True True \/tmp\/muster-[0-9a-f]{12}\n$/)]);
+    expect(existsSync(output.trim().split(' ')[2])).toBe(false);
+    const run = runOf(`${code}\nimport muster, time\nmuster.result(os.environ["TMPDIR"])\ntime.sleep(600)`);
+    await service.push(run);
+    const lines = () => service.logs(run.jobId).map(({ message }) => String(message));
+    const [said] = await service.until('its word', () => lines().length > 0 && lines());
+    const link = said!.split(' ')[2]!;
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    // The worker that comes after one that was killed clears up as well.
+    await worker.kill('SIGKILL');
+    await worker.start();
+    await service.push(commandOf('stop_job', { jobId: run.jobId, graceMs: 0 }));
+    await service.until('the end', () => service.terminal(run.jobId));
+    expect(() => lstatSync(link)).toThrow('ENOENT');
+  });
+});

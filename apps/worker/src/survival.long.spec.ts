@@ -1,0 +1,108 @@
+// Long: it kills a worker in every state that a run or a command can be in.
+// Short: apps/worker/src/survival.spec.ts
+import { killAll, processesOf } from '@muster/testing';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FakeService } from './testing/fake-service.harness';
+import { commandOf, runOf, WorkerHarness } from './testing/worker-process.harness';
+
+describe('A worker that is killed', () => {
+  let service: FakeService;
+  let worker: WorkerHarness;
+
+  beforeEach(async () => {
+    service = await FakeService.start();
+    worker = new WorkerHarness(service);
+    await worker.start();
+  });
+
+  afterEach(async () => {
+    await worker.remove();
+    await service.stop();
+    expect(service.faults).toEqual([]);
+  });
+
+  it('reports the real end of a run that ended meanwhile, its secrets still redacted', async () => {
+    const code = `
+import os, sys, time
+print("the password is " + os.environ["PASSWORD"], flush=True)
+while not os.path.exists("go"): time.sleep(0.01)
+print("again " + os.environ["PASSWORD"])
+sys.exit(3)`;
+    const run = runOf(code, { secretNames: ['PASSWORD'] }, { PASSWORD: 'correct-horse' });
+    await service.push(run);
+    await service.until('a log', () => service.logs(run.jobId).length);
+    await worker.kill('SIGKILL');
+    writeFileSync(join(worker.folder, 'runs', run.jobId, 'go'), '');
+    await service.until('its end', () => existsSync(join(worker.folder, 'runs', run.jobId, 'exit-code')));
+    await worker.start();
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
+      status: 'failed',
+      error: 'exit code 3',
+      errorCode: 'script_failed',
+    });
+    expect(service.logs(run.jobId).map(({ message }) => message)).toEqual([
+      'the password is [redacted]',
+      'again [redacted]',
+    ]);
+    expect(worker.allText()).not.toContain('correct-horse');
+  });
+
+  it('reports a run that died with it as failed, and starts it no second time', async () => {
+    const run = runOf('import time\nprint("up", flush=True)\ntime.sleep(600)');
+    await service.push(run);
+    await service.until('a log', () => service.logs(run.jobId).length);
+    await worker.kill('SIGKILL');
+    killAll(processesOf(run.commandId));
+    await worker.start();
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
+      status: 'failed',
+      error: 'the worker was restarted while this ran',
+      errorCode: 'worker_restarted',
+    });
+    expect(await service.push(run)).toBe(200);
+    expect(processesOf(run.commandId)).toEqual([]);
+  });
+
+  it('fails a snippet that it was killed in, ends it, and starts it no second time', async () => {
+    const touched = join(worker.folder, 'touched');
+    const snippet = commandOf('snippet', {
+      code: `import time\nopen(${JSON.stringify(touched)}, "a").write("x")\ntime.sleep(600)`,
+    });
+    await service.push(snippet);
+    await service.until('its start', () => existsSync(touched));
+    await worker.kill('SIGKILL');
+    await worker.start();
+    expect(await service.until('the result', () => service.result(snippet.commandId))).toMatchObject({
+      status: 'failed',
+      error: 'the worker was restarted while this ran',
+    });
+    expect(await service.push(snippet)).toBe(200);
+    expect(processesOf(snippet.commandId)).toEqual([]);
+  });
+
+  it('keeps what the service did not take, and sends it after the start with the same numbers', async () => {
+    const run = runOf('import muster\nfor n in range(2500): print("line", n)\nwith muster.step("s"): pass');
+    service.interfere = ({ path }) => (/job-|step-status/.test(path) ? { status: 503 } : undefined);
+    await service.push(run);
+    await service.until('its end', () => existsSync(join(worker.folder, 'runs', run.jobId, 'exit-code')));
+    await service.until('the spool', () => worker.allText().includes('"terminal"'));
+    await worker.kill('SIGKILL');
+    service.interfere = () => undefined;
+    await worker.start();
+    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
+    expect(service.logs(run.jobId).map(({ seq, message }) => [seq, message])).toEqual(
+      Array.from({ length: 2500 }, (_, n) => [n + 1, `line ${n}`]),
+    );
+    await service.until('an empty spool', () => readdirSync(join(worker.folder, 'spool')).length === 0);
+  });
+
+  it('is not joined by another one on the same folder', async () => {
+    const [code] = await new Promise<unknown[]>((resolve) => {
+      const other = new WorkerHarness(service);
+      const child = other.spawn({ MUSTER_WORKER_DIR: worker.folder });
+      child.once('exit', (...args) => void other.remove().then(() => resolve(args)));
+    });
+    expect(code).toBe(2);
+  });
+});

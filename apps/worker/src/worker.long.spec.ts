@@ -1,0 +1,62 @@
+// Long: it starts a worker for each answer that the service can give.
+// Short: apps/worker/src/worker.spec.ts
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FakeService } from './testing/fake-service.harness';
+import { WorkerHarness } from './testing/worker-process.harness';
+
+describe('The one-file worker', () => {});
+
+describe('The start', () => {});
+
+describe('A boot that the service does not know', () => {
+  let service: FakeService;
+  let worker: WorkerHarness;
+
+  beforeEach(async () => {
+    service = await FakeService.start();
+    service.heartbeatSeconds = 1;
+    worker = new WorkerHarness(service);
+    await worker.start();
+  });
+  afterEach(async () => {
+    await worker.remove();
+    await service.stop();
+    expect(service.faults).toEqual([]);
+  });
+
+  it('waits while its machine is being stopped, and is heard when that came to nothing', async () => {
+    const { bootId } = service.handshake()!.body;
+    let refusals = 0;
+    service.interfere = ({ path }) => {
+      if (path === '/api/agent/heartbeat' && refusals < 3) return { status: 409 };
+      if (path !== '/api/agents/handshake' || refusals === 3) return undefined;
+      refusals += 1;
+      return { status: 409, body: { agentStatus: 'stopping' } };
+    };
+    const again = await service.until('the second handshake', () => service.handshake(2));
+    expect([again.body.bootId, refusals]).toEqual([bootId, 3]);
+  });
+
+  it('reports as another one where its machine was stopped and it is there all the same', async () => {
+    const { bootId } = service.handshake()!.body;
+    service.interfere = ({ path, body }) =>
+      ['/api/agents/handshake', '/api/agent/heartbeat'].includes(path) && body.bootId === bootId
+        ? { status: 409, body: { agentStatus: 'starting', boot: 'ended' } }
+        : undefined;
+    const again = await service.until('the handshake of another boot', () => service.handshake(2));
+    expect(again.body.bootId).not.toBe(bootId);
+    expect(worker.child!.exitCode).toBeNull();
+  });
+});
+
+describe('The journal', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'muster-journal-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+});
+
+describe('Repeating', () => {});

@@ -1,0 +1,98 @@
+#!/usr/bin/env node
+// `node tools/test/other-dates.mjs` runs the in-process suites under five other dates, so that no test depends on today.
+// `node tools/test/other-dates.mjs leap-day` runs one of them. `npm run test:long` ends with all five.
+// libfaketime moves the clock of the tests, of Postgres and of Redis by the same offset; the monotonic clock stays real.
+import { spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { prepare, root } from '../start/prepare.mjs';
+
+const suites = [
+  ...['access', 'agents', 'jobs', 'packs', 'pilot', 'pricing', 'schedules', 'webhooks'].map((name) => `libs/${name}/`),
+  ...['feedback-sync', 'gateway', 'ingest', 'metering', 'scheduler'].map((name) => `apps/${name}/`),
+];
+
+/** The next time after `now` of each date, in UTC. The last three change while the suites run. */
+export function otherDates(now) {
+  const years = Array.from({ length: 9 }, (_, n) => now.getUTCFullYear() + n);
+  const next = (ofYear) => years.map(ofYear).find((date) => date !== null && date > now);
+  return {
+    'friday-evening': nextFriday(now),
+    'leap-day': next((year) => (isLeap(year) ? utc(year, 2, 29, 12, 0) : null)),
+    'end-of-year': next((year) => utc(year, 12, 31, 23, 57)),
+    // Chicago changes at 2:00 local time, which is 8:00 UTC in March and 7:00 UTC in November.
+    'chicago-spring': next((year) => utc(year, 3, sunday(year, 3, 2), 7, 57)),
+    'chicago-autumn': next((year) => utc(year, 11, sunday(year, 11, 1), 6, 57)),
+  };
+}
+
+function utc(year, month, day, hour, minute) {
+  return new Date(Date.UTC(year, month - 1, day, hour, minute));
+}
+
+function isLeap(year) {
+  return utc(year, 2, 29, 0, 0).getUTCMonth() === 1;
+}
+
+/** Day of the month of its first, second, … Sunday. */
+function sunday(year, month, nth) {
+  const weekday = utc(year, month, 1, 0, 0).getUTCDay();
+  return 1 + ((7 - weekday) % 7) + 7 * (nth - 1);
+}
+
+/** 18:30 in Chicago, where it is Saturday in UTC. */
+function nextFriday(now) {
+  const saturday = new Date(now.getTime());
+  saturday.setUTCHours(0, 30, 0, 0);
+  do saturday.setUTCDate(saturday.getUTCDate() + 1);
+  while (saturday.getUTCDay() !== 6);
+  return saturday;
+}
+
+async function runUnder(name, date, library) {
+  const offset = Math.round((date.getTime() - Date.now()) / 1000);
+  console.log(`\n== ${name}: ${date.toISOString()} (the clock is ${offset} s ahead)`);
+  const clock = {
+    LD_PRELOAD: library,
+    FAKETIME: `+${offset}s`,
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    DONT_FAKE_MONOTONIC: '1',
+  };
+  const child = spawn(process.execPath, [join(root, 'tools/test/test.mjs'), ...suites], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, ...clock, MUSTER_TEST_LONG: '', MUSTER_TEST_LONG_FILES: '' },
+  });
+  return new Promise((resolve) => child.on('exit', (code) => resolve(code === 0)));
+}
+
+export async function runUnderOtherDates(asked = []) {
+  await prepare((line) => console.log(`  ${line}`));
+  const dates = otherDates(new Date());
+  const unknown = asked.filter((name) => !(name in dates));
+  if (unknown.length > 0) {
+    console.error(`muster: unknown date ${unknown.join(', ')}; choose from ${Object.keys(dates).join(', ')}.`);
+    return 1;
+  }
+  const require = createRequire(import.meta.url);
+  const { fetchFaketime } = require(join(root, 'dist/tools/dev-stack/src/faketime.js'));
+  const library = await fetchFaketime({ env: process.env, onProgress: (line) => console.log(`  ${line}`) });
+  if (Array.isArray(library)) {
+    console.error(`muster: libfaketime is not available: ${library.join('; ')}.`);
+    return 1;
+  }
+  const failed = [];
+  try {
+    for (const name of asked.length > 0 ? asked : Object.keys(dates))
+      if (!(await runUnder(name, otherDates(new Date())[name], library))) failed.push(name);
+  } finally {
+    rmSync(dirname(library), { recursive: true });
+  }
+  console.log(failed.length > 0 ? `\nfailed under: ${failed.join(', ')}` : '\nall dates passed');
+  return failed.length > 0 ? 1 : 0;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href)
+  process.exitCode = await runUnderOtherDates(process.argv.slice(2));

@@ -1,0 +1,128 @@
+// Finds what a test file leaves behind in the process that it shares with the files after it.
+const { subscribe, unsubscribe } = require('node:diagnostics_channel');
+const { relative } = require('node:path');
+const { setTimeout: sleep } = require('node:timers/promises');
+
+/** What keeps a process running, by the names of `process.getActiveResourcesInfo()`. */
+const resources = {
+  TCPServerWrap: 'listening servers',
+  Timeout: 'timers',
+  ProcessWrap: 'running child processes',
+  FSEventWrap: 'watched files',
+};
+/** Sockets and processes that were told to end need a moment for it. */
+const graceMs = 2000;
+
+class Leftovers {
+  /** @param root Folder whose modules are checked for changed prototypes. */
+  constructor(root) {
+    this.root = root;
+    this.env = { ...process.env };
+    this.resources = countResources();
+    this.sockets = [];
+    this.onSocket = ({ socket }) => this.sockets.push(socket);
+    subscribe('net.client.socket', this.onSocket);
+    rememberPrototypes(root);
+  }
+
+  /**
+   * One line for each kind of thing that was left behind, after a moment for what is about to end. A service or a browser
+   * that test files share (`shares`) lasts until the run ends.
+   */
+  async find({ ports = {}, shares = false } = {}) {
+    unsubscribe('net.client.socket', this.onSocket);
+    const lasting = () => [...(shares ? [] : this.lastingResources()), ...this.openConnections(ports)];
+    for (const deadline = Date.now() + graceMs; lasting().length > 0 && Date.now() < deadline;) await sleep(20);
+    return [...lasting(), ...this.changedVariables(), ...changedPrototypes(this.root)];
+  }
+
+  lastingResources() {
+    const now = countResources();
+    return Object.entries(resources)
+      .map(([type, name]) => ({ name, more: (now[type] ?? 0) - (this.resources[type] ?? 0) }))
+      .filter(({ more }) => more > 0)
+      .map(({ name, more }) => `${name}: ${more}`);
+  }
+
+  openConnections(ports) {
+    return Object.entries(ports)
+      .map(([name, port]) => ({
+        name,
+        open: this.sockets.filter((socket) => !socket.destroyed && socket.remotePort === port).length,
+      }))
+      .filter(({ open }) => open > 0)
+      .map(({ name, open }) => `connections to ${name}: ${open}`);
+  }
+
+  changedVariables() {
+    const names = new Set([...Object.keys(this.env), ...Object.keys(process.env)]);
+    const changed = [...names].filter((name) => this.env[name] !== process.env[name]);
+    return changed.length > 0 ? [`environment variables: ${changed.join(', ')}`] : [];
+  }
+}
+
+function countResources() {
+  const counts = {};
+  for (const type of process.getActiveResourcesInfo()) counts[type] = (counts[type] ?? 0) + 1;
+  return counts;
+}
+
+/** Each object that all test files share, with its name and the functions that it had when it was first seen. */
+const remembered = new Map();
+const rememberedModules = new Set();
+const globals = { globalThis, console, Date, Math, JSON, 'process.stdout': process.stdout };
+
+function rememberPrototypes(root) {
+  for (const [name, object] of Object.entries(globals)) remember(name, object);
+  for (const [path, module] of Object.entries(require.cache)) {
+    if (!module.loaded || rememberedModules.has(path)) continue;
+    rememberedModules.add(path);
+    if (!path.startsWith(root) || path.endsWith('.spec.ts')) continue;
+    if (path.includes('/node_modules/') && !/\/node_modules\/(pg|pg-pool|ioredis|bullmq)\//.test(path)) continue;
+    for (const [name, value] of exportedFunctions(module.exports))
+      if (value.prototype) remember(`${name}.prototype (${relative(root, path)})`, value.prototype);
+  }
+}
+
+function exportedFunctions(exports) {
+  if (typeof exports === 'function') return [[exports.name, exports]];
+  if (typeof exports !== 'object' || exports === null) return [];
+  return Object.entries(Object.getOwnPropertyDescriptors(exports))
+    .map(([name, { value, get }]) => [name, value ?? (get && tryGet(exports, name))])
+    .filter(([, value]) => typeof value === 'function');
+}
+
+function tryGet(object, name) {
+  try {
+    return object[name];
+  } catch {
+    return undefined;
+  }
+}
+
+function remember(name, object) {
+  if (!remembered.has(object)) remembered.set(object, { name, functions: functionsOf(object) });
+}
+
+function functionsOf(object) {
+  return new Map(
+    Object.entries(Object.getOwnPropertyDescriptors(object))
+      .filter(([, { value }]) => typeof value === 'function')
+      .map(([key, { value }]) => [key, value]),
+  );
+}
+
+/** Reports each change once: what it found is what the next file begins with. */
+function changedPrototypes(root) {
+  const found = [];
+  for (const [object, entry] of remembered) {
+    const now = functionsOf(object);
+    const changed = [...entry.functions].filter(([key, value]) => now.get(key) !== value).map(([key]) => key);
+    if (changed.length > 0) found.push(`changed functions of ${entry.name}: ${changed.join(', ')}`);
+    entry.functions = now;
+  }
+  rememberPrototypes(root);
+  return found;
+}
+
+module.exports = { Leftovers };

@@ -1,0 +1,113 @@
+import { createServer, type Server } from 'node:net';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { runInThisContext } from 'node:vm';
+import { Client } from 'pg';
+import { testStack } from '@muster/testing';
+
+interface Found {
+  find(options?: { ports?: Record<string, number>; shares?: boolean }): Promise<string[]>;
+}
+const load = createRequire(__filename);
+const { Leftovers } = load('./leftovers.cjs') as { Leftovers: new (root: string) => Found };
+const { processorSeconds, slowness } = load('./processor-time.cjs') as {
+  processorSeconds: () => number;
+  slowness: () => number;
+};
+
+describe('what a test file leaves behind', () => {
+  const databasePort = Number(new URL(testStack().databaseUrl).port);
+  const leftovers = () => new Leftovers(join(__dirname, '../../..'));
+
+  it('is nothing if everything that was started has ended', async () => {
+    const watched = leftovers();
+    const server = await listening();
+    const timer = setInterval(() => undefined, 1000);
+    const client = new Client({ connectionString: testStack().databaseUrl });
+    await client.connect();
+    clearInterval(timer);
+    // Sockets need a moment to close, for which `find` waits.
+    server.close();
+    void client.end();
+    expect(await watched.find({ ports: { Postgres: databasePort } })).toEqual([]);
+  });
+
+  it('includes listening servers and timers', async () => {
+    const watched = leftovers();
+    const server = await listening();
+    const timer = setInterval(() => undefined, 1000);
+    const found = await watched.find();
+    clearInterval(timer);
+    await closed(server);
+    expect(found).toEqual(['listening servers: 1', 'timers: 1']);
+  });
+
+  it('does not include what a service that files share has started', async () => {
+    const watched = leftovers();
+    const server = await listening();
+    const found = await watched.find({ shares: true });
+    await closed(server);
+    expect(found).toEqual([]);
+  });
+
+  it('includes open connections to the database', async () => {
+    const watched = leftovers();
+    const client = new Client({ connectionString: testStack().databaseUrl });
+    await client.connect();
+    const found = await watched.find({ ports: { Postgres: databasePort }, shares: true });
+    await client.end();
+    expect(found).toEqual(['connections to Postgres: 1']);
+  });
+
+  it('includes changed variables by name, without their values', async () => {
+    const watched = leftovers();
+    process.env['MUSTER_LEFT_BEHIND'] = 'a secret value';
+    const found = await watched.find();
+    delete process.env['MUSTER_LEFT_BEHIND'];
+    expect(found).toEqual(['environment variables: MUSTER_LEFT_BEHIND']);
+  });
+
+  it('includes changed functions of shared prototypes and globals, once', async () => {
+    const { query } = Client.prototype;
+    const { random } = Math;
+    const watched = leftovers();
+    Client.prototype.query = (() => undefined) as never;
+    Math.random = () => 0.5;
+    const found = await watched.find();
+    Client.prototype.query = query;
+    Math.random = random;
+    // The next file starts from what this one found.
+    await leftovers().find();
+    expect(found).toEqual([
+      'changed functions of Math: random',
+      'changed functions of Client.prototype (node_modules/pg/lib/client.js): query',
+    ]);
+  });
+});
+
+describe('processor time', () => {
+  it('counts computing and not waiting', async () => {
+    const before = processorSeconds();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const waited = processorSeconds() - before;
+    for (let n = 0; n < 10; n += 1) slowness();
+    expect(processorSeconds() - before - waited).toBeGreaterThan(waited);
+  });
+});
+
+it('test files run in the context of the process, where modules are loaded once', () => {
+  expect(runInThisContext('Array')).toBe(Array);
+  expect(Object.keys(load.cache)).toContain(load.resolve('pg'));
+});
+
+async function listening(): Promise<Server> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+async function closed(server: Server): Promise<void> {
+  server.close();
+  await once(server, 'close');
+}
