@@ -1,5 +1,4 @@
 // Finds what a test file leaves behind in the process that it shares with the files after it.
-const { subscribe, unsubscribe } = require('node:diagnostics_channel');
 const { relative } = require('node:path');
 const { setTimeout: sleep } = require('node:timers/promises');
 
@@ -14,14 +13,12 @@ const resources = {
 const graceMs = 2000;
 
 class Leftovers {
-  /** @param root Folder whose modules are checked for changed prototypes. */
-  constructor(root) {
+  /** @param root Folder whose modules are checked for changed prototypes. @param sockets Those that the file opens. */
+  constructor(root, sockets) {
     this.root = root;
+    this.sockets = sockets;
     this.env = { ...process.env };
     this.resources = countResources();
-    this.sockets = [];
-    this.onSocket = ({ socket }) => this.sockets.push(socket);
-    subscribe('net.client.socket', this.onSocket);
     rememberPrototypes(root);
   }
 
@@ -30,7 +27,6 @@ class Leftovers {
    * that test files share (`shares`) lasts until the run ends.
    */
   async find({ ports = {}, shares = false } = {}) {
-    unsubscribe('net.client.socket', this.onSocket);
     const lasting = () => [...(shares ? [] : this.lastingResources()), ...this.openConnections(ports)];
     for (const deadline = Date.now() + graceMs; lasting().length > 0 && Date.now() < deadline;) await sleep(20);
     return [...lasting(), ...this.changedVariables(), ...changedPrototypes(this.root)];
@@ -48,7 +44,7 @@ class Leftovers {
     return Object.entries(ports)
       .map(([name, port]) => ({
         name,
-        open: this.sockets.filter((socket) => !socket.destroyed && socket.remotePort === port).length,
+        open: this.sockets.filter((each) => each.port === port && !each.socket.destroyed).length,
       }))
       .filter(({ open }) => open > 0)
       .map(({ name, open }) => `connections to ${name}: ${open}`);
@@ -70,7 +66,7 @@ function countResources() {
 /** Each object that all test files share, with its name and the functions that it had when it was first seen. */
 const remembered = new Map();
 const rememberedModules = new Set();
-const globals = { globalThis, console, Date, Math, JSON, 'process.stdout': process.stdout };
+const globals = { console, Date, Math, JSON, 'process.stdout': process.stdout };
 
 function rememberPrototypes(root) {
   for (const [name, object] of Object.entries(globals)) remember(name, object);

@@ -4,26 +4,26 @@ const { subscribe, unsubscribe } = require('node:diagnostics_channel');
 const { join } = require('node:path');
 const runTestFile = require('jest-circus/runner').default;
 const { Leftovers } = require('./leftovers.cjs');
+const { rememberSockets } = require('./opened-sockets.cjs');
 const { childrenSeconds, processorSeconds, slowness } = require('./processor-time.cjs');
 
 const root = join(__dirname, '../../..');
 const channels = {
-  connections: 'net.client.socket',
   processes: 'child_process',
   services: 'muster:service',
   browsers: 'muster:browser',
 };
 
 module.exports = async function runMeasured(globalConfig, config, environment, runtime, testPath, send) {
-  const seen = { connections: new Set(), processes: 0, services: 0, browsers: 0 };
+  const seen = { processes: 0, services: 0, browsers: 0 };
   const listeners = {
-    connections: ({ socket }) => socket.once('connect', () => seen.connections.add(socket.remotePort)),
     processes: () => (seen.processes += 1),
     services: () => (seen.services += 1),
     browsers: () => (seen.browsers += 1),
   };
   for (const name of Object.keys(channels)) subscribe(channels[name], listeners[name]);
-  const leftovers = new Leftovers(root);
+  const sockets = rememberSockets();
+  const leftovers = new Leftovers(root, sockets);
   const childrenBefore = childrenSeconds();
   try {
     const result = await runTestFile(globalConfig, config, environment, runtime, testPath, send);
@@ -32,7 +32,7 @@ module.exports = async function runMeasured(globalConfig, config, environment, r
       elapsedSeconds: (Date.now() - startedAt) / 1000,
       processorSeconds: processorSeconds() - processorSecondsAtStart,
       slowness: slowness(),
-      kind: kindOf(seen, childrenSeconds() > childrenBefore),
+      kind: kindOf({ ...seen, sockets, hadChildren: childrenSeconds() > childrenBefore }),
     };
     const shares = seen.services + seen.browsers > 0;
     return Object.assign(result, { measured, leftBehind: await leftovers.find({ ports: portsOfStack(), shares }) });
@@ -42,10 +42,11 @@ module.exports = async function runMeasured(globalConfig, config, environment, r
 };
 
 /** Processes that a test waits for with `execFileSync` announce themselves by their processor time alone. */
-function kindOf({ connections, processes, services, browsers }, hadChildren) {
+function kindOf({ sockets, processes, services, browsers, hadChildren }) {
   if (browsers > 0) return 'page';
   if (processes + services > 0 || hadChildren) return 'process';
-  return Object.values(portsOfStack()).some((port) => connections.has(port)) ? 'database' : 'pure';
+  const ports = Object.values(portsOfStack());
+  return sockets.some(({ port }) => ports.includes(port)) ? 'database' : 'pure';
 }
 
 function portsOfStack() {

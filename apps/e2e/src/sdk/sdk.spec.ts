@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HttpClient, waitFor } from '@muster/testing';
+import { HttpClient, isLongForm, waitFor } from '@muster/testing';
 import { buildSync } from 'esbuild';
 import { chromiumPath, launchBrowser } from '../console/console-browser';
 import { packed } from '../packed-zip';
@@ -14,7 +14,7 @@ import { makeExample, openPractice, type Practice, removeAgents } from '../share
 jest.setTimeout(300_000);
 
 const chromium = chromiumPath();
-const itInBrowser = chromium ? it : it.skip;
+const itInBrowser = chromium && isLongForm() ? it : it.skip;
 const inputs = [
   ...['baseUrl: string', 'apiKey: string', 'email: string', 'password: string', 'secret: string'],
   ...['delivery: [body: string, headers: Record<string, string>]', 'firstZip: string', 'secondZip: string'],
