@@ -56,8 +56,10 @@ module.exports = class SuiteReporter {
     process.stdout.write(
       `\n${parts.filter(Boolean).join('\n\n')}\n\n${numPassedTests} passed, ${failed} failed${skipped}\n`,
     );
-    const { MUSTER_TEST_TIMES: file } = process.env;
-    if (file) writeFileSync(file, `${JSON.stringify(files, null, 2)}\n`);
+    const { MUSTER_TEST_TIMES: times, MUSTER_TEST_RESULT: result } = process.env;
+    if (times) writeFileSync(times, `${JSON.stringify(files, null, 2)}\n`);
+    if (result)
+      writeFileSync(result, JSON.stringify({ passed: numPassedTests, failed, failedFiles: failedOf(testResults) }));
     clearInterval(this.watch);
     setTimeout(() => void endRun('the tests ended and the run did not'), exitTakesAtMostMs).unref();
   }
@@ -85,6 +87,12 @@ async function endRun(reason) {
   console.error(`\nmuster: ${reason}`);
   await require('./global-teardown.cjs')();
   process.exit(1);
+}
+
+function failedOf(testResults) {
+  return testResults
+    .filter(({ numFailingTests, testExecError }) => numFailingTests > 0 || testExecError)
+    .map(({ testFilePath: path, numPassingTests: passed }) => ({ path, passed }));
 }
 
 function countsOfSuites(files) {
