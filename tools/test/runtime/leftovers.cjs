@@ -9,7 +9,9 @@ const resources = {
   ProcessWrap: 'running child processes',
   FSEventWrap: 'watched files',
 };
-/** Sockets and processes that were told to end need a moment for it. */
+/** sharp sets it when it is loaded. */
+const setByLibraries = ['VIPSHOME'];
+/** Sockets and processes that are about to end need a moment for it. */
 const graceMs = 2000;
 
 class Leftovers {
@@ -52,7 +54,7 @@ class Leftovers {
 
   changedVariables() {
     const names = new Set([...Object.keys(this.env), ...Object.keys(process.env)]);
-    const changed = [...names].filter((name) => this.env[name] !== process.env[name]);
+    const changed = [...names].filter((name) => this.env[name] !== process.env[name] && !setByLibraries.includes(name));
     return changed.length > 0 ? [`environment variables: ${changed.join(', ')}`] : [];
   }
 }

@@ -100,7 +100,7 @@ describe('the fields of a request', () => {
   });
 
   it('are looked at until 200 are wrong, and 50 of these are reported, shortened', () => {
-    const { faults } = read(Object.fromEntries(many(100_000).map((name) => [name + 'x'.repeat(2000), 1])));
+    const { faults } = read(Object.fromEntries(many(10_000).map((name) => [name + 'x'.repeat(2000), 1])));
     expect([faults.full, faults.errors.length]).toEqual([true, 50]);
     expect(JSON.stringify(faults.errors).length).toBeLessThan(50_000);
     let looks = 0;
