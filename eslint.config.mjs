@@ -3,6 +3,7 @@ import nx from '@nx/eslint-plugin';
 import reactHooks from 'eslint-plugin-react-hooks';
 import tseslint from 'typescript-eslint';
 import { foreignWrites } from './tools/lint/foreign-writes.mjs';
+import { notYetPlain, plainWords, unclearNames } from './tools/lint/plain-words.mjs';
 import { oneClock } from './tools/lint/one-clock.mjs';
 import { appIndexes, boundaries } from './tools/lint/layout.mjs';
 import { prepareProjectGraph } from './tools/lint/project-graph.mjs';
@@ -78,7 +79,7 @@ export default [
     rules: { 'react-hooks/rules-of-hooks': 'error', 'react-hooks/exhaustive-deps': 'error' },
   },
   {
-    // A stream of events, and pages that are no JSON, are written to the reply itself.
+    // Event streams and responses other than JSON are written to the reply itself.
     files: [
       'apps/gateway/src/{agents/timeline,jobs/jobs-export,organization/{events,access-log},assistant/{chat,autopilot-events},admin/feedback-export,docs/docs}.controller.ts',
     ],
@@ -89,6 +90,12 @@ export default [
     ignores: [specs, 'apps/{e2e,worker}/**', 'libs/testing/**', 'libs/database/src/migrations/**'],
     plugins: { muster: { rules: { 'foreign-writes': foreignWrites, 'one-clock': oneClock } } },
     rules: { 'muster/foreign-writes': 'error', 'muster/one-clock': 'error' },
+  },
+  {
+    files: ['**/*.{ts,tsx,mjs,cjs}'],
+    ignores: notYetPlain,
+    plugins: { plain: { rules: { words: plainWords } } },
+    rules: { 'plain/words': 'error', 'id-denylist': ['error', ...unclearNames] },
   },
   {
     files: ['apps/standalone/**'],

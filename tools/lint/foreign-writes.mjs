@@ -1,5 +1,5 @@
-// A table is written by its own lib alone, in SQL and through TypeORM: everybody else calls a function of that lib's
-// with their transaction. What is read and locked is nobody's alone.
+// Only its own lib writes a table, in SQL and through TypeORM. Other projects call a function of that lib and pass their
+// transaction. Every project may read and lock every table.
 import { ownerOf, tablesOfEntities } from './table-owners.mjs';
 
 const table = String.raw`(?:(?:only|table)\s+)*(?:"?\w+"?\.)?("?\w+"?|\$\{\})`;
@@ -11,7 +11,7 @@ const writes = [
   String.raw`\bcopy\s+${table}\s*(?:\([^)]*\)\s*)?from\b`,
   String.raw`\bupdate\s+${table}(?:\s+(?:as\s+)?\w+)?\s+set\b`,
 ].map((pattern) => new RegExp(pattern, 'gi'));
-/** A statement that goes on in another string, so that nobody sees what it writes. */
+/** A statement that continues in another string, where this rule does not find the table. */
 const cutOff = /\b(INSERT\s+INTO|DELETE\s+FROM|(?<!(FOR|KEY|DO)\s+)UPDATE|TRUNCATE)\s+$/;
 const managerWrites =
   /^(insert|update|upsert|delete|remove|softDelete|softRemove|restore|recover|save|increment|decrement|clear|into)$/;
@@ -50,24 +50,24 @@ export const foreignWrites = {
     }
 
     function checkCall(node) {
-      const { callee, arguments: given } = node;
+      const { callee, arguments: args } = node;
       const method = callee.type === 'MemberExpression' ? callee.property.name : callee.name;
-      const of = entities[given[0]?.name];
-      if (/^(getRepository|InjectRepository)$/.test(method) && of) return check(node, of, true);
+      const written = entities[args[0]?.name];
+      if (/^(getRepository|InjectRepository)$/.test(method) && written) return check(node, written, true);
       if (callee.type !== 'MemberExpression' || !managerWrites.test(method)) return;
-      if (of) return check(node, of, true);
+      if (written) return check(node, written, true);
       const before = context.sourceCode.getText(callee.object);
       const built = /createQueryBuilder\(\s*(\w+)/.exec(before)?.[1];
       if (built && entities[built]) check(node, entities[built], true);
-      // What an object that is saved is of cannot be seen.
+      // The entity of an object that is saved cannot be found in the text.
       else if (/\bmanager$/.test(before)) context.report({ node, messageId: 'unseen' });
     }
 
     function checkDeletion(node) {
-      const { callee, arguments: given } = node;
+      const { callee, arguments: args } = node;
       const isDeletion = /\.(delete|softDelete)\(\s*\)$/.test(context.sourceCode.getText(callee.object ?? callee));
-      if (callee.property?.name === 'from' && isDeletion && entities[given[0]?.name]) {
-        check(node, entities[given[0].name], true);
+      if (callee.property?.name === 'from' && isDeletion && entities[args[0]?.name]) {
+        check(node, entities[args[0].name], true);
       }
     }
 

@@ -77,7 +77,7 @@ const rules = [
   },
   {
     pattern: /(?:^|;|`|')\s*(?:UPDATE|DELETE\s+FROM)\s+(\w+|\$\{)(?![^;`]*\bLIMIT\b)/gim,
-    fault: 'changes all rows in one statement; a loop fills them by pages, with a place to go on from',
+    fault: 'changes all rows in one statement; a loop fills them by pages, and stores how far it is',
   },
   {
     pattern: /\bLOCK\s+(?:TABLE\s+)?(?:ONLY\s+)?(\w+|\$\{)[^;]*?\bMODE\b(?!\s+NOWAIT)/gi,

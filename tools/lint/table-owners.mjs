@@ -96,7 +96,7 @@ export function faultsOfOwners(files) {
   ];
 }
 
-/** Of a lib that is not there yet only the tables are. */
+/** Checks the list of tables in the README of a lib that exists. */
 function faultOfReadme(lib, files) {
   const readme = `libs/${lib}/README.md`;
   if (!files.includes(readme)) return [];

@@ -68,10 +68,10 @@ async function runUnder(name, date, library) {
   return new Promise((resolve) => child.on('exit', (code) => resolve(code === 0)));
 }
 
-export async function runUnderOtherDates(asked = []) {
+export async function runUnderOtherDates(names = []) {
   await prepare((line) => console.log(`  ${line}`));
   const dates = otherDates(new Date());
-  const unknown = asked.filter((name) => !(name in dates));
+  const unknown = names.filter((name) => !(name in dates));
   if (unknown.length > 0) {
     console.error(`muster: unknown date ${unknown.join(', ')}; choose from ${Object.keys(dates).join(', ')}.`);
     return 1;
@@ -85,7 +85,7 @@ export async function runUnderOtherDates(asked = []) {
   }
   const failed = [];
   try {
-    for (const name of asked.length > 0 ? asked : Object.keys(dates))
+    for (const name of names.length > 0 ? names : Object.keys(dates))
       if (!(await runUnder(name, otherDates(new Date())[name], library))) failed.push(name);
   } finally {
     rmSync(dirname(library), { recursive: true });

@@ -11,7 +11,10 @@ import { startObjectStore } from '../dev-stack/src/object-store/object-store';
 
 const templateDatabase = 'muster_template';
 
-/** A Postgres, a Redis and an object store of this test run's own, on free ports, gone with it; or the ones it is given. */
+/**
+ * Starts a Postgres, a Redis and an object store on free ports for this test run only, or uses those that the environment
+ * names.
+ */
 export async function startTestStack(dataDir: string) {
   const [servers, store, pillow] = await Promise.all([
     startServers(dataDir),
@@ -59,7 +62,7 @@ function isAlive(pid: number): boolean {
   return existsSync(`/proc/${pid}/cwd`) && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
 }
 
-/** Where workers of tests find Pillow; null: nowhere, and what needs it is skipped. */
+/** The variables by which workers of tests find Pillow. Null if it is not available; tests that need it are skipped. */
 async function findPillowFor(dataDir: string) {
   const found = await findPillow({ dataDir, env: process.env, onProgress: () => undefined }).catch(() => null);
   return Array.isArray(found) ? null : found;
@@ -70,8 +73,8 @@ async function startStore(dataDir: string) {
   const region = S3_REGION ?? 'us-east-1';
   const bucket = S3_BUCKET ?? 'muster';
   if (S3_ENDPOINT) {
-    const given = { accessKeyId: S3_ACCESS_KEY_ID ?? '', secretAccessKey: S3_SECRET_ACCESS_KEY ?? '' };
-    return { facts: { endpoint: S3_ENDPOINT, region, bucket, ...given }, stop: async () => undefined };
+    const credentialsOfEnv = { accessKeyId: S3_ACCESS_KEY_ID ?? '', secretAccessKey: S3_SECRET_ACCESS_KEY ?? '' };
+    return { facts: { endpoint: S3_ENDPOINT, region, bucket, ...credentialsOfEnv }, stop: async () => undefined };
   }
   const credentials = { accessKeyId: 'test', secretAccessKey: randomBytes(24).toString('base64url') };
   const store = await startObjectStore({ dataDir: `${dataDir}/object-store`, region, buckets: [bucket], credentials });
@@ -84,7 +87,7 @@ async function startServers(dataDir: string) {
   return startContainers();
 }
 
-/** Migrated once; every test file clones it. A server that was there before may hold another run's. */
+/** The database that every test file clones. Its name is random, because the server may hold that of another run. */
 async function makeTemplate(databaseUrl: string): Promise<string> {
   const name = `${templateDatabase}_${randomBytes(4).toString('hex')}`;
   await runSql(databaseUrl, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`);

@@ -13,7 +13,7 @@ import { prepare, root, Sorry } from '../start/prepare.mjs';
 import { runUnderOtherDates } from './other-dates.mjs';
 
 const require = createRequire(import.meta.url);
-/** More of them fail for a reason that does not go away. */
+/** If more files fail, the reason is not timing. */
 const fewFiles = 8;
 const jestProgram = join(root, 'node_modules/jest/bin/jest.js');
 
@@ -32,7 +32,7 @@ if (words) {
   if (args.length === 1 && args[0] === '--long') process.exitCode = (await runUnderOtherDates()) || process.exitCode;
 } else console.log('nothing changed that a test can reach\n\n0 passed, 0 failed');
 
-/** What jest is asked for; null: no file. */
+/** The arguments for Jest; null if no file is to be run. */
 function wordsForJest(args) {
   const rest = args.filter((arg) => !['--changed', '--long'].includes(arg));
   if (args.includes('--long') || args.some((arg) => arg.includes('.long.')))
@@ -58,7 +58,7 @@ function wordsForJest(args) {
  * every lib; a change of one of these reaches it, and not by it every test.
  */
 function changedFolders() {
-  const git = (...asked) => execFileSync('git', asked, { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean);
+  const git = (...args) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean);
   const since = git('merge-base', 'HEAD', 'main')[0];
   const files = [...git('diff', '--name-only', since), ...git('ls-files', '--others', '--exclude-standard')];
   const { nodes, dependencies } = projectGraph();
@@ -86,12 +86,12 @@ function projectGraph() {
   }
 }
 
-/** For tests of pages, where some are asked for and the machine has none. */
-async function bringBrowser(asked) {
+/** Fetches a browser if tests of pages are to be run and the machine has no browser. */
+async function bringBrowser(args) {
   const { env } = process;
   const { cachedChromium, installedChromium } = require(join(root, 'dist/tools/dev-stack/src/chromium.js'));
   if (await installedChromium(env)) return;
-  if (!specFiles(asked).some((file) => /chromium|console-lab/i.test(textOf(file)))) return;
+  if (!specFiles(args).some((file) => /chromium|console-lab/i.test(textOf(file)))) return;
   const onProgress = (line) => console.log(`  ${line}`);
   const found = await cachedChromium({ dataDir: join(root, '.muster'), env, onProgress });
   if (typeof found === 'string') env.PATH = `${env.PATH}${delimiter}${dirname(found)}`;
@@ -101,8 +101,8 @@ async function bringBrowser(asked) {
     );
 }
 
-function specFiles(asked) {
-  const listed = spawnSync(process.execPath, [jestProgram, '--listTests', ...asked], { cwd: root, encoding: 'utf8' });
+function specFiles(args) {
+  const listed = spawnSync(process.execPath, [jestProgram, '--listTests', ...args], { cwd: root, encoding: 'utf8' });
   return listed.stdout.split('\n').filter((line) => line.endsWith('.spec.ts'));
 }
 
@@ -115,8 +115,8 @@ function textOf(file) {
 }
 
 /**
- * What failed beside others is run once more by itself: a machine that was too busy is no fault of a test. A test that fails
- * twice fails the run, and one that fails once is named at its end, as it may need luck.
+ * Runs all files, and those that failed once more without others at the same time. A file that fails twice fails the run. A
+ * file that passes the second time is named, because it depends on timing.
  */
 async function everything() {
   const folder = mkdtempSync(join(tmpdir(), 'muster-test-'));
@@ -130,11 +130,11 @@ async function everything() {
     const again = first.result?.failedFiles ?? [];
     if (first.code === 0 || again.length === 0 || again.length > fewFiles) return first.code;
     const names = again.map(({ path }) => relative(root, path)).join(', ');
-    console.log(`\nfailed beside others, and are run again by themselves: ${names}\n`);
+    console.log(`\nfailed, and run once more alone: ${names}\n`);
     const second = await run('second', ['--runInBand', '--runTestsByPath', ...again.map(({ path }) => path)]);
     if (!second.result) return second.code;
     const counted = again.reduce((sum, { passed }) => sum + passed, 0);
-    if (second.code === 0) console.log(`\npassed by themselves, and failed beside others: ${names}`);
+    if (second.code === 0) console.log(`\nfailed beside other files, and passed alone: ${names}`);
     const passed = first.result.passed - counted + second.result.passed;
     console.log(`\nin both runs: ${passed} passed, ${second.result.failed} failed`);
     return second.code;
@@ -143,8 +143,8 @@ async function everything() {
   }
 }
 
-function jest(asked, env = {}) {
-  const child = spawn(process.execPath, [jestProgram, ...asked], {
+function jest(args, env = {}) {
+  const child = spawn(process.execPath, [jestProgram, ...args], {
     cwd: root,
     stdio: 'inherit',
     env: { ...process.env, ...env },

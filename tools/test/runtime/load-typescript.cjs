@@ -1,10 +1,10 @@
-// Lets `require` read TypeScript where it lies: the code that the build made of a source, or, for what the build leaves out
-// (specs, the console's sources), the same compiler with the same options.
+// Lets `require` load TypeScript files. It uses the code that the build made of a file, or compiles the file with the same
+// options if the build leaves it out (specs, the console's sources).
 const { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } = require('node:fs');
 const { dirname, join, relative } = require('node:path');
 
 const root = join(__dirname, '../../..');
-/** The map of each file that was loaded, by the file's path. */
+/** The source map of each loaded file, by the file's path. */
 const sourceMaps = new Map();
 let compiler;
 
@@ -22,7 +22,7 @@ function codeOf(file, swcOptions) {
   return readFileSync(found, 'utf8');
 }
 
-/** Several processes may do so at once, so each writes its own and puts it there in one step. */
+/** Several processes may compile a file at once, so each writes its own copy and renames it. */
 function compile(file, target, swcOptions) {
   compiler ??= require('@swc/core');
   const { code, map } = compiler.transformFileSync(file, swcOptions);

@@ -17,11 +17,11 @@ const { processorSeconds, slowness } = load('./processor-time.cjs') as {
   slowness: () => number;
 };
 
-describe('what a test file leaves behind', () => {
+describe('leftovers of a test file', () => {
   const databasePort = Number(new URL(testStack().databaseUrl).port);
   const leftovers = () => new Leftovers(join(__dirname, '../../..'), rememberSockets());
 
-  it('is nothing if everything that was started has ended', async () => {
+  it('are empty if everything that was started has ended', async () => {
     const watched = leftovers();
     const server = await listening();
     const timer = setInterval(() => undefined, 1000);
@@ -34,7 +34,7 @@ describe('what a test file leaves behind', () => {
     expect(await watched.find({ ports: { Postgres: databasePort } })).toEqual([]);
   });
 
-  it('includes listening servers and timers', async () => {
+  it('include listening servers and timers', async () => {
     const watched = leftovers();
     const server = await listening();
     const timer = setInterval(() => undefined, 1000);
@@ -44,7 +44,7 @@ describe('what a test file leaves behind', () => {
     expect(found).toEqual(['listening servers: 1', 'timers: 1']);
   });
 
-  it('does not include what a service that files share has started', async () => {
+  it('do not include what a service that files share has started', async () => {
     const watched = leftovers();
     const server = await listening();
     const found = await watched.find({ shares: true });
@@ -52,7 +52,7 @@ describe('what a test file leaves behind', () => {
     expect(found).toEqual([]);
   });
 
-  it('includes open connections to the database', async () => {
+  it('include open connections to the database', async () => {
     const watched = leftovers();
     const client = new Client({ connectionString: testStack().databaseUrl });
     await client.connect();
@@ -61,7 +61,7 @@ describe('what a test file leaves behind', () => {
     expect(found).toEqual(['connections to Postgres: 1']);
   });
 
-  it('includes changed variables by name, without their values', async () => {
+  it('include changed variables by name, without their values', async () => {
     const watched = leftovers();
     process.env['MUSTER_LEFT_BEHIND'] = 'a secret value';
     const found = await watched.find();
@@ -69,7 +69,7 @@ describe('what a test file leaves behind', () => {
     expect(found).toEqual(['environment variables: MUSTER_LEFT_BEHIND']);
   });
 
-  it('includes changed functions of shared prototypes and globals, once', async () => {
+  it('include changed functions of shared prototypes and globals, once', async () => {
     const { query } = Client.prototype;
     const { random } = Math;
     const watched = leftovers();

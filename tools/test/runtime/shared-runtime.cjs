@@ -1,5 +1,5 @@
-// Loads test files with Node's own `require`: modules are loaded once a process and not once a file, and a database or Nest
-// suite begins at once. Test files alone are read anew each time; so is jest's own account of describe, it and their hooks.
+// Loads test files with Node's own `require`, so that a process loads each module once instead of once for each file. Only the
+// test file itself, and the part of jest-circus that holds its describe blocks, tests and hooks, are loaded again for each file.
 const asyncHooks = require('node:async_hooks');
 const { installTypeScript } = require('./load-typescript.cjs');
 const { processorSeconds } = require('./processor-time.cjs');
@@ -13,7 +13,7 @@ class SharedRuntime {
     globalThis.jest = this.jestObject();
   }
 
-  /** Of jest's parts only the account of the tests is asked for here; it starts empty for each file. */
+  /** Loads the part of jest-circus that holds the tests of a file, which has to start empty. */
   requireInternalModule(path) {
     delete require.cache[require.resolve(path)];
     const { AsyncLocalStorage } = asyncHooks;
