@@ -27,7 +27,7 @@ describe('commands', () => {
   });
 
   it('are pushed to the tunnel at once, signed, with all that the worker needs, and end with their result', async () => {
-    const { id, client, worker, workerKey } = await online();
+    const { id, client, worker, workerKey, signingSecret } = await online();
     const started = await snippet(id, 'print(6 * 7)', { timeoutMs: 60_000 });
     expect(started.status).toBe(202);
     const { commandId } = started.body;
@@ -44,7 +44,7 @@ describe('commands', () => {
         SERVICE_API_KEY: workerKey,
         AGENT_ID: id,
         ORGANIZATION_ID: tenant.organizationId,
-        SERVICE_SIGNING_SECRET: machines.signingSecret,
+        SERVICE_SIGNING_SECRET: signingSecret,
         MUSTER_REQUEST_ID: started.headers.get('x-request-id'),
         TRACEPARENT: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/),
       },
@@ -63,7 +63,7 @@ describe('commands', () => {
     expect(await statusOf(id, commandId)).toEqual({ status: 'success', output: '42\n' });
     expect(worker.refused).toBe(0);
     const kept = JSON.stringify([await rowOf(commandId), await sql('SELECT * FROM outbox')]) + harness.logs.join('');
-    for (const hidden of [workerKey, machines.signingSecret]) expect(kept).not.toContain(hidden);
+    for (const hidden of [workerKey, signingSecret]) expect(kept).not.toContain(hidden);
   });
 
   it('have the first of their results, also when two come at once', async () => {

@@ -80,7 +80,7 @@ export {
 export { relyingPartyOf } from './second-factor/relying-party';
 export { ownFactor, rewrapSecondFactors } from './second-factor/second-factors';
 export { sign, signatureHeader, signedAt, type Verdict, verify } from './signing/signature';
-export { signingSecretsOf } from './signing/signing-secrets';
+export { agentSigningSecretsOf, secretsForAgent, signingSecretsOf } from './signing/signing-secrets';
 export { changeOwnPassword } from './users/own-password';
 export { createUser, findUser, listUsers, resetSecondFactor, updateUser } from './users/users';
 export { giveCode, type GivenCode } from './vault/give-code';

@@ -21,7 +21,7 @@ export { failStaleJobs, type StaleReport, staleRunsSql, untouchedJobsSql } from 
 export { decideStale } from './ends/decide-stale';
 export { decideStart } from './dispatch/decide-start';
 export { retryDelay } from './ends/retry-delay';
-export { findJob, type JobRow, organizationOfJob } from './lists/job-row';
+export { findJob, type JobRow, ownerOfJob } from './lists/job-row';
 export { JobsModule } from './jobs.module';
 export { progressOf } from './lists/job-progress';
 export { launchJob, type LaunchInput, requireKeyNames, requireVariables } from './launch/launch-job';

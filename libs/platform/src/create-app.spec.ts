@@ -3,6 +3,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import { AppError, TextField } from '@muster/contracts';
 import { HttpClient, testConfig, waitFor } from '@muster/testing';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { connect } from 'node:net';
 import { Writable } from 'node:stream';
 import { type App, createApp } from './create-app';
 import { unparsedBodyOf } from './http/http-app';
@@ -104,6 +105,26 @@ describe('an app', () => {
     const answer = await http.get('/api/hang');
     expect([answer.status, answer.body.code]).toEqual([503, 'request_timeout']);
     expect((await http.post('/api/strict', { name: 'a' })).status).toBe(200 + 1);
+  });
+
+  /** Sends bytes as they are, and returns all that comes until the connection is closed. */
+  async function sendRaw(text: string): Promise<string> {
+    const socket = connect(Number(new URL(http.url).port), '127.0.0.1');
+    socket.write(text);
+    let received = '';
+    for await (const chunk of socket) received += String(chunk);
+    return received;
+  }
+
+  it('refuses a request with two Host headers', async () => {
+    const answer = await sendRaw('GET /api/known HTTP/1.1\r\nHost: a\r\nhost: b\r\nConnection: close\r\n\r\n');
+    expect(answer).toMatch(/^HTTP\/1.1 400 /);
+    expect(answer).toContain('exactly one Host header');
+  });
+
+  it('closes the connection of a body that does not arrive in time', async () => {
+    const head = 'POST /api/strict HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n';
+    expect(await sendRaw(`${head}{"na`)).toMatch(/^HTTP\/1.1 503 /);
   });
 
   describe('says to browsers, with every answer,', () => {

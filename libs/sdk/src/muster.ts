@@ -24,6 +24,8 @@ export interface MusterOptions {
   maxRetries?: number;
   /** A Retry-After that asks for more than this is an error at once; 60,000. */
   maxRetryAfterMs?: number;
+  /** A longer answer fails with the code `not_muster`; no limit. */
+  maxResponseBytes?: number;
   fetch?: typeof fetch;
   /** Sent with each call. */
   headers?: Record<string, string>;
@@ -56,7 +58,9 @@ export class Muster {
     const fetch: typeof globalThis.fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
     const trimmed = baseUrl.replace(/\/+$/, '');
     this.session = session;
-    this.client = makeClient({ baseUrl: trimmed, apiKey, session, fetch, headers, maxRetries, maxRetryAfterMs });
+    const { maxResponseBytes } = options;
+    const retrying = { maxRetries, maxRetryAfterMs, maxResponseBytes };
+    this.client = makeClient({ baseUrl: trimmed, apiKey, session, fetch, headers, ...retrying });
     this.agents = new Agents(this.client);
     this.batches = new Batches(this.client);
     this.costs = new Costs(this.client);

@@ -1,4 +1,4 @@
-import { isAbort } from './muster-error';
+import { isAbort, isMusterError, MusterError } from './muster-error';
 import { sleep } from './sleep';
 
 export interface Retrying {
@@ -6,6 +6,8 @@ export interface Retrying {
   maxRetries: number;
   /** Who is told to wait longer than this gives up at once. */
   maxRetryAfterMs: number;
+  /** A longer answer is refused, because no answer of the service to this caller is. Without it, an answer may have any length. */
+  maxResponseBytes?: number;
 }
 
 type Fetch = (request: Request) => Promise<Response>;
@@ -14,16 +16,20 @@ type Fetch = (request: Request) => Promise<Response>;
  * Makes a call again that was answered with 429 or 503, when Retry-After says. One whose answer was lost, whole or in its
  * middle, is made again only where a second one does nothing more: reads, and calls that carry an Idempotency-Key.
  */
-export function retryingFetch(fetch: Fetch, { maxRetries, maxRetryAfterMs }: Retrying): Fetch {
+export function retryingFetch(
+  fetch: Fetch,
+  { maxRetries, maxRetryAfterMs, maxResponseBytes = Infinity }: Retrying,
+): Fetch {
   return async (request) => {
     for (let attempt = 0; ; attempt += 1) {
       const isLast = attempt >= maxRetries;
       let response: Response;
       try {
         // The body of a request can be sent once.
-        response = await whole(await fetch(isLast ? request : request.clone()));
+        response = await whole(await fetch(isLast ? request : request.clone()), maxResponseBytes);
       } catch (error) {
-        if (isLast || request.signal.aborted || isAbort(error) || !mayRepeat(request)) throw error;
+        if (isLast || request.signal.aborted || isAbort(error) || isMusterError(error) || !mayRepeat(request))
+          throw error;
         await sleep(backoffMs(attempt), request.signal);
         continue;
       }
@@ -38,11 +44,27 @@ export function retryingFetch(fetch: Fetch, { maxRetries, maxRetryAfterMs }: Ret
 const withoutBody = new Set([204, 205, 304]);
 
 /** The answer once all of it is here; a stream is handed on as it comes. */
-async function whole(response: Response): Promise<Response> {
+async function whole(response: Response, maxBytes: number): Promise<Response> {
   const { status, statusText, headers, body } = response;
   // Browsers have a body, of nothing, also where there can be none.
   if (!body || withoutBody.has(status) || headers.get('content-type')?.startsWith('text/event-stream')) return response;
-  return new Response(await response.arrayBuffer(), { status, statusText, headers });
+  return new Response(await readAtMost(body, maxBytes, status), { status, statusText, headers });
+}
+
+async function readAtMost(body: ReadableStream<Uint8Array>, maxBytes: number, status: number): Promise<Blob> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let size = 0;
+  const reader = body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return new Blob(chunks);
+    size += value.length;
+    if (size > maxBytes) {
+      await reader.cancel();
+      throw new MusterError(status, { code: 'not_muster', detail: `The answer is longer than ${maxBytes} bytes.` });
+    }
+    chunks.push(value as Uint8Array<ArrayBuffer>);
+  }
 }
 
 /** What Retry-After says, in seconds or as a date. */

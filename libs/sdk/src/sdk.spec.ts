@@ -106,6 +106,23 @@ describe('the SDK', () => {
     await expect(new Muster({ baseUrl }).agents.list().toArray()).rejects.toMatchObject({ code: 'not_muster' });
   });
 
+  it('reads no more of an answer than it is allowed to, and does not ask again', async () => {
+    let sent = 0;
+    handlers = [
+      (_, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        const more = (): void => {
+          while (!response.destroyed && response.write(' '.repeat(64 * 1024))) sent += 64 * 1024;
+          if (!response.destroyed) response.once('drain', more);
+        };
+        more();
+      },
+    ];
+    const muster = new Muster({ baseUrl, maxResponseBytes: 1024 * 1024 });
+    await expect(muster.agents.list().toArray()).rejects.toMatchObject({ code: 'not_muster' });
+    expect([asked.length, sent < 64 * 1024 * 1024]).toEqual([1, true]);
+  });
+
   it.each([301, 302, 303, 307, 308])('sends neither key nor body after a redirect by %d', async (status) => {
     const elsewhere = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
     await once(elsewhere, 'listening');

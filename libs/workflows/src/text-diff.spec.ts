@@ -37,17 +37,20 @@ describe('the difference of two texts', () => {
   });
 
   it('of two long texts without a common line is found at once', () => {
-    const lines = (word: string) => Array.from({ length: longForm('DIFF_LINES', { short: 5000, long: 20_000 }) }, (_, n) => `${word} ${n}\n`).join('');
+    const lines = (word: string) =>
+      Array.from({ length: longForm('DIFF_LINES', { short: 5000, long: 20_000 }) }, (_, n) => `${word} ${n}\n`).join(
+        '',
+      );
     const shown = diff(lines('old'), lines('new'));
     expect(applied(lines('old'), shown)).toBe(lines('new'));
   });
 
   it('of a million like lines between a thousand unlike ones is found at once, as one that takes the place of the other', () => {
     const unlike = (word: string) => Array.from({ length: 600 }, (_, n) => `${word} ${n}\n`).join('');
-    const [before, after] = ['x', 'z'].map((word) => `${word}\n${'\n'.repeat(longForm('DIFF_EMPTY_LINES', { short: 100_000, long: 900_000 }))}${unlike(word)}`) as [
-      string,
-      string,
-    ];
+    const [before, after] = ['x', 'z'].map(
+      (word) =>
+        `${word}\n${'\n'.repeat(longForm('DIFF_EMPTY_LINES', { short: 100_000, long: 900_000 }))}${unlike(word)}`,
+    ) as [string, string];
     const shown = diff(before, after).split('\n');
     expect(shown.filter((line) => line.startsWith('-')).length - 1).toBe(before.split('\n').length - 1);
     expect(shown.filter((line) => line.startsWith('+')).length - 1).toBe(after.split('\n').length - 1);

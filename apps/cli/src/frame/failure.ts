@@ -38,6 +38,7 @@ export function explain(thrown: unknown, login?: Login): Explained {
     const { hint, exitCode = exitCodes.failed } = thrown.options;
     return { code: thrown.code, message: thrown.message, hint, exitCode, fields: [] };
   }
+  if (thrown instanceof TypeError && login) return notLikeMuster(login);
   const { code, message, path } = (thrown ?? {}) as NodeJS.ErrnoException;
   const known = typeof code === 'string' && /^E[A-Z]+$/.test(code);
   const said = (known && path !== undefined && ofFiles[code]?.(path)) || undefined;
@@ -48,6 +49,21 @@ export function explain(thrown: unknown, login?: Login): Explained {
     fields: [],
     exitCode: said?.exitCode ?? exitCodes.failed,
   };
+}
+
+/** An answer without the fields that every Muster sends, which the command then reads as `undefined`. */
+function notLikeMuster({ url }: Login): Explained {
+  return {
+    code: 'not_muster',
+    message: `The server at ${url} does not answer like Muster.`,
+    hint: hintOfAddress(url),
+    fields: [],
+    exitCode: exitCodes.refused,
+  };
+}
+
+function hintOfAddress(url: string): string {
+  return `Is ${url} the address where the console is, without /app?`;
 }
 
 interface Said {
@@ -89,7 +105,7 @@ function exitCodeOf({ code, status }: MusterError): number {
 
 function hintOf({ code, status, problem }: MusterError, login?: Login): string | undefined {
   const url = login?.url ?? 'https://…';
-  if (code === 'not_muster') return `Is ${url} the address where the console is, without /app?`;
+  if (code === 'not_muster') return hintOfAddress(url);
   if (code === 'redirected') return 'Sign in at the address of your Muster: muster login --url …';
   if (code === 'unreachable') return `Is it running, and is that its address? muster login --url … names another.`;
   if (status === 401) {

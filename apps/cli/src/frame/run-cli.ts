@@ -59,8 +59,12 @@ function commandFirst(typed: string[]): string[] {
   return [...rest, ...before];
 }
 
+/** Longer than every answer that a command reads as a whole. */
+const maxResponseBytes = 64 * 1024 * 1024;
+
 export function clientOf({ url, apiKey, session }: Login): Muster {
-  return new Muster({ baseUrl: url, apiKey, session, headers: { 'user-agent': `muster-cli/${version}` } });
+  const headers = { 'user-agent': `muster-cli/${version}` };
+  return new Muster({ baseUrl: url, apiKey, session, headers, maxResponseBytes });
 }
 
 /** The one whose words the line begins with. */

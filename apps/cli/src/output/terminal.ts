@@ -100,7 +100,7 @@ export class Terminal {
     if (this.json) {
       return this.say(JSON.stringify({ error: { code, message, status, requestId, fields, hint, exitCode } }));
     }
-    const inBrackets = [code, requestId ? `request ${requestId}` : ''].filter(Boolean).join(', ');
+    const inBrackets = [cell(code), requestId ? `request ${cell(requestId)}` : ''].filter(Boolean).join(', ');
     this.say(`${this.paint('red', 'muster:', process.stderr)} ${cell(message)} (${inBrackets})`);
     for (const fault of fields) this.say(`  ${cell(fault.field)}: ${cell(fault.message)}`);
     if (hint) this.say(`  ${hint}`);

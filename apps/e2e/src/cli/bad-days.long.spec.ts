@@ -56,6 +56,32 @@ describe('the command line on a bad day', () => {
     response.write('{"id":', () => response.destroy());
   };
   const run = (...args: string[]) => cli.run(args, { env });
+  it('says that a server is no Muster where its answers have other fields, or never end', async () => {
+    const isNotMuster = { code: 3, out: '', err: expect.stringContaining('(not_muster)') };
+    for (const body of [{}, [], 'text', null]) {
+      answers = [says(200, body)];
+      for (const command of [['jobs', 'list'], ['agents', 'list'], ['usage']])
+        expect([command, body, await run(...command)]).toEqual([command, body, expect.objectContaining(isNotMuster)]);
+    }
+    answers = [
+      (_, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        const more = (): void => {
+          while (!response.destroyed && response.write(' '.repeat(1024 * 1024)));
+          if (!response.destroyed) response.once('drain', more);
+        };
+        more();
+      },
+    ];
+    expect(await run('jobs', 'list')).toMatchObject(isNotMuster);
+  });
+
+  it('writes nothing of an error that a terminal would obey into a file either', async () => {
+    answers = [says(409, { code: 'con\u009b31mflict', requestId: 'a\u001b[2Jb', detail: 'no\u001b]0;x\u0007' })];
+    const { err } = await run('jobs', 'list');
+    expect(err.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
+  });
+
   const counts = { total: 2, queued: 0, running: 0, completed: 2, failed: 0, cancelled: 0, rejected: 0 };
 
   it('waits for a batch over a service that breaks off, is not there, and comes back', async () => {

@@ -1,6 +1,6 @@
 import { Body, Controller, Inject, Ip, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Caller, Endpoint, type Principal, signingSecretsOf, workers } from '@muster/access';
+import { agentSigningSecretsOf, Caller, Endpoint, type Principal, signingSecretsOf, workers } from '@muster/access';
 import { AgentsConfig, requireOwnAgent, takeHandshake, takeHeartbeat, takeSetupStatus } from '@muster/agents';
 import {
   HandshakeAnswer,
@@ -65,8 +65,18 @@ export class MachinesController {
       organizationId,
       status,
       heartbeatSeconds: this.config.heartbeatSeconds,
-      signingSecret: signingSecretsOf(this.keyRing, organizationId)[0]!,
+      signingSecret: this.signingSecretFor(caller, body.agentId),
     };
+  }
+
+  /** A key that is bound to an agent does not get the organization's secret, which signs for every agent. */
+  private signingSecretFor(caller: Principal, agentId: string): string {
+    const { organizationId } = caller;
+    const isBound = caller.kind === 'api_key' && caller.agentId !== null;
+    const [active] = isBound
+      ? agentSigningSecretsOf(this.keyRing, { organizationId, agentId })
+      : signingSecretsOf(this.keyRing, organizationId);
+    return active!;
   }
 
   @Post('/api/agent/setup-status')

@@ -5,10 +5,10 @@ import {
   CallerIfAny,
   Endpoint,
   type Principal,
+  secretsForAgent,
   signatureHeader,
   signedAt,
   signers,
-  signingSecretsOf,
   verify,
   workers,
 } from '@muster/access';
@@ -24,7 +24,7 @@ import {
   StepStatusBody,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { appendJobLogs, applyClaimResults, applyJobReport, applyStepStatus, organizationOfJob } from '@muster/jobs';
+import { appendJobLogs, applyClaimResults, applyJobReport, applyStepStatus, ownerOfJob } from '@muster/jobs';
 import { Clock, Metrics, nilId, Unparsed, UnparsedBody } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { reporterOf } from './reporter-of';
@@ -97,7 +97,8 @@ export class JobCallbacksController {
     summary: 'Outcomes of claims',
     description:
       'Up to 100. A claim counts once for its job; of two reports of one claim the one signed later holds. The signature ' +
-      'is enough; a worker key that is sent has to be of the job’s organization.',
+      'is enough, by the secret of the organization or of the job’s agent; a worker key that is sent has to be of the ' +
+      'job’s organization.',
     access: signers,
     body: ClaimResultsBody,
     answer: ClaimResultsAnswer,
@@ -110,21 +111,26 @@ export class JobCallbacksController {
     @Param('id') jobId: string,
     @Headers(signatureHeader) signature?: string,
   ): Promise<ClaimResultsAnswer> {
-    const owner = await organizationOfJob(this.database, jobId);
-    if (key && key.organizationId !== owner) throw new AppError('not_found', { detail: 'There is no such job.' });
+    const owner = await ownerOfJob(this.database, jobId);
+    if (key && key.organizationId !== owner?.organizationId)
+      throw new AppError('not_found', { detail: 'There is no such job.' });
     const signed = Buffer.concat([Buffer.from(`${jobId}.`), body.bytes]);
-    // Who has no key is not told whether there is such a job: its signature is as wrong as any.
-    const organizationId = owner ?? nilId;
-    const secrets = signingSecretsOf(this.keyRing, organizationId);
-    const verdict = verify(secrets, signature, signed, this.clock.now());
+    // A caller without a key does not learn whether the job exists: the answer is that of a wrong signature.
+    const organizationId = owner?.organizationId ?? nilId;
+    const boundAgentId = key?.kind === 'api_key' ? key.agentId : null;
+    const signer = { organizationId, agentId: owner?.agentId ?? boundAgentId ?? nilId };
+    const verdict = verify(secretsForAgent(this.keyRing, signer), signature, signed, this.clock.now());
     if (verdict !== 'valid') {
       throw new AppError('unauthenticated', { detail: `The signature in ${signatureHeader} is ${verdict}.` });
     }
     const { claimResults: claims } = await body.read(ClaimResultsBody);
-    const agentId = key?.kind === 'api_key' ? key.agentId : null;
     return this.counted(
       'claim-results',
-      applyClaimResults(this.database, { organizationId, agentId }, { jobId, claims, signedAt: signedAt(signature!) }),
+      applyClaimResults(
+        this.database,
+        { organizationId, agentId: boundAgentId },
+        { jobId, claims, signedAt: signedAt(signature!) },
+      ),
     );
   }
 

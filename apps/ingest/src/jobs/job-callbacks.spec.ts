@@ -112,6 +112,36 @@ describe('callbacks over HTTP', () => {
     expect((await post(bare.withKey(apiKey), jobId, signed(body))).status).toBe(403);
   });
 
+  it('of claims may be signed with the secret of the job’s agent, and with no other agent’s', async () => {
+    const body = JSON.stringify({ claimResults: [{ claimId: 'A', outcome: 'eob_uploaded' }] });
+    const other = await makeJob(harness.db, { organizationId });
+    const secretOf = async (agent: string, keyAgentId?: string) => {
+      const key = await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: keyAgentId });
+      const answer = await harness.http
+        .withKey(key.secret)
+        .post('/api/agents/handshake', { agentId: agent, bootId: newId(), workerVersion: '1' });
+      expect(answer.status).toBe(200);
+      return answer.body.signingSecret as string;
+    };
+    const own = await secretOf(agentId, agentId);
+    const another = await secretOf(other.agentId, other.agentId);
+    expect(new Set([own, another, secret]).size).toBe(3);
+    expect(await secretOf(agentId)).toBe(secret);
+
+    const bare = harness.http;
+    const post = (client: HttpClient, of: string, key: string) =>
+      client
+        .with({ 'x-service-signature': signed(body, { of, key }) })
+        .send('POST', `/api/jobs/${of}/claim-results`, body);
+    for (const client of [bare, worker]) {
+      expect((await post(client, jobId, own)).status).toBe(200);
+      expect((await post(client, jobId, another)).body.code).toBe('unauthenticated');
+      expect((await post(client, jobId, secret)).status).toBe(200);
+    }
+    expect((await post(bare, other.id, own)).status).toBe(401);
+    expect((await post(bare, other.id, another)).status).toBe(200);
+  });
+
   it('carry at most 100 claims and 1,000 log entries', async () => {
     const many = (count: number) =>
       JSON.stringify({

@@ -13,6 +13,7 @@ const own: ErrorCode[] = [
   'INVALID_RUN_SUMMARY_PAYLOAD',
   'MISSING_BATCH_ID',
   'JOB_NOT_FOUND',
+  'conflict',
   'RUN_SUMMARY_REQUEST_FAILED',
 ];
 

@@ -30,6 +30,7 @@ export class RunSummaryController {
       'INVALID_RUN_SUMMARY_PAYLOAD',
       'MISSING_BATCH_ID',
       'JOB_NOT_FOUND',
+      'conflict',
       'RUN_SUMMARY_REQUEST_FAILED',
       'run_summary_too_large',
       'run_summary_not_json',

@@ -67,7 +67,13 @@ const longestName = 100;
 const longestPlainError = 2_000;
 
 /** With one of the interface's codes (section 7) the service refuses the summary itself. */
-const summaryCodes = ['INVALID_RUN_SUMMARY_PAYLOAD', 'MISSING_BATCH_ID', 'JOB_NOT_FOUND', 'RUN_SUMMARY_REQUEST_FAILED'];
+const summaryCodes = [
+  'INVALID_RUN_SUMMARY_PAYLOAD',
+  'MISSING_BATCH_ID',
+  'JOB_NOT_FOUND',
+  'conflict',
+  'RUN_SUMMARY_REQUEST_FAILED',
+];
 
 /**
  * Whether a refusal is not of the item. A service that does not take summaries yet, or a proxy in front of one that is

@@ -150,7 +150,7 @@ function refuseName(name: string): void {
   const bad =
     !name ||
     // eslint-disable-next-line no-control-regex
-    /[\0-\x1f\x7f\\]/.test(name) ||
+    /[\0-\x1f\x7f-\x9f\\]/.test(name) ||
     name !== name.normalize('NFC') ||
     parts.some((part) => part === '' || part === '.' || Buffer.byteLength(part) > 255);
   if (bad) throw new ZipFault('bad_name', name);

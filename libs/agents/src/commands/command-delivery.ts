@@ -1,4 +1,4 @@
-import { sign, signatureHeader, signingSecretsOf } from '@muster/access';
+import { secretsForAgent, sign, signatureHeader } from '@muster/access';
 import type { AgentCommand, CommandKind } from '@muster/contracts';
 import { type AgentCommandEntity, Database } from '@muster/database';
 import {
@@ -173,7 +173,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
           'content-type': 'application/json',
           ...(command.requestId ? { 'x-request-id': command.requestId } : {}),
           ...(wire.env['TRACEPARENT'] ? { traceparent: wire.env['TRACEPARENT'] } : {}),
-          [signatureHeader]: sign(signingSecretsOf(this.keyRing, command.organizationId), body, this.clock.now()),
+          [signatureHeader]: sign(secretsForAgent(this.keyRing, command), body, this.clock.now()),
         },
         body,
         timeoutMs: pushTimeoutMs,

@@ -1,4 +1,4 @@
-import { resolveSecrets, signingSecretsOf } from '@muster/access';
+import { agentSigningSecretsOf, resolveSecrets } from '@muster/access';
 import type { AgentCommand } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import type { ObjectStorage } from '@muster/storage';
@@ -40,7 +40,7 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
     ...(apiKey ? { SERVICE_API_KEY: apiKey } : {}),
     AGENT_ID: agentId,
     ORGANIZATION_ID: organizationId,
-    SERVICE_SIGNING_SECRET: signingSecretsOf(keyRing, organizationId)[0]!,
+    SERVICE_SIGNING_SECRET: agentSigningSecretsOf(keyRing, { organizationId, agentId })[0]!,
   };
   return Promise.all(
     commands.map(async (command): Promise<Composed> => {

@@ -42,4 +42,31 @@ describe('keeping the timeline’s partitions', () => {
     expect(await keepTimelinePartitions(harness.db, { retentionDays: 60 })).toEqual({ dropped: 1 });
     expect(await partitions()).toEqual(before);
   });
+
+  it('makes no reader or writer wait for a partition that is being read, and drops it in a later round', async () => {
+    await keepTimelinePartitions(harness.db, { retentionDays: 0 });
+    await asOwner(
+      `CREATE TABLE timeline_entry_202402 PARTITION OF timeline_entry FOR VALUES FROM ('2024-02-01Z') TO ('2024-03-01Z')`,
+    );
+    const reader = new Client({ connectionString: harness.databaseUrl });
+    await reader.connect();
+    try {
+      await reader.query('BEGIN; SELECT count(*) FROM timeline_entry');
+      // It would wait for the reader's end, and with it every statement that comes after it.
+      expect(await keepTimelinePartitions(harness.db, { retentionDays: 60 })).toEqual({ dropped: 0 });
+      expect(await partitions()).toContain('timeline_entry_202402');
+      // A month ahead is made while the table is read.
+      const last = (await partitions()).at(-1)!;
+      await reader.query('COMMIT');
+      await asOwner(`DROP TABLE ${last}`);
+      await reader.query('BEGIN; SELECT count(*) FROM timeline_entry');
+      await keepTimelinePartitions(harness.db, { retentionDays: 0 });
+      expect(await partitions()).toContain(last);
+    } finally {
+      await reader.query('COMMIT');
+      await reader.end();
+    }
+    expect(await keepTimelinePartitions(harness.db, { retentionDays: 60 })).toEqual({ dropped: 1 });
+    expect(await partitions()).not.toContain('timeline_entry_202402');
+  });
 });

@@ -34,6 +34,9 @@ export class PilotBatchEntity {
   workflowId!: string | null;
   @Column('text', { nullable: true })
   workerKey!: string | null;
+  /** The agent whose own key reported it; null if an organization key or a session did. It may be deleted by now. */
+  @Column('uuid', { nullable: true })
+  reporterAgentId!: string | null;
   @Column('timestamptz', { nullable: true })
   startedAt!: Date | null;
   @Column('timestamptz', { nullable: true })

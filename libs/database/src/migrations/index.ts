@@ -78,6 +78,8 @@ import { RecoveryHold1763831000400 } from './1763831000400-recovery-hold';
 import { ConcurrencyKeys1763832000000 } from './1763832000000-concurrency-keys';
 import { ConcurrencyLimits1763832000200 } from './1763832000200-concurrency-limits';
 import { AccessLog1763833600000 } from './1763833600000-access-log';
+import { BatchReporter1763834000000 } from './1763834000000-batch-reporter';
+import { BriefPartitionLocks1763834000100 } from './1763834000100-brief-partition-locks';
 import { DeviceLogins1763833100000 } from './1763833100000-device-logins';
 import { ScheduleKeys1763833300000 } from './1763833300000-schedule-keys';
 import { NotificationChannels1763833400000 } from './1763833400000-notification-channels';
@@ -171,4 +173,6 @@ export const migrations = [
   DeliveriesByRecipient1763833400001,
   DeliveryStatuses1763833400002,
   AccessLog1763833600000,
+  BatchReporter1763834000000,
+  BriefPartitionLocks1763834000100,
 ];

@@ -105,16 +105,22 @@ export function lockJobFirst(tx: Transaction, organizationId: string, id: string
   tx.defer('SELECT FROM job WHERE id = $1 AND organization_id = $2 FOR UPDATE', [id, organizationId], 'lock_job');
 }
 
-/** Whose job it is, or was, for a caller who is known by a signature alone; null where there is none. */
-export async function organizationOfJob(database: Database, id: string): Promise<string | null> {
-  const [job] = await database.query<{ organizationId: string }>(
+/**
+ * The organization and the agent of a job, for a caller that is known by a signature alone. The agent is null for a job that
+ * was deleted. Returns null if the job has never existed.
+ */
+export async function ownerOfJob(
+  database: Database,
+  id: string,
+): Promise<{ organizationId: string; agentId: string | null } | null> {
+  const [owner] = await database.query<{ organizationId: string; agentId: string | null }>(
     'system',
-    `SELECT organization_id FROM job WHERE id = $1
-     UNION ALL SELECT organization_id FROM deleted_job WHERE job_id = $1 LIMIT 1`,
+    `SELECT organization_id, agent_id FROM job WHERE id = $1
+     UNION ALL SELECT organization_id, NULL FROM deleted_job WHERE job_id = $1 LIMIT 1`,
     [id],
-    'organization_of_job',
+    'owner_of_job',
   );
-  return job?.organizationId ?? null;
+  return owner ?? null;
 }
 
 export function noSuchJob(): AppError {

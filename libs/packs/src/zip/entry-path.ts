@@ -21,7 +21,7 @@ function faultOfPath(path: string): BundleFaultReason | null {
   const segments = path.split('/');
   if (path.split(/[/\\]/).includes('..')) return 'parent_path';
   // eslint-disable-next-line no-control-regex -- these are what no name may have
-  if (/[\u0000-\u001f\u007f\\]/.test(path) || path !== path.normalize('NFC')) return 'bad_name';
+  if (/[\u0000-\u001f\u007f-\u009f\\]/.test(path) || path !== path.normalize('NFC')) return 'bad_name';
   if (Buffer.byteLength(path) > zipLimits.pathBytes || segments.length > zipLimits.segments) return 'path_too_long';
   const isBad = (segment: string) =>
     segment === '' || segment === '.' || Buffer.byteLength(segment) > zipLimits.segmentBytes;

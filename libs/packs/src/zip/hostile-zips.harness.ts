@@ -87,6 +87,7 @@ export function hostileZips(): HostileZip[] {
   named('no name', 'bad_name', '');
   named('a NUL', 'bad_name', 'a\0b');
   named('a line feed', 'bad_name', 'a\nb');
+  named('a control character beyond ASCII', 'bad_name', 'a\u009bb');
   named('a backslash', 'bad_name', 'a\\b');
   named('a name that is not UTF-8', 'bad_name', Buffer.from([0x61, 0xff, 0xfe]));
   named('another encoding than it says', 'bad_name', Buffer.from('größe'), { flags: 0 });

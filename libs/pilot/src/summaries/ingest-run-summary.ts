@@ -33,7 +33,8 @@ export async function ingestRunSummary(
   await requireOwnBatch(tx, caller, { batchId, workflowId: job?.workflowId ?? null });
   const replaced = await deleteBatch(tx, organizationId, batchId);
   const id = newId();
-  await insertBatch(tx, { id, organizationId, workflowId: job?.workflowId ?? null, summary });
+  const reporterAgentId = agentIdOf(caller);
+  await insertBatch(tx, { id, organizationId, workflowId: job?.workflowId ?? null, reporterAgentId, summary });
   for (let from = 0; from < claims.length; from += rowsAtOnce) {
     await insertClaims(tx, { id, organizationId, summary, from });
   }
@@ -53,7 +54,7 @@ export async function ingestRunSummary(
 
 /** Whoever settles or deletes the job waits, so that its batch and its cost are of one moment. */
 async function lockJob(tx: Transaction, caller: Principal, jobId: string): Promise<Pick<JobEntity, 'workflowId'>> {
-  const agentId = caller.kind === 'api_key' ? caller.agentId : null;
+  const agentId = agentIdOf(caller);
   const [job] = await tx.query<Pick<JobEntity, 'workflowId'>>(
     `SELECT workflow_id FROM job
      WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) FOR UPDATE`,
@@ -65,26 +66,36 @@ async function lockJob(tx: Transaction, caller: Principal, jobId: string): Promi
 }
 
 /**
- * A key that is bound to an agent replaces no batch of another agent's run, unless that is a run of the workflow that its
- * own agent runs now: a retry on another machine reports the same batch.
+ * Requires that the caller may replace the batch. Sessions and organization keys may replace every batch. A key that is
+ * bound to an agent may replace what that agent reported, what was reported for one of its runs, and what was reported for
+ * a run of the workflow that the caller's run has, because a retry on another machine reports the same batch.
  */
 async function requireOwnBatch(
   tx: Transaction,
   caller: Principal,
   { batchId, workflowId }: { batchId: string; workflowId: string | null },
 ): Promise<void> {
-  if (caller.kind !== 'api_key' || caller.agentId === null) return;
-  const [anothers] = await tx.query<{ id: string }>(
-    `SELECT batch.id FROM pilot_batch batch JOIN job ON job.id = batch.job_id
+  const agentId = agentIdOf(caller);
+  if (agentId === null) return;
+  const [batchOfOthers] = await tx.query<{ id: string }>(
+    `SELECT batch.id FROM pilot_batch batch LEFT JOIN job ON job.id = batch.job_id
      WHERE batch.organization_id = $1 AND batch.batch_id = $2
-       AND job.agent_id IS DISTINCT FROM $3::uuid AND job.workflow_id IS DISTINCT FROM $4::uuid`,
-    [caller.organizationId, batchId, caller.agentId, workflowId],
+       AND batch.reporter_agent_id IS DISTINCT FROM $3::uuid AND job.agent_id IS DISTINCT FROM $3::uuid
+       AND ($4::uuid IS NULL OR batch.workflow_id IS DISTINCT FROM $4::uuid)`,
+    [caller.organizationId, batchId, agentId, workflowId],
     'batch_of_another_agent',
   );
-  if (!anothers) return;
-  throw new AppError('JOB_NOT_FOUND', {
-    detail: 'This batch was reported by a run of another agent; name a run of yours of the same workflow.',
+  if (!batchOfOthers) return;
+  throw new AppError('conflict', {
+    detail:
+      'This batch was reported by another agent, an organization key or a user. Report it with an organization key, ' +
+      'or name a run of your agent of the same workflow.',
   });
+}
+
+/** The agent that the caller's key is bound to; null for a session or an organization key. */
+function agentIdOf(caller: Principal): string | null {
+  return caller.kind === 'api_key' ? caller.agentId : null;
 }
 
 async function deleteBatch(tx: Transaction, organizationId: string, batchId: string): Promise<boolean> {
@@ -111,7 +122,13 @@ interface Part {
 
 async function insertBatch(
   tx: Transaction,
-  { id, organizationId, workflowId, summary }: Part & { workflowId: string | null },
+  {
+    id,
+    organizationId,
+    workflowId,
+    reporterAgentId,
+    summary,
+  }: Part & Pick<PilotBatchEntity, 'workflowId' | 'reporterAgentId'>,
 ): Promise<void> {
   const { batchId, jobId, workerKey, startedAt, finishedAt, totals, metadata, claims, stopEvents } = summary;
   const counted = (outcome: ClaimOutcome) => claims.filter((claim) => claim.outcome === outcome).length;
@@ -120,8 +137,8 @@ async function insertBatch(
     `INSERT INTO pilot_batch
        (id, organization_id, batch_id, job_id, named_job_id, workflow_id, worker_key, started_at, finished_at,
         occurred_at, claims_attempted, claims_eob_uploaded, claims_no_eob_found, claims_failed, stop_events,
-        processing_micros, totals, metadata)
-     VALUES ($1, $2, $3, $4, $4, $5, $6, $7, $8, COALESCE($7, $8, date_trunc('milliseconds', muster_now())), $9, $10, $11, $12, $13, $14, $15, $16)`,
+        processing_micros, totals, metadata, reporter_agent_id)
+     VALUES ($1, $2, $3, $4, $4, $5, $6, $7, $8, COALESCE($7, $8, date_trunc('milliseconds', muster_now())), $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
     [
       id,
       organizationId,
@@ -139,6 +156,7 @@ async function insertBatch(
       timed.length ? timed.reduce((sum, micros) => sum + micros, 0) : null,
       totals && JSON.stringify(totals),
       JSON.stringify(metadata),
+      reporterAgentId,
     ],
     'insert_pilot_batch',
   );

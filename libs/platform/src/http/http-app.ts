@@ -139,7 +139,7 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
     void reply.headers(ownHeaders);
     if (request.routeOptions.config?.unparsed) acceptAnyType(request);
     if (!request.routeOptions.config?.noTimeout) startTimeout(request, reply, config.requestTimeoutMs, logger);
-    done(refusedUrl(request) ?? (request.is404 ? noRoute(request, paths) : undefined));
+    done(refusedHost(request) ?? refusedUrl(request) ?? (request.is404 ? noRoute(request, paths) : undefined));
   });
   // Body parsing loses the asynchronous context, so it is entered where the handler's own work begins.
   fastify.addHook('preHandler', (request, _reply, done) => runInContext(request.context, done));
@@ -184,6 +184,13 @@ function startTimeout(request: FastifyRequest, reply: FastifyReply, timeoutMs: n
 }
 
 const keyInQuery = /[?&](x-?api-?key|api_?key|access_?token|token)=|msk_[a-z0-9]{8,32}_/i;
+
+/** Node uses the first of two Host headers, and a proxy in front may have used the other one. */
+function refusedHost({ raw: { rawHeaders } }: FastifyRequest): AppError | undefined {
+  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host');
+  if (hosts.length < 2) return undefined;
+  return new AppError('invalid_payload', { detail: 'Send exactly one Host header.' });
+}
 
 /** A credential in a URL ends in logs, histories and proxies; nothing else of the request is looked at. */
 function refusedUrl(request: FastifyRequest): AppError | undefined {

@@ -10,6 +10,8 @@ export interface FakeMachine {
   worker: FakeWorker;
   workerKey: string;
   bootId: string;
+  /** What its handshake returned. */
+  signingSecret: string;
 }
 
 /** One organization's machines, which shake hands as real ones do and take what is pushed to them. */
@@ -51,7 +53,10 @@ export class FakeMachines {
       ...(tunnel ? { tunnelHostname: worker.url } : {}),
     });
     if (answer.status !== 200) throw new Error(`the handshake answered ${answer.status}: ${answer.text}`);
-    return { id: agent.id, client, worker, workerKey, bootId };
+    const { signingSecret } = answer.body;
+    // The key is bound to its agent, so what is pushed has to be signed with the agent's own secret.
+    worker.signingSecret = signingSecret;
+    return { id: agent.id, client, worker, workerKey, bootId, signingSecret };
   }
 
   snippet(id: string, code = 'print(1)', more: object = {}, client: HttpClient = this.tenant.api) {

@@ -19,7 +19,7 @@ export class FakeWorker {
 
   private constructor(
     private readonly server: Server,
-    private readonly signingSecret: string,
+    public signingSecret: string,
   ) {}
 
   /** One of an organization of a test's. */

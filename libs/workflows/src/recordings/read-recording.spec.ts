@@ -86,6 +86,7 @@ describe('a recording', () => {
     ['that is encrypted', makeZip([{ ...recording, flags: 1 }]), /encrypted/],
     ['with too many entries', makeZip(Array.from({ length: 1001 }, (_, n) => ({ name: `${n}` }))), /more than 1000/],
     ['that says less than it holds', makeZip([{ ...recording, claimedSize: 3 }]), /cannot be read/],
+    ['with a wrong checksum', makeZip([{ ...recording, claimedCrc32: 7 }]), /checksum of recording\.json is wrong/],
     ['that is cut off', makeZip([recording]).subarray(0, 60), /cannot be read/],
   ];
   it.each(zips)('is refused in a zip %s', async (_, bytes, words) => {

@@ -1,4 +1,5 @@
 import { AppError, invalidField } from '@muster/contracts';
+import { crc32 } from 'node:zlib';
 import { type Entry, fromBuffer, type ZipFile } from 'yauzl';
 
 const maxUnzippedBytes = 64 * 1024 * 1024;
@@ -98,7 +99,12 @@ function read(file: ZipFile, entry: Entry, left: number): Promise<Buffer> {
         else chunks.push(chunk);
       });
       stream.on('error', (fault: Error) => reject(fault instanceof AppError ? fault : broken(fault)));
-      stream.on('end', () => resolve(Buffer.concat(chunks)));
+      stream.on('end', () => {
+        const bytes = Buffer.concat(chunks);
+        // yauzl compares sizes, and not the checksum.
+        if (crc32(bytes) === entry.crc32) resolve(bytes);
+        else reject(unreadable(`The zip is damaged: the checksum of ${entry.fileName} is wrong.`));
+      });
     });
   });
 }

@@ -7,6 +7,8 @@ export interface ZipEntry {
   mode?: number;
   /** What the entry says of its size, where it lies. */
   claimedSize?: number;
+  /** The checksum that the entry states, if it is another than that of its bytes. */
+  claimedCrc32?: number;
   flags?: number;
 }
 
@@ -15,7 +17,7 @@ export function makeZip(entries: ZipEntry[]): Buffer {
   const files: Buffer[] = [];
   const directory: Buffer[] = [];
   let offset = 0;
-  for (const { name, bytes = '', mode = 0o100644, claimedSize, flags = 0 } of entries) {
+  for (const { name, bytes = '', mode = 0o100644, claimedSize, claimedCrc32, flags = 0 } of entries) {
     const content = Buffer.from(bytes);
     const packed = deflateRawSync(content);
     const title = Buffer.from(name);
@@ -23,7 +25,7 @@ export function makeZip(entries: ZipEntry[]): Buffer {
     common.writeUInt16LE(20, 0);
     common.writeUInt16LE(0x800 | flags, 2);
     common.writeUInt16LE(8, 4);
-    common.writeUInt32LE(crc32(content), 10);
+    common.writeUInt32LE(claimedCrc32 ?? crc32(content), 10);
     common.writeUInt32LE(packed.length, 14);
     common.writeUInt32LE(claimedSize ?? content.length, 18);
     common.writeUInt16LE(title.length, 22);

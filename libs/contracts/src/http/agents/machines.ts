@@ -86,7 +86,13 @@ export class HandshakeAnswer {
   @UuidField() organizationId!: string;
   @EnumField(agentStatuses) status!: AgentStatus;
   @IntField({ min: 1, example: 30, description: 'Seconds between heartbeats.' }) heartbeatSeconds!: number;
-  @TextField({ description: 'Keys x-service-signature, in both directions.', example: 'mss_…' }) signingSecret!: string;
+  @TextField({
+    description:
+      'Keys x-service-signature, in both directions. A key that is bound to an agent gets a secret that signs for this ' +
+      'agent only; an organization’s worker key gets the organization’s.',
+    example: 'mss_…',
+  })
+  signingSecret!: string;
 }
 
 /** What became of a boot that may not speak any more: its machine was stopped, or a newer one has its place. */

@@ -1,0 +1,70 @@
+import { newId } from '@muster/platform';
+import { type Harness, type HttpClient, makeApiKey, makeJob, makeOrganization, startHarness } from '@muster/testing';
+import { ingest } from '../ingest.harness';
+
+const path = '/api/pilot/run-summary';
+
+describe('replacing a batch', () => {
+  let harness: Harness;
+  let organizationId: string;
+  let organizationKey: HttpClient;
+
+  beforeAll(async () => {
+    harness = await startHarness(ingest);
+    organizationId = (await makeOrganization(harness.db)).id;
+    organizationKey = await keyOf(null);
+  });
+  afterAll(() => harness.close());
+
+  async function keyOf(agentId: string | null): Promise<HttpClient> {
+    const { secret } = await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId });
+    return harness.http.withKey(secret);
+  }
+
+  const send = (client: HttpClient, batchId: string, jobId?: string) => {
+    const claimResults = [{ claimId: 'A', outcome: 'eob_uploaded' }];
+    return client.post(path, { batchSummary: { batchId, ...(jobId && { jobId }) }, claimResults });
+  };
+  const storedId = async (batchId: string) => {
+    const rows = await harness.db.query<{ id: string }>('system', 'SELECT id FROM pilot_batch WHERE batch_id = $1', [
+      batchId,
+    ]);
+    return rows[0]?.id;
+  };
+  const makeAgents = async () => {
+    const [own, other] = [await makeJob(harness.db, { organizationId }), await makeJob(harness.db, { organizationId })];
+    return { own, other, ownKey: await keyOf(own.agentId), otherKey: await keyOf(other.agentId) };
+  };
+
+  it('is refused to an agent’s key if another agent or an organization key reported the batch', async () => {
+    const { own, ownKey, otherKey } = await makeAgents();
+    for (const reporter of [otherKey, organizationKey]) {
+      const batchId = newId();
+      expect((await send(reporter, batchId)).status).toBe(201);
+      const before = await storedId(batchId);
+      for (const refused of [await send(ownKey, batchId), await send(ownKey, batchId, own.id)]) {
+        expect([refused.status, refused.body.code]).toEqual([409, 'conflict']);
+        expect(refused.body.shape).toBeDefined();
+      }
+      expect(await storedId(batchId)).toBe(before);
+      expect((await send(reporter, batchId)).body).toMatchObject({ replaced: true });
+      expect((await send(organizationKey, batchId)).body).toMatchObject({ replaced: true });
+    }
+  });
+
+  it('is open to an agent’s key if the batch belongs to one of the agent’s runs', async () => {
+    const { own, ownKey } = await makeAgents();
+    const batchId = newId();
+    expect((await send(organizationKey, batchId, own.id)).status).toBe(201);
+    expect((await send(ownKey, batchId)).body).toMatchObject({ replaced: true });
+  });
+
+  it('is open to a retry of the same workflow on another agent', async () => {
+    const { own, other, ownKey, otherKey } = await makeAgents();
+    const batchId = newId();
+    expect((await send(otherKey, batchId, other.id)).status).toBe(201);
+    expect((await send(ownKey, batchId, own.id)).body.code).toBe('conflict');
+    const retry = await makeJob(harness.db, { organizationId, agentId: own.agentId, workflowId: other.workflowId });
+    expect((await send(ownKey, batchId, retry.id)).body).toMatchObject({ replaced: true, jobId: retry.id });
+  });
+});
