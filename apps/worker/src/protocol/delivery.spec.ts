@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { FakeService } from '../testing/fake-service.harness';
 import { runOf, WorkerHarness } from '../testing/worker-process.harness';
 
@@ -120,7 +122,14 @@ raise RuntimeError("failed with " + secret)
     // Kept in the spool, so that what is on disk can be seen.
     service.interfere = ({ path }) => (/job-logs/.test(path) ? { status: 503 } : undefined);
     await service.push(run);
-    await service.until('its end', () => worker.allText().includes('"terminal"'));
+    // The script's raw output is removed right after the end is in the spool.
+    const rawFiles = ['stdout.log', 'stderr.log', 'events.jsonl'].map((name) =>
+      join(worker.folder, 'runs', run.jobId, name),
+    );
+    await service.until(
+      'its end',
+      () => worker.allText().includes('"terminal"') && !rawFiles.some((file) => existsSync(file)),
+    );
     const disk = worker.allText();
     service.interfere = () => undefined;
     const terminal = await service.until('the end', () => service.terminal(run.jobId));

@@ -2,7 +2,7 @@ import { longForm } from '@muster/testing';
 import { simulateFleet } from './simulated-fleet.harness';
 import { type FleetFigures, idleTickMs, stepMs } from './simulated-machines.harness';
 
-const agents = longForm('FLEET_AGENTS', { short: 8, long: 1000 });
+const agents = longForm('FLEET_AGENTS', { short: 25, long: 1000 });
 const days = longForm('FLEET_DAYS', { short: 7, long: 7 });
 const seed = Number(process.env['FLEET_SEED'] ?? 20_260_302);
 const idleStopMinutes = 30;
