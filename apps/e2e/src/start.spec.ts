@@ -34,9 +34,9 @@ describe('npm start', () => {
     const first = start(['--port', String(port), '--data-dir', dataDir]);
     running = first;
     await first.ready();
-    expect(running.output).toMatch(/admin +\S+@\S+ +\S+/);
-    const [, apiKey] = /API key +(msk_\S+)/.exec(running.output)!;
-    expect(running.output).toMatch(/ready in \d+\.\d+ s/);
+    expect(first.output).toMatch(/admin +\S+@\S+ +\S+/);
+    const [, apiKey] = /API key +(msk_\S+)/.exec(first.output)!;
+    expect(first.output).toMatch(/ready in \d+\.\d+ s/);
     const http = new HttpClient(`http://127.0.0.1:${port}`);
     expect((await http.get('/api/health/deep')).body.status).toBe('ok');
     expect((await http.withKey(apiKey!).get('/api/organization/settings')).status).toBe(200);
