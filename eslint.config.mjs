@@ -4,7 +4,7 @@ import reactHooks from 'eslint-plugin-react-hooks';
 import tseslint from 'typescript-eslint';
 import { foreignWrites } from './tools/lint/foreign-writes.mjs';
 import { notYetPlain, plainWords, unclearNames } from './tools/lint/plain-words.mjs';
-import { oneClock } from './tools/lint/one-clock.mjs';
+import { oneClock, serviceClock } from './tools/lint/one-clock.mjs';
 import { appIndexes, boundaries } from './tools/lint/layout.mjs';
 import { prepareProjectGraph } from './tools/lint/project-graph.mjs';
 import { shunned } from './tools/lint/shunned.mjs';
@@ -88,8 +88,19 @@ export default [
   {
     files: ['{apps,libs}/*/src/**/*.ts'],
     ignores: [specs, 'apps/{e2e,worker}/**', 'libs/testing/**', 'libs/database/src/migrations/**'],
-    plugins: { muster: { rules: { 'foreign-writes': foreignWrites, 'one-clock': oneClock } } },
+    plugins: {
+      muster: { rules: { 'foreign-writes': foreignWrites, 'one-clock': oneClock, 'service-clock': serviceClock } },
+    },
     rules: { 'muster/foreign-writes': 'error', 'muster/one-clock': 'error' },
+  },
+  {
+    // The others hold the clock itself, speak to machines and services outside, or run elsewhere.
+    files: ['libs/*/src/**/*.ts', 'apps/{gateway,ingest,dispatcher,scheduler,metering,feedback-sync}/src/**/*.ts'],
+    ignores: [
+      ...[specs, '**/testing/**', 'libs/{platform,vm,models,trackers,sdk,testing}/**'],
+      ...['libs/database/src/{migrate.ts,migrations/**}'],
+    ],
+    rules: { 'muster/service-clock': 'error' },
   },
   {
     files: ['**/*.{ts,tsx,mjs,cjs}'],

@@ -1,4 +1,5 @@
-// A moment has one source: what a statement dates, or compares with a date, is the moment of its transaction.
+// Time has one source, the service's clock, because a time that one process stores is compared with the time of another.
+// `oneClock` holds SQL to it and `serviceClock` the code of the libs.
 const ownClock = /(?<![\w.])(now|clock_timestamp|transaction_timestamp|statement_timestamp)\(\)|\bCURRENT_TIMESTAMP\b/;
 
 export const oneClock = {
@@ -14,6 +15,24 @@ export const oneClock = {
     return {
       Literal: (node) => typeof node.value === 'string' && check(node, node.value),
       TemplateElement: (node) => check(node, node.value.raw),
+    };
+  },
+};
+
+export const serviceClock = {
+  meta: {
+    type: 'problem',
+    schema: [],
+    messages: {
+      machine:
+        'This is the clock of one machine. Use the time of the transaction (tx.now), database.now() or the injected Clock; to measure a duration, use performance.now().',
+    },
+  },
+  create(context) {
+    const report = (node) => context.report({ node, messageId: 'machine' });
+    return {
+      'CallExpression[callee.object.name="Date"][callee.property.name="now"]': report,
+      'NewExpression[callee.name="Date"][arguments.length=0]': report,
     };
   },
 };

@@ -1,9 +1,9 @@
-// Prints for each suite (a project's folder) what ran, the ten slowest files, the time of each kind of file, and the one line
-// that sums the run up. It names the files that use more processor time than their kind may, or leave something behind in
-// the process that they share with other files. A run in which a file never ends is ended with the names of the files that hang.
+// Prints the counts of each suite (a project's folder), the ten slowest files, the time of each kind of file, and one line for
+// the whole run. It fails the run if a file uses more processor time than its kind may, or leaves something behind in the
+// process that it shares with other files. A run in which a file never ends is ended with the names of the files that hang.
 const { writeFileSync } = require('node:fs');
 const { relative } = require('node:path');
-const { limits, exceptions } = require('./time-limits.cjs');
+const { limits, allowedSeconds, exceptions } = require('./time-limits.cjs');
 
 const kinds = Object.keys(limits);
 /** Longer than any file takes on the slowest machine, whose own tests each have a timeout. */
@@ -14,6 +14,7 @@ module.exports = class SuiteReporter {
   constructor({ rootDir }) {
     this.rootDir = rootDir;
     this.running = new Map();
+    this.faults = [];
   }
 
   onRunStart() {
@@ -27,6 +28,12 @@ module.exports = class SuiteReporter {
 
   onTestFileResult({ path }) {
     this.running.delete(relative(this.rootDir, path));
+  }
+
+  /** Jest fails the run if this returns an error. */
+  getLastError() {
+    if (this.faults.length > 0)
+      return new Error(`${this.faults.length} test files break the rules of tools/test/README.md`);
   }
 
   endIfItHangs() {
@@ -48,18 +55,16 @@ module.exports = class SuiteReporter {
       leftBehind: result.leftBehind ?? [],
     }));
     const measured = files.filter(({ kind }) => kind);
-    const faults = [...filesOverTheirLimit(measured), ...filesThatLeftSomething(files)];
+    this.faults = [...filesOverTheirLimit(measured), ...filesThatLeftSomething(files)];
     // A file that could not even be loaded has failed, though no test of it counted.
     const failed = numFailedTests + numRuntimeErrorTestSuites;
     const skipped = numPendingTests ? `, ${numPendingTests} skipped` : '';
-    const parts = [countsOfSuites(files), timesOfKinds(measured), slowest(measured), faults.join('\n')];
+    const parts = [countsOfSuites(files), timesOfKinds(measured), slowest(measured), this.faults.join('\n')];
     process.stdout.write(
       `\n${parts.filter(Boolean).join('\n\n')}\n\n${numPassedTests} passed, ${failed} failed${skipped}\n`,
     );
-    const { MUSTER_TEST_TIMES: times, MUSTER_TEST_RESULT: result } = process.env;
+    const { MUSTER_TEST_TIMES: times } = process.env;
     if (times) writeFileSync(times, `${JSON.stringify(files, null, 2)}\n`);
-    if (result)
-      writeFileSync(result, JSON.stringify({ passed: numPassedTests, failed, failedFiles: failedOf(testResults) }));
     clearInterval(this.watch);
     setTimeout(() => void endRun('the tests ended and the run did not'), exitTakesAtMostMs).unref();
   }
@@ -70,7 +75,7 @@ function filesOverTheirLimit(files) {
   const slowness = Math.max(1, median(files.map((file) => file.slowness)));
   return files
     .map((each) => ({ ...each, limit: exceptions[each.file]?.seconds ?? limits[each.kind] }))
-    .filter(({ processorSeconds, limit }) => processorSeconds > limit * slowness)
+    .filter(({ processorSeconds, limit }) => processorSeconds > allowedSeconds(limit, slowness))
     .map(
       ({ file, kind, limit, processorSeconds }) =>
         `${file} used ${processorSeconds.toFixed(1)} s of processor time on a machine that is ${slowness.toFixed(1)} times slower than the reference; the limit of a ${kind} file is ${limit} s (tools/test/time-limits.cjs).`,
@@ -87,12 +92,6 @@ async function endRun(reason) {
   console.error(`\nmuster: ${reason}`);
   await require('./global-teardown.cjs')();
   process.exit(1);
-}
-
-function failedOf(testResults) {
-  return testResults
-    .filter(({ numFailingTests, testExecError }) => numFailingTests > 0 || testExecError)
-    .map(({ testFilePath: path, numPassingTests: passed }) => ({ path, passed }));
 }
 
 function countsOfSuites(files) {

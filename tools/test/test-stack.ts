@@ -44,7 +44,7 @@ export async function startTestStack(dataDir: string) {
 }
 
 async function endSharedServices(folder: string): Promise<void> {
-  const files = await readdir(folder);
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.json'));
   await Promise.all(
     files.map(async (name) => {
       const { pid, dataDir } = JSON.parse(await readFile(join(folder, name), 'utf8')) as {

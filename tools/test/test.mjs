@@ -5,16 +5,14 @@
 // `npm run test:long` runs the files that are long by their name (`*.long.spec.ts`), and those that call `longForm` or `isLongForm`, in
 // their long form, and then the in-process suites under other dates (other-dates.mjs).
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join, relative } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { prepare, root, Sorry } from '../start/prepare.mjs';
 import { runUnderOtherDates } from './other-dates.mjs';
 
 const require = createRequire(import.meta.url);
-/** If more files fail, the reason is not timing. */
-const fewFiles = 8;
 const jestProgram = join(root, 'node_modules/jest/bin/jest.js');
 
 try {
@@ -27,7 +25,7 @@ const args = process.argv.slice(2);
 const words = wordsForJest(args);
 if (words) {
   await bringBrowser(words);
-  process.exitCode = words.length === 0 ? await everything() : await jest(words);
+  process.exitCode = await jest(words);
   // The whole long suite includes the other dates; a part of it does not.
   if (args.length === 1 && args[0] === '--long') process.exitCode = (await runUnderOtherDates()) || process.exitCode;
 } else console.log('nothing changed that a test can reach\n\n0 passed, 0 failed');
@@ -114,40 +112,10 @@ function textOf(file) {
   return readFileSync(file, 'utf8');
 }
 
-/**
- * Runs all files, and those that failed once more without others at the same time. A file that fails twice fails the run. A
- * file that passes the second time is named, because it depends on timing.
- */
-async function everything() {
-  const folder = mkdtempSync(join(tmpdir(), 'muster-test-'));
-  const run = async (name, words) => {
-    const file = join(folder, name);
-    const code = await jest(words, { MUSTER_TEST_RESULT: file });
-    return { code, result: existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null };
-  };
-  try {
-    const first = await run('first', []);
-    const again = first.result?.failedFiles ?? [];
-    if (first.code === 0 || again.length === 0 || again.length > fewFiles) return first.code;
-    const names = again.map(({ path }) => relative(root, path)).join(', ');
-    console.log(`\nfailed, and run once more alone: ${names}\n`);
-    const second = await run('second', ['--runInBand', '--runTestsByPath', ...again.map(({ path }) => path)]);
-    if (!second.result) return second.code;
-    const counted = again.reduce((sum, { passed }) => sum + passed, 0);
-    if (second.code === 0) console.log(`\nfailed beside other files, and passed alone: ${names}`);
-    const passed = first.result.passed - counted + second.result.passed;
-    console.log(`\nin both runs: ${passed} passed, ${second.result.failed} failed`);
-    return second.code;
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
-function jest(args, env = {}) {
+function jest(args) {
   const child = spawn(process.execPath, [jestProgram, ...args], {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, ...env },
   });
   const pass = (signal) => child.kill(signal);
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, pass);

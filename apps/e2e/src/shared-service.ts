@@ -1,11 +1,11 @@
 import type { EventEmitter } from 'node:events';
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { channel } from 'node:diagnostics_channel';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, HttpClient, testStack, waitFor } from '@muster/testing';
+import { freePort, HttpClient, isLongForm, testStack, waitFor } from '@muster/testing';
 import type { Browser } from 'playwright-core';
 import { chromiumPath, launchBrowser } from './console/console-browser';
 import { Start } from './npm-start';
@@ -35,17 +35,31 @@ export function sharedBrowser(): Promise<Browser> {
 }
 
 /**
- * The service of this worker of jest, started by the first spec file that needs it. A process that takes the worker's place
- * finds it in the run's folder, and the run ends it (tools/test/global-teardown.cjs).
+ * The service that test files share, started by the first one that needs it. The short suite has one, because a start costs
+ * more than what the few files ask of it. In the long suite each worker process of Jest has its own. The run ends them
+ * (tools/test/global-teardown.cjs).
  */
 async function sharedService(): Promise<ServiceFacts> {
   channel('muster:service').publish({});
-  const file = join(testStack().servicesDir, `${process.env['JEST_WORKER_ID']}.json`);
-  if (!existsSync(file)) {
+  const name = isLongForm() ? `worker-${process.env['JEST_WORKER_ID']}` : 'all';
+  const file = join(testStack().servicesDir, `${name}.json`);
+  if (isFirst(`${file}.claimed`)) {
     const { start, ...facts } = await startService({}, untilGone(process.ppid));
-    writeFileSync(file, JSON.stringify({ ...facts, pid: start.pid }));
+    writeFileSync(`${file}.written`, JSON.stringify({ ...facts, pid: start.pid }));
+    renameSync(`${file}.written`, file);
   }
+  await waitFor('the shared service', () => existsSync(file), 120_000);
   return JSON.parse(readFileSync(file, 'utf8')) as ServiceFacts;
+}
+
+/** Whether no other process was here before. */
+function isFirst(file: string): boolean {
+  try {
+    writeFileSync(file, '', { flag: 'wx' });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** A start ends when what began it is gone, as a worker of jest may be before the run is; this one ends with the run. */

@@ -67,6 +67,20 @@ describe('Commands', () => {
     await service.until('the end', () => service.terminal(commands[1].jobId));
   });
 
+  it('run until their deadline on a machine whose clock is an hour ahead of the service', async () => {
+    const hourMs = 3_600_000;
+    worker.spawn({ MUSTER_WORKER_LISTEN: 'off' });
+    await service.until('a handshake', () => service.handshake());
+    const deadline = new Date(Date.now() - hourMs + 30_000).toISOString();
+    const command = commandOf('snippet', { code: 'print(1)' }, { deadline });
+    service.interfere = ({ path, method }) =>
+      method === 'GET' && path.endsWith('/commands') && !service.result(command.commandId)
+        ? { status: 200, headers: { date: new Date(Date.now() - hourMs).toUTCString() }, body: { commands: [command] } }
+        : undefined;
+    const result = await service.until('the result', () => service.result(command.commandId));
+    expect(result).toMatchObject({ status: 'success', output: '1\n' });
+  });
+
   it('of code answer with its output, its error and its exit code', async () => {
     await worker.start();
     const failed = await answer(commandOf('snippet', { code: 'print("so far")\nraise SystemExit(4)' }));

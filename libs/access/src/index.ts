@@ -40,7 +40,7 @@ export {
 } from './organizations/organizations';
 export { purgeByRetention } from './organizations/retention';
 export { presentSettings, readSettings, type SettingsRow, updateSettings } from './organizations/settings';
-export type { KeyPrincipal, Principal, UserPrincipal } from './principal';
+export { boundAgentOf, type KeyPrincipal, type Principal, type UserPrincipal } from './principal';
 export { purgeExpired } from './purge-expired';
 export {
   type AccessRule,
@@ -67,7 +67,7 @@ export {
   OrganizationId,
   SentHeader,
 } from './requests/request-parts';
-export { StandingAccess } from './requests/standing-access';
+export { type LastingAccess, StandingAccess } from './requests/standing-access';
 export { beginOwnTotp, confirmOwnTotp, ownerOf, proveAgain, removeOwnTotp } from './second-factor/own-factor';
 export {
   addPasskey,

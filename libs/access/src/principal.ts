@@ -32,3 +32,8 @@ export interface KeyPrincipal {
 }
 
 export type Principal = UserPrincipal | KeyPrincipal;
+
+/** The agent that a key is bound to; null for a session or a key that acts for the whole organization. */
+export function boundAgentOf(principal: Principal): string | null {
+  return principal.kind === 'api_key' ? principal.agentId : null;
+}

@@ -10,6 +10,7 @@ import { InjectDataSource, TypeOrmModule } from '@nestjs/typeorm';
 import { BaseConfig, MessageLedger, LoopLedger, Readiness, RecoveryHold, registerErrorReader } from '@muster/platform';
 import type { PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
+import { ClockSync } from './clock-sync';
 import { serviceOptions } from './data-source';
 import { Database } from './database';
 import { readDatabaseError } from './database-errors';
@@ -41,6 +42,7 @@ import { poolOf } from './transactions/run-scoped';
   ],
   providers: [
     Database,
+    ClockSync,
     OutboxRelay,
     { provide: MessageLedger, useClass: OutboxLedger },
     { provide: LoopLedger, useClass: LoopRuns },
@@ -59,6 +61,7 @@ export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShut
     @InjectDataSource() private readonly dataSource: DataSource,
     @Inject(Readiness) private readonly readiness: Readiness,
     @Inject(Database) private readonly database: Database,
+    @Inject(ClockSync) private readonly clockSync: ClockSync,
   ) {
     registerErrorReader(readDatabaseError);
     readiness.register('database', () => this.check(), { required: true, deep: () => this.checkRoom() });
@@ -68,9 +71,10 @@ export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShut
     await this.connect();
   }
 
-  onApplicationShutdown(): void {
+  async onApplicationShutdown(): Promise<void> {
     this.ended = true;
     clearTimeout(this.retry);
+    await this.clockSync.stop();
   }
 
   /** Once in the foreground, so that a normal start is ready when it listens; then in the background. */
@@ -85,6 +89,7 @@ export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShut
         if (!heard.has(client)) client.on('error', () => undefined);
         heard.add(client);
       });
+      await this.clockSync.start().catch((error: Error) => this.logger.warn(`clock sync failed: ${error.message}`));
       if (complained) this.logger.log('connected');
     } catch (error) {
       if (!complained) this.logger.warn(`not connected yet: ${(error as Error).message}`);

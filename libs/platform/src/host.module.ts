@@ -1,6 +1,6 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { BaseConfig } from './config/base.config';
-import { Clock, SystemClock } from './context/clock';
+import { Clock, ServiceClock } from './context/clock';
 import { Attempts } from './http/attempts';
 import { Outbound } from './http/addresses/outbound';
 import { RateLimiter } from './http/rate-limiter';
@@ -34,7 +34,7 @@ export class HostModule {
         { provide: Metrics, useValue: metrics },
         { provide: Readiness, useValue: readiness },
         { provide: OpenStreams, useValue: streams },
-        { provide: Clock, useValue: clock ?? new SystemClock() },
+        { provide: Clock, useValue: clock ?? new ServiceClock() },
         { provide: Outbound, useFactory: () => new Outbound(configs[0].outboundAllow) },
         Attempts,
         RateLimiter,

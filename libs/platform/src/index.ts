@@ -16,7 +16,7 @@ export {
   variablesOf,
 } from './config/env';
 export { type MasterKey, readMasterKeys } from './config/master-keys';
-export { Clock, SystemClock } from './context/clock';
+export { Clock, type ClockReading, ServiceClock } from './context/clock';
 export { Coalescer } from './context/coalesce';
 export { firstIdAt, isUuid, newId, nilId } from './context/ids';
 export { inSentence } from './context/in-sentence';

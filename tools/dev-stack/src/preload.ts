@@ -1,7 +1,10 @@
-/** Variables that the dynamic linker and a preloaded library read; servers get them from the program that starts them. */
-const names = ['LD_LIBRARY_PATH', 'LD_PRELOAD', 'FAKETIME', 'FAKETIME_DONT_FAKE_MONOTONIC', 'DONT_FAKE_MONOTONIC'];
+const fakedClock = ['LD_PRELOAD', 'FAKETIME', 'FAKETIME_DONT_FAKE_MONOTONIC', 'DONT_FAKE_MONOTONIC'];
 
-/** The part of the environment that decides which libraries a program loads. */
+/**
+ * The variables that decide which libraries a server loads. A preloaded library is passed on only if it is libfaketime,
+ * because tests move the clocks of Postgres and Redis together with their own.
+ */
 export function preloadEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const names = ['LD_LIBRARY_PATH', ...(env['FAKETIME'] ? fakedClock : [])];
   return Object.fromEntries(names.filter((name) => env[name]).map((name) => [name, env[name]]));
 }

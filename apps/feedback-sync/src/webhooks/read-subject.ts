@@ -51,9 +51,10 @@ const readers: Record<Kind, Read> = {
     presentInstallation(await findInstallation(database, organizationId, subjectId)),
   autopilot: async ({ database, storage, now }, { organizationId, subjectId: sessionId, details }) => {
     const { agentId } = details as { agentId: string };
-    return presentSession(await findSession(database, { organizationId, agentId, sessionId }), async (key) => {
-      return (await lendFile(storage, key === null ? null : { storageKey: key }, now())).downloadUrl;
-    });
+    const session = await findSession(database, { organizationId, agentId, sessionId });
+    const lend = async (key: string | null) =>
+      (await lendFile(storage, key === null ? null : { storageKey: key }, now())).downloadUrl;
+    return presentSession(session, lend, now());
   },
   question: async ({ database, storage }, { organizationId, subjectId }) =>
     presentQuestion(await findQuestion(database, organizationId, subjectId), storage),

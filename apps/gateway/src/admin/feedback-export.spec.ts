@@ -15,7 +15,7 @@ import { gateway } from '../gateway.harness';
 import { report, wish } from '../feedback/feedback.harness';
 
 /** A million takes a minute. */
-const manyRows = longForm('FEEDBACK_EXPORT_ROWS', { short: 10_000, long: 1_000_000 });
+const manyRows = longForm('FEEDBACK_EXPORT_ROWS', { short: 4000, long: 1_000_000 });
 const path = '/api/admin/feedback/export';
 
 setFlagsFromString('--expose-gc');

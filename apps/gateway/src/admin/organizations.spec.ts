@@ -1,5 +1,14 @@
 import { newId } from '@muster/platform';
-import { type Harness, type HttpClient, startHarness, type Tenant, testPassword } from '@muster/testing';
+import {
+  EventStream,
+  type Harness,
+  type HttpClient,
+  makeAgent,
+  startHarness,
+  type Tenant,
+  testPassword,
+  waitFor,
+} from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
 describe('organizations at the gateway', () => {
@@ -107,6 +116,26 @@ describe('organizations at the gateway', () => {
         expect.objectContaining({ changes: { organizationId: [tenant.organizationId, other.organizationId] } }),
       ]);
       expect(await place(await harness.http.signIn(email, testPassword))).toBe(tenant.organizationId);
+    });
+
+    it('ends the open streams of a super_admin who leaves the organization, before the next heartbeat', async () => {
+      const other = await harness.makeTenant('Left behind');
+      const agent = await makeAgent(harness.db, { organizationId: other.organizationId });
+      const email = (await tenant.as.super_admin.get('/api/auth/me')).body.user.email;
+      const login = await harness.http.post('/api/auth/login', { email, password: testPassword });
+      const cookie = login.headers.get('set-cookie')!.split(';')[0]!;
+      const session = harness.http.with({ cookie });
+      await session.post('/api/auth/organization', { organizationId: other.organizationId });
+      const streams = await Promise.all(
+        ['/api/events', `/api/agents/${agent.id}/events`].map((path) =>
+          EventStream.open(`${harness.url}${path}`, { cookie }),
+        ),
+      );
+      expect(streams.map(({ response }) => response.statusCode)).toEqual([200, 200]);
+      expect((await session.post('/api/auth/organization', { organizationId: null })).status).toBe(200);
+      await waitFor('both streams to end', () => streams.every(({ ended }) => ended));
+      // Each stream sends one comment when it opens, and one with each heartbeat.
+      expect(streams.map(({ comments }) => comments.length)).toEqual([1, 1]);
     });
   });
 });

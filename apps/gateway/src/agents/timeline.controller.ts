@@ -69,7 +69,7 @@ export class TimelineController {
     const kept = await findTimeline(this.database, organizationId, agentId);
     this.hub.requireRoom(organizationId);
     const { seq, resync } = whereToBegin(lastEventId, kept);
-    const mayStay = this.standing.of(request, readers);
+    const access = this.standing.of(request, readers);
 
     reply.hijack();
     const connection = reply.raw;
@@ -83,7 +83,7 @@ export class TimelineController {
     const beginning = lastEventId === undefined ? `id: ${seq}\n` : '';
     connection.write(`: the timeline of ${agentId}\nretry: 2000\n${beginning}\n${resync ? resyncFrame(resync) : ''}`);
     if (connection.destroyed) return;
-    this.hub.add(new TimelineStream({ agentId, organizationId, seq, connection, mayStay }), kept.latest);
+    this.hub.add(new TimelineStream({ agentId, organizationId, seq, connection, access }), kept.latest);
   }
 
   @Get('logs')

@@ -51,7 +51,7 @@ export class AutopilotEventsController {
     const of = { organizationId, agentId, sessionId };
     const seen = lastEventIdOf(request) ?? lastEventId;
     const after = await beginOfStream(this.database, of, seen);
-    const mayStay = this.standing.of(request, readers);
+    const access = this.standing.of(request, readers);
     reply.hijack();
     const connection = reply.raw;
     connection.writeHead(200, {
@@ -63,6 +63,6 @@ export class AutopilotEventsController {
     connection.write(`: session ${sessionId}\nretry: 2000\n\n`);
     if (connection.destroyed) return;
     const { database, pubSub, streams } = this;
-    followSession({ database, pubSub, streams, lend: lending(this.storage), mayStay }, of, { connection, after });
+    followSession({ database, pubSub, streams, lend: lending(this.storage), access }, of, { connection, after });
   }
 }

@@ -1,4 +1,4 @@
-import { Caller, Endpoint, type Principal, sessionsAndKeysOf } from '@muster/access';
+import { boundAgentOf, Caller, Endpoint, type Principal, sessionsAndKeysOf } from '@muster/access';
 import { requireOwnAgent } from '@muster/agents';
 import { findSession, lending, listSessions, presentSession, presentSummary } from '@muster/assistant';
 import { AutopilotSession, AutopilotSessionList, AutopilotSessionsQuery } from '@muster/contracts';
@@ -26,14 +26,15 @@ export class AutopilotSessionsController {
     errors: ['invalid_payload'],
   })
   async list(@Caller() caller: Principal, @Query() query: AutopilotSessionsQuery): Promise<AutopilotSessionList> {
-    const own = caller.kind === 'api_key' ? caller.agentId : null;
+    const own = boundAgentOf(caller);
     if (query.agentId) requireOwnAgent(caller, query.agentId);
     const page = pageOf(query, 'id');
     const filter = { ...query, agentId: own ?? query.agentId };
     const rows = await listSessions(this.database, caller.organizationId, { page, filter });
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
     const lend = lending(this.storage);
-    return { sessions: await Promise.all(items.map((row) => presentSummary(row, lend))), nextCursor };
+    const now = this.database.now();
+    return { sessions: await Promise.all(items.map((row) => presentSummary(row, lend, now))), nextCursor };
   }
 
   @Get('/:id')
@@ -48,6 +49,6 @@ export class AutopilotSessionsController {
     const { organizationId } = caller;
     const found = await findSession(this.database, { organizationId, sessionId });
     requireOwnAgent(caller, found.session.agentId);
-    return presentSession(found, lending(this.storage));
+    return presentSession(found, lending(this.storage), this.database.now());
   }
 }

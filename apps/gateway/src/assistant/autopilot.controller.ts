@@ -126,12 +126,13 @@ export class AutopilotController {
     const { sessionId } = query;
     if (sessionId) {
       const found = await findSession(this.database, { organizationId, agentId, sessionId });
-      return presentSession(found, lending(this.storage));
+      return presentSession(found, lending(this.storage), this.database.now());
     }
     const page = pageOf(query, 'id');
     const rows = await listSessions(this.database, organizationId, { page, filter: { agentId } });
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
-    return { sessions: await Promise.all(items.map((row) => presentSummary(row, lending(this.storage)))), nextCursor };
+    const [lend, now] = [lending(this.storage), this.database.now()];
+    return { sessions: await Promise.all(items.map((row) => presentSummary(row, lend, now))), nextCursor };
   }
 
   private async generate(caller: Principal, agentId: string, { intent }: AutopilotBody): Promise<AutopilotAnswer> {

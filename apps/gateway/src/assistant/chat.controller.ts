@@ -66,7 +66,7 @@ export class ChatController {
     @Body() body: ChatBody,
   ): Promise<ChatAnswer> {
     const turn = await this.begin(caller, agentId, body);
-    const mayStay = this.standing.of(request, talkers);
+    const mayStay = this.standing.of(request, talkers).holds;
     return this.streams.waiting(request.raw.socket, 'chat', (left) => answerTurn(this.parts, turn, { left, mayStay }));
   }
 
@@ -98,7 +98,7 @@ export class ChatController {
     @Body() body: ChatBody,
   ): Promise<void> {
     const turn = await this.begin(caller, agentId, body);
-    const mayStay = this.standing.of(request, talkers);
+    const mayStay = this.standing.of(request, talkers).holds;
     const stream = openChatStream(reply, this.config.eventStreamsHeartbeatMs);
     stream.send('session', { sessionId: turn.sessionId });
     const listener: Following['listener'] = {

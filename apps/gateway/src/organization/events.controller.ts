@@ -68,7 +68,7 @@ export class EventsController {
     const { place, resync } = await beginEvents(this.database, organizationId, lastEventId);
     this.hub.requireRoom(organizationId);
     const types = query.types ? new Set(query.types.split(',') as StreamEventType[]) : null;
-    const mayStay = this.standing.of(request, readers);
+    const access = this.standing.of(request, readers);
 
     reply.hijack();
     const connection = reply.raw;
@@ -83,6 +83,6 @@ export class EventsController {
     const said = resync ? resyncFrameOf(place, resync) : '';
     connection.write(`: the organization\nretry: 2000\n${beginning}\n${said}`);
     if (connection.destroyed) return;
-    this.hub.add(new EventStream({ organizationId, place, types, connection, mayStay }));
+    this.hub.add(new EventStream({ organizationId, place, types, connection, access }));
   }
 }

@@ -11,7 +11,7 @@ import {
   CommandResultBody,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { Connection, OpenStreams, Reply, ReplyHead } from '@muster/platform';
+import { Clock, Connection, OpenStreams, Reply, ReplyHead } from '@muster/platform';
 
 /** How a machine without a tunnel gets its commands, and how every machine gives back what came of them. */
 @ApiTags('Machines')
@@ -21,12 +21,15 @@ export class CommandsController {
     @Inject(Database) private readonly database: Database,
     @Inject(CommandPolls) private readonly polls: CommandPolls,
     @Inject(OpenStreams) private readonly streams: OpenStreams,
+    @Inject(Clock) private readonly clock: Clock,
   ) {}
 
   @Get()
   @Endpoint({
     summary: 'Take the commands that wait',
-    description: 'Each is given again until it is acknowledged or has its result; never start an id twice.',
+    description:
+      'A command is in each answer until it is acknowledged or has its result; never start the same id twice. The header ' +
+      'X-Service-Time is the time by which the deadlines of the commands are set, in milliseconds since 1970.',
     access: workers,
     answer: AgentCommandList,
     errors: ['invalid_payload', 'agent_not_found', 'conflict'],
@@ -45,6 +48,7 @@ export class CommandsController {
       if (ended.aborted) reply.closeConnection();
       return taken;
     });
+    reply.headers({ 'x-service-time': String(this.clock.now().getTime()) });
     return { commands };
   }
 

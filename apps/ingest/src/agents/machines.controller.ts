@@ -1,6 +1,14 @@
 import { Body, Controller, Inject, Ip, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { agentSigningSecretsOf, Caller, Endpoint, type Principal, signingSecretsOf, workers } from '@muster/access';
+import {
+  agentSigningSecretsOf,
+  boundAgentOf,
+  Caller,
+  Endpoint,
+  type Principal,
+  signingSecretsOf,
+  workers,
+} from '@muster/access';
 import { AgentsConfig, requireOwnAgent, takeHandshake, takeHeartbeat, takeSetupStatus } from '@muster/agents';
 import {
   HandshakeAnswer,
@@ -72,8 +80,7 @@ export class MachinesController {
   /** A key that is bound to an agent does not get the organization's secret, which signs for every agent. */
   private signingSecretFor(caller: Principal, agentId: string): string {
     const { organizationId } = caller;
-    const isBound = caller.kind === 'api_key' && caller.agentId !== null;
-    const [active] = isBound
+    const [active] = boundAgentOf(caller)
       ? agentSigningSecretsOf(this.keyRing, { organizationId, agentId })
       : signingSecretsOf(this.keyRing, organizationId);
     return active!;

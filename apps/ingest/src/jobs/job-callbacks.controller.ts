@@ -1,6 +1,7 @@
 import { Body, Controller, Headers, Inject, Param, Post } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import {
+  boundAgentOf,
   Caller,
   CallerIfAny,
   Endpoint,
@@ -117,7 +118,7 @@ export class JobCallbacksController {
     const signed = Buffer.concat([Buffer.from(`${jobId}.`), body.bytes]);
     // A caller without a key does not learn whether the job exists: the answer is that of a wrong signature.
     const organizationId = owner?.organizationId ?? nilId;
-    const boundAgentId = key?.kind === 'api_key' ? key.agentId : null;
+    const boundAgentId = key && boundAgentOf(key);
     const signer = { organizationId, agentId: owner?.agentId ?? boundAgentId ?? nilId };
     const verdict = verify(secretsForAgent(this.keyRing, signer), signature, signed, this.clock.now());
     if (verdict !== 'valid') {

@@ -29,8 +29,17 @@ const kinds: Record<Kind, true> = {
 
 export interface Command extends Omit<AgentCommand, 'jobId' | 'deadline'> {
   jobId: NonNullable<AgentCommand['jobId']> | null;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, by the clock of this machine. */
   deadline: number | null;
+}
+
+/** The service's time is known in whole seconds, and some of it passes on the way. */
+const sameClockMs = 2000;
+
+/** How far this machine's clock is ahead of the service's; 0 if they agree or the service's time is unknown. */
+export function clockAheadMs(serviceMs: number | null, now: number): number {
+  const aheadMs = serviceMs === null ? 0 : now - serviceMs;
+  return Math.abs(aheadMs) > sameClockMs ? aheadMs : 0;
 }
 
 export type Result = { [Name in keyof CommandResultBody]: NonNullable<CommandResultBody[Name]> };
@@ -38,8 +47,11 @@ export type Result = { [Name in keyof CommandResultBody]: NonNullable<CommandRes
 /** Ids become file names here. */
 const id = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 
-/** The command, or what is wrong with it. */
-export function readCommand(body: unknown, agentId: string): Command | string {
+/**
+ * The command, or what is wrong with it. The service sets the deadline by its own clock, so it is moved by the difference of
+ * the clocks; otherwise a machine that is 90 s ahead would refuse a snippet of 30 s.
+ */
+export function readCommand(body: unknown, agentId: string, aheadMs: number): Command | string {
   if (!isObject(body)) return 'a command is an object';
   const given: Fields<AgentCommand> = body;
   const { commandId, kind, deadline, organizationId } = given;
@@ -59,7 +71,7 @@ export function readCommand(body: unknown, agentId: string): Command | string {
     agentId,
     organizationId: typeof organizationId === 'string' ? organizationId : '',
     jobId,
-    deadline: Number.isNaN(time) ? null : time,
+    deadline: Number.isNaN(time) ? null : time + aheadMs,
     env: Object.fromEntries(
       Object.entries(env)
         .filter(

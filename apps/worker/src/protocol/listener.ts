@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { readCommand, type Command } from './command';
-import { verify } from './signature';
+import { clockAheadMs, readCommand, type Command } from './command';
+import { signedAtMs, verify } from './signature';
 
 const bodyBytes = 8 * 1024 * 1024;
 
@@ -51,11 +51,10 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
   }
   const secret = options.signingSecret();
   if (secret === null) return say(503, { error: 'service_unavailable' });
-  const header = request.headers['x-service-signature'];
-  if (!verify(secret, Array.isArray(header) ? header.join(',') : header, body, Date.now())) {
-    return say(401, { error: 'unauthenticated' });
-  }
-  const command = readCommand(parse(body), options.agentId);
+  const header = [request.headers['x-service-signature'] ?? ''].flat().join(',');
+  const now = Date.now();
+  if (!verify(secret, header, body, now)) return say(401, { error: 'unauthenticated' });
+  const command = readCommand(parse(body), options.agentId, clockAheadMs(signedAtMs(header), now));
   if (typeof command === 'string') return say(400, { error: 'invalid_payload', detail: command });
   const taking = options.take(command);
   say(statusOf[taking], { status: taking, commandId: command.commandId });

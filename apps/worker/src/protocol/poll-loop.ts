@@ -1,6 +1,6 @@
 import type { AgentCommand, AgentCommandList } from '@muster/contracts';
 import { backoffMs } from './backoff';
-import { isObject, readCommand, type Command } from './command';
+import { clockAheadMs, isObject, readCommand, type Command } from './command';
 import type { Taking } from './listener';
 import type { LocalLog } from '../host/local-log';
 import { type Fields, messageOf, verdictOf, type Service } from './service';
@@ -78,12 +78,13 @@ export class PollLoop {
     // What is offered while we end is offered again: only an acknowledgement takes it.
     const until = this.stopping;
     const call = { method: 'GET', path: `${path}?wait=${wait}`, timeoutMs, until } as const;
-    const { status, body } = await service.call<AgentCommandList>(call);
+    const { status, body, serviceMs } = await service.call<AgentCommandList>(call);
+    const aheadMs = clockAheadMs(serviceMs, Date.now());
     if (verdictOf(status) !== 'delivered') throw new Error(`answered ${status}`);
     let stuck = false;
     const commands = Array.isArray(body.commands) ? (body.commands as unknown[]) : [];
     for (const offered of commands) {
-      const command = readCommand(offered, agentId);
+      const command = readCommand(offered, agentId, aheadMs);
       if (typeof command === 'string') {
         log('error', 'a command is wrong', { why: command });
         stuck = true;

@@ -10,6 +10,8 @@ export interface Answer<Body = unknown> {
   status: number;
   body: Fields<Body> & Fields<Problem>;
   retryAfterMs: number;
+  /** The service's time when it answered, in milliseconds since 1970. */
+  serviceMs: number | null;
 }
 
 /** The text of a body, which says of which class of the contract it is. */
@@ -76,6 +78,7 @@ export class Service {
         status: response.status,
         body: parseObject(body),
         retryAfterMs: readRetryAfter(response.headers.get('retry-after'), Date.now()),
+        serviceMs: timeOf(response.headers),
       };
     });
   }
@@ -89,6 +92,12 @@ export class Service {
       await rest(backoffMs(attempt, undefined, answer?.retryAfterMs), this.ended);
     }
   }
+}
+
+/** A proxy may replace Date, which is by the clock of its own host. */
+function timeOf(headers: Headers): number | null {
+  const ms = Number(headers.get('x-service-time') ?? NaN) || Date.parse(headers.get('date') ?? '');
+  return Number.isFinite(ms) ? ms : null;
 }
 
 export function messageOf(error: unknown): string {

@@ -8,6 +8,12 @@ export function sign(secret: string, text: string | Buffer, now: number): string
   return `t=${t},v1=${digest(secret, t, text)}`;
 }
 
+/** When a header was signed, in milliseconds since 1970 by the signer's clock. */
+export function signedAtMs(header: string): number | null {
+  const seconds = /(?:^|,)\s*t=(\d{1,12})\s*(?:,|$)/.exec(header)?.[1];
+  return seconds === undefined ? null : Number(seconds) * 1000;
+}
+
 export function verify(secret: string, header: string | undefined, text: string | Buffer, now: number): boolean {
   const parts = (header ?? '').split(',').map((part) => part.trim());
   const stamps = parts.filter((part) => part.startsWith('t='));

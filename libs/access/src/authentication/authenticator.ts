@@ -31,9 +31,11 @@ export class Authenticator implements OnApplicationShutdown {
   private readonly logger = new Logger(Authenticator.name);
   private readonly remembered = new Map<string, Remembered>();
   private generation = 0;
+  private readonly changeListeners = new Set<() => void>();
   private readonly forget = () => {
     this.generation += 1;
     this.remembered.clear();
+    for (const listener of this.changeListeners) listener();
   };
 
   constructor(
@@ -64,6 +66,15 @@ export class Authenticator implements OnApplicationShutdown {
     return this.resolve(credential, () => undefined);
   }
 
+  /**
+   * Calls the listener when the access of any caller may have changed: at a change by any process, and when changes may have
+   * been missed. Returns a function that removes the listener.
+   */
+  onChange(listener: () => void): () => void {
+    this.changeListeners.add(listener);
+    return () => this.changeListeners.delete(listener);
+  }
+
   private resolve(credential: Credential | null, use: Use): Answer<Principal> {
     if (!credential) return null;
     const secret = 'key' in credential ? credential.key : credential.session;
@@ -87,11 +98,11 @@ export class Authenticator implements OnApplicationShutdown {
 
   private recall(name: string): Remembered | undefined {
     const known = this.remembered.get(name);
-    return known && known.until > Date.now() && this.listener.connected ? known : undefined;
+    return known && known.until > performance.now() && this.listener.connected ? known : undefined;
   }
 
   private async learn(name: string, load: () => Promise<Loaded<Principal> | null>): Promise<Loaded<Principal> | null> {
-    const now = Date.now();
+    const now = performance.now();
     const generation = this.generation;
     const loaded = await load();
     // What was read before a change must not be remembered after it.

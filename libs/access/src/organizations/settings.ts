@@ -67,7 +67,7 @@ export async function updateSettings(
   });
   requireMatch(ifMatch, etagOf(before.revision));
   const set = settingsOf(change);
-  const after = { ...before, ...set, revision: before.revision + 1, updatedAt: new Date() };
+  const after = { ...before, ...set, revision: before.revision + 1, updatedAt: tx.now };
   await tx.manager.update(OrganizationSettingsEntity, { organizationId }, after);
   // Sessions are remembered with their idle time.
   if (after.sessionIdleMinutes !== before.sessionIdleMinutes) await announceAccessChange(tx);

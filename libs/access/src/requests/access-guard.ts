@@ -23,6 +23,7 @@ import { admit, requireRecentFactor, requireUnsuspended } from './access-rule';
 import type { EndpointOptions } from './endpoint';
 import { signatureHeader } from '../signing/signature';
 import { requireSameOrigin } from './same-origin';
+import { UnverifiedBodies } from './unverified-bodies';
 
 const principals = new WeakMap<FastifyRequest, Principal>();
 
@@ -55,6 +56,7 @@ declare module 'fastify' {
 export class AccessGuard implements OnModuleInit {
   private readonly known: RatePolicy;
   private readonly anonymous: RatePolicy;
+  private readonly unverifiedBodies = new UnverifiedBodies();
 
   constructor(
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
@@ -108,6 +110,7 @@ export class AccessGuard implements OnModuleInit {
         void reply.headers(rateHeaders(state));
         if (access === 'cron') requireCronSecret(request, this.cron?.cronSecret);
         else if (access !== 'anyone') enter(request, endpoint, { principal, now: this.clock.now() });
+        if (!principal && access !== 'cron') this.unverifiedBodies.admit(request);
         // What has no end is read from its beginning.
         if (isStreamed(request)) this.noteRead(request);
       });

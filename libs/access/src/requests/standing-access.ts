@@ -1,28 +1,38 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { addressFor, BaseConfig } from '@muster/platform';
+import { addressFor, BaseConfig, Semaphore } from '@muster/platform';
 import type { FastifyRequest } from 'fastify';
 import { Authenticator } from '../authentication/authenticator';
 import { principalOf } from './access-guard';
 import { type AccessRule, admit } from './access-rule';
 import { credentialOf } from './credential-of';
 
-/** For answers that go on long after their admission: whether the caller would still be let in. */
+/** The access of a caller whose response stays open after its admission. */
+export interface LastingAccess {
+  /** Whether the caller would still be admitted. Throws if this cannot be checked at the moment. */
+  holds: () => Promise<boolean>;
+  /** Calls the listener when `holds` may have changed. Returns a function that removes the listener. */
+  onChange: (listener: () => void) => () => void;
+}
+
+/** Checks the callers of open streams again, which were admitted once when the stream was opened. */
 @Injectable()
 export class StandingAccess {
+  /** A change makes all open streams check at once; this keeps them from using all database connections. */
+  private readonly checks = new Semaphore(4);
+
   constructor(
     @Inject(Authenticator) private readonly authenticator: Authenticator,
     @Inject(BaseConfig) private readonly config: BaseConfig,
   ) {}
 
-  /** A question to ask again and again. It throws where nobody can tell at the moment. */
-  of(request: FastifyRequest, rule: AccessRule): () => Promise<boolean> {
+  of(request: FastifyRequest, rule: AccessRule): LastingAccess {
     const { organizationId, organizationSuspended } = principalOf(request);
     const credential = credentialOf(request, addressFor(request, this.config));
-    return async () => {
-      const principal = await this.authenticator.stillHolds(credential);
-      // A super_admin may look at another organization by now: what goes on is about the one before.
+    const holds = async () => {
+      const principal = await this.checks.run(async () => this.authenticator.stillHolds(credential));
+      // A super admin may have switched to another organization; the stream is about the previous one.
       if (principal?.organizationId !== organizationId) return false;
-      // What is open ends with the suspension; what it then reads, it asks for again.
+      // A stream ends when its organization is suspended. The client can open it again with the rights that remain.
       if (principal.organizationSuspended && !organizationSuspended) return false;
       try {
         admit(rule, principal);
@@ -31,5 +41,6 @@ export class StandingAccess {
         return false;
       }
     };
+    return { holds, onChange: (listener) => this.authenticator.onChange(listener) };
   }
 }

@@ -82,7 +82,8 @@ async function decide(
   const isOwned = rows.some((row) => row.status !== 'terminated' && isMachineOf(provider, found, row) && here(row));
   const isClaimed = (row: Claimed) => !provider.isShared || row.organizationId === found.organizationId;
   const claimed = rows.find((row) => row.agentId === agentId && isClaimed(row)) ?? null;
-  const [{ now } = { now: new Date() }] = await tx.query<{ now: Date }>('SELECT muster_clock() AS now');
+  const [clock] = await tx.query<{ now: Date }>('SELECT muster_clock() AS now');
+  const { now } = clock!;
   const reason = decideOrphan(found, { isOwned, claimed }, now);
   const key = keyOf(place, found);
   if (!reason) {

@@ -1,4 +1,5 @@
 import type { OutgoingMessage } from 'node:http';
+import type { LastingAccess } from '@muster/access';
 
 /** As much as a reader may leave lying in its connection before it is let go. */
 const maxUnreadBytes = 1024 * 1024;
@@ -6,24 +7,27 @@ const maxUnreadBytes = 1024 * 1024;
 export interface ReaderOptions {
   organizationId: string;
   connection: OutgoingMessage;
-  /** Whether the reader may still read; it throws where nobody can tell at the moment. */
-  mayStay: () => Promise<boolean>;
+  access: LastingAccess;
 }
 
 /** A reader of events who stays: what it leaves lying is bounded, and so is for how long. */
 export class ReaderConnection {
   readonly organizationId: string;
   private readonly connection: OutgoingMessage;
-  private readonly mayStay: () => Promise<boolean>;
+  private readonly access: LastingAccess;
   private beats = 0;
   private stalledAtLastBeat = false;
 
-  constructor({ organizationId, connection, mayStay }: ReaderOptions) {
+  constructor({ organizationId, connection, access }: ReaderOptions) {
     this.organizationId = organizationId;
     this.connection = connection;
-    this.mayStay = mayStay;
+    this.access = access;
     connection.on('drain', () => (this.stalledAtLastBeat = false));
     connection.on('error', () => undefined);
+    connection.once(
+      'close',
+      access.onChange(() => void this.checkAccess()),
+    );
   }
 
   get open(): boolean {
@@ -81,7 +85,7 @@ export class ReaderConnection {
   }
 
   private async checkAccess(): Promise<void> {
-    // A database that does not answer takes nobody's access away; the next beat asks again.
-    if (!(await this.mayStay().catch(() => true))) this.end();
+    // If the database does not answer, the reader stays and a later beat checks again.
+    if (!(await this.access.holds().catch(() => true))) this.end();
   }
 }

@@ -10,6 +10,7 @@ type Delivered = Pick<CommandRow, 'id' | 'organizationId' | 'agentId' | 'jobId' 
  * beside it.
  */
 export class DeliverySpan {
+  // eslint-disable-next-line muster/service-clock -- Spans have the time of the process that records them.
   private readonly startMs = Date.now();
   private readonly begun = performance.now();
 

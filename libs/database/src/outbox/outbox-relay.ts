@@ -61,13 +61,13 @@ export class OutboxRelay implements OnApplicationShutdown {
         this.metrics.outboxPublished.inc({ by: 'handoff' }, begun);
         this.noteLater();
       }
-      if (batch.length === 0 || Date.now() < this.silentUntil) continue;
+      if (batch.length === 0 || performance.now() < this.silentUntil) continue;
       try {
         await this.publisher.publish(batch);
         this.metrics.outboxPublished.inc({ by: 'relay' }, batch.length);
         this.remember(batch);
       } catch (error) {
-        this.silentUntil = Date.now() + 1000;
+        this.silentUntil = performance.now() + 1000;
         this.logger.warn(`publishing is left to the sweep: ${(error as Error).message}`);
       }
     }

@@ -16,10 +16,7 @@ export async function sweepDispatch(
   atOnce = 100,
 ): Promise<Record<'looked' | 'started' | 'woken' | 'failed', number>> {
   const counts = { looked: 0, started: 0, woken: 0, failed: 0 };
-  const [{ began } = { began: new Date() }] = await database.query<{ began: Date }>(
-    'system',
-    'SELECT muster_now() AS began',
-  );
+  const began = database.now();
   const first = (round.places.get(turn) as number | undefined) ?? 0;
   round.places.delete(turn);
   let kinds = [...statements.slice(first), ...statements.slice(0, first)];

@@ -1,4 +1,4 @@
-import { giveCode, type GivenCode, type Principal } from '@muster/access';
+import { boundAgentOf, giveCode, type GivenCode, type Principal } from '@muster/access';
 import { AppError, isTerminal } from '@muster/contracts';
 import type { Database, JobEntity } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
@@ -11,7 +11,7 @@ export function giveTotp(
   { jobId, key }: { jobId: string; key: string },
 ): Promise<GivenCode> {
   const { organizationId } = caller;
-  const agentId = caller.kind === 'api_key' ? caller.agentId : null;
+  const agentId = boundAgentOf(caller);
   return database.transaction({ organizationId }, async (tx) => {
     const [job] = await tx.query<Pick<JobEntity, 'status' | 'commandId'>>(
       `SELECT status, command_id FROM job

@@ -19,6 +19,7 @@ export function recordStep(
 ): void {
   if (!commandId || !traceparent) return;
   const { worker } = workerTrace({ id: commandId, traceparent });
+  // eslint-disable-next-line muster/service-clock -- Spans have the time of the process that records them.
   const endMs = timeOf(finishedAt) ?? Date.now();
   const label = name ?? stepId ?? String(stepOrder);
   recordSpan({

@@ -1,4 +1,4 @@
-import { audit, type Principal } from '@muster/access';
+import { audit, boundAgentOf, type Principal } from '@muster/access';
 import { AppError, type ClaimOutcome } from '@muster/contracts';
 import { type JobEntity, lock, type PilotBatchEntity, type Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
@@ -33,7 +33,7 @@ export async function ingestRunSummary(
   await requireOwnBatch(tx, caller, { batchId, workflowId: job?.workflowId ?? null });
   const replaced = await deleteBatch(tx, organizationId, batchId);
   const id = newId();
-  const reporterAgentId = agentIdOf(caller);
+  const reporterAgentId = boundAgentOf(caller);
   await insertBatch(tx, { id, organizationId, workflowId: job?.workflowId ?? null, reporterAgentId, summary });
   for (let from = 0; from < claims.length; from += rowsAtOnce) {
     await insertClaims(tx, { id, organizationId, summary, from });
@@ -54,7 +54,7 @@ export async function ingestRunSummary(
 
 /** Whoever settles or deletes the job waits, so that its batch and its cost are of one moment. */
 async function lockJob(tx: Transaction, caller: Principal, jobId: string): Promise<Pick<JobEntity, 'workflowId'>> {
-  const agentId = agentIdOf(caller);
+  const agentId = boundAgentOf(caller);
   const [job] = await tx.query<Pick<JobEntity, 'workflowId'>>(
     `SELECT workflow_id FROM job
      WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) FOR UPDATE`,
@@ -75,7 +75,7 @@ async function requireOwnBatch(
   caller: Principal,
   { batchId, workflowId }: { batchId: string; workflowId: string | null },
 ): Promise<void> {
-  const agentId = agentIdOf(caller);
+  const agentId = boundAgentOf(caller);
   if (agentId === null) return;
   const [batchOfOthers] = await tx.query<{ id: string }>(
     `SELECT batch.id FROM pilot_batch batch LEFT JOIN job ON job.id = batch.job_id
@@ -91,11 +91,6 @@ async function requireOwnBatch(
       'This batch was reported by another agent, an organization key or a user. Report it with an organization key, ' +
       'or name a run of your agent of the same workflow.',
   });
-}
-
-/** The agent that the caller's key is bound to; null for a session or an organization key. */
-function agentIdOf(caller: Principal): string | null {
-  return caller.kind === 'api_key' ? caller.agentId : null;
 }
 
 async function deleteBatch(tx: Transaction, organizationId: string, batchId: string): Promise<boolean> {

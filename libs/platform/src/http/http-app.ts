@@ -181,6 +181,8 @@ function startTimeout(request: FastifyRequest, reply: FastifyReply, timeoutMs: n
     const detail = `There was no answer within ${timeoutMs} ms. What was asked may still happen.`;
     sendProblem(request, reply, new AppError('request_timeout', { detail }), logger);
   }, timeoutMs);
+  // `onResponse` does not run for a client that goes away while it sends its body.
+  reply.raw.once('close', () => clearTimeout(request.timeout));
 }
 
 const keyInQuery = /[?&](x-?api-?key|api_?key|access_?token|token)=|msk_[a-z0-9]{8,32}_/i;

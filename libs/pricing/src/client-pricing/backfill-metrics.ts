@@ -51,7 +51,7 @@ export async function backfillMetrics(
     claimsPerNpi,
     chargeMicros: chargeRun(model, claimsPerNpi).chargeMicros,
     ...model,
-    computedAt: new Date(),
+    computedAt: tx.now,
   };
   await insertMetric(tx, metric);
   audit(tx, caller, {

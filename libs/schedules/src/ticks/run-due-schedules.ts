@@ -56,14 +56,14 @@ export async function runDueSchedules(database: Database, asked: TickRequest): P
     await settle({ id, organizationId });
     return report;
   }
-  const end = request.budgetMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + request.budgetMs;
+  const end = request.budgetMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + request.budgetMs;
   let after: Due | undefined;
-  while (report.scanned < request.limit && Date.now() < end) {
+  while (report.scanned < request.limit && performance.now() < end) {
     const limit = Math.min(batchSize, request.limit - report.scanned);
     const batch = await scanDue(database, request, { after, limit });
     const waiting = [...batch];
     const work = async () => {
-      for (let due = waiting.shift(); due && Date.now() < end; due = waiting.shift()) await settle(due);
+      for (let due = waiting.shift(); due && performance.now() < end; due = waiting.shift()) await settle(due);
     };
     await Promise.all(Array.from({ length: atOnce }, work));
     if (batch.length < limit) break;

@@ -24,6 +24,7 @@ export function lending(storage: ObjectStorage): Lend {
 export async function presentSession(
   { session, steps, attempts }: WholeSession,
   lend: Lend,
+  now: Date,
 ): Promise<AutopilotSession> {
   const { id, agentId, status, task, atStep, ending, workflowId, error, errorCode, createdAt, finishedAt } = session;
   return {
@@ -40,7 +41,7 @@ export async function presentSession(
         return presentStep(session, step, own, lend);
       }),
     ),
-    metrics: presentMetrics(session, steps.length),
+    metrics: presentMetrics(session, steps.length, now),
     workflowId,
     error,
     code: errorCode,
@@ -49,7 +50,11 @@ export async function presentSession(
   };
 }
 
-export async function presentSummary(session: AutopilotSessionEntity, lend: Lend): Promise<AutopilotSessionSummary> {
+export async function presentSummary(
+  session: AutopilotSessionEntity,
+  lend: Lend,
+  now: Date,
+): Promise<AutopilotSessionSummary> {
   const { id, agentId, status, task, workflowId, error, errorCode, createdAt, finishedAt } = session;
   return {
     sessionId: id,
@@ -59,7 +64,7 @@ export async function presentSummary(session: AutopilotSessionEntity, lend: Lend
     pausedFor: await presentPause(session, lend),
     error,
     code: errorCode,
-    metrics: presentMetrics(session, task?.steps.length ?? 0),
+    metrics: presentMetrics(session, task?.steps.length ?? 0, now),
     workflowId,
     createdAt: createdAt.toISOString(),
     finishedAt: finishedAt?.toISOString() ?? null,
@@ -103,9 +108,9 @@ async function presentAttempt(row: AutopilotAttemptEntity, lend: Lend): Promise<
   };
 }
 
-function presentMetrics(session: AutopilotSessionEntity, steps: number): SessionMetrics {
+function presentMetrics(session: AutopilotSessionEntity, steps: number, now: Date): SessionMetrics {
   const { passed, attempts, healed, startedAt, finishedAt } = session;
-  const until = finishedAt ?? new Date();
+  const until = finishedAt ?? now;
   const durationMs = startedAt ? Math.max(0, until.getTime() - startedAt.getTime()) : 0;
   return { steps, passed, attempts, ...usageOf(session), durationMs, healed };
 }

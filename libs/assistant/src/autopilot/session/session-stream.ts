@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { OutgoingMessage } from 'node:http';
+import type { LastingAccess } from '@muster/access';
 import type { AutopilotEventEntity, AutopilotPause, AutopilotSessionEntity, Database } from '@muster/database';
 import type { OpenStreams, PubSub } from '@muster/platform';
 import type { Lend } from './present-session';
@@ -21,8 +22,7 @@ interface StreamParts {
   pubSub: PubSub;
   streams: OpenStreams;
   lend: Lend;
-  /** Whether the reader may still read; it throws where nobody can tell at the moment. */
-  mayStay: () => Promise<boolean>;
+  access: LastingAccess;
 }
 
 type EventRow = Pick<AutopilotEventEntity, 'seq' | 'type' | 'data' | 'at'>;
@@ -47,7 +47,7 @@ export async function beginOfStream(
 
 /** Sends a session's events, those that are there and those that come, until its reader goes or may not stay. */
 export function followSession(
-  { database, pubSub, streams, lend, mayStay }: StreamParts,
+  { database, pubSub, streams, lend, access }: StreamParts,
   { organizationId, sessionId }: StreamOf,
   { connection, after }: { connection: OutgoingMessage; after: number },
 ): void {
@@ -57,6 +57,12 @@ export function followSession(
   let beats = 0;
   const open = () => !connection.destroyed && !connection.writableEnded;
   const end = () => void (open() && connection.end());
+  const checkAccess = () =>
+    void access.holds().then(
+      (holds) => holds || end(),
+      // If the database does not answer, the reader stays and a later beat checks again.
+      () => undefined,
+    );
 
   // Whoever rings, it is the reader's own request for which pictures are lent.
   const read = AsyncResource.bind(async () => {
@@ -92,19 +98,17 @@ export function followSession(
   const beat = setInterval(() => {
     if (open()) connection.write(': still here\n\n');
     beats += 1;
-    if (beats % 2 === 0)
-      void mayStay().then(
-        (may) => may || end(),
-        () => undefined,
-      );
+    if (beats % 2 === 0) checkAccess();
   }, beatMs);
   const takeOff = streams.add(end);
+  const stopChecking = access.onChange(checkAccess);
   connection.on('error', () => undefined);
   connection.once('close', () => {
     stopListening();
     clearInterval(looks);
     clearInterval(beat);
     takeOff();
+    stopChecking();
   });
   void read();
 }

@@ -1,0 +1,41 @@
+import { AppError } from '@muster/contracts';
+import { clientAddress } from '@muster/platform';
+import type { FastifyRequest } from 'fastify';
+
+/** Far more than a practice's people and machines send at the same moment, because a body arrives within milliseconds. */
+const maxBodiesOfAddress = 64;
+/** A client that holds connections open is cut off by the request timeout; its default is 30 s. */
+const retryAfterSeconds = 30;
+
+/**
+ * Limits how many request bodies without verified credentials one address may be sending to this process at the same time, so
+ * that slow bodies to the sign-in routes cannot use up its connections.
+ */
+export class UnverifiedBodies {
+  private readonly sending = new Map<string, number>();
+
+  /** Counts the request until its body has arrived or its connection is closed. Throws `rate_limited` above the limit. */
+  admit(request: FastifyRequest): void {
+    if (!hasBody(request)) return;
+    const address = clientAddress(request);
+    const count = (this.sending.get(address) ?? 0) + 1;
+    if (count > maxBodiesOfAddress) {
+      throw new AppError('rate_limited', {
+        detail: `Your address is sending ${maxBodiesOfAddress} other request bodies at the moment; try again in ${retryAfterSeconds} s.`,
+        headers: { 'retry-after': String(retryAfterSeconds) },
+      });
+    }
+    this.sending.set(address, count);
+    request.raw.once('close', () => this.release(address));
+  }
+
+  private release(address: string): void {
+    const count = (this.sending.get(address) ?? 1) - 1;
+    if (count > 0) this.sending.set(address, count);
+    else this.sending.delete(address);
+  }
+}
+
+function hasBody({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}

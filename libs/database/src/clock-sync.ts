@@ -1,0 +1,42 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock, Periodic, ServiceClock } from '@muster/platform';
+import { Database } from './database';
+
+/** How long a change of the database's clock goes unnoticed. */
+const intervalMs = 5000;
+
+/** Keeps the clock of this process with that of the database, so that all processes of the service agree on the time. */
+@Injectable()
+export class ClockSync {
+  private readonly periodic = new Periodic({ name: 'clock sync', intervalMs, runOnce: () => this.syncOnce() });
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /** Returns after the first reading. Throws if it failed; the next one follows within the interval. */
+  async start(): Promise<void> {
+    // A test's clock is moved by the test alone.
+    if (!(this.clock instanceof ServiceClock)) return;
+    this.periodic.start();
+    await this.syncOnce();
+  }
+
+  stop(): Promise<void> {
+    return this.periodic.stop();
+  }
+
+  private async syncOnce(): Promise<void> {
+    const requestedAt = performance.now();
+    const [row] = await this.database.query<{ readMs: number }>(
+      'system',
+      // eslint-disable-next-line muster/one-clock -- this is where the service's clock comes from
+      'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS read_ms',
+      [],
+      'read_clock',
+    );
+    const answeredAt = performance.now();
+    (this.clock as ServiceClock).follow({ readMs: row!.readMs, requestedAt, answeredAt });
+  }
+}

@@ -1,0 +1,67 @@
+import { ServiceClock } from './clock';
+
+const hourMs = 3_600_000;
+
+describe("the service's clock", () => {
+  afterEach(() => jest.restoreAllMocks());
+
+  /** A reading of the other clock that was answered at once, or after the time. */
+  const readingOf = (readMs: number, tookMs = 0) => {
+    const answeredAt = performance.now();
+    return { readMs, requestedAt: answeredAt - tookMs, answeredAt };
+  };
+  const offBy = (clock: ServiceClock, otherMs: number) => Math.abs(clock.now().getTime() - otherMs);
+
+  it.each([
+    ['an hour ahead', hourMs],
+    ['an hour behind', -hourMs],
+  ])('follows the database on a machine whose clock is %s', (_case, offMs) => {
+    const right = Date.now();
+    jest.spyOn(Date, 'now').mockImplementation(() => right + offMs);
+    const clock = new ServiceClock();
+    expect(offBy(clock, right + offMs)).toBeLessThan(1000);
+    clock.follow(readingOf(right));
+    expect(offBy(clock, right)).toBeLessThan(1000);
+  });
+
+  it("does not move with a jump of the machine's clock", () => {
+    const clock = new ServiceClock();
+    const right = Date.now();
+    clock.follow(readingOf(right));
+    jest.spyOn(Date, 'now').mockImplementation(() => right + hourMs);
+    expect(offBy(clock, right)).toBeLessThan(1000);
+  });
+
+  it("follows a jump of the database's clock", () => {
+    const clock = new ServiceClock();
+    const right = Date.now();
+    clock.follow(readingOf(right));
+    clock.follow(readingOf(right - hourMs));
+    expect(offBy(clock, right - hourMs)).toBeLessThan(1000);
+  });
+
+  it('does not run backwards when it is corrected by less than a second', () => {
+    const clock = new ServiceClock();
+    const before = clock.now().getTime();
+    clock.follow(readingOf(before - 500));
+    expect(clock.now().getTime()).toBeGreaterThanOrEqual(before);
+    expect(offBy(clock, before)).toBeLessThan(500);
+  });
+
+  it('stays as it is within the uncertainty of a slow reading', () => {
+    const clock = new ServiceClock();
+    const right = Date.now();
+    clock.follow(readingOf(right));
+    // Read at any moment of the last 10 s: the clock may well be right.
+    clock.follow(readingOf(right - 4000, 10_000));
+    expect(offBy(clock, right)).toBeLessThan(1000);
+  });
+
+  it('takes the middle of a slow reading that it contradicts', () => {
+    const clock = new ServiceClock();
+    const right = Date.now();
+    clock.follow(readingOf(right));
+    clock.follow(readingOf(right + hourMs, 10_000));
+    expect(offBy(clock, right + hourMs + 5000)).toBeLessThan(1000);
+  });
+});
