@@ -198,7 +198,10 @@ describe('an app', () => {
     expect(await stream.text()).toBe(': open\n\n');
     expect(app.readiness.isDraining).toBe(true);
     release!();
-    expect((await slow).body).toEqual({ done: true });
+    const answer = await slow;
+    expect(answer.body).toEqual({ done: true });
+    // Otherwise the app would wait until the client lets go of the connection.
+    expect(answer.headers.get('connection')).toBe('close');
     await closing;
   });
 });

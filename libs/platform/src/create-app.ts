@@ -49,7 +49,7 @@ export async function createApp({ name, configs, modules, clock, logDestination 
   })
   class RootModule {}
 
-  const nest = await NestFactory.create<NestFastifyApplication>(RootModule, createHttpAdapter(config, metrics), {
+  const nest = await NestFactory.create<NestFastifyApplication>(RootModule, createHttpAdapter(config, metrics, readiness), {
     logger: new NestLogger(logger),
     bodyParser: false,
     abortOnError: false,

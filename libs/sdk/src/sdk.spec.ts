@@ -198,31 +198,6 @@ describe('the SDK', () => {
     ]);
   });
 
-  it('has the last lines of an agent, however many pages they are behind', async () => {
-    const lines = (...ids: number[]) => ids.map((id) => ({ id: String(id), message: `line ${id}` }));
-    const pages = [
-      answers(200, { entries: lines(9) }),
-      answers(200, { entries: [], nextCursor: 'one' }),
-      answers(200, { entries: lines(5, 4), nextCursor: 'two' }),
-      answers(200, { entries: lines(3, 2), nextCursor: 'three' }),
-    ];
-    handlers = [...pages];
-    const { agents } = new Muster({ baseUrl });
-    const seen = async (of: ReturnType<typeof agents.logs>) => {
-      const ids: string[] = [];
-      for await (const { id } of of) ids.push(id);
-      return ids.join();
-    };
-    expect(await seen(agents.logs('a', { lines: 3 }))).toBe('3,4,5');
-    expect(asked.slice(1).map(({ url }) => new URL(url!, baseUrl).searchParams.get('cursor'))).toEqual([
-      null,
-      'one',
-      'two',
-    ]);
-    handlers = [pages[0]!, answers(200, { entries: lines(2, 1), nextCursor: null })];
-    expect(await seen(agents.logs('a'))).toBe('1,2');
-  });
-
   it('follows events over broken lines and a refusal, from the last one that came, in whatever pieces they come', async () => {
     const says = (...pieces: string[]): Handler =>
       async function (_, response) {

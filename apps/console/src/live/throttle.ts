@@ -1,9 +1,10 @@
-/** An answer that takes longer is no longer waited for. */
+/** After this time the next action starts even if the last one has not finished. */
 const longestMs = 10_000;
 
 /**
- * Does something at once, and again no sooner than its answer is there and the pause over: what was asked for meanwhile
- * is done once more then. Requests that newer ones put an end to would never be answered while there is much to hear.
+ * Runs an action at once, and then again only when the last run has finished and the pause is over. Any number of calls
+ * in between lead to one more run. Cancelling the run in progress with each call instead would mean that no run ever
+ * finishes while many events arrive.
  */
 export class Throttle {
   private asked = 0;
@@ -29,7 +30,7 @@ export class Throttle {
     for (let done = 0; done !== this.asked && !this.isOver;) {
       done = this.asked;
       const answered = Promise.resolve(this.act()).catch(() => undefined);
-      await Promise.all([wait(this.pauseMs), Promise.race([answered, wait(longestMs)])]);
+      await Promise.all([wait(this.pauseMs), within(longestMs, answered)]);
     }
     this.isBusy = false;
   }
@@ -37,4 +38,14 @@ export class Throttle {
 
 function wait(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function within(ms: number, work: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    void work.then(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }

@@ -100,6 +100,25 @@ for part in range(6):
     expect([...service.uploads.values()].map(String).sort()).toEqual(['0', '1', '3', '4', '5']);
   });
 
+  it('reports in the log what was refused last, however late the answer comes', async () => {
+    let isHeld = true;
+    service.interfere = ({ path }) => {
+      if (!path.endsWith('/claim-results')) return undefined;
+      return isHeld ? { status: 503, headers: { 'retry-after': '0' } } : { status: 400 };
+    };
+    const run = runOf('import muster\nprint("all of the log")\nmuster.claim("c", "failed")');
+    await service.push(run);
+    // The log has been delivered and the script is over: only the claim is still open.
+    await service.until('the log', () => service.logs(run.jobId).some(({ message }) => message === 'all of the log'));
+    await service.until('the end in the spool', () => worker.allText().includes('"terminal"'));
+    isHeld = false;
+    await service.until('the end', () => service.terminal(run.jobId));
+    expect(service.logs(run.jobId).map(({ message }) => message)).toEqual([
+      'all of the log',
+      'Not delivered, and missing from this run (claim): claim c: answered 400',
+    ]);
+  });
+
   it('redacts before anything reaches the disk or the service', async () => {
     const run = runOf(
       `

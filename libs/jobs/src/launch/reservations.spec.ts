@@ -1,4 +1,6 @@
 import { AppError } from '@muster/contracts';
+import { monthOf } from '@muster/pricing';
+import { makeOrganization } from '@muster/testing';
 import { settleJobCost } from '../ends/settle-job-cost';
 import { finishJob } from '../ends/finish-job';
 import { launchBatch } from '../batches/launch-batch';
@@ -140,6 +142,18 @@ describe('A month’s limits', () => {
     expect(await many(10, { maxCostUsd: 1 })).toEqual({ launched: 1, refused: 9 });
     await lab.query('UPDATE organization_settings SET monthly_run_limit = NULL, monthly_spend_limit_micros = 6000000');
     expect(await many(10, { maxCostUsd: 1 })).toEqual({ launched: 2, refused: 8 });
+  });
+
+  it('count no run of another organization when a queued run is started', async () => {
+    await limitTo({ runs: 1 });
+    const jobId = await lab.launch();
+    const { id: other } = await makeOrganization(lab.harness.db);
+    await lab.query(
+      `INSERT INTO usage_event (job_id, kind, organization_id, month, outcome, counted)
+       SELECT gen_random_uuid(), 'run', $1, $2, 'completed', false FROM generate_series(1, 2)`,
+      [other, monthOf(new Date())],
+    );
+    expect(await lab.dispatch.startNext(lab.agentId)).toMatchObject({ action: 'start', jobId });
   });
 
   it('hold for replays', async () => {

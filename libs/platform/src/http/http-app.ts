@@ -7,6 +7,7 @@ import type { BaseConfig } from '../config/base.config';
 import { type RequestContext, runInContext } from '../context/request-context';
 import { acceptRequestId, continueTrace } from '../context/trace';
 import type { Metrics } from '../operations/metrics';
+import type { Readiness } from '../operations/readiness';
 import { parseJsonBody } from './bodies/json-body';
 import { recordRequest } from './record-request';
 import { KnownPaths } from './known-paths';
@@ -58,7 +59,7 @@ const digestedBytes = 256 * 1024;
 const defaultBodyLimit = 1024 * 1024;
 
 /** Fastify with our conventions: ids and context, strict bodies, the timeout, metrics. */
-export function createHttpAdapter(config: BaseConfig, metrics: Metrics): FastifyAdapter {
+export function createHttpAdapter(config: BaseConfig, metrics: Metrics, readiness: Readiness): FastifyAdapter {
   const logger = new Logger('http');
   const ownHeaders = securityHeaders(config.publicAppUrl);
   const adapter = new FastifyAdapter({
@@ -82,6 +83,7 @@ export function createHttpAdapter(config: BaseConfig, metrics: Metrics): Fastify
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   addBodyParsers(fastify);
   addHooks(fastify, config, metrics, logger);
+  closeWhenDraining(fastify, readiness);
   return adapter;
 }
 
@@ -159,6 +161,17 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
         ms: Math.round(seconds * 1000),
       });
     }
+    done();
+  });
+}
+
+/**
+ * A connection that is kept open after the last answer would hold up the end of the process for as long as it may be
+ * idle, which is longer than the time that Kubernetes gives it.
+ */
+function closeWhenDraining(fastify: FastifyInstance, readiness: Readiness): void {
+  fastify.addHook('onSend', (_request, reply, _payload, done) => {
+    if (readiness.isDraining) void reply.header('connection', 'close');
     done();
   });
 }

@@ -1,0 +1,29 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Throttle } from './throttle';
+
+describe('Throttle', () => {
+  it('acts once more after the pause for everything that was asked for during it', async () => {
+    let acted = 0;
+    let second: () => void = () => undefined;
+    const hasActedTwice = new Promise<void>((resolve) => (second = resolve));
+    const throttle = new Throttle(() => {
+      acted += 1;
+      if (acted === 2) second();
+    }, 5);
+    for (let call = 0; call < 3; call += 1) throttle.call();
+    expect(acted).toBe(1);
+    await hasActedTwice;
+    await sleep(30);
+    expect(acted).toBe(2);
+  });
+
+  it('does not act again after its end', async () => {
+    let acted = 0;
+    const throttle = new Throttle(() => void (acted += 1), 5);
+    throttle.call();
+    throttle.call();
+    throttle.end();
+    await sleep(30);
+    expect(acted).toBe(1);
+  });
+});

@@ -1,0 +1,43 @@
+import { DatabaseModule } from '@muster/database';
+import { BaseConfig, newId } from '@muster/platform';
+import { FakeClock, type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
+import { KeyRing } from '@muster/vault';
+import { giveCode } from './give-code';
+import { putSecret } from './secrets';
+import { readTotp, totpOf } from './totp';
+
+const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
+
+describe('codes of a TOTP secret', () => {
+  let harness: Harness;
+  const clock = new FakeClock('2026-03-02T09:00:05.000Z');
+  const keyRing = KeyRing.parse(testMasterKey);
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule], clock });
+  });
+  afterAll(() => harness.close());
+
+  it('are different for three runs that ask within one window, and the same for a run that asks again', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const caller = { kind: 'system', id: 'test', organizationId } as never;
+    await harness.db.transaction({ organizationId }, (tx) =>
+      putSecret(tx, keyRing, caller, 'PORTAL', { value: secret, kind: 'totp' }),
+    );
+    const give = (jobId: string) =>
+      harness.db.transaction({ organizationId }, (tx) => giveCode(tx, keyRing, caller, { key: 'PORTAL', jobId }));
+    const jobs = [newId(), newId(), newId()];
+    const given = [];
+    for (const jobId of jobs) given.push(await give(jobId));
+    const first = Date.parse('2026-03-02T09:00:00.000Z');
+    expect(given).toEqual(
+      [0, 1, 2].map((window) => ({
+        code: totpOf(readTotp(secret), first / 30_000 + window),
+        validFrom: new Date(first + window * 30_000),
+        validUntil: new Date(first + (window + 1) * 30_000),
+      })),
+    );
+    expect(new Set(given.map(({ code }) => code)).size).toBe(3);
+    expect(await give(jobs[2]!)).toEqual(given[2]);
+  });
+});

@@ -1,0 +1,66 @@
+import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { Muster } from './index';
+
+describe('the log that the SDK reads', () => {
+  let server: Server;
+  let muster: Muster;
+  let asked: URL[];
+  /** JSON, or the text of an event stream. */
+  let answer: (url: URL) => object | string;
+
+  beforeEach(async () => {
+    asked = [];
+    server = createServer((request, response) => {
+      const url = new URL(request.url!, 'http://127.0.0.1');
+      asked.push(url);
+      const body = answer(url);
+      const isStream = typeof body === 'string';
+      response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
+      response.end(isStream ? body : JSON.stringify(body));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    muster = new Muster({ baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  });
+  afterEach(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  const entries = (...ids: number[]) => ids.map((id) => ({ id: String(id), message: `line ${id}` }));
+  const seen = async (lines: AsyncIterable<{ id: string }>) => {
+    const ids: string[] = [];
+    for await (const { id } of lines) ids.push(id);
+    return ids.join();
+  };
+
+  it('has the last lines of an agent, however many pages they are behind', async () => {
+    const pages = [
+      { entries: entries(9) },
+      { entries: [], nextCursor: 'one' },
+      { entries: entries(5, 4), nextCursor: 'two' },
+      { entries: entries(3, 2), nextCursor: 'three' },
+    ];
+    answer = () => pages.shift()!;
+    expect(await seen(muster.agents.logs('a', { lines: 3 }))).toBe('3,4,5');
+    expect(asked.slice(1).map(({ searchParams }) => searchParams.get('cursor'))).toEqual([null, 'one', 'two']);
+    pages.push({ entries: entries(9) }, { entries: entries(2, 1) });
+    expect(await seen(muster.agents.logs('a'))).toBe('1,2');
+  });
+
+  it('has every line of a run that ends while its lines are being read', async () => {
+    let status = 'running';
+    const event = (id: number, data: object) =>
+      `id: ${id}\ndata: ${JSON.stringify({ jobId: 'j', timestamp: 1, ...data })}\n\n`;
+    const line = (id: number) => event(id, { type: 'log', level: 'info', message: `line ${id}` });
+    answer = ({ pathname, searchParams }) => {
+      if (pathname === '/api/jobs/j') return { id: 'j', agentId: 'a', status };
+      if (pathname === '/api/agents/a/events') return line(2) + line(3) + event(4, { type: 'job', status });
+      if (!searchParams.has('jobId')) return { entries: entries(1) };
+      status = 'completed';
+      return { entries: entries(1, 2) };
+    };
+    expect(await seen(muster.jobs.logs('j', { follow: true }))).toBe('1,2,3');
+  });
+});
