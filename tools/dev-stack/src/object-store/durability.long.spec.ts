@@ -61,41 +61,12 @@ it('drops an upload whose client goes away', async () => {
   await expect(read('dropped')).resolves.toBe('old');
 });
 
-it.each([
-  ['without its last chunk', '3\r\nnew\r\n'],
-  ['in the middle of a chunk', '3\r\nne'],
-  ['with less than it announced', '2\r\nne\r\n0\r\nx-amz-checksum-crc32:2x5rUA==\r\n\r\n'],
-])('drops a chunked upload that ends %s, and answers', async (_, body) => {
-  await put('truncated', 'old');
-  const headers = { 'x-amz-decoded-content-length': '3', 'x-amz-trailer': 'x-amz-checksum-crc32' };
-  const signed = signRaw(
-    { endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/truncated`, headers },
-    { payloadHash: 'STREAMING-UNSIGNED-PAYLOAD-TRAILER' },
-  );
-  await expect(sendRaw({ ...signed, body })).resolves.toMatchObject({ status: 400, code: 'IncompleteBody' });
-  await expect(read('truncated')).resolves.toBe('old');
-  await expect(tempFiles()).resolves.toEqual([]);
-});
-
-it('drops a chunked upload whose trailer is wrong', async () => {
-  const headers = { 'x-amz-decoded-content-length': '3', 'x-amz-trailer': 'x-amz-checksum-crc32' };
-  const signed = signRaw(
-    { endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/trailer`, headers },
-    { payloadHash: 'STREAMING-UNSIGNED-PAYLOAD-TRAILER' },
-  );
-  const body = '3\r\nnew\r\n0\r\nx-amz-checksum-crc32:AAAAAA==\r\n\r\n';
-  await expect(sendRaw({ ...signed, body })).resolves.toMatchObject({ status: 400, code: 'BadDigest' });
-  await expect(refusal(s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'trailer' })))).resolves.toMatchObject({
-    name: 'NoSuchKey',
-  });
-});
-
-it('serves on over a connection whose last upload it refused halfway', async () => {
-  const body = `${'0'.repeat(2000)}${'x'.repeat(4 * MIB)}`;
-  const headers = { 'x-amz-decoded-content-length': '3', 'content-length': `${body.length}` };
+it('serves on over a connection whose last upload it refused before its end', async () => {
+  const body = 'x'.repeat(4 * MIB);
+  const headers = { 'content-length': `${body.length}`, 'x-amz-tagging': 'a=b' };
   const refused = signRaw(
     { endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/refused`, headers, body },
-    { payloadHash: 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD' },
+    { payloadHash: 'UNSIGNED-PAYLOAD' },
   );
   const next = signRaw({ endpoint: fixture.store.endpoint, method: 'HEAD', path: `/${BUCKET}` });
   // By hand: Node's client gives up a connection that was answered before it had sent everything.
@@ -106,7 +77,7 @@ it('serves on over a connection whose last upload it refused halfway', async () 
     answers += piece;
     if (statuses(answers).length === 2) break;
   }
-  expect(statuses(answers)).toEqual(['400', '200']);
+  expect(statuses(answers)).toEqual(['501', '200']);
 });
 
 const statuses = (answers: string) => Array.from(answers.matchAll(/HTTP\/1\.1 (\d{3})/g), ([, status]) => status);

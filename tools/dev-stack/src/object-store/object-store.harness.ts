@@ -43,6 +43,8 @@ export async function startFixture(options: Partial<ObjectStoreOptions> = {}): P
         forcePathStyle: true,
         credentials: CREDENTIALS,
         maxAttempts: 1,
+        // The service's own setting: without it the SDK sends checksums, which the store does not take.
+        requestChecksumCalculation: 'WHEN_REQUIRED',
         logger: SILENT,
         ...config,
       });

@@ -1,17 +1,12 @@
 import { assertBucketName } from './storage/bucket-name';
-import { CHECKSUM_ALGORITHMS, checksumHeader } from './wire/checksums';
 import { S3Error } from './errors';
 import type { Operation } from './operation';
 import { createBucket, headBucket, listBuckets } from './operations/buckets';
-import { completeUpload } from './operations/complete-upload';
 import { copyObject } from './operations/copy-object';
 import { deleteObject } from './operations/delete-object';
-import { deleteObjects } from './operations/delete-objects';
 import { getObject } from './operations/get-object';
 import { listObjects } from './operations/list-objects';
-import { abortUpload, createUpload, listParts } from './operations/multipart';
 import { putObject } from './operations/put-object';
-import { uploadPart } from './operations/upload-part';
 import type { S3Request } from './wire/request';
 
 interface Route {
@@ -55,13 +50,6 @@ export function findRoute(request: S3Request): Route {
 
 const COMMON_QUERY = ['x-id'];
 const COMMON_HEADERS = ['x-amz-content-sha256', 'x-amz-date', 'x-amz-user-agent'];
-const CHECKSUM_HEADERS = CHECKSUM_ALGORITHMS.map(checksumHeader);
-const BODY_HEADERS = [
-  ...CHECKSUM_HEADERS,
-  'x-amz-decoded-content-length',
-  'x-amz-sdk-checksum-algorithm',
-  'x-amz-trailer',
-];
 const READ_QUERY = [
   'response-cache-control',
   'response-content-disposition',
@@ -78,49 +66,18 @@ const ROUTES: Route[] = [
 
   { method: 'GET', on: 'bucket', needs: ['list-type'], query: LIST_QUERY, run: listObjects },
   { method: 'HEAD', on: 'bucket', run: headBucket },
-  { method: 'POST', on: 'bucket', needs: ['delete'], headers: BODY_HEADERS, body: true, run: deleteObjects },
-  { method: 'PUT', on: 'bucket', headers: BODY_HEADERS, body: true, run: createBucket },
+  { method: 'PUT', on: 'bucket', run: createBucket },
 
-  {
-    method: 'GET',
-    on: 'object',
-    needs: ['uploadId'],
-    query: ['max-parts', 'part-number-marker'],
-    run: listParts,
-  },
+  // The AWS SDK asks for a checksum by default. S3 sends none for an object that was stored without one.
   { method: 'GET', on: 'object', query: READ_QUERY, headers: ['x-amz-checksum-mode'], run: getObject },
   { method: 'HEAD', on: 'object', query: READ_QUERY, headers: ['x-amz-checksum-mode'], run: getObject },
   {
     method: 'PUT',
     on: 'object',
-    needs: ['partNumber', 'uploadId'],
-    headers: BODY_HEADERS,
-    body: true,
-    run: uploadPart,
-  },
-  {
-    method: 'PUT',
-    on: 'object',
     needs: ['x-amz-copy-source'],
-    headers: ['x-amz-checksum-algorithm', 'x-amz-copy-source-if-', 'x-amz-meta-', 'x-amz-metadata-directive'],
+    headers: ['x-amz-copy-source-if-', 'x-amz-meta-', 'x-amz-metadata-directive'],
     run: copyObject,
   },
-  { method: 'PUT', on: 'object', headers: [...BODY_HEADERS, 'x-amz-meta-'], body: true, run: putObject },
-  {
-    method: 'POST',
-    on: 'object',
-    needs: ['uploads'],
-    headers: ['x-amz-checksum-algorithm', 'x-amz-checksum-type', 'x-amz-meta-'],
-    run: createUpload,
-  },
-  {
-    method: 'POST',
-    on: 'object',
-    needs: ['uploadId'],
-    headers: [...CHECKSUM_HEADERS, 'x-amz-checksum-type'],
-    body: true,
-    run: completeUpload,
-  },
-  { method: 'DELETE', on: 'object', needs: ['uploadId'], run: abortUpload },
+  { method: 'PUT', on: 'object', headers: ['x-amz-meta-'], body: true, run: putObject },
   { method: 'DELETE', on: 'object', run: deleteObject },
 ];

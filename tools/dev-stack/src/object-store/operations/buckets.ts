@@ -1,9 +1,7 @@
 import { S3Error } from '../errors';
 import { callBucket, type Call } from '../operation';
-import { hasBody } from '../wire/payload';
 import { sendEmpty, sendXml } from '../wire/respond';
-import { childText, type XmlNode } from '../wire/xml';
-import { readXmlBody } from './xml-body';
+import type { XmlNode } from '../wire/xml';
 
 export async function listBuckets({ response, store }: Call): Promise<void> {
   const buckets = store.listBuckets().map(({ name, createdAt }): XmlNode => [
@@ -24,15 +22,6 @@ export async function headBucket(call: Call): Promise<void> {
 export async function createBucket(call: Call): Promise<void> {
   const { request, response, store, region } = call;
   const name = request.target.bucket ?? '';
-  if (hasBody(request) && request.headers.get('content-length') !== '0') {
-    const configuration = await readXmlBody(call, 'CreateBucketConfiguration');
-    const constraint = childText(configuration, 'LocationConstraint') ?? region;
-    if (constraint !== region) {
-      throw new S3Error('IllegalLocationConstraintException', {
-        message: `The ${constraint} location constraint is incompatible for the region specific endpoint this request was sent to.`,
-      });
-    }
-  }
   const created = await store.createBucket(name);
   // The oldest region alone lets an owner create a bucket twice.
   if (!created && region !== 'us-east-1') throw new S3Error('BucketAlreadyOwnedByYou', { BucketName: name });

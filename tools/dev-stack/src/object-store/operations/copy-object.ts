@@ -1,10 +1,8 @@
 import { BodyDigest, digesting } from '../wire/body-digest';
-import { parseChecksumAlgorithm } from '../wire/checksums';
 import { assertMayCopy, assertMayWrite, readWriteCondition } from '../conditions';
 import { S3Error } from '../errors';
 import { callBucket, callKey, type Call } from '../operation';
 import { objectTime, storedHeaders } from '../storage/object-metadata';
-import { checksumNodes } from '../object-response';
 import { sendXml } from '../wire/respond';
 import { readBytes, stageFile } from '../storage/stored-file';
 import { parseCopySource } from '../wire/uri';
@@ -23,27 +21,25 @@ export async function copyObject(call: Call): Promise<void> {
   }
   const condition = readWriteCondition(request.headers);
   assertMayWrite(condition, bucket.index.get(key));
-  const named = request.headers.get('x-amz-checksum-algorithm');
   const source = await store.bucket(from.bucket).open(from.key);
   try {
     assertMayCopy(request.headers, source.metadata);
-    const algorithm = named === undefined ? source.metadata.checksum?.algorithm : parseChecksumAlgorithm(named);
-    const digest = new BodyDigest({ algorithm });
+    const digest = new BodyDigest();
     const headers = replaces ? storedHeaders(request.headers) : source.metadata.headers;
     const staged = await stageFile({
       directory: store.tempDirectory,
       chunks: digesting(readBytes(source, { start: 0, end: source.size - 1 }), digest),
-      describe: () => {
-        const { md5, checksum } = digest.finish();
-        return { key, etag: md5.toString('hex'), lastModified: objectTime(now()), headers, checksum };
-      },
+      describe: () => ({ key, etag: digest.finish().md5.toString('hex'), lastModified: objectTime(now()), headers }),
     });
     bucket.put(staged, condition);
     await bucket.flush();
-    const { lastModified, etag, checksum } = staged.metadata;
+    const { lastModified, etag } = staged.metadata;
     sendXml(response, [
       'CopyObjectResult',
-      [['LastModified', lastModified], ['ETag', `"${etag}"`], ...checksumNodes(checksum)],
+      [
+        ['LastModified', lastModified],
+        ['ETag', `"${etag}"`],
+      ],
     ]);
   } finally {
     await source.handle.close();

@@ -18,10 +18,7 @@ export async function getObject(call: Call): Promise<void> {
         ? readByteRange(request.headers.get('range'), size)
         : undefined;
     const headers = shownSafely({
-      ...objectResponseHeaders(metadata, {
-        // A checksum of the whole beside a part of the bytes would make every client refuse them.
-        withChecksum: request.headers.get('x-amz-checksum-mode') === 'ENABLED' && !range,
-      }),
+      ...objectResponseHeaders(metadata),
       ...responseOverrides(request.query),
     });
     if (unmodified) {

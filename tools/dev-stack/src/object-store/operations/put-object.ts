@@ -1,7 +1,6 @@
 import { assertMayWrite, readWriteCondition } from '../conditions';
 import { callBucket, callKey, type Call } from '../operation';
 import { objectTime, storedHeaders } from '../storage/object-metadata';
-import { checksumResponseHeaders } from '../object-response';
 import { sendEmpty } from '../wire/respond';
 import { stageFile } from '../storage/stored-file';
 
@@ -17,15 +16,11 @@ export async function putObject(call: Call): Promise<void> {
   const staged = await stageFile({
     directory: store.tempDirectory,
     chunks: payload.chunks,
-    describe: () => {
-      const { md5, checksum } = payload.verified();
-      return { key, etag: md5.toString('hex'), lastModified: objectTime(now()), headers, checksum };
-    },
+    describe: () => ({ key, etag: payload.verified().toString('hex'), lastModified: objectTime(now()), headers }),
   });
   bucket.put(staged, condition);
   await bucket.flush();
-  const { etag, checksum } = staged.metadata;
-  sendEmpty(response, 200, { etag: `"${etag}"`, ...checksumResponseHeaders(checksum) });
+  sendEmpty(response, 200, { etag: `"${staged.metadata.etag}"` });
 }
 
 const MAX_PUT_BYTES = 5 * 1024 ** 3;

@@ -1,4 +1,3 @@
-import type { Checksum } from '../wire/checksums';
 import { S3Error } from '../errors';
 
 export interface ObjectMetadata {
@@ -8,7 +7,6 @@ export interface ObjectMetadata {
   lastModified: string;
   /** Response headers kept with the object, as sent: one character per byte. */
   headers: [name: string, value: string][];
-  checksum?: Checksum;
 }
 
 /** S3 dates have seconds only; cutting them here keeps Last-Modified, listings and conditions of one mind. */
@@ -19,7 +17,6 @@ export function objectTime(now: Date): string {
 export function storedHeaders(headers: ReadonlyMap<string, string>): [string, string][] {
   const stored = [...headers]
     .filter(([name]) => STANDARD_HEADERS.includes(name) || name.startsWith('x-amz-meta-'))
-    .map(([name, value]): [string, string] => [name, name === 'content-encoding' ? withoutAwsChunked(value) : value])
     .filter(([, value]) => value !== '');
   const userBytes = stored
     .filter(([name]) => name.startsWith('x-amz-meta-'))
@@ -41,12 +38,3 @@ const STANDARD_HEADERS = [
   'content-type',
   'expires',
 ];
-
-/** aws-chunked is how the body travelled, not what it is. */
-function withoutAwsChunked(contentEncoding: string): string {
-  return contentEncoding
-    .split(',')
-    .map((coding) => coding.trim())
-    .filter((coding) => coding !== 'aws-chunked' && coding !== '')
-    .join(',');
-}

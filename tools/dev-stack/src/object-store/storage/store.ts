@@ -4,11 +4,9 @@ import { Bucket } from './bucket';
 import { assertBucketName } from './bucket-name';
 import { S3Error } from '../errors';
 import { syncDirectory } from './stored-file';
-import { Uploads } from './uploads';
 
-/** The data folder: `buckets/<name>/<hash of the key>`, `uploads/<id>/`, and `temp/` for what is not yet either. */
+/** The data folder: `buckets/<name>/<hash of the key>`, and `temp/` for uploads that are not complete. */
 export class Store {
-  readonly uploads: Uploads;
   readonly tempDirectory: string;
   private readonly bucketsDirectory: string;
   private readonly buckets = new Map<string, { bucket: Bucket; createdAt: Date }>();
@@ -27,7 +25,6 @@ export class Store {
     this.bucketsDirectory = join(dataDir, 'buckets');
     mkdirSync(this.bucketsDirectory, { recursive: true });
     for (const name of readdirSync(this.bucketsDirectory)) this.load(name);
-    this.uploads = new Uploads(join(dataDir, 'uploads'), this.tempDirectory);
   }
 
   /** False when it was there before. */

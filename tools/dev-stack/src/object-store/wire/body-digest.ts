@@ -1,36 +1,22 @@
 import { createHash } from 'node:crypto';
-import { createChecksummer, type Checksum, type ChecksumAlgorithm } from './checksums';
-import type { Checksummer } from './crc';
 
 /** Everything an object's metadata says about its bytes, computed while they pass by. */
 export class BodyDigest {
   size = 0;
   private readonly md5 = createHash('md5');
   private readonly sha256 = createHash('sha256');
-  private readonly checksummer: Checksummer | undefined;
 
-  constructor(private readonly options: { algorithm?: ChecksumAlgorithm; withSha256?: boolean } = {}) {
-    this.checksummer = options.algorithm && createChecksummer(options.algorithm);
-  }
+  constructor(private readonly options: { withSha256?: boolean } = {}) {}
 
   update(chunk: Buffer): void {
     this.size += chunk.length;
     this.md5.update(chunk);
     if (this.options.withSha256) this.sha256.update(chunk);
-    this.checksummer?.update(chunk);
   }
 
   /** Once only: node's hashes end with their digest. */
-  finish(): { md5: Buffer; sha256Hex: string; checksum?: Checksum } {
-    const { algorithm } = this.options;
-    return {
-      md5: this.md5.digest(),
-      sha256Hex: this.sha256.digest('hex'),
-      checksum:
-        algorithm && this.checksummer
-          ? { algorithm, value: this.checksummer.digest().toString('base64'), type: 'FULL_OBJECT' }
-          : undefined,
-    };
+  finish(): { md5: Buffer; sha256Hex: string } {
+    return { md5: this.md5.digest(), sha256Hex: this.sha256.digest('hex') };
   }
 }
 
