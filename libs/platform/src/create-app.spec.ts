@@ -124,7 +124,9 @@ describe('an app', () => {
 
   it('closes the connection of a body that does not arrive in time', async () => {
     const head = 'POST /api/strict HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n';
-    expect(await sendRaw(`${head}{"na`)).toMatch(/^HTTP\/1.1 503 /);
+    const answer = await sendRaw(`${head}{"na`);
+    expect(answer).toMatch(/^HTTP\/1.1 503 /);
+    expect(answer).toMatch(/\r\nconnection: close\r\n/i);
   });
 
   describe('says to browsers, with every answer,', () => {

@@ -49,11 +49,15 @@ export async function createApp({ name, configs, modules, clock, logDestination 
   })
   class RootModule {}
 
-  const nest = await NestFactory.create<NestFastifyApplication>(RootModule, createHttpAdapter(config, metrics, readiness), {
-    logger: new NestLogger(logger),
-    bodyParser: false,
-    abortOnError: false,
-  });
+  const nest = await NestFactory.create<NestFastifyApplication>(
+    RootModule,
+    createHttpAdapter(config, metrics, readiness),
+    {
+      logger: new NestLogger(logger),
+      bodyParser: false,
+      abortOnError: false,
+    },
+  );
   nest.useGlobalPipes(new InputPipe());
   nest.useGlobalFilters(new ProblemFilter());
   return {

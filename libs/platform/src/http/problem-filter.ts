@@ -40,7 +40,8 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   else if (thrown.status >= 500)
     logger.warn(`${thrown.code}: ${thrown.message}`, { err: thrown.options.cause ?? thrown });
   if (reply.sent || reply.raw.headersSent) return;
-  keepForUnread(request, reply);
+  // A body that did not arrive in time is not waited for any longer.
+  if (thrown?.code !== 'request_timeout') keepForUnread(request, reply);
   const answer = known ?? new AppError('internal_error', { detail: 'Something failed on our side; it is logged.' });
   void reply
     .status(answer.status)

@@ -29,7 +29,7 @@ it('lets a page of the configured origin ask, put to a presigned URL, and read t
   const put = await fetch(url, { method: 'PUT', body: 'x', headers: { origin: ORIGIN, 'content-type': 'text/plain' } });
   expect(put.status).toBe(200);
   expect(put.headers.get('access-control-allow-origin')).toBe(ORIGIN);
-  expect(put.headers.get('access-control-expose-headers')).toMatch(/etag.*x-amz-checksum-crc32/);
+  expect(put.headers.get('access-control-expose-headers')).toContain('etag');
   expect(put.headers.get('vary')).toContain('Origin');
 });
 

@@ -56,7 +56,7 @@ export function scopeText(scope: Scope): string {
 }
 
 /** Header values reach us as one character per byte (latin1), so hashing them as latin1 hashes what was sent. */
-export function sha256Hex(text: string): string {
+function sha256Hex(text: string): string {
   return createHash('sha256').update(text, 'latin1').digest('hex');
 }
 
