@@ -8,7 +8,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { BUCKET, filesBelow, refusal, sendRaw, sha256, signRaw, startFixture, waitUntil } from './object-store.harness';
+import { BUCKET, filesBelow, sendRaw, sha256, signRaw, startFixture, waitUntil } from './object-store.harness';
 import type { Fixture, RawRequest } from './object-store.harness';
 
 const MIB = 1024 ** 2;

@@ -135,6 +135,65 @@ it('demands the headers that the signer named', async () => {
   });
 });
 
+it.each<[string, (url: string) => string, string]>([
+  ['key', (url) => url.replace('run%2042', 'run%2043'), 'SignatureDoesNotMatch'],
+  ['bucket', (url) => url.replace(`/${BUCKET}/`, '/snapshots/'), 'SignatureDoesNotMatch'],
+  ['escapes', (url) => url.replace('logs/', 'logs%2F'), 'SignatureDoesNotMatch'],
+  ['dot segments', (url) => url.replace('logs/', 'logs/./'), 'SignatureDoesNotMatch'],
+  ['expiry', (url) => url.replace('X-Amz-Expires=60', 'X-Amz-Expires=61'), 'SignatureDoesNotMatch'],
+  [
+    'date',
+    (url) => url.replace(/(X-Amz-Date=\w+)\dZ/, (_, start: string) => `${start}${spareSecond(url)}Z`),
+    'SignatureDoesNotMatch',
+  ],
+  [
+    'signature',
+    (url) => url.replace(/(X-Amz-Signature=)./, (_, name: string) => `${name}${spareDigit(url)}`),
+    'SignatureDoesNotMatch',
+  ],
+  ['access key', (url) => url.replace(CREDENTIALS.accessKeyId, 'WHO'), 'InvalidAccessKeyId'],
+  ['region', (url) => url.replace('us-east-1', 'eu-west-1'), 'AuthorizationQueryParametersError'],
+  ['service', (url) => url.replace('%2Fs3%2F', '%2Fsts%2F'), 'AuthorizationQueryParametersError'],
+  ['algorithm', (url) => url.replace('AWS4-HMAC-SHA256', 'AWS4-HMAC-SHA1'), 'AuthorizationQueryParametersError'],
+  ['signed headers', (url) => url.replace('SignedHeaders=host', 'SignedHeaders=date'), 'AccessDenied'],
+  ['query, by one parameter more', (url) => `${url}&response-content-type=text/html`, 'SignatureDoesNotMatch'],
+  ['query, by one parameter less', (url) => url.replace('&x-id=GetObject', ''), 'SignatureDoesNotMatch'],
+  ['query, by a parameter twice', (url) => `${url}&X-Amz-Expires=604800`, 'InvalidArgument'],
+  ['query, by a token', (url) => `${url}&X-Amz-Security-Token=token`, 'InvalidToken'],
+  ['query, by metadata', (url) => `${url}&x-amz-meta-a=b`, 'SignatureDoesNotMatch'],
+  ['query, by a lost signature', (url) => url.replace(/&X-Amz-Signature=\w+/, ''), 'AuthorizationQueryParametersError'],
+])('refuses a URL whose %s was changed', async (_, tamper, code) => {
+  const url = await getUrl({ expiresIn: 60 });
+  expect(tamper(url)).not.toBe(url);
+  await expect(send(tamper(url))).resolves.toMatchObject({ code });
+});
+
+it.each(['PUT', 'DELETE', 'HEAD', 'POST'])('refuses a %s with a URL for GET', async (method) => {
+  const answer = await send(await getUrl({ expiresIn: 60 }), { method });
+  expect(answer.status).toBe(403);
+  await expect(read()).resolves.toBe('old');
+});
+
+it.each([
+  ['x-amz-meta-a', 'b', 'AccessDenied'],
+  ['x-amz-acl', 'public-read', 'AccessDenied'],
+  ['x-amz-copy-source', `${BUCKET}/other`, 'AccessDenied'],
+  ['x-amz-content-sha256', '0'.repeat(64), 'InvalidArgument'],
+  ['x-amz-security-token', 'token', 'InvalidToken'],
+  ['host', 'elsewhere', 'SignatureDoesNotMatch'],
+  ['authorization', 'AWS4-HMAC-SHA256 Credential=a', 'InvalidArgument'],
+])('refuses a URL for PUT with an added header %s', async (name, value, code) => {
+  const url = await putUrl({ expiresIn: 60 });
+  const answer = await send(url, { method: 'PUT', body: 'new', headers: { [name]: value } });
+  expect(answer.code).toBe(code);
+  await expect(read()).resolves.toBe('old');
+});
+
+it.each([['0'], ['604801'], ['-1'], ['1e3'], ['']])('refuses to believe an expiry of "%s"', async (expires) => {
+  const url = (await getUrl({ expiresIn: 60 })).replace('X-Amz-Expires=60', `X-Amz-Expires=${expires}`);
+  await expect(send(url)).resolves.toMatchObject({ status: 400, code: 'AuthorizationQueryParametersError' });
+});
+
 it('believes a week, and not a date that is yet to come', async () => {
   await expect(send(await getUrl({ expiresIn: 604_800 }))).resolves.toMatchObject({ status: 200 });
   const url = await getUrl({ expiresIn: 60, signingDate: new Date(NOW + 3_600_000) });
