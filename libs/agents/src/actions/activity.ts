@@ -16,7 +16,6 @@ export async function setIdleExempt(tx: Transaction, caller: Principal, id: stri
     target: { type: 'agent', id },
     changes: { idleAutoStopExempt: [agent.before, exempt] },
   });
-  tx.notify('agent', id);
 }
 
 /** Somebody works at the agent. It never moves back, and never ahead of now. */

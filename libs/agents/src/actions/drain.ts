@@ -44,7 +44,6 @@ export async function drainAgent(
   });
   // What waits is to say what for.
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
-  tx.notify('agent', id);
   return touchedJobs(tx, id);
 }
 
@@ -66,7 +65,6 @@ export async function undrainAgent(tx: Transaction, caller: Principal, id: strin
     changes: { drain: [agent.drain, null] },
   });
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
-  tx.notify('agent', id);
   return touchedJobs(tx, id);
 }
 

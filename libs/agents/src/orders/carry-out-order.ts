@@ -113,7 +113,6 @@ async function terminate(parts: MachineParts, order: Order): Promise<void> {
         : { kind: 'provisioning', source: 'provider', message: 'the machine is gone and its keys are revoked' },
     ]);
     await tx.enqueue({ queue: 'dispatch', name: 'agent-stopped', payload: { agentId } });
-    tx.notify('agent', agentId);
   });
 }
 

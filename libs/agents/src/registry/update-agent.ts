@@ -22,7 +22,6 @@ export async function updateAgent(
       labels,
     ]),
   );
-  tx.notify('agent', id);
   audit(tx, caller, {
     action: 'agent.update',
     target: { type: 'agent', id },

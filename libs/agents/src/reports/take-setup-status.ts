@@ -22,7 +22,6 @@ export async function takeSetupStatus(
        WHERE id = $1 AND organization_id = $2`,
       [agentId, organizationId, tunnelUrl, body.tunnelUrl, from],
     );
-    tx.notify('agent', agentId);
   }
   appendTimeline(tx, { organizationId, agentId }, [
     {

@@ -53,7 +53,6 @@ export async function cancelWaitingJobs(
     );
     appendTimeline(tx, { organizationId, agentId }, entries);
   }
-  for (const { jobId } of ended) tx.notify('job', jobId);
   const of = ended.map(({ jobId }) => ({ id: jobId, details: { status: 'cancelled' as const } }));
   emitEvent(tx, { organizationId, type: 'job.cancelled', of });
   await enqueueNext(

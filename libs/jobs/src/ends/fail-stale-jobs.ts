@@ -138,7 +138,6 @@ async function settleJob(tx: Transaction, id: string, options: Decided): Promise
         data: { stalled: true },
       }),
     ]);
-    tx.notify('job', id);
     emitEvent(tx, { organizationId, type: 'job.stalled', of: [{ id, details: { status } }] });
     return { stalled: true };
   }

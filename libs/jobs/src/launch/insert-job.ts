@@ -88,7 +88,6 @@ export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
   appendTimeline(tx, { organizationId, agentId }, [
     jobEntry({ jobId: id, status: 'queued', previousStatus: null, message, source }),
   ]);
-  tx.notify('job', id);
   if (delayMs <= 0) await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
   return id;
 }

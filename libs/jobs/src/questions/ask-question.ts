@@ -81,7 +81,6 @@ export function askQuestion(
         data: { questionId: id },
       }),
     ]);
-    tx.notify('job', jobId);
     const since = new Date(tx.now.getTime() - (body.askedMsAgo ?? 0));
     const isAnswered = inboundId && (await answerFromKept(tx, keyRing, { inboundId, questionId: id, since }));
     return presentAsked({ id, status: isAnswered ? 'answered' : 'open', expiresAt, cut });

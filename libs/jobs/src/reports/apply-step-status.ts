@@ -89,7 +89,6 @@ export async function applyStepStatus(
           data: { step: { stepOrder, stepId: report.stepId ?? null, name: name ?? null, status } },
         }),
       ]);
-      tx.notify('job', jobId);
       const ends = isOver(status) && !(row.previousStatus && isOver(row.previousStatus));
       if (ends) tx.onCommit(() => recordStep({ organizationId, agentId }, report, row));
     }

@@ -3,7 +3,20 @@ import type { Redis } from 'ioredis';
 import { newId } from '../context/ids';
 import { RedisConnections } from './redis-connections';
 
-/** What can be new, each with the thing's id: of an agent its timeline, commands and state; a job; a session's events; an organization's. */
+/**
+ * What a notification can be about. It carries the id of that thing, and wakes those who wait for it; the loops of every app
+ * are woken by all of them.
+ *
+ * - `timeline`: an agent has new timeline entries. Read by open event streams.
+ * - `command`: an agent has a new command, or a command has ended. Read by polling workers and by callers that wait.
+ * - `agent`: a wake may have ended. Read by callers that wait for the machine.
+ * - `job`: a run has reported, or its question was answered or closed. Read by the worker that waits for the answer, and by
+ *   the delivery of commands, which then need not note that the run's command was taken.
+ * - `autopilot`: a session has new events. Read by open event streams.
+ * - `organization`: an organization has new events. Read by open event streams.
+ *
+ * Do not send one that nobody reads: each costs a message to every process.
+ */
 export const topics = ['timeline', 'command', 'agent', 'job', 'autopilot', 'organization'] as const;
 export type Topic = (typeof topics)[number];
 type Listener = (id: string) => void;
