@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 // What no linter of code sees: the lockfile, the machine's traces, the size of files, READMEs, project tags,
-// owners of tables, words, migrations that lock.
+// owners of tables, words, migrations that lock, circles of files.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { circlesAmong } from './circles.mjs';
 import { layout } from './layout.mjs';
 import { unverifiedIn } from './lockfile.mjs';
 import { exempt, lockingIn } from './online-migrations.mjs';
@@ -34,6 +35,7 @@ const faults = [
   ...crowdedFolders(files),
   ...projectsOf(files).flatMap(faultsOfProject),
   ...faultsOfOwners(files),
+  ...circlesAmong(files, (file) => readFileSync(join(root, file), 'utf8')),
   ...[...exempt]
     .filter((name) => !files.includes(`libs/database/src/migrations/${name}.ts`))
     .map((name) => `tools/lint/online-migrations.mjs: exempts ${name}, which is not there`),

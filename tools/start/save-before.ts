@@ -6,7 +6,18 @@ import { Repository } from '../admin/backup/repository';
 import { takeBackup } from '../admin/backup/take-backup';
 import { FolderPlace } from '../admin/place/folder-place';
 import { restoreDatabase } from '../admin/restore/restore-database';
-import type { UpgradeData } from './upgrade-data';
+
+export interface UpgradeData {
+  databaseUrl: string;
+  dataDir: string;
+  /** Whether a database that has rows is backed up before it is changed. */
+  backup: boolean;
+  /** Brings the database to this version. */
+  run?: (databaseUrl: string) => Promise<string[]>;
+  /** How many migrations it lacks. */
+  pending: number;
+  say: (line: string) => void;
+}
 
 const keptBackups = 3;
 const jobs = 2;

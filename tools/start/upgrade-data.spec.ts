@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { migrate, migrations, ownerDataSource } from '@muster/database';
 import { type ClonedDatabase, cloneDatabase } from '@muster/testing';
-import { type UpgradeData, upgradeData } from './upgrade-data';
+import { upgradeData } from './upgrade-data';
+import type { UpgradeData } from './save-before';
 
 describe('data of another version', () => {
   let database: ClonedDatabase;

@@ -3,19 +3,7 @@ import { join } from 'node:path';
 import { migrate, migrations, unknownMigrations } from '@muster/database';
 import { version } from '../admin/version';
 import { StartError } from './options';
-import { saveBefore } from './save-before';
-
-export interface UpgradeData {
-  databaseUrl: string;
-  dataDir: string;
-  /** Whether a database that has rows is backed up before it is changed. */
-  backup: boolean;
-  /** Brings the database to this version. */
-  run?: (databaseUrl: string) => Promise<string[]>;
-  /** How many migrations it lacks. */
-  pending: number;
-  say: (line: string) => void;
-}
+import { saveBefore, type UpgradeData } from './save-before';
 
 /**
  * Brings an older data folder to this version: backed up first, and restored where that fails. A newer one is refused.

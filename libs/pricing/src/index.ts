@@ -36,14 +36,7 @@ export {
 } from './prices/model-price-lists';
 export { type AskedRuns, reserveRuns } from './usage/reserve-runs';
 export { purgeUsage } from './usage/purge-usage';
-export {
-  findModel,
-  type ModelCaller,
-  type ModelParts,
-  type ModelPurpose,
-  openModel,
-  type PaidAnswer,
-} from './models/open-model';
+export { findModel, openModel } from './models/open-model';
 export {
   checkModelAddress,
   deleteOrganizationModel,
@@ -53,3 +46,4 @@ export {
   putOrganizationModel,
 } from './models/organization-model';
 export { settleLostCalls } from './models/settle-lost-calls';
+export type { ModelPurpose, ModelCaller, PaidAnswer, ModelParts } from './models/model-caller';

@@ -5,23 +5,10 @@ import { migrate, unknownAmong } from '@muster/database';
 import { AdminError } from '../admin-error';
 import { connect, copyStatement, quoted, rowsOf } from '../backup/dump-database';
 import type { Manifest, SavedTable } from '../backup/manifest';
-import type { Repository } from '../backup/repository';
 import { openTable } from '../backup/verify-backup';
 import { inParallel } from '../in-parallel';
-import { begunRestore, type BegunRestore, finishRestore } from './side-database';
+import { begunRestore, type BegunRestore, finishRestore, type RestoreDatabaseOptions } from './side-database';
 import { verifyDatabase } from './verify-database';
-
-export interface RestoreDatabaseOptions {
-  databaseUrl: string;
-  repository: Repository;
-  manifest: Manifest;
-  jobs: number;
-  /** Puts what is restored in the place of a database that has data. */
-  replace?: boolean;
-  /** Whether it is brought to this version afterwards. */
-  upgrade?: boolean;
-  onProgress: (line: string) => void;
-}
 
 /**
  * Loads a backup into a database beside the one that is meant, which takes its name when every table is as it was saved:

@@ -1,7 +1,20 @@
 import { Client } from 'pg';
 import { AdminError } from '../admin-error';
 import { connect, quoted, rowsOf } from '../backup/dump-database';
-import type { RestoreDatabaseOptions } from './restore-database';
+import type { Manifest } from '../backup/manifest';
+import type { Repository } from '../backup/repository';
+
+export interface RestoreDatabaseOptions {
+  databaseUrl: string;
+  repository: Repository;
+  manifest: Manifest;
+  jobs: number;
+  /** Puts what is restored in the place of a database that has data. */
+  replace?: boolean;
+  /** Whether it is brought to this version afterwards. */
+  upgrade?: boolean;
+  onProgress: (line: string) => void;
+}
 
 export interface BegunRestore {
   /** Of the database beside the target. */

@@ -3,10 +3,10 @@ import { deviceEnd } from '@muster/sdk/operations';
 import type { Call, Command } from '../frame/command';
 import { exitCodes, Failure, usageFault } from '../frame/failure';
 import type { Login } from '../frame/logins';
-import { clientOf } from '../frame/run-cli';
 import { inLine } from '../output/plain';
 import { beginDevice, keyOfDevice } from '../parts/device-login';
 import { ask, readSecret } from '../parts/input';
+import { clientOf } from '../frame/client';
 
 const login: Command = {
   words: 'login',

@@ -1,5 +1,4 @@
 import { isMusterError, type MusterError } from '@muster/sdk';
-import type { Login } from './logins';
 
 /** How it ended: 0, the run failed, used wrongly, not reached or not allowed. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, refused: 3 } as const;
@@ -31,8 +30,15 @@ export interface Explained {
   exitCode: number;
 }
 
+/** What an explanation says of the login that was used. */
+interface UsedLogin {
+  url: string;
+  session?: string;
+  email?: string;
+}
+
 /** Whatever was thrown, in words that help. */
-export function explain(thrown: unknown, login?: Login): Explained {
+export function explain(thrown: unknown, login?: UsedLogin): Explained {
   if (isMusterError(thrown)) return explainAnswer(thrown, login);
   if (thrown instanceof Failure) {
     const { hint, exitCode = exitCodes.failed } = thrown.options;
@@ -52,7 +58,7 @@ export function explain(thrown: unknown, login?: Login): Explained {
 }
 
 /** An answer without the fields that every Muster sends, which the command then reads as `undefined`. */
-function notLikeMuster({ url }: Login): Explained {
+function notLikeMuster({ url }: UsedLogin): Explained {
   return {
     code: 'not_muster',
     message: `The server at ${url} does not answer like Muster.`,
@@ -89,7 +95,7 @@ const ofFiles: Record<string, (path: string) => Said> = {
   ENOSPC: (path) => ({ message: `The disk of ${path} is full.`, exitCode: exitCodes.failed }),
 };
 
-function explainAnswer(error: MusterError, login?: Login): Explained {
+function explainAnswer(error: MusterError, login?: UsedLogin): Explained {
   const { code, status, requestId, fields, message } = error;
   const at = login ? ` at ${login.url}` : '';
   const said = status === 0 && code === 'unreachable' ? message.replace('The service', `The service${at}`) : message;
@@ -103,7 +109,7 @@ function exitCodeOf({ code, status }: MusterError): number {
   return exitCodes.failed;
 }
 
-function hintOf({ code, status, problem }: MusterError, login?: Login): string | undefined {
+function hintOf({ code, status, problem }: MusterError, login?: UsedLogin): string | undefined {
   const url = login?.url ?? 'https://…';
   if (code === 'not_muster') return hintOfAddress(url);
   if (code === 'redirected') return 'Sign in at the address of your Muster: muster login --url …';

@@ -1,4 +1,3 @@
-import { Muster } from '@muster/sdk';
 import { commands } from '../commands';
 import { Terminal } from '../output/terminal';
 import type { Call, Command } from './command';
@@ -8,6 +7,7 @@ import { helpOf, overview } from './help';
 import { type Login, Logins } from './logins';
 import { parse } from './parse';
 import { version } from './version';
+import { clientOf } from './client';
 
 /** One command line, to its exit code. Nothing is thrown. */
 export async function runCli(typed: string[], environment: Environment): Promise<number> {
@@ -57,14 +57,6 @@ function commandFirst(typed: string[]): string[] {
     before.push(...rest.splice(0, count));
   }
   return [...rest, ...before];
-}
-
-/** Longer than every answer that a command reads as a whole. */
-const maxResponseBytes = 64 * 1024 * 1024;
-
-export function clientOf({ url, apiKey, session }: Login): Muster {
-  const headers = { 'user-agent': `muster-cli/${version}` };
-  return new Muster({ baseUrl: url, apiKey, session, headers, maxResponseBytes });
 }
 
 /** The one whose words the line begins with. */

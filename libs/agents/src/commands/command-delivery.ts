@@ -17,25 +17,19 @@ import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common';
 import { isOn } from '../lifecycle/agent-life';
-import { commandColumns, type CommandRow, nextPushAfterClaim, type PushFacts, pushColumns } from './command-row';
+import {
+  commandColumns,
+  type CommandRow,
+  nextPushAfterClaim,
+  type PushFacts,
+  pushColumns,
+  type DeliveryOutcome,
+  pushAloneMs,
+} from './command-row';
 import { composeDeliveries, missingSecretsText, enqueueForLostSecret } from './compose-delivery';
 import { DeliverySpan } from '../traces/delivery-span';
 import { failCommand } from './fail-commands';
-import { pushAloneMs } from './poll-commands';
 import { TakenCommands } from './taken-commands';
-
-export type DeliveryOutcome =
-  | 'taken'
-  | 'known'
-  | 'busy'
-  | 'left to the poll'
-  | 'unreachable'
-  | 'over'
-  | 'secret_missing'
-  /** Its secrets cannot be opened. */
-  | 'sealed'
-  /** Somebody else pushes it at this moment, or its next push is not due yet. */
-  | 'not due';
 
 /** A command that its holder alone pushes for now. */
 export interface ClaimedCommand extends CommandRow, PushFacts, Pick<AgentCommandEntity, 'pushes'> {

@@ -1,6 +1,22 @@
 import type { AgentCommandEntity, AgentEntity } from '@muster/database';
 import { workerKeysOf } from '../agent-keys';
 
+/** So long a command is left to its push alone, where the agent has a tunnel that may work. */
+export const pushAloneMs = 500;
+
+export type DeliveryOutcome =
+  | 'taken'
+  | 'known'
+  | 'busy'
+  | 'left to the poll'
+  | 'unreachable'
+  | 'over'
+  | 'secret_missing'
+  /** Its secrets cannot be opened. */
+  | 'sealed'
+  /** Somebody else pushes it at this moment, or its next push is not due yet. */
+  | 'not due';
+
 /** A command as it is delivered. */
 export type CommandRow = Pick<
   AgentCommandEntity,

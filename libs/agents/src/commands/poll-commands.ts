@@ -7,15 +7,13 @@ import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/
 import { AgentsConfig } from '../agents.config';
 import { noSuchAgent } from '../registry/agent-row';
 import { refusedMachine } from '../registry/machine-caller';
-import { commandColumns, type CommandRow } from './command-row';
+import { commandColumns, type CommandRow, pushAloneMs } from './command-row';
 import { type Composed, composeDeliveries, missingSecretsText, enqueueForLostSecret } from './compose-delivery';
 import { DeliverySpan } from '../traces/delivery-span';
 import { failCommand } from './fail-commands';
 
 const lookEveryMs = 2000;
 const atOnce = 20;
-/** So long a command is left to its push alone, where the agent has a tunnel that may work. */
-export const pushAloneMs = 500;
 
 /** Gives machines what no push brings them, and lets them wait for the next command. */
 @Injectable()

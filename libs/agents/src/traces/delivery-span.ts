@@ -1,6 +1,5 @@
 import { atSpan, continueTrace, isTraceparent, isTracing, recordSpan, spanIdOf } from '@muster/platform';
-import type { DeliveryOutcome } from '../commands/command-delivery';
-import type { CommandRow } from '../commands/command-row';
+import type { CommandRow, DeliveryOutcome } from '../commands/command-row';
 import { workerTrace } from './worker-trace';
 
 type Delivered = Pick<CommandRow, 'id' | 'organizationId' | 'agentId' | 'jobId' | 'kind' | 'traceparent'>;

@@ -10,8 +10,8 @@ import { Logger } from '@nestjs/common';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AnalysisFault, type AnalysisRow, frameKey, maxFilmMs, maxFrames } from './analysis-row';
-import { askAboutFrames, type SeenStep } from './ask-about-frames';
-import { stepsOfEvents, stepsOfFilm } from './film-steps';
+import { askAboutFrames } from './ask-about-frames';
+import { stepsOfEvents, stepsOfFilm, type SeenStep } from './film-steps';
 import { findKeptAnswer, keepingAnswer } from './kept-answers';
 
 export interface AnalysisParts extends ModelParts {

@@ -1,18 +1,6 @@
 import type { Hidden } from '@muster/access';
 import type { ModelMessage, ModelPort, ModelUsage } from '@muster/models';
-import { filmStepTypes } from './film-steps';
-
-/** A step as the model saw it. */
-export interface SeenStep {
-  type: string;
-  title: string;
-  url: string;
-  selectors: string[];
-  value: string;
-  atMs: number;
-  frame: number;
-  confidence: number;
-}
+import { filmStepTypes, type SeenStep } from './film-steps';
 
 interface Question {
   name: string | null;

@@ -1,7 +1,18 @@
 import { shortened } from '@muster/contracts';
 import { isStep, type Step } from '@muster/workflows';
 import { type AnalysisRow, frameKey } from './analysis-row';
-import type { SeenStep } from './ask-about-frames';
+
+/** A step as the model saw it. */
+export interface SeenStep {
+  type: string;
+  title: string;
+  url: string;
+  selectors: string[];
+  value: string;
+  atMs: number;
+  frame: number;
+  confidence: number;
+}
 
 /** What can be seen of the recorder's steps. */
 export const filmStepTypes = [

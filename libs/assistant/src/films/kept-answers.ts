@@ -2,7 +2,8 @@ import type { Database, Transaction, VideoAnswerEntity } from '@muster/database'
 import { type ModelUsage, readStructured, sumOfUsages } from '@muster/models';
 import type { PaidAnswer } from '@muster/pricing';
 import type { AnalysisRow } from './analysis-row';
-import { type SeenStep, seenSchema } from './ask-about-frames';
+import { seenSchema } from './ask-about-frames';
+import type { SeenStep } from './film-steps';
 
 type Asked = Pick<AnalysisRow, 'id' | 'organizationId' | 'asked'>;
 type Kept = Pick<VideoAnswerEntity, 'answer' | 'inputTokens' | 'outputTokens' | 'costMicros'>;

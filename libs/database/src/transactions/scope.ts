@@ -1,10 +1,7 @@
-import type { Statement } from './statement-batch';
+import type { Statement, Role } from './statement-batch';
 
 /** Whose rows a statement may see: one organization's, or, for the service's own work, all. */
 export type Scope = { organizationId: string } | 'system';
-
-/** As whom a scope's statements run. */
-export type Role = 'app' | 'system';
 
 export function roleOf(scope: Scope): Role {
   return scope === 'system' ? 'system' : 'app';

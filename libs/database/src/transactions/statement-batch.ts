@@ -1,8 +1,10 @@
 import { type ClientBase, type QueryResultRow, utils } from 'pg';
 import { serialize } from 'pg-protocol';
 import { RowReader } from './row-reader';
-import type { Role } from './scope';
 import { submit, type WireColumn, type WireConnection, type WireStatement, type WireValue } from './wire-connection';
+
+/** As whom a scope's statements run. */
+export type Role = 'app' | 'system';
 
 export interface Statement {
   text: string;

@@ -1,6 +1,5 @@
 import type { Principal } from '@muster/access';
 import {
-  type CommandActionParts,
   deployExtension,
   loadAgent,
   needed,
@@ -11,21 +10,10 @@ import {
   startRecording,
 } from '@muster/agents';
 import { type AgentActionAnswer, type AgentActionBody, type AgentStatus, AppError, hasRole } from '@muster/contracts';
-import type { Database, Transaction } from '@muster/database';
+import type { Transaction } from '@muster/database';
 import { cancelJob } from '../ends/cancel-job';
-import { requireJobOf, startJob } from './start-job';
+import { requireJobOf, startJob, type ActionParts, type Acted } from './start-job';
 import { rebootAgentAndRuns, stopAgentAndRuns, terminateAgentAndRuns } from './switch-agent';
-
-export interface ActionParts extends CommandActionParts {
-  database: Database;
-}
-
-export interface Acted {
-  answer: AgentActionAnswer;
-  location?: string;
-  /** What the answer has to wait for. */
-  wakeId?: string;
-}
 
 /** The eleven actions, each as one use case. */
 export async function actOnAgent(

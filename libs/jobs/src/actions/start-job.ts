@@ -1,5 +1,5 @@
 import { audit, type Principal, sourceOf } from '@muster/access';
-import { loadAgent, requestWake, requireWakeable } from '@muster/agents';
+import { type CommandActionParts, loadAgent, requestWake, requireWakeable } from '@muster/agents';
 import {
   type AgentActionAnswer,
   type AgentActionBody,
@@ -10,7 +10,17 @@ import {
 import type { Database, Transaction } from '@muster/database';
 import { launchJob } from '../launch/launch-job';
 import { findJob } from '../lists/job-row';
-import type { Acted, ActionParts } from './act-on-agent';
+
+export interface ActionParts extends CommandActionParts {
+  database: Database;
+}
+
+export interface Acted {
+  answer: AgentActionAnswer;
+  location?: string;
+  /** What the answer has to wait for. */
+  wakeId?: string;
+}
 
 /** Queues the job, or takes a queued one, and wakes the agent for it where that is allowed. */
 export async function startJob(

@@ -3,7 +3,8 @@ import { usdOrNull } from '@muster/contracts';
 import { type Database, placeOf } from '@muster/database';
 import { csvLine, pageOf, paginate } from '@muster/platform';
 import type { JobFilters } from './job-filters';
-import { type ListedJob, listJobs, sortKindsOf } from './list-jobs';
+import { listJobs, sortKindsOf } from './list-jobs';
+import type { ListedJob } from './job-row';
 
 const columns = [
   ...[

@@ -57,6 +57,11 @@ export interface JobRow extends Pick<
   waitingForKey: WaitingForKey | null;
 }
 
+export interface ListedJob extends JobRow {
+  /** What it is sorted by, as its page's cursor has it; empty where it has none. */
+  sortValue?: string;
+}
+
 /** For `FROM job j`, with the steps counted beside it. */
 export const jobColumns = `j.id, j.organization_id, j.status, j.workflow_id, j.workflow_revision, j.agent_id,
   j.schedule_id, j.batch_id, j.retry_of, j.attempt, j.priority, j.variables, j.max_retries, j.retry_delay_ms,

@@ -3,13 +3,8 @@ import type { JobSort, MicroUsd } from '@muster/contracts';
 import { type Database, type JobEntity, pageWithin, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { type JobFilters, lookedOf, rangeOf } from './job-filters';
-import { bytesOfJob, jobColumns, type JobRow, jobSource } from './job-row';
+import { bytesOfJob, jobColumns, jobSource, type ListedJob } from './job-row';
 import { type JobSorting, listSortedJobs, sortingOf } from './list-sorted-jobs';
-
-export interface ListedJob extends JobRow {
-  /** What it is sorted by, as its page's cursor has it; empty where it has none. */
-  sortValue?: string;
-}
 
 /** Newest first unless asked otherwise: ids are made in the order of time. */
 export function listJobs(

@@ -2,8 +2,7 @@ import type { JobSort } from '@muster/contracts';
 import { behindOf, type Database, exact, pageWithin, scanWithin } from '@muster/database';
 import type { Page, SortKind } from '@muster/platform';
 import { allOf, type JobFilters, lookedOf, rangeOf } from './job-filters';
-import { bytesOfJob, jobColumns, jobSource } from './job-row';
-import type { ListedJob } from './list-jobs';
+import { bytesOfJob, jobColumns, jobSource, type ListedJob } from './job-row';
 
 /** With what a page's statement says of it. */
 interface FoundJob extends ListedJob {

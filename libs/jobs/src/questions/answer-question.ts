@@ -5,9 +5,9 @@ import type { QuestionEntity, Transaction } from '@muster/database';
 import { type KeyRing, sealText } from '@muster/vault';
 import { emitEvent } from '@muster/webhooks';
 import { lockJobFirst } from '../lists/job-row';
-import { notifyQuestion } from './ask-question';
 import { checkAnswer } from './check-answer';
 import { audiencesOf, noSuchQuestion, questionColumns, type QuestionRow } from './question-row';
+import { notifyQuestion } from './notify-question';
 
 /** Who answers, and which way it came. */
 export interface Answerer {

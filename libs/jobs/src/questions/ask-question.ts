@@ -13,7 +13,6 @@ import {
   type InboundCodeEntity,
   type JobEntity,
   type QuestionEntity,
-  tellOrganization,
   type Transaction,
 } from '@muster/database';
 import { newId } from '@muster/platform';
@@ -21,9 +20,10 @@ import type { KeyRing } from '@muster/vault';
 import { emitEvent } from '@muster/webhooks';
 import { jobEntry } from '../launch/insert-job';
 import { noSuchJob } from '../lists/job-row';
-import { type Reporter, requireOwnKey } from '../reports/apply-job-report';
 import { checkOffer } from './check-answer';
 import { answerFromKept } from './receive-message';
+import { type Reporter, requireOwnKey } from '../reports/reporter';
+import { notifyQuestion } from './notify-question';
 
 /** So long before its run's end a question is over, so that the script can go on with its default. */
 const marginMs = 5000;
@@ -126,18 +126,6 @@ function insertQuestion(tx: Transaction, row: NewQuestion): void {
   );
   notifyQuestion(tx, { ...row, status: 'open' });
   emitEvent(tx, { organizationId, type: 'question.asked', of: [{ id, details: { status: 'open' } }] });
-}
-
-type Notified = Pick<
-  QuestionEntity,
-  'id' | 'organizationId' | 'jobId' | 'agentId' | 'kind' | 'status' | 'question' | 'expiresAt'
->;
-
-/** Whoever follows the organization hears of what became of it. */
-export function notifyQuestion(tx: Transaction, row: Notified): void {
-  const { id: questionId, organizationId, jobId, agentId, kind, status, question, expiresAt } = row;
-  const data = { questionId, jobId, agentId, kind, status, question, expiresAt: expiresAt.toISOString() };
-  tellOrganization(tx, { organizationId, type: 'question', data });
 }
 
 async function lockAsking(

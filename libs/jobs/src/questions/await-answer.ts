@@ -2,9 +2,9 @@ import { AppError, type QuestionForWorker } from '@muster/contracts';
 import type { Database, QuestionEntity } from '@muster/database';
 import { type PubSub, within } from '@muster/platform';
 import { isSealedText, type KeyRing, openText } from '@muster/vault';
-import type { Reporter } from '../reports/apply-job-report';
 import { placeOfCode } from './answer-question';
 import { noSuchQuestion } from './question-row';
+import type { Reporter } from '../reports/reporter';
 
 const lookMs = 1000;
 

@@ -1,6 +1,6 @@
 import { withdrawAnswers } from '@muster/agents';
 import type { QuestionEntity, Transaction } from '@muster/database';
-import { notifyQuestion } from './ask-question';
+import { notifyQuestion } from './notify-question';
 
 /** A run that ends or is cancelled asks no more. For whoever holds the run's lock. */
 export async function cancelQuestions(

@@ -1,9 +1,9 @@
 import { appendLines, markWorking } from '@muster/agents';
 import type { JobLogEntry } from '@muster/contracts';
 import type { Database, JobEntity } from '@muster/database';
-import type { Reporter } from './apply-job-report';
-import { deletedOf, type JobIsOver, jobIsOver, overOrUnknown } from '../deletion/deleted-job';
+import { deletedOf, type JobIsOver, jobIsOver, overOrUnknown } from './deleted-job';
 import { noSuchJob } from '../lists/job-row';
+import type { Reporter } from './reporter';
 
 /**
  * Keeps a batch of log entries, each with a seq once for its job, in one statement. A batch that touches a job that is

@@ -1,8 +1,8 @@
 import type { ClaimResult } from '@muster/contracts';
 import type { Database } from '@muster/database';
-import type { Reporter } from './apply-job-report';
-import { type JobIsOver, overOrUnknown } from '../deletion/deleted-job';
+import { type JobIsOver, overOrUnknown } from './deleted-job';
 import { lockJobFirst } from '../lists/job-row';
+import type { Reporter } from './reporter';
 
 export interface ClaimCounts {
   attempted: number;

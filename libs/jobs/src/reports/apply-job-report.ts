@@ -14,20 +14,15 @@ import { emitEvent, eventParts, valuesOfEvent } from '@muster/webhooks';
 import { finishJob } from '../ends/finish-job';
 import { jobEntry } from '../launch/insert-job';
 import { countedSteps, progressOf } from '../lists/job-progress';
-import { overOrUnknown } from '../deletion/deleted-job';
+import { overOrUnknown } from './deleted-job';
 import { lockJobFirst } from '../lists/job-row';
+import { type Reporter, requireOwnKey } from './reporter';
 
 export interface ReportAnswer {
   accepted: boolean;
   reason?: CallbackReason;
   /** None of a deleted job. */
   status?: JobStatus;
-}
-
-/** Whose reports are believed: an agent's own, or, with a key that is bound to none, any agent's of the organization. */
-export interface Reporter {
-  organizationId: string;
-  agentId: string | null;
 }
 
 /** A worker's word on a job: a sign of life, its beginning, or its end. Late and repeated ones change nothing. */
@@ -242,16 +237,4 @@ function saidOf({ progress }: JobWebhookBody): { percent: number | null; current
     );
   }
   return { percent, currentStep: typeof currentStep === 'string' ? currentStep.slice(0, 500) : null };
-}
-
-/** A worker shows its own organization's pictures, and no one else's. */
-export function requireOwnKey(organizationId: string, key: string | null | undefined): void {
-  const own = `artifacts/${organizationId}/`;
-  if (!key || (key.startsWith(own) && !key.split('/').some((part) => part === '' || part === '.' || part === '..')))
-    return;
-  throw invalidField(
-    'screenshotKey',
-    'screenshotKey must be the key of an upload',
-    'screenshotKey must be the key of one of your uploads.',
-  );
 }

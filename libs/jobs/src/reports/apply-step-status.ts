@@ -2,12 +2,12 @@ import { appendTimeline, markWorking } from '@muster/agents';
 import { type CallbackReason, isTerminal, microsOf, type StepStatus, type StepStatusBody } from '@muster/contracts';
 import type { Database, JobEntity, JobStepEntity } from '@muster/database';
 import { isTracing } from '@muster/platform';
-import type { Reporter } from './apply-job-report';
 import { jobEntry } from '../launch/insert-job';
 import { progressOf } from '../lists/job-progress';
-import { overOrUnknown } from '../deletion/deleted-job';
+import { overOrUnknown } from './deleted-job';
 import { lockJobFirst } from '../lists/job-row';
 import { recordStep, type StepTrace } from './record-step';
+import type { Reporter } from './reporter';
 
 const ranks: Record<StepStatus, number> = { pending: 0, running: 1, skipped: 2, passed: 3, failed: 4 };
 

@@ -4,7 +4,7 @@ import { type ModelMeter, modelProvider, type ModelUse } from '@muster/models';
 import { newId } from '@muster/platform';
 import { canLaunchRuns, readGateFacts } from '../usage/billing-gate';
 import { bookCall } from './book-call';
-import type { ModelCaller, ModelParts } from './open-model';
+import type { ModelCaller, ModelParts } from './model-caller';
 
 /** In front of each call the gate, and a row that outlives a crash; behind it what it used, priced and booked. */
 export function meterCalls(

@@ -1,5 +1,12 @@
 import type { AgentStatus } from '@muster/contracts';
-import type { SimulatedSchedule } from './simulated-schedules.harness';
+import type { CronRule } from '../cron/cron-rule';
+
+export interface SimulatedSchedule {
+  rule: CronRule;
+  /** Service time. */
+  nextRunAt: Date;
+  prewokenFor: Date | null;
+}
 
 // What a simulated fleet is made of.
 

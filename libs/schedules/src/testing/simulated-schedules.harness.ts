@@ -1,16 +1,9 @@
 import { type ExpectedRun, prewakeLeadMs, wakeBackoffMs } from '@muster/agents';
-import { type CronRule, parseCron } from '../cron/cron-rule';
+import { parseCron } from '../cron/cron-rule';
 import { nextRun } from '../cron/next-run';
 import { decidePrewake } from '../prewake/decide-prewake';
 import { decideTick, type GuardFacts } from '../ticks/decide-tick';
-import { minute, type SimulatedAgent } from './simulated-machines.harness';
-
-export interface SimulatedSchedule {
-  rule: CronRule;
-  /** Service time. */
-  nextRunAt: Date;
-  prewokenFor: Date | null;
-}
+import { minute, type SimulatedAgent, type SimulatedSchedule } from './simulated-machines.harness';
 
 const timezone = 'UTC';
 const longestLeadMs = 10 * minute;

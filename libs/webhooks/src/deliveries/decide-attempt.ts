@@ -1,5 +1,5 @@
 import type { TurnedOffReason } from '@muster/contracts';
-import type { SentMessage } from '../messages/send-message';
+import type { SentMessage } from '../messages/send-mail';
 
 const secondMs = 1000;
 const minuteMs = 60 * secondMs;

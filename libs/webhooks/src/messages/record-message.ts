@@ -2,7 +2,7 @@ import type { Database, WebhookDeliveryEntity } from '@muster/database';
 import { decideMessage, type MessageDecision } from '../deliveries/decide-attempt';
 import { turnOff } from '../deliveries/record-attempt';
 import type { ClaimedMessage } from './claim-message';
-import type { SentMessage } from './send-message';
+import type { SentMessage } from './send-mail';
 
 interface Attempted {
   sent: SentMessage;

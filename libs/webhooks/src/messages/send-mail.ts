@@ -1,5 +1,14 @@
 import { createTransport } from 'nodemailer';
-import type { SentMessage } from './send-message';
+
+/**
+ * What came of sending a message once. Failed: it has certainly not arrived, and is tried again. Refused: it never will.
+ * Unclear: it may have arrived, so it is not sent again.
+ */
+export interface SentMessage {
+  outcome: 'delivered' | 'failed' | 'refused' | 'unclear';
+  statusCode: number | null;
+  error: string | null;
+}
 
 export interface Relay {
   url: string;

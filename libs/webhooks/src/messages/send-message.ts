@@ -1,18 +1,8 @@
 import { type Outbound, OutboundRefused } from '@muster/platform';
 import type { ClaimedMessage } from './claim-message';
 import { asMail, asSlack, asTeams } from './channel-formats';
-import { type Relay, sendMail } from './send-mail';
+import { type Relay, sendMail, type SentMessage } from './send-mail';
 import type { Message } from './write-message';
-
-/**
- * What came of sending a message once. Failed: it has certainly not arrived, and is tried again. Refused: it never will.
- * Unclear: it may have arrived, so it is not sent again.
- */
-export interface SentMessage {
-  outcome: 'delivered' | 'failed' | 'refused' | 'unclear';
-  statusCode: number | null;
-  error: string | null;
-}
 
 export interface MessengerParts {
   outbound: Outbound;

@@ -11,6 +11,13 @@ import type { HeldAttempt, Transaction } from '@muster/database';
 import { sessionProgram } from '@muster/workflows';
 import { originOf } from '../task/task-key';
 import type { SessionRow } from '../session/session-row';
+import type { Work } from './work';
+
+/** The session's browser is gone, or may be: it is asked for again, and what may have been sent is looked at first. */
+export async function loseBrowser({ tx, session }: Work): Promise<void> {
+  session.held = null;
+  await issueOpen(tx, session);
+}
 
 /** How long each may take, from the moment that its agent is on. */
 const timeouts = { open: 120_000, look: 60_000, act: 180_000, close: 45_000 };

@@ -4,7 +4,7 @@ import { beginEnding } from '../session/end-session';
 import { moveSession } from '../session/move-session';
 import { pauseSession } from '../session/pause-session';
 import type { EndedCommand } from './ended-command';
-import { issueLook, issueOpen } from './session-commands';
+import { issueLook } from './session-commands';
 import { passStep } from './settle-attempt';
 import { takeLook } from './take-look';
 import { originOf } from '../task/task-key';
@@ -71,12 +71,6 @@ function failStart(work: Work, startError: string): Promise<void> {
 
 function originAt(url: string): string | null {
   return URL.canParse(url) ? new URL(url).origin : null;
-}
-
-/** The session's browser is gone, or may be: it is asked for again, and what may have been sent is looked at first. */
-export async function loseBrowser({ tx, session }: Work): Promise<void> {
-  session.held = null;
-  await issueOpen(tx, session);
 }
 
 /**

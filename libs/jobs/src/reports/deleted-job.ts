@@ -1,7 +1,7 @@
 import type { CallbackReason } from '@muster/contracts';
 import type { Database, DeletedJobEntity } from '@muster/database';
 import { noSuchJob } from '../lists/job-row';
-import type { Reporter } from '../reports/apply-job-report';
+import type { Reporter } from './reporter';
 
 export interface JobIsOver {
   accepted: false;

@@ -1,0 +1,11 @@
+import { Muster } from '@muster/sdk';
+import type { Login } from './logins';
+import { version } from './version';
+
+/** Longer than every answer that a command reads as a whole. */
+const maxResponseBytes = 64 * 1024 * 1024;
+
+export function clientOf({ url, apiKey, session }: Login): Muster {
+  const headers = { 'user-agent': `muster-cli/${version}` };
+  return new Muster({ baseUrl: url, apiKey, session, headers, maxResponseBytes });
+}

@@ -1,0 +1,13 @@
+import { type QuestionEntity, tellOrganization, type Transaction } from '@muster/database';
+
+export type Notified = Pick<
+  QuestionEntity,
+  'id' | 'organizationId' | 'jobId' | 'agentId' | 'kind' | 'status' | 'question' | 'expiresAt'
+>;
+
+/** Tells whoever follows the organization's events what became of a question. */
+export function notifyQuestion(tx: Transaction, row: Notified): void {
+  const { id: questionId, organizationId, jobId, agentId, kind, status, question, expiresAt } = row;
+  const data = { questionId, jobId, agentId, kind, status, question, expiresAt: expiresAt.toISOString() };
+  tellOrganization(tx, { organizationId, type: 'question', data });
+}

@@ -1,0 +1,27 @@
+// @ts-expect-error: plain JavaScript, because it runs before anything is compiled.
+import { circlesAmong } from './circles.mjs';
+
+const circlesOf = (texts: Record<string, string>) =>
+  circlesAmong(Object.keys(texts), (file: string) => texts[file]!) as string[];
+
+describe('files that import each other', () => {
+  it('are reported once for each circle, with imports of types, folders and later imports', () => {
+    expect(
+      circlesOf({
+        'a/one.ts': "import type { Two } from './two';",
+        'a/two.ts': "import { three } from '../b';\nexport { x } from '@muster/x';",
+        'a/b.ts': "import './one';",
+        'b/index.ts': "const one = await import('../a/one');",
+        'c/self.mjs': "import './other.mjs';",
+        'c/other.mjs': "import { readFile } from 'node:fs/promises';\nimport './self.mjs';",
+      }),
+    ).toEqual([
+      'a/one.ts, a/two.ts, b/index.ts: import each other in a circle',
+      'c/other.mjs, c/self.mjs: import each other in a circle',
+    ]);
+  });
+
+  it('are not reported where imports go one way, however many lead to one file', () => {
+    expect(circlesOf({ 'a.ts': "import './b'; import './c';", 'b.ts': "import './c';", 'c.ts': '' })).toEqual([]);
+  });
+});
