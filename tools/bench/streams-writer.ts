@@ -1,4 +1,4 @@
-import { appendTimeline } from '@muster/agents';
+import { appendTimeline } from '@muster/timeline';
 import { Database, DatabaseModule } from '@muster/database';
 import { BaseConfig, createApp, loadConfig } from '@muster/platform';
 import { answerLoads } from './streams-load';

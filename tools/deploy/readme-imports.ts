@@ -9,6 +9,7 @@ const layers = [
     'schedules',
     'jobs',
     'agents',
+    'timeline',
     'workflows',
     'packs',
     'pilot',

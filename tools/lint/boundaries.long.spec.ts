@@ -72,7 +72,7 @@ const findings: Record<string, [rule: string, message: string][]> = {
 const ports = ['vm', 'storage', 'trackers', 'models', 'vault'];
 const base = ['contracts', 'platform', 'database', ...ports];
 const domains = [
-  ...['access', 'agents', 'workflows', 'packs', 'jobs', 'schedules'],
+  ...['access', 'timeline', 'agents', 'workflows', 'packs', 'jobs', 'schedules'],
   ...['pilot', 'pricing', 'feedback', 'assistant', 'webhooks'],
 ];
 const services = ['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering', 'feedback-sync'];
@@ -85,15 +85,27 @@ const importTable: Record<string, string[]> = {
   ...Object.fromEntries(ports.map((name) => [name, ['contracts', 'platform']])),
   access: base,
   webhooks: [...base, 'access'],
-  agents: [...base, 'access', 'webhooks'],
+  timeline: [...base, 'access'],
+  agents: [...base, 'access', 'timeline', 'webhooks'],
   workflows: [...base, 'access', 'packs'],
   packs: [...base, 'access', 'webhooks'],
   pilot: [...base, 'access'],
   pricing: [...base, 'access', 'webhooks'],
   feedback: [...base, 'access', 'pricing', 'webhooks'],
-  jobs: [...base, 'access', 'agents', 'workflows', 'packs', 'pricing', 'webhooks'],
+  jobs: [...base, 'access', 'agents', 'timeline', 'workflows', 'packs', 'pricing', 'webhooks'],
   schedules: [...base, 'access', 'jobs', 'agents', 'workflows', 'packs', 'pricing', 'webhooks'],
-  assistant: [...base, 'access', 'agents', 'jobs', 'workflows', 'schedules', 'packs', 'pricing', 'webhooks'],
+  assistant: [
+    ...base,
+    'access',
+    'agents',
+    'timeline',
+    'jobs',
+    'workflows',
+    'schedules',
+    'packs',
+    'pricing',
+    'webhooks',
+  ],
   testing: [...base, ...domains],
   ...Object.fromEntries(services.map((name) => [name, [...base, ...domains]])),
   standalone: ['contracts', 'platform', ...services],

@@ -8,15 +8,16 @@ const services = ['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering', 'f
 const domains = {
   access: [],
   webhooks: [],
-  agents: ['webhooks'],
+  timeline: [],
+  agents: ['timeline', 'webhooks'],
   workflows: ['packs'],
   packs: ['webhooks'],
   pilot: [],
   pricing: ['webhooks'],
   feedback: ['pricing', 'webhooks'],
-  jobs: ['agents', 'workflows', 'packs', 'pricing', 'webhooks'],
+  jobs: ['agents', 'timeline', 'workflows', 'packs', 'pricing', 'webhooks'],
   schedules: ['jobs', 'agents', 'workflows', 'packs', 'pricing', 'webhooks'],
-  assistant: ['agents', 'jobs', 'workflows', 'schedules', 'packs', 'pricing', 'webhooks'],
+  assistant: ['agents', 'timeline', 'jobs', 'workflows', 'schedules', 'packs', 'pricing', 'webhooks'],
 };
 const foundation = ['contracts', 'platform', 'database', 'adapter'];
 

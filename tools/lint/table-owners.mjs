@@ -18,8 +18,9 @@ const tablesOf = {
   agents: [
     ...['agent', 'agent_command', 'agent_control', 'agent_wake', 'agent_idle', 'agent_recovery'],
     ...['agent_function', 'artifact'],
-    ...['recording', 'machine_finding', 'timeline_head', 'timeline_entry', 'object_removal'],
+    ...['recording', 'machine_finding', 'object_removal'],
   ],
+  timeline: ['timeline_head', 'timeline_entry'],
   workflows: ['workflow', 'workflow_revision'],
   packs: [
     ...['library_process', 'workflow_pack', 'pack_bundle', 'runtime_bundle', 'pack_upload'],

@@ -10,7 +10,9 @@ import { pathToFileURL } from 'node:url';
 import { prepare, root } from '../start/prepare.mjs';
 
 const suites = [
-  ...['access', 'agents', 'jobs', 'packs', 'pilot', 'pricing', 'schedules', 'webhooks'].map((name) => `libs/${name}/`),
+  ...['access', 'agents', 'jobs', 'packs', 'pilot', 'pricing', 'schedules', 'timeline', 'webhooks'].map(
+    (name) => `libs/${name}/`,
+  ),
   ...['feedback-sync', 'gateway', 'ingest', 'metering', 'scheduler'].map((name) => `apps/${name}/`),
 ];
 

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { DatabaseModule } from '@muster/database';
 import { purgeBatchClaims, readRoi } from '@muster/pilot';
 import { purgeReports } from '@muster/jobs';
-import { purgeTimeline } from '@muster/agents';
+import { purgeTimeline } from '@muster/timeline';
 import { purgeUsage } from '@muster/pricing';
 import { BaseConfig, newId, Round } from '@muster/platform';
 import { type Harness, makeJob, makeOrganization, readPlans, startHarness } from '@muster/testing';

@@ -1,13 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { purgeExpired, rewrapSecondFactors, rewrapSecrets } from '@muster/access';
-import {
-  enqueueDueRemovals,
-  keepTimelinePartitions,
-  purgeIdleTimes,
-  purgePictures,
-  purgeTimeline,
-  eventsKeptDays,
-} from '@muster/agents';
+import { enqueueDueRemovals, purgeIdleTimes, purgePictures } from '@muster/agents';
+import { keepTimelinePartitions, purgeTimeline, eventsKeptDays } from '@muster/timeline';
 import { purgeAssistant } from '@muster/assistant';
 import {
   Database,

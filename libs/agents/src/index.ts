@@ -77,17 +77,6 @@ export { requireOwnAgent } from './registry/machine-caller';
 export { takeHandshake } from './reports/take-handshake';
 export { takeHeartbeat } from './reports/take-heartbeat';
 export { takeSetupStatus } from './reports/take-setup-status';
-export {
-  appendLines,
-  appendTimeline,
-  dropTimelineOfJob,
-  appendEntry,
-  type EntryKind,
-  type EntryLevel,
-  entryParameter,
-  type TimelineEntry,
-  type TimelineOf,
-} from './timeline/append-timeline';
 export { Reaper } from './reaper/reaper';
 export { ReaperConfig } from './reaper/reaper.config';
 export { ReaperModule } from './reaper/reaper.module';
@@ -101,18 +90,6 @@ export { requireDistinct, startImaging } from './imaging/start-imaging';
 export { type ArtifactRow, findArtifact, listArtifacts } from './uploads/list-artifacts';
 export { requestUpload } from './uploads/request-upload';
 export { lendDownload } from './extensions/lend-download';
-export { keepTimelinePartitions } from './timeline/keep-partitions';
-export { listTimeline, readJobLogs } from './timeline/list-timeline';
-export { findTimeline } from './timeline/read-onward';
-export { resyncFrame, type TimelineRow } from './timeline/timeline-event';
-export { TimelineHub } from './timeline/timeline-hub';
-export { TimelineStream } from './timeline/timeline-stream';
-export { beginEvents, eventsKeptDays } from './events/begin-events';
-export { resyncFrameOf } from './events/event-frame';
-export { EventHub } from './events/event-hub';
-export { writePlace } from './events/event-place';
-export { EventStream } from './events/event-stream';
-export { StreamRoom } from './streams/stream-room';
 export {
   beginClearing,
   endClearing,
@@ -123,6 +100,4 @@ export {
   takeMachine,
 } from './work/machine-of-job';
 export { type MachineTaken, releaseSession, takeForSession, withdrawCommand } from './work/machine-of-session';
-export { purgeTimeline } from './timeline/purge-timeline';
 export { enqueueDueRemovals, promiseRemoval, removeObjects } from './uploads/remove-objects';
-export { whereToBegin } from './timeline/where-to-begin';

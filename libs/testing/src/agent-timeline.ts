@@ -1,4 +1,4 @@
-import { appendTimeline, type TimelineEntry } from '@muster/agents';
+import { appendTimeline, type TimelineEntry } from '@muster/timeline';
 import type { Database } from '@muster/database';
 import type { Harness } from './app-harness';
 import { EventStream } from './event-stream';

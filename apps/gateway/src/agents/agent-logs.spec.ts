@@ -1,4 +1,4 @@
-import { type EntryKind, readJobLogs } from '@muster/agents';
+import { type EntryKind, readJobLogs } from '@muster/timeline';
 import { newId } from '@muster/platform';
 import { appendEntries, logLine, type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';

@@ -1,4 +1,4 @@
-import type { TimelineRow } from '@muster/agents';
+import type { TimelineRow } from '@muster/timeline';
 import type { AgentLogEntry } from '@muster/contracts';
 
 export function presentEntry(row: TimelineRow): AgentLogEntry {

@@ -1,5 +1,5 @@
 import type { FactoryProvider } from '@nestjs/common';
-import { EventHub, StreamRoom, TimelineHub } from '@muster/agents';
+import { EventHub, StreamRoom, TimelineHub } from '@muster/timeline';
 import { Database } from '@muster/database';
 import { PubSub, OpenStreams } from '@muster/platform';
 import { GatewayConfig } from '../gateway.config';

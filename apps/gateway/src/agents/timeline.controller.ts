@@ -1,15 +1,8 @@
 import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Caller, Endpoint, type Principal, sessionsAndKeysOf, StandingAccess } from '@muster/access';
-import {
-  findTimeline,
-  listTimeline,
-  requireOwnAgent,
-  resyncFrame,
-  TimelineHub,
-  TimelineStream,
-  whereToBegin,
-} from '@muster/agents';
+import { requireOwnAgent } from '@muster/agents';
+import { findTimeline, listTimeline, resyncFrame, TimelineHub, TimelineStream, whereToBegin } from '@muster/timeline';
 import {
   AgentEventsQuery,
   AgentJobEvent,

@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { readJobLogs } from '@muster/agents';
+import { readJobLogs } from '@muster/timeline';
 import {
   Endpoint,
   Mutation,

@@ -1,7 +1,7 @@
 import { Controller, Get, Inject, Query, Req, Res } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Endpoint, OrganizationId, sessionsAndKeysOf, StandingAccess } from '@muster/access';
-import { beginEvents, EventHub, EventStream, resyncFrameOf, writePlace } from '@muster/agents';
+import { beginEvents, EventHub, EventStream, resyncFrameOf, writePlace } from '@muster/timeline';
 import {
   OrganizationAgentEvent,
   OrganizationBatchEvent,

@@ -1,4 +1,4 @@
-import { appendTimeline, type TimelineEntry } from '@muster/agents';
+import { appendTimeline, type TimelineEntry } from '@muster/timeline';
 import { tellOrganization } from '@muster/database';
 import { MessageLedger, newId } from '@muster/platform';
 import {

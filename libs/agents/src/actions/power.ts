@@ -6,7 +6,7 @@ import { agentMoves, type MoveOf } from '../lifecycle/agent-life';
 import { lifecycleEntry, moveAgent } from '../lifecycle/move-agent';
 import { cancelWake, requestWake } from '../lifecycle/wakes';
 import { tunnelUrlOf } from '../reports/tunnel-url';
-import { appendTimeline } from '../timeline/append-timeline';
+import { appendTimeline } from '@muster/timeline';
 
 /** Turns a machine on by hand, whatever the policy of waking says. Answers at once; the wake goes on by itself. */
 export async function startAgent(

@@ -2,7 +2,7 @@ import type { CommandKind, LifecycleSource } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { recordSpan } from '@muster/platform';
 import { imagingKinds } from '../imaging/imaging-keys';
-import { appendTimeline, type TimelineEntry } from '../timeline/append-timeline';
+import { appendTimeline, type TimelineEntry } from '@muster/timeline';
 import type { EndedCommand } from './ended-command';
 import { workerTrace } from '../traces/worker-trace';
 

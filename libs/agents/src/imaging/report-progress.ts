@@ -1,7 +1,7 @@
 import type { CommandProgressBody, CommandReceipt } from '@muster/contracts';
 import type { AgentCommandEntity, Database } from '@muster/database';
 import { type CommandOf, finished, noSuchCommand } from '../commands/receive-result';
-import { appendTimeline } from '../timeline/append-timeline';
+import { appendTimeline } from '@muster/timeline';
 import { imagingKinds } from './imaging-keys';
 
 /**

@@ -4,7 +4,7 @@ import type { AgentEntity, Transaction } from '@muster/database';
 import { emitEvent } from '@muster/webhooks';
 import { switchIdle } from '../habits/switch-idle';
 import { inSql, isOff, type MoveOf, offStatuses, originsOf } from './agent-life';
-import { appendTimeline, type TimelineEntry } from '../timeline/append-timeline';
+import { appendTimeline, type TimelineEntry } from '@muster/timeline';
 import { withEndedBoot } from './ended-boots';
 
 type AgentMove = MoveOf & {

@@ -1,7 +1,7 @@
 import { AppError, type LifecycleSource } from '@muster/contracts';
 import type { AgentEntity, AgentWakeEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
-import { appendTimeline } from '../timeline/append-timeline';
+import { appendTimeline } from '@muster/timeline';
 import { isOn } from './agent-life';
 import { longestLead, measureBoot } from './boot-time';
 import { emitWakeFailed, lifecycleEntry, moveAgent } from './move-agent';

@@ -1,7 +1,7 @@
 import { revokeAgentKeys } from '@muster/access';
 import type { Transaction } from '@muster/database';
 import { Logger } from '@nestjs/common';
-import { appendTimeline } from '../timeline/append-timeline';
+import { appendTimeline } from '@muster/timeline';
 import { leaseMs } from './hold-lease';
 import { describeWithin, machineColumns, machineOf } from './machine-of';
 import {

@@ -1,6 +1,6 @@
 import type { AgentControlEntity, AgentEntity } from '@muster/database';
 import { type Machine, MachineError, type MachineProvider, type MachineState } from '@muster/vm';
-import { appendTimeline } from '../timeline/append-timeline';
+import { appendTimeline } from '@muster/timeline';
 import { holdLease, leaseMs } from './hold-lease';
 import { describeWithin, type MachineRow } from './machine-of';
 import type { MachineParts } from './wake-machine';

@@ -3,7 +3,7 @@ import type { AgentEntity, AgentWakeEntity, Database, Transaction } from '@muste
 import { type Clock, within } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { MachineError, type Machines } from '@muster/vm';
-import { appendTimeline } from '../timeline/append-timeline';
+import { appendTimeline } from '@muster/timeline';
 import { withEndedBoot } from '../lifecycle/ended-boots';
 import { holdLease, leaseMs } from './hold-lease';
 import { describeWithin, machineColumns, machineOf, type MachineRow } from './machine-of';

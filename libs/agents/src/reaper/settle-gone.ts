@@ -1,7 +1,7 @@
 import type { AgentEntity, Database, Transaction } from '@muster/database';
 import { moveAgent } from '../lifecycle/move-agent';
 import { failRecordingsOfTerminated } from '../recordings/settle-recordings';
-import { appendTimeline } from '../timeline/append-timeline';
+import { appendTimeline } from '@muster/timeline';
 import { decideGone, type Finding, isConfirmed } from './decide-machines';
 import type { Place } from './survey-place';
 

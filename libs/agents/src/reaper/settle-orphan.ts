@@ -3,7 +3,7 @@ import { type AgentEntity, type Database, type Transaction, tryLock } from '@mus
 import { isUuid } from '@muster/platform';
 import type { ListedMachine, Machine, MachineProvider } from '@muster/vm';
 import { Logger } from '@nestjs/common';
-import { appendTimeline } from '../timeline/append-timeline';
+import { appendTimeline } from '@muster/timeline';
 import { decideOrphan, type Finding, isConfirmed } from './decide-machines';
 import { isMachineOf, type Place, unless } from './survey-place';
 

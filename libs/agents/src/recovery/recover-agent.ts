@@ -8,7 +8,7 @@ import { issueCommand } from '../commands/issue-command';
 import { sealPayload } from '../commands/sealed-payload';
 import { moveAgent } from '../lifecycle/move-agent';
 import { resumeWork } from '../commands/resume-work';
-import { appendTimeline } from '../timeline/append-timeline';
+import { appendTimeline } from '@muster/timeline';
 import { decideRecovery, type RecoveryDecision, type RecoveryFacts, type RecoveryStep, words } from './decide-recovery';
 
 export interface RecoveryParts {

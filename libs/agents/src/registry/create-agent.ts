@@ -6,7 +6,7 @@ import type { KeyRing } from '@muster/vault';
 import type { VmConfig } from '@muster/vm';
 import { issueAgentKey } from '../agent-keys';
 import { requestWake } from '../lifecycle/wakes';
-import { appendTimeline } from '../timeline/append-timeline';
+import { appendTimeline } from '@muster/timeline';
 import { type AgentRow, loadAgent } from './agent-row';
 import { readProviderConfig } from './provider-config';
 

@@ -6,7 +6,7 @@ import { moveAgent } from '../lifecycle/move-agent';
 import { withEndedBoot } from '../lifecycle/ended-boots';
 import { completeLateWake, completeWake } from '../lifecycle/wakes';
 import { failRecordingsOfOldBoot } from '../recordings/settle-recordings';
-import { appendTimeline } from '../timeline/append-timeline';
+import { appendTimeline } from '@muster/timeline';
 import { refusedMachine } from '../registry/machine-caller';
 import { resumeWork } from '../commands/resume-work';
 import { tunnelUrlOf } from './tunnel-url';

@@ -6,7 +6,7 @@ import { checksUntilAttempt } from '../recovery/decide-recovery';
 import { settleRecovery } from '../recovery/recover-agent';
 import { moveAgent } from '../lifecycle/move-agent';
 import { completeWake } from '../lifecycle/wakes';
-import { appendTimeline } from '../timeline/append-timeline';
+import { appendTimeline } from '@muster/timeline';
 import { decideHeartbeat, type HeartbeatMove } from './decide-heartbeat';
 import { refusedMachine } from '../registry/machine-caller';
 import { resumeWork } from '../commands/resume-work';

@@ -1,7 +1,7 @@
 import type { SetupStatusBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { loadAgent } from '../registry/agent-row';
-import { appendTimeline } from '../timeline/append-timeline';
+import { appendTimeline } from '@muster/timeline';
 import { refusedMachine } from '../registry/machine-caller';
 import { tunnelUrlOf } from './tunnel-url';
 

@@ -1,4 +1,4 @@
-import { appendTimeline } from '@muster/agents';
+import { appendTimeline } from '@muster/timeline';
 import { nameOf } from '@muster/access';
 import { AppError, type ChatToolCall } from '@muster/contracts';
 import type { ModelAnswer, ModelMessage, ModelToolCall } from '@muster/models';

@@ -1,5 +1,6 @@
 import { hideSecrets, type Principal } from '@muster/access';
-import { appendTimeline, findRecording, readCommandStatus, startFramesCommand } from '@muster/agents';
+import { findRecording, readCommandStatus, startFramesCommand } from '@muster/agents';
+import { appendTimeline } from '@muster/timeline';
 import { AppError } from '@muster/contracts';
 import type { Database, Transaction, VideoAnalysisEntity } from '@muster/database';
 import { jpegUrl, maxPictureBytes, ModelFault, type ModelUsage, noUsage, sumOfUsages } from '@muster/models';

@@ -1,5 +1,6 @@
 import { audit, hideSecrets, nameOf, type Principal, requireUnsuspended } from '@muster/access';
-import { appendTimeline, explainingBlocked } from '@muster/agents';
+import { explainingBlocked } from '@muster/agents';
+import { appendTimeline } from '@muster/timeline';
 import type { Transaction } from '@muster/database';
 import { checkArguments } from './check-arguments';
 import { isOutcome, type ToolOutcome, type ToolParts } from './tool';

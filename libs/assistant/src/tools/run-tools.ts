@@ -1,4 +1,5 @@
-import { findAgent, listTimeline, runCommand, waitForCommand } from '@muster/agents';
+import { findAgent, runCommand, waitForCommand } from '@muster/agents';
+import { listTimeline } from '@muster/timeline';
 import { AppError, isTerminal, usdOf, usdOrNull, type WaitingReason } from '@muster/contracts';
 import { cancelJob, findJob, type JobRow, launchJob, listAgentRuns, listSteps, progressOf } from '@muster/jobs';
 import { paginate } from '@muster/platform';

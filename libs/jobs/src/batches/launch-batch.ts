@@ -1,4 +1,4 @@
-import { appendTimeline } from '@muster/agents';
+import { appendTimeline } from '@muster/timeline';
 import { type Actor, audit, nameOf, requireSecrets, sourceOf } from '@muster/access';
 import {
   AppError,

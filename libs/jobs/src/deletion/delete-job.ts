@@ -1,5 +1,6 @@
 import { audit, type Principal, sourceOf } from '@muster/access';
-import { beginClearing, dropTimelineOfJob, isOn, keepStopOrders, promiseRemoval } from '@muster/agents';
+import { beginClearing, isOn, keepStopOrders, promiseRemoval } from '@muster/agents';
+import { dropTimelineOfJob } from '@muster/timeline';
 import { isTerminal } from '@muster/contracts';
 import type { AgentEntity, JobEntity, Transaction } from '@muster/database';
 import { issueStop } from '../ends/cancel-job';

@@ -10,9 +10,9 @@ import {
   type PushFacts,
   pushColumns,
   wakeBackoffMs,
-  appendTimeline,
   takeMachine,
 } from '@muster/agents';
+import { appendTimeline } from '@muster/timeline';
 import type { LifecycleSource } from '@muster/contracts';
 import {
   type AgentCommandEntity,

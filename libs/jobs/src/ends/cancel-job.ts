@@ -1,4 +1,5 @@
-import { appendTimeline, issueCommand } from '@muster/agents';
+import { issueCommand } from '@muster/agents';
+import { appendTimeline } from '@muster/timeline';
 import { audit, type Principal, sourceOf } from '@muster/access';
 import { AppError, isTerminal } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';

@@ -1,4 +1,4 @@
-import { appendTimeline } from '@muster/agents';
+import { appendTimeline } from '@muster/timeline';
 import type { LifecycleSource } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
 import { type EndedRun, recordRuns, settleFreeRuns } from '@muster/pricing';

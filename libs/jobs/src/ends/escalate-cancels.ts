@@ -1,4 +1,5 @@
-import { appendTimeline, inSql, isOff, moveAgent, offStatuses } from '@muster/agents';
+import { inSql, isOff, moveAgent, offStatuses } from '@muster/agents';
+import { appendTimeline } from '@muster/timeline';
 import type { AgentEntity, Database, JobEntity, Transaction } from '@muster/database';
 import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
 import { issueStop, stopDeadlineMs, stopGraceMs } from './cancel-job';

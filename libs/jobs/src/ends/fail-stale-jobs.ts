@@ -1,4 +1,4 @@
-import { appendTimeline } from '@muster/agents';
+import { appendTimeline } from '@muster/timeline';
 import { type Database, type JobEntity, requireReleased, type Transaction } from '@muster/database';
 import { nilId, Round, sweep } from '@muster/platform';
 import { emitEvent } from '@muster/webhooks';

@@ -1,4 +1,5 @@
-import { appendTimeline, releaseMachine } from '@muster/agents';
+import { releaseMachine } from '@muster/agents';
+import { appendTimeline } from '@muster/timeline';
 import {
   AppError,
   type JobLack,

@@ -1,4 +1,4 @@
-import { appendTimeline, type TimelineEntry } from '@muster/agents';
+import { appendTimeline, type TimelineEntry } from '@muster/timeline';
 import type { ConcurrencyKey, JobBundle, JobStatus, LifecycleSource, MicroUsd } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { continueTrace, currentContext, newId, spanWithin } from '@muster/platform';

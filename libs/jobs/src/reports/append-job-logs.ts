@@ -1,4 +1,5 @@
-import { appendLines, markWorking } from '@muster/agents';
+import { markWorking } from '@muster/agents';
+import { appendLines } from '@muster/timeline';
 import type { JobLogEntry } from '@muster/contracts';
 import type { Database, JobEntity } from '@muster/database';
 import { deletedOf, type JobIsOver, jobIsOver, overOrUnknown } from './deleted-job';

@@ -1,4 +1,5 @@
-import { appendEntry, appendTimeline, entryParameter, markRunTaken, markWorking } from '@muster/agents';
+import { markRunTaken, markWorking } from '@muster/agents';
+import { appendEntry, appendTimeline, entryParameter } from '@muster/timeline';
 import {
   type CallbackReason,
   invalidField,

@@ -1,4 +1,5 @@
-import { appendTimeline, markWorking } from '@muster/agents';
+import { markWorking } from '@muster/agents';
+import { appendTimeline } from '@muster/timeline';
 import { type CallbackReason, isTerminal, microsOf, type StepStatus, type StepStatusBody } from '@muster/contracts';
 import type { Database, JobEntity, JobStepEntity } from '@muster/database';
 import { isTracing } from '@muster/platform';

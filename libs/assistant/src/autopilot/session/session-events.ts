@@ -1,4 +1,4 @@
-import { appendTimeline, type EntryLevel } from '@muster/agents';
+import { appendTimeline, type EntryLevel } from '@muster/timeline';
 import type { Transaction } from '@muster/database';
 import type { SessionRow } from './session-row';
 

@@ -1,4 +1,4 @@
-import { appendTimeline } from '@muster/agents';
+import { appendTimeline } from '@muster/timeline';
 import { type InterruptedAttempt, shortened, type StepAttempted } from '@muster/contracts';
 import type { HeldAttempt } from '@muster/database';
 import { writeStableCode } from '@muster/workflows';

@@ -1,4 +1,4 @@
-import { appendTimeline } from '@muster/agents';
+import { appendTimeline } from '@muster/timeline';
 import { type PageLooked, type SessionOpened, shortened } from '@muster/contracts';
 import { beginEnding } from '../session/end-session';
 import { moveSession } from '../session/move-session';

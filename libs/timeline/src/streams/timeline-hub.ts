@@ -1,8 +1,8 @@
 import type { Database } from '@muster/database';
 import type { OpenStreams, PubSub } from '@muster/platform';
-import { type HubOptions, StreamHub } from '../streams/stream-hub';
-import { findMoved, type Onward, type Place, readOnward } from './read-onward';
-import { frameOf } from './timeline-event';
+import { type HubOptions, StreamHub } from './stream-hub';
+import { findMoved, type Onward, type Place, readOnward } from '../entries/read-onward';
+import { frameOf } from '../entries/timeline-event';
 import type { TimelineStream } from './timeline-stream';
 
 interface Followed extends Place {

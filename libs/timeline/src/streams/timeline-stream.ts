@@ -1,4 +1,4 @@
-import { ReaderConnection, type ReaderOptions } from '../streams/reader-connection';
+import { ReaderConnection, type ReaderOptions } from './reader-connection';
 
 export interface StreamOptions extends ReaderOptions {
   agentId: string;
