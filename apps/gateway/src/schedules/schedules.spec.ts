@@ -1,4 +1,4 @@
-import { makeAgent, makeWorkflow } from '@muster/testing';
+import { behindLock, makeAgent, makeWorkflow } from '@muster/testing';
 import { SchedulesLab } from './schedules.harness';
 
 describe('schedules', () => {
@@ -45,6 +45,17 @@ describe('schedules', () => {
       nextCursor: null,
     });
     expect((await lab.tenant.as.admin.get('/api/audit?action=schedule.create')).body.entries).toHaveLength(1);
+  });
+
+  it('keeps what another request changes at the same moment', async () => {
+    const id = await lab.make();
+    const [answer] = await behindLock(
+      lab.harness.db,
+      (tx) => tx.query('SELECT id FROM schedule WHERE id = $1 FOR UPDATE', [id]),
+      () => [lab.tenant.api.put(`/api/schedules/${id}`, { name: 'Renamed' })],
+      (tx) => tx.execute('UPDATE schedule SET max_retries = 7 WHERE id = $1', [id]),
+    );
+    expect(answer).toMatchObject({ status: 200, body: { name: 'Renamed', maxRetries: 7 } });
   });
 
   it('has a budget for each run, which its launches carry', async () => {

@@ -109,6 +109,23 @@ describe('a session that has trouble', () => {
     expect(await faults()).toBe(0);
   });
 
+  it('whose browser is lost during a look gets another one, and goes on', async () => {
+    let looks = 0;
+    browsers.look = () => {
+      looks += 1;
+      return looks === 1 ? { status: 'failed', code: 'browser_lost', error: 'the browser is gone' } : {};
+    };
+    const session = await begin();
+    expect(await session.until(session.sessionId, 'completed', 'failed', 'paused')).toMatchObject({
+      status: 'completed',
+    });
+    expect(browsers.received.filter(({ kind }) => kind === 'autopilot_open')).toHaveLength(2);
+    const [row] = await sql<{ faults: number }>('SELECT faults FROM autopilot_session WHERE id = $1', [
+      session.sessionId,
+    ]);
+    expect(row!.faults).toBe(0);
+  });
+
   it('whose start page cannot be opened ends with that, and asks no model', async () => {
     const startError = 'net::ERR_NAME_NOT_RESOLVED';
     const look = { url: 'chrome-error://chromewebdata/', title: '', tree: '' };

@@ -1,6 +1,6 @@
-import type { Transaction } from '@muster/database';
+import { lock, type Transaction } from '@muster/database';
 import { Round } from '@muster/platform';
-import { makeWorkflow } from '@muster/testing';
+import { behindLock, makeWorkflow } from '@muster/testing';
 import { deleteJob } from '../deletion/delete-job';
 import { cancelWaitingJobs } from '../ends/cancel-waiting-jobs';
 import { confirmStop } from '../ends/confirm-stop';
@@ -63,6 +63,23 @@ describe('concurrency keys', () => {
     expect(new Set(ended)).toEqual(new Set(jobs));
     // Which of eight that are there at once is first is a race; those that wait for it go by age.
     expect(ended.slice(1)).toEqual(jobs.filter((id) => id !== ended[0]));
+  });
+
+  it('have their limit changed and removed only when no start is counting who holds them', async () => {
+    const { harness, organizationId, caller } = lab;
+    const key = 'limited';
+    const changes = [
+      (tx: Transaction) => setConcurrencyLimit(tx, caller, { key, limit: 2 }),
+      (tx: Transaction) => deleteConcurrencyLimit(tx, caller, key),
+    ];
+    for (const change of changes) {
+      await behindLock(
+        harness.db,
+        (tx) => lock(tx, 'concurrency key', organizationId, key),
+        () => [harness.db.transaction({ organizationId }, change)],
+      );
+    }
+    expect(await lab.query('SELECT key FROM concurrency_limit WHERE key = $1', [key])).toEqual([]);
   });
 
   it('let the next job of the machine pass that asks for none, and start the one that waited once they are free', async () => {

@@ -144,6 +144,13 @@ describe('A month’s limits', () => {
     expect(await many(10, { maxCostUsd: 1 })).toEqual({ launched: 2, refused: 8 });
   });
 
+  it('count a run that has begun like one that is queued', async () => {
+    await limitTo({ runs: 3 });
+    const jobId = await lab.launch();
+    await lab.query("UPDATE job SET status = 'running', started_at = now() WHERE id = $1", [jobId]);
+    expect(await many(3)).toEqual({ launched: 2, refused: 1 });
+  });
+
   it('count no run of another organization when a queued run is started', async () => {
     await limitTo({ runs: 1 });
     const jobId = await lab.launch();

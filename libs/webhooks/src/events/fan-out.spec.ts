@@ -54,14 +54,15 @@ describe('a fact that waits to be fanned out', () => {
     expect(await round(() => true)).toEqual([bad]);
   });
 
-  it('is for whoever was there a microsecond before it, and for nobody later', async () => {
+  it('is for whoever of its organization was there a microsecond before it, and for nobody later', async () => {
     const told = await fact();
-    const endpoint = async (offset: string) => {
+    const { id: other } = await makeOrganization(harness.db);
+    const endpoint = async (offset: string, of = organizationId) => {
       const [{ id }] = (await rows<{ id: string }>(
         `INSERT INTO webhook_endpoint (id, organization_id, url, events, enabled, created_at)
          SELECT gen_random_uuid(), $1, 'https://receiver.test/', '{*}', true, created_at + $3::interval
          FROM webhook_event WHERE id = $2 RETURNING id`,
-        organizationId,
+        of,
         told,
         offset,
       )) as [{ id: string }];
@@ -73,6 +74,7 @@ describe('a fact that waits to be fanned out', () => {
     );
     const before = await endpoint('-1 microseconds');
     await endpoint('1 microseconds');
+    await endpoint('-1 microseconds', other);
     await round(() => true);
     const found = await rows<{ endpointId: string }>(
       'SELECT endpoint_id FROM webhook_delivery WHERE event_id = $1',
