@@ -126,7 +126,7 @@ export class DrainBody {
 
 export class DrainAnswer {
   @ObjectField(() => Agent) agent!: Agent;
-  @TextListField({ max: 36, maxItems: 100_000, description: 'IDs of the jobs that are assigned to the agent.', example: [] }) running!: string[];
+  @TextListField({ max: 36, maxItems: 100_000, description: 'IDs of the jobs that run on the agent or were dispatched to it.', example: [] }) running!: string[];
   @TextListField({ max: 36, maxItems: 100_000, description: 'IDs of the queued jobs that wait for the agent.', example: [] })
   queued!: string[];
 }
