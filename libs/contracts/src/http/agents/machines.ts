@@ -37,7 +37,7 @@ export class HeartbeatAnswer {
   @EnumField(agentStatuses) status!: AgentStatus;
   @DateTimeField() serverTime!: string;
   @IntField({ description: 'Number of commands that wait to be fetched.', example: 0 }) pendingCommands!: number;
-  @TextListField({ example: [], description: 'IDs of jobs that have ended. The worker must stop what still runs of them.' })
+  @TextListField({ example: [], description: 'IDs of reported jobs that are not queued or running on this agent. The worker must stop them.' })
   abandon!: string[];
   @EnumField(['unreachable'], {
     optional: true,
