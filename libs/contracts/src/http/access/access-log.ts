@@ -28,14 +28,17 @@ export class AccessSubject {
   @TextField({
     max: 200,
     example: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e',
-    description: 'ID of the resource that was read, or of the agent whose resources were read. Empty for a list of all.',
+    description:
+      'ID of the resource that was read, or of the agent whose resources were read. Empty for a list of all.',
   })
   id!: string;
 }
 
 export class AccessEntry {
   @UuidField() id!: string;
-  @DateTimeField({ description: 'Time of the first read in this minute. The same read again within the minute adds no entry.' })
+  @DateTimeField({
+    description: 'Time of the first read in this minute. The same read again within the minute adds no entry.',
+  })
   at!: string;
   @ObjectField(() => AuditActor) actor!: AuditActor;
   @TextField({ max: 100, example: '203.0.113.7' }) address!: string;
@@ -51,7 +54,12 @@ export class AccessLogList {
 export class AccessLogExportQuery {
   @TextField({ optional: true, max: 100, description: 'ID of the user or the API key that read.' })
   userId?: string;
-  @TextField({ optional: true, min: 1, max: 200, description: 'ID of the resource that was read, such as a run or a recording.' })
+  @TextField({
+    optional: true,
+    min: 1,
+    max: 200,
+    description: 'ID of the resource that was read, such as a run or a recording.',
+  })
   subject?: string;
   @DateTimeField({ optional: true }) from?: string;
   @DateTimeField({ optional: true }) to?: string;
@@ -60,7 +68,12 @@ export class AccessLogExportQuery {
 export class AccessLogQuery extends PageQuery {
   @TextField({ optional: true, max: 100, description: 'ID of the user or the API key that read.' })
   userId?: string;
-  @TextField({ optional: true, min: 1, max: 200, description: 'ID of the resource that was read, such as a run or a recording.' })
+  @TextField({
+    optional: true,
+    min: 1,
+    max: 200,
+    description: 'ID of the resource that was read, such as a run or a recording.',
+  })
   subject?: string;
   @DateTimeField({ optional: true }) from?: string;
   @DateTimeField({ optional: true }) to?: string;

@@ -46,7 +46,12 @@ export class SignInNeeds {
 export class SecondFactorProof {
   @TextField({ optional: true, max: 20, example: '287082', description: 'Code of the authenticator app.' })
   code?: string;
-  @TextField({ optional: true, max: 64, example: 'k7dq-m2xw-9c4t-hvpa', description: 'Recovery code. Each code can be used once.' })
+  @TextField({
+    optional: true,
+    max: 64,
+    example: 'k7dq-m2xw-9c4t-hvpa',
+    description: 'Recovery code. Each code can be used once.',
+  })
   recoveryCode?: string;
   @JsonField({
     optional: true,
@@ -85,19 +90,30 @@ export class TotpEnrolment {
 }
 
 export class RecoveryCodes {
-  @TextListField({ description: 'Recovery codes. They are not shown again, and each can be used once.', example: ['k7dq-m2xw-9c4t-hvpa'] })
+  @TextListField({
+    description: 'Recovery codes. They are not shown again, and each can be used once.',
+    example: ['k7dq-m2xw-9c4t-hvpa'],
+  })
   recoveryCodes!: string[];
 }
 
 export class OwnSecondFactor {
-  @DateTimeField({ nullable: true, description: 'Time since which the user has an authenticator app. Null if the user has none.' }) since!: string | null;
+  @DateTimeField({
+    nullable: true,
+    description: 'Time since which the user has a second factor. Null if the user has no authenticator app.',
+  })
+  since!: string | null;
   @IntField({ example: 10 }) recoveryCodesLeft!: number;
   @IntField({ example: 2 }) passkeys!: number;
 }
 
 export class IdentityUser {
   @UuidField() id!: string;
-  @EmailField({ nullable: true, example: 'admin@example.com', description: 'Email address of the user. Null for an API key.' })
+  @EmailField({
+    nullable: true,
+    example: 'admin@example.com',
+    description: 'Email address of the user. Null for an API key.',
+  })
   email!: string | null;
   @EnumField(roles) role!: Role;
 }
@@ -116,7 +132,11 @@ export class IdentityRecovery {
 export class Identity {
   @ObjectField(() => IdentityUser) user!: IdentityUser;
   @ObjectField(() => IdentityOrganization) organization!: IdentityOrganization;
-  @UuidField({ optional: true, description: 'ID of the super_admin’s own organization. Present while the super_admin works in another organization.' })
+  @UuidField({
+    optional: true,
+    description:
+      'ID of the super_admin’s own organization. Present while the super_admin works in another organization.',
+  })
   ownOrganizationId?: string;
   @ObjectField(() => IdentityRecovery, {
     optional: true,
@@ -128,12 +148,19 @@ export class Identity {
 }
 
 export class EnrolledIdentity extends Identity {
-  @TextListField({ description: 'Recovery codes. They are not shown again, and each can be used once.', example: ['k7dq-m2xw-9c4t-hvpa'] })
+  @TextListField({
+    description: 'Recovery codes. They are not shown again, and each can be used once.',
+    example: ['k7dq-m2xw-9c4t-hvpa'],
+  })
   recoveryCodes!: string[];
 }
 
 export class OrganizationOverrideBody {
-  @UuidField({ nullable: true, description: 'ID of the organization to work in. Null returns to the own organization.' }) organizationId!: string | null;
+  @UuidField({
+    nullable: true,
+    description: 'ID of the organization to work in. Null returns to the own organization.',
+  })
+  organizationId!: string | null;
 }
 
 export class SuccessAnswer {

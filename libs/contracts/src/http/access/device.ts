@@ -16,7 +16,10 @@ export class BeginDeviceLoginBody {
 export class DeviceCodes {
   @TextField({ example: 'mdl_…', description: 'Code with which the program polls for its key. Keep it secret.' })
   device_code!: string;
-  @TextField({ example: 'BKWT-RMXQ', description: 'Code that the user enters on the confirmation page or compares with it.' })
+  @TextField({
+    example: 'BKWT-RMXQ',
+    description: 'Code that the user enters on the confirmation page or compares with it.',
+  })
   user_code!: string;
   @TextField({ example: 'https://muster.example.com/app/device' }) verification_uri!: string;
   @TextField({ example: 'https://muster.example.com/app/device?code=BKWT-RMXQ' }) verification_uri_complete!: string;
@@ -33,7 +36,8 @@ export class DeviceTokenBody {
 }
 
 export class DeviceToken {
-  @TextField({ example: 'msk_k3v9x2m4q8w1_…', description: 'API key of the program. It is not shown again.' }) access_token!: string;
+  @TextField({ example: 'msk_k3v9x2m4q8w1_…', description: 'API key of the program. It is not shown again.' })
+  access_token!: string;
   @TextField({ example: 'Bearer' }) token_type!: string;
   @IntField({
     optional: true,

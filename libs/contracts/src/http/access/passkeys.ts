@@ -1,6 +1,9 @@
 import { DateTimeField, IntField, JsonField, JsonListField, ListField, TextField, UuidField } from '../fields';
 
-const challenge = { example: 'jY7fM2kq0h8v3s5w7y9bA1cD3eF5gH7iJ9kL1mN3oP4', description: 'Challenge that is valid once, for 5 minutes.' };
+const challenge = {
+  example: 'jY7fM2kq0h8v3s5w7y9bA1cD3eF5gH7iJ9kL1mN3oP4',
+  description: 'Challenge that is valid once, for 5 minutes.',
+};
 
 /** Options for `PublicKeyCredential.parseCreationOptionsFromJSON` in the JSON format of WebAuthn. */
 export class PasskeyCreationOptions {

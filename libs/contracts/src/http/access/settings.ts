@@ -6,7 +6,10 @@ export type IdleStopPolicy = (typeof idleStopPolicies)[number];
 export class OrganizationSettings {
   @BooleanField({ example: true, description: 'Whether a stopped agent is started when a job needs it.' })
   vmAutoWakeOnJob!: boolean;
-  @BooleanField({ example: true, description: 'Whether idle agents are stopped, according to idleStopPolicy and idleStopMinutes.' })
+  @BooleanField({
+    example: true,
+    description: 'Whether idle agents are stopped, according to idleStopPolicy and idleStopMinutes.',
+  })
   autoStopEnabled!: boolean;
   @NumberField({ example: 30, min: 0.05, max: 10_080 }) idleStopMinutes!: number;
   @EnumField(idleStopPolicies, {
@@ -22,14 +25,26 @@ export class OrganizationSettings {
     description: 'Whether a schedule’s machine is started early enough to have booted at the scheduled time.',
   })
   prewake!: boolean;
-  @IntField({ nullable: true, min: 1, max: 100_000, description: 'Maximum number of runs at the same time. Null: no limit.' }) maxConcurrentRuns!: number | null;
-  @IntField({ nullable: true, description: 'Maximum number of runs per month. Null: no limit.' }) monthlyRunLimit!: number | null;
-  @UsdField({ nullable: true, description: 'Maximum spend per month in US dollars. Null: no limit.' }) monthlySpendLimitUsd!: number | null;
+  @IntField({
+    nullable: true,
+    min: 1,
+    max: 100_000,
+    description: 'Maximum number of runs at the same time. Null: no limit.',
+  })
+  maxConcurrentRuns!: number | null;
+  @IntField({ nullable: true, description: 'Maximum number of runs per month. Null: no limit.' }) monthlyRunLimit!:
+    number | null;
+  @UsdField({ nullable: true, description: 'Maximum spend per month in US dollars. Null: no limit.' })
+  monthlySpendLimitUsd!: number | null;
   @UsdField({ example: 28, max: 10_000 }) laborRateUsdPerHour!: number;
   @NumberField({ example: 12, max: 1_440 }) minutesSavedPerClaim!: number;
   @UsdField({ example: 0.12, max: 10_000 }) hourlyComputeUsd!: number;
   @TextField({ example: 'America/Chicago', max: 64 }) timezone!: string;
-  @BooleanField({ example: false, description: 'Whether a run without progress fails with errorCode execution_timeout. If false, it is only reported.' })
+  @BooleanField({
+    example: false,
+    description:
+      'Whether a run without progress fails with errorCode execution_timeout. If false, it is only reported.',
+  })
   failStalledRuns!: boolean;
   @IntField({
     nullable: true,
@@ -58,7 +73,8 @@ export class OrganizationSettings {
     nullable: true,
     min: 1,
     max: 36_500,
-    description: 'Retention in days of the individual claims of runs and batches. Totals are not deleted. Null: forever.',
+    description:
+      'Retention in days of the individual claims of runs and batches. Totals are not deleted. Null: forever.',
   })
   claimRetentionDays!: number | null;
   @IntField({

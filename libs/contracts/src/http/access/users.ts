@@ -11,7 +11,10 @@ export class User {
   @BooleanField({ example: false }) disabled!: boolean;
   @DateTimeField() createdAt!: string;
   @DateTimeField({ nullable: true }) lastSignInAt!: string | null;
-  @DateTimeField({ nullable: true, description: 'Time since which the user has a second factor. Null if the user has none.' })
+  @DateTimeField({
+    nullable: true,
+    description: 'Time since which the user has a second factor. Null if the user has none.',
+  })
   secondFactorSince!: string | null;
 }
 

@@ -8,7 +8,8 @@ const refusedPrefixes = ['PYTHON', 'LD_', 'NODE_', 'SERVICE_', 'AGENT_', 'ORGANI
 
 /** Returns why the name is not allowed for a variable or a vault key, or null if it is allowed. */
 export function refusedVariableName(name: string): string | null {
-  if (!variableNamePattern.test(name)) return 'a name consists of letters, digits and underscores and does not start with a digit';
+  if (!variableNamePattern.test(name))
+    return 'a name consists of letters, digits and underscores and does not start with a digit';
   if (name.length > 128) return 'a name has at most 128 characters';
   if (refusedNames.has(name) || refusedPrefixes.some((prefix) => name.startsWith(prefix))) {
     return `${name} is reserved for the worker's own environment`;
@@ -23,7 +24,8 @@ export type SecretKind = (typeof secretKinds)[number];
 export class PutSecretBody {
   @EnumField(secretKinds, {
     optional: true,
-    description: 'secret (when absent): scripts receive the value. totp: the value is a base32 secret or an otpauth:// URI ' +
+    description:
+      'secret (when absent): scripts receive the value. totp: the value is a base32 secret or an otpauth:// URI ' +
       '(RFC 6238), and scripts receive its codes.',
   })
   kind?: SecretKind;

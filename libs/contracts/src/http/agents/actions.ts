@@ -36,14 +36,19 @@ export class AgentActionBody {
       'reboot ignores this field: a running job fails with errorCode agent_rebooted.',
   })
   force?: boolean;
-  @UuidField({ optional: true, description: 'start_job: ID of the workflow to run. Send either workflowId or jobId.' }) workflowId?: string;
+  @UuidField({ optional: true, description: 'start_job: ID of the workflow to run. Send either workflowId or jobId.' })
+  workflowId?: string;
   @TextMapField({
     optional: true,
     description: 'start_job: values of the workflow’s variables.',
     example: { CLAIM_ID: 'C-1042' },
   })
   variables?: Record<string, string>;
-  @UuidField({ optional: true, description: 'start_job: ID of a queued job to start. stop_job: ID of the job to stop.' }) jobId?: string;
+  @UuidField({
+    optional: true,
+    description: 'start_job: ID of a queued job to start. stop_job: ID of the job to stop.',
+  })
+  jobId?: string;
   @TextField({
     optional: true,
     max: 500,
@@ -51,10 +56,12 @@ export class AgentActionBody {
     example: 'wrong clinic',
   })
   reason?: string;
-  @TextField({ optional: true, description: 'start_recording: name of the recording.', example: 'Monday' }) name?: string;
+  @TextField({ optional: true, description: 'start_recording: name of the recording.', example: 'Monday' })
+  name?: string;
   @EnumField(recordingKinds, {
     optional: true,
-    description: 'start_recording: records the screen or a separate browser. When absent: browser if startUrl is set or the ' +
+    description:
+      'start_recording: records the screen or a separate browser. When absent: browser if startUrl is set or the ' +
       'machine cannot record its screen, otherwise screen.',
     example: 'browser',
   })
@@ -68,7 +75,8 @@ export class AgentActionBody {
     example: 'https://portal.example.com/',
   })
   startUrl?: string;
-  @UuidField({ optional: true, description: 'attach_recording, stop_recording: ID of the recording.' }) recordingId?: string;
+  @UuidField({ optional: true, description: 'attach_recording, stop_recording: ID of the recording.' })
+  recordingId?: string;
   @TextField({
     optional: true,
     max: 100,
@@ -89,7 +97,8 @@ export class AgentActionBody {
   @TextField({
     optional: true,
     max: 500,
-    description: 'repair: an active worker key of the organization that is valid for this agent. It is stored encrypted.',
+    description:
+      'repair: an active worker key of the organization that is valid for this agent. It is stored encrypted.',
   })
   apiKey?: string;
 }
@@ -113,12 +122,16 @@ export class IdleExemptAnswer {
 }
 
 export class DrainBody {
-  @EnumField(['finish', 'now'], { description: 'finish: a running job may finish. now: no job may keep running; the request is rejected while a job runs, ' +
-      'unless force is true.' })
+  @EnumField(['finish', 'now'], {
+    description:
+      'finish: a running job may finish. now: no job may keep running; the request is rejected while a job runs, ' +
+      'unless force is true.',
+  })
   mode!: 'finish' | 'now';
   @BooleanField({
     optional: true,
-    description: 'now: whether to proceed while a job runs. The job then fails with errorCode agent_stopped and is retried ' +
+    description:
+      'now: whether to proceed while a job runs. The job then fails with errorCode agent_stopped and is retried ' +
       'according to its retry settings.',
   })
   force?: boolean;
@@ -126,14 +139,26 @@ export class DrainBody {
 
 export class DrainAnswer {
   @ObjectField(() => Agent) agent!: Agent;
-  @TextListField({ max: 36, maxItems: 100_000, description: 'IDs of the jobs that run on the agent or were dispatched to it.', example: [] }) running!: string[];
-  @TextListField({ max: 36, maxItems: 100_000, description: 'IDs of the queued jobs that wait for the agent.', example: [] })
+  @TextListField({
+    max: 36,
+    maxItems: 100_000,
+    description: 'IDs of the jobs that run on the agent or were dispatched to it.',
+    example: [],
+  })
+  running!: string[];
+  @TextListField({
+    max: 36,
+    maxItems: 100_000,
+    description: 'IDs of the queued jobs that wait for the agent.',
+    example: [],
+  })
   queued!: string[];
 }
 
 export class ActivityBody {
   @TextField({ optional: true, max: 64, description: 'Kind of activity.', example: 'workspace' }) kind?: string;
-  @DateTimeField({ optional: true, description: 'Time of the activity. Defaults to now; a future time counts as now.' }) at?: string;
+  @DateTimeField({ optional: true, description: 'Time of the activity. Defaults to now; a future time counts as now.' })
+  at?: string;
 }
 
 export class ActivityAnswer {
@@ -150,7 +175,8 @@ export class AgentLiveStatus {
   @TextField({ nullable: true, example: '10.0.0.12' }) vmIp!: string | null;
   @BooleanField({
     optional: true,
-    description: 'Whether the provider did not answer within 3 seconds. vmState and vmIp are then the last known values.',
+    description:
+      'Whether the provider did not answer within 3 seconds. vmState and vmIp are then the last known values.',
   })
   stale?: boolean;
 }

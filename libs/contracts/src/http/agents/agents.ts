@@ -25,7 +25,11 @@ export class Agent {
   @TextField({ example: 'Front desk 1' }) name!: string;
   @EnumField(agentStatuses) status!: AgentStatus;
   @EnumField(agentProviders) provider!: AgentProvider;
-  @TextField({ nullable: true, example: 'i-0abc1234def567890', description: 'Identifier of the machine at its provider.' })
+  @TextField({
+    nullable: true,
+    example: 'i-0abc1234def567890',
+    description: 'Identifier of the machine at its provider.',
+  })
   providerRef!: string | null;
   @TextListField({ maxItems: 50, example: ['front-desk'] }) labels!: string[];
   @DateTimeField({ nullable: true }) lastSeen!: string | null;
@@ -46,7 +50,10 @@ export class Agent {
   @UuidField({ nullable: true }) currentJobId!: string | null;
   @NumberField({ example: 0.12, description: 'Cost of the machine for each hour that it is on, in US dollars.' })
   computeUsdPerHour!: number;
-  @DateTimeField({ nullable: true, description: 'Time at which idle stop will stop the machine if there is no activity before. Null if it will not.' })
+  @DateTimeField({
+    nullable: true,
+    description: 'Time at which idle stop will stop the machine if there is no activity before. Null if it will not.',
+  })
   stopAt!: string | null;
   @TextField({
     max: 1000,
@@ -69,7 +76,10 @@ const agentSorts = ['name', '-name', 'status', '-status', 'lastSeen', '-lastSeen
 export type AgentSort = (typeof agentSorts)[number];
 
 export class AgentQuery extends PageQuery {
-  @EnumField(agentStatuses, { optional: true, description: 'Only agents with this status. When absent, all agents except terminated ones.' })
+  @EnumField(agentStatuses, {
+    optional: true,
+    description: 'Only agents with this status. When absent, all agents except terminated ones.',
+  })
   status?: AgentStatus;
   @TextField({ optional: true, max: 64 }) label?: string;
   @TextField({ optional: true, max: 100, description: 'Part of the name; upper and lower case are equal.' }) q?: string;
@@ -97,7 +107,8 @@ export class CreateAgentBody {
 
 export class CreatedAgent {
   @ObjectField(() => Agent) agent!: Agent;
-  @TextField({ description: 'Worker key of the machine. It is not shown again.', example: 'msk_k3v9x2m4q8w1_…' }) workerKey!: string;
+  @TextField({ description: 'Worker key of the machine. It is not shown again.', example: 'msk_k3v9x2m4q8w1_…' })
+  workerKey!: string;
 }
 
 export class UpdateAgentBody {
@@ -106,6 +117,9 @@ export class UpdateAgentBody {
 }
 
 export class TerminateAgentQuery {
-  @EnumField(['true', 'false'], { optional: true, description: 'true: terminate the agent even while a job runs on it. The job fails with errorCode agent_stopped.' })
+  @EnumField(['true', 'false'], {
+    optional: true,
+    description: 'true: terminate the agent even while a job runs on it. The job fails with errorCode agent_stopped.',
+  })
   force?: 'true' | 'false';
 }

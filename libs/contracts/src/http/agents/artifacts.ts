@@ -7,7 +7,11 @@ export type ArtifactKind = (typeof artifactKinds)[number];
 export class Artifact {
   @UuidField() id!: string;
   @UuidField({ description: 'Agent whose machine uploaded the file.' }) agentId!: string;
-  @UuidField({ nullable: true, description: 'Job that the file belongs to. Deleting the job deletes the file. Null if the file belongs to no job.' }) jobId!: string | null;
+  @UuidField({
+    nullable: true,
+    description: 'Job that the file belongs to. Deleting the job deletes the file. Null if the file belongs to no job.',
+  })
+  jobId!: string | null;
   @EnumField(artifactKinds, { example: 'file' }) kind!: ArtifactKind;
   @TextField({ max: 255, example: 'eob.pdf' }) filename!: string;
   @TextField({ example: 'application/pdf' }) contentType!: string;
@@ -20,7 +24,8 @@ export class ArtifactDetail extends Artifact {
     nullable: true,
     max: 4096,
     format: 'uri',
-    description: 'Presigned URL to download the file without credentials, valid for one hour. Null if it could not be signed.',
+    description:
+      'Presigned URL to download the file without credentials, valid for one hour. Null if it could not be signed.',
     example: 'https://bucket.example.com/artifacts/eob.pdf?X-Amz-Signature=0a1b',
   })
   downloadUrl!: string | null;

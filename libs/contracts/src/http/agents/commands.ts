@@ -24,8 +24,13 @@ export class AgentCommand {
   @UuidField() organizationId!: string;
   @UuidField({ optional: true }) jobId?: string;
   @DateTimeField({ description: 'Time after which the command expires.' }) deadline!: string;
-  @TextMapField({ description: 'Environment variables of the command, including secrets.' }) env!: Record<string, string>;
-  @JsonField({ description: 'Parameters of the command. secretNames lists the variables of env whose values must never be shown.' })
+  @TextMapField({ description: 'Environment variables of the command, including secrets.' }) env!: Record<
+    string,
+    string
+  >;
+  @JsonField({
+    description: 'Parameters of the command. secretNames lists the variables of env whose values must never be shown.',
+  })
   payload!: Record<string, unknown>;
 }
 
@@ -55,7 +60,11 @@ export class CommandResultBody {
 
 @IgnoreUnknownFields()
 export class CommandOutputBody {
-  @TextField({ min: 0, max: 65_536, description: 'Everything that the code has printed so far; if that is too long, its last part.' })
+  @TextField({
+    min: 0,
+    max: 65_536,
+    description: 'Everything that the code has printed so far; if that is too long, its last part.',
+  })
   output!: string;
 }
 
@@ -93,7 +102,8 @@ export class CommandStatus {
     min: 0,
     max: 4_194_304,
     example: '42\n',
-    description: 'Output of the command. While the command is pending: what the code has printed so far, or the last part of it.',
+    description:
+      'Output of the command. While the command is pending: what the code has printed so far, or the last part of it.',
   })
   output?: string;
   @TextField({ optional: true, min: 0, max: 100_000, example: 'NameError: name x is not defined' }) error?: string;
@@ -105,7 +115,8 @@ const commandStatuses = ['pending', 'success', 'failed'] as const;
 export class CommandQuery extends PageQuery {
   @EnumField(commandStatuses, { optional: true }) status?: (typeof commandStatuses)[number];
   @EnumField(commandKinds, { optional: true }) kind?: CommandKind;
-  @TextField({ optional: true, max: 200, description: 'Part of the error, or the ID of the command or of its job.' }) q?: string;
+  @TextField({ optional: true, max: 200, description: 'Part of the error, or the ID of the command or of its job.' })
+  q?: string;
 }
 
 /** One command of an agent and its outcome, without its payload and its output. */
@@ -114,11 +125,18 @@ export class CommandEntry {
   @EnumField(commandKinds, { example: 'snippet' }) kind!: CommandKind;
   @EnumField(commandStatuses, { example: 'success' }) status!: (typeof commandStatuses)[number];
   @UuidField({ nullable: true }) jobId!: string | null;
-  @TextField({ nullable: true, min: 0, max: 1000, description: 'Error message, cut to its first 1,000 characters.', example: null })
+  @TextField({
+    nullable: true,
+    min: 0,
+    max: 1000,
+    description: 'Error message, cut to its first 1,000 characters.',
+    example: null,
+  })
   error!: string | null;
   @TextField({ nullable: true, example: 'execution_timeout' }) code!: string | null;
   @DateTimeField() createdAt!: string;
-  @DateTimeField({ nullable: true, description: 'Time at which the worker acknowledged the command.' }) takenAt!: string | null;
+  @DateTimeField({ nullable: true, description: 'Time at which the worker acknowledged the command.' }) takenAt!:
+    string | null;
   @DateTimeField({ description: 'Time after which the command expires.' }) deadline!: string;
   @DateTimeField({ nullable: true }) finishedAt!: string | null;
 }
@@ -130,22 +148,42 @@ export class CommandHistory {
 
 export class RunSnippetBody {
   @TextField({ max: 500_000, description: 'Python code to run.', example: 'print(6 * 7)' }) code!: string;
-  @IntField({ optional: true, min: 1000, max: 3_600_000, example: 60_000, description: 'Time limit in milliseconds; 10 minutes when absent.' })
+  @IntField({
+    optional: true,
+    min: 1000,
+    max: 3_600_000,
+    example: 60_000,
+    description: 'Time limit in milliseconds; 10 minutes when absent.',
+  })
   timeoutMs?: number;
 }
 
 export class RunFunctionBody {
-  @UuidField({ optional: true, description: 'ID of the function. Send either functionId or name.' }) functionId?: string;
+  @UuidField({ optional: true, description: 'ID of the function. Send either functionId or name.' })
+  functionId?: string;
   @TextField({ optional: true, description: 'Name of the function. Send either functionId or name.' }) name?: string;
-  @JsonField({ optional: true, description: 'Arguments, which the function receives in args.' }) args?: Record<string, unknown>;
+  @JsonField({ optional: true, description: 'Arguments, which the function receives in args.' }) args?: Record<
+    string,
+    unknown
+  >;
 }
 
 const lineage = { optional: true, max: 500 };
 
 export class RunBuilderBody {
   @TextField({ max: 100, example: 'discover' }) phase!: string;
-  @TextField({ optional: true, max: 100, description: 'Name of the portal; practice when absent.', example: 'practice' }) portal?: string;
-  @TextField({ optional: true, max: 500_000, description: 'Python code of the phase. When absent, the stored function builder:<portal>:<phase> is run.' })
+  @TextField({
+    optional: true,
+    max: 100,
+    description: 'Name of the portal; practice when absent.',
+    example: 'practice',
+  })
+  portal?: string;
+  @TextField({
+    optional: true,
+    max: 500_000,
+    description: 'Python code of the phase. When absent, the stored function builder:<portal>:<phase> is run.',
+  })
   code?: string;
   @UrlField({ optional: true, description: 'Base URL for the worker’s callbacks; PUBLIC_APP_URL when absent.' })
   serviceBaseUrl?: string;
@@ -163,14 +201,31 @@ export class BuilderStarted extends CommandStarted {
 }
 
 export class AgentScriptBody {
-  @EnumField(['push', 'fetch'], { description: 'push sends a script to the agent and needs a user or a key of scope api. fetch returns a script to the machine ' +
-      'and needs its worker key.' })
+  @EnumField(['push', 'fetch'], {
+    description:
+      'push sends a script to the agent and needs a user or a key of scope api. fetch returns a script to the machine ' +
+      'and needs its worker key.',
+  })
   action!: 'push' | 'fetch';
-  @UuidField({ optional: true, description: 'push: ID of the workflow whose script is sent. Send either workflowId or script.' }) workflowId?: string;
-  @TextField({ optional: true, max: 900_000, description: 'push: text of the script. Send either workflowId or script.' }) script?: string;
+  @UuidField({
+    optional: true,
+    description: 'push: ID of the workflow whose script is sent. Send either workflowId or script.',
+  })
+  workflowId?: string;
+  @TextField({
+    optional: true,
+    max: 900_000,
+    description: 'push: text of the script. Send either workflowId or script.',
+  })
+  script?: string;
   @TextField({ optional: true, max: 200, pattern: /^[A-Za-z0-9][A-Za-z0-9._ -]*$/ }) filename?: string;
-  @UuidField({ optional: true, description: 'fetch: ID of the command to read. Send either commandId or jobId.' }) commandId?: string;
-  @UuidField({ optional: true, description: 'fetch: ID of the job whose newest command is read. Send either commandId or jobId.' }) jobId?: string;
+  @UuidField({ optional: true, description: 'fetch: ID of the command to read. Send either commandId or jobId.' })
+  commandId?: string;
+  @UuidField({
+    optional: true,
+    description: 'fetch: ID of the job whose newest command is read. Send either commandId or jobId.',
+  })
+  jobId?: string;
 }
 
 export class AgentScript {

@@ -2,8 +2,17 @@ import { EnumField, NumberField, ObjectField } from '../fields';
 import { type IdleStopPolicy, idleStopPolicies } from '../access/settings';
 
 class SavedTime {
-  @NumberField({ example: 12.5, min: -1_000_000_000, description: 'Saved time in machine-hours. Negative if more was spent.' }) hours!: number;
-  @NumberField({ example: 1.5, min: -1_000_000_000, description: 'Saved cost in US dollars, at the hourly cost of the machines.' })
+  @NumberField({
+    example: 12.5,
+    min: -1_000_000_000,
+    description: 'Saved time in machine-hours. Negative if more was spent.',
+  })
+  hours!: number;
+  @NumberField({
+    example: 1.5,
+    min: -1_000_000_000,
+    description: 'Saved cost in US dollars, at the hourly cost of the machines.',
+  })
   usd!: number;
 }
 
@@ -20,7 +29,8 @@ export class IdleSavings {
   })
   adaptiveWouldSave!: SavedTime;
   @ObjectField(() => SavedTime, {
-    description: 'Savings of the policy adaptive, compared with fixed, in the idle periods in which the policy was adaptive.',
+    description:
+      'Savings of the policy adaptive, compared with fixed, in the idle periods in which the policy was adaptive.',
   })
   adaptiveSaved!: SavedTime;
 }

@@ -29,7 +29,8 @@ const signedUrl = {
   format: 'uri',
   example: 'https://bucket.example.com/imaging/1-full.jpg?X-Amz-Signature=0a',
 };
-const lent = 'Presigned URL to download the image without credentials, valid for one hour. Null if there is no image or the URL ' +
+const lent =
+  'Presigned URL to download the image without credentials, valid for one hour. Null if there is no image or the URL ' +
   'could not be signed.';
 
 export class ConvertedImage extends ImagingImage {
@@ -39,12 +40,14 @@ export class ConvertedImage extends ImagingImage {
   @TextField({ ...signedUrl, nullable: true, description: lent }) thumbnailUrl!: string | null;
   @IntField({ nullable: true, example: 2000 }) width!: number | null;
   @IntField({ nullable: true, example: 1500 }) height!: number | null;
-  @IntField({ nullable: true, example: 412_000, description: 'Size of the full-size JPEG in bytes.' }) bytes!: number | null;
+  @IntField({ nullable: true, example: 412_000, description: 'Size of the full-size JPEG in bytes.' }) bytes!:
+    number | null;
   @TextField({ optional: true, max: 1000, example: 'the file ends within its pixels' }) error?: string;
   @TextField({
     optional: true,
     example: 'damaged',
-    description: 'Error code: not_found, not_a_tiff, damaged, unsupported, image_too_large, path_not_allowed or upload_failed.',
+    description:
+      'Error code: not_found, not_a_tiff, damaged, unsupported, image_too_large, path_not_allowed or upload_failed.',
   })
   code?: string;
 }
@@ -68,8 +71,15 @@ export type ImagingObjectName = (typeof imagingObjectNames)[number];
 
 @IgnoreUnknownFields()
 export class CommandUploadObject {
-  @EnumField(imagingObjectNames, { description: 'Kind of file. Each image has two, full and thumbnail; a composite is a single file.' }) name!: ImagingObjectName;
-  @IntField({ optional: true, description: 'Ordinal of the command’s image that the file is made from. Absent for composite.' }) ordinal?: number;
+  @EnumField(imagingObjectNames, {
+    description: 'Kind of file. Each image has two, full and thumbnail; a composite is a single file.',
+  })
+  name!: ImagingObjectName;
+  @IntField({
+    optional: true,
+    description: 'Ordinal of the command’s image that the file is made from. Absent for composite.',
+  })
+  ordinal?: number;
   @IntField({ max: Number.MAX_SAFE_INTEGER, example: 412_000, description: 'Size in bytes; at most 100 MiB.' })
   size!: number;
 }
@@ -85,7 +95,10 @@ export class CommandUploadTicket {
   @TextField({ max: 1024, example: 'imaging/1234/…/1-full.jpg' }) key!: string;
   @TextField(signedUrl) uploadUrl!: string;
   @EnumField(['PUT']) method!: 'PUT';
-  @TextMapField({ description: 'Headers that the upload request must send unchanged.' }) headers!: Record<string, string>;
+  @TextMapField({ description: 'Headers that the upload request must send unchanged.' }) headers!: Record<
+    string,
+    string
+  >;
 }
 
 export class CommandUploads {

@@ -20,11 +20,16 @@ const tunnel = { ...optional, max: 2048, example: 'a1.tunnels.example.com' };
 export class HeartbeatBody {
   @UuidField() agentId!: string;
   @TextField({ example: 'b7c1f2', description: 'ID of the boot, as sent in its handshake.' }) bootId!: string;
-  @TextField({ ...tunnel, description: 'Host name or full http(s) URL of the machine’s tunnel.' }) tunnelHostname?: string | null;
+  @TextField({ ...tunnel, description: 'Host name or full http(s) URL of the machine’s tunnel.' }) tunnelHostname?:
+    string | null;
   @TextField({ ...optional, max: 64, example: 'running' }) vmState?: string | null;
   @TextField({ ...optional, max: 64, example: '10.0.0.12' }) vmIp?: string | null;
   @TextField({ ...optional, max: 64, example: '1.4.0' }) workerVersion?: string | null;
-  @BooleanField({ ...optional, description: 'Whether the worker is healthy; true when absent. After three consecutive false values the agent becomes offline.' })
+  @BooleanField({
+    ...optional,
+    description:
+      'Whether the worker is healthy; true when absent. After three consecutive false values the agent becomes offline.',
+  })
   healthy?: boolean | null;
   @BooleanField({ ...optional, description: 'Whether a person used the machine since the last heartbeat.' })
   activity?: boolean | null;
@@ -37,19 +42,28 @@ export class HeartbeatAnswer {
   @EnumField(agentStatuses) status!: AgentStatus;
   @DateTimeField() serverTime!: string;
   @IntField({ description: 'Number of commands that wait to be fetched.', example: 0 }) pendingCommands!: number;
-  @TextListField({ example: [], description: 'IDs of reported jobs that are not queued or running on this agent. The worker must stop them.' })
+  @TextListField({
+    example: [],
+    description: 'IDs of reported jobs that are not queued or running on this agent. The worker must stop them.',
+  })
   abandon!: string[];
   @EnumField(['unreachable'], {
     optional: true,
-    description: 'unreachable: no push has succeeded through the tunnel since the handshake. The worker must poll for commands.',
+    description:
+      'unreachable: no push has succeeded through the tunnel since the handshake. The worker must poll for commands.',
   })
   tunnel?: 'unreachable';
 }
 
 export class MachineCapability {
-  @TextField({ max: 40, example: 'python', description: 'Name of the software: python, chromium, ffmpeg, pillow, odbc or sandbox.' })
+  @TextField({
+    max: 40,
+    example: 'python',
+    description: 'Name of the software: python, chromium, ffmpeg, pillow, odbc or sandbox.',
+  })
   name!: string;
-  @BooleanField({ example: true, description: 'Whether the machine can run commands that require the software.' }) available!: boolean;
+  @BooleanField({ example: true, description: 'Whether the machine can run commands that require the software.' })
+  available!: boolean;
   @TextField({
     max: 300,
     nullable: true,
@@ -62,11 +76,13 @@ export class MachineCapability {
 @IgnoreUnknownFields()
 export class HandshakeBody {
   @UuidField() agentId!: string;
-  @TextField({ example: 'b7c1f2', description: 'ID of this boot. It must be different after each boot.' }) bootId!: string;
+  @TextField({ example: 'b7c1f2', description: 'ID of this boot. It must be different after each boot.' })
+  bootId!: string;
   @TextField({ ...optional, max: 253, example: 'front-desk-1' }) hostname?: string | null;
   @TextField({
     ...tunnel,
-    description: 'Host name or full http(s) URL of the machine’s tunnel. Null: the machine has no tunnel and polls. Absent: the ' +
+    description:
+      'Host name or full http(s) URL of the machine’s tunnel. Null: the machine has no tunnel and polls. Absent: the ' +
       'stored value stays.',
   })
   tunnelHostname?: string | null;
@@ -77,7 +93,8 @@ export class HandshakeBody {
     optional: true,
     nullable: true,
     maxItems: 50,
-    description: 'Software of the machine. If it is absent, nothing is known about the machine and no command is rejected for ' +
+    description:
+      'Software of the machine. If it is absent, nothing is known about the machine and no command is rejected for ' +
       'missing software.',
   })
   machineCapabilities?: MachineCapability[] | null;

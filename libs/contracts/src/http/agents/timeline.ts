@@ -52,7 +52,8 @@ export class AgentLogEvent {
 
 export class AgentResyncEvent {
   @EnumField(['resync']) type!: 'resync';
-  @TextField({ description: 'Requested ID. Its entry was deleted or does not exist yet.', example: '41' }) lastEventId!: string;
+  @TextField({ description: 'Requested ID. Its entry was deleted or does not exist yet.', example: '41' })
+  lastEventId!: string;
   @TextField({ nullable: true, description: 'ID of the oldest stored entry.', example: '90' }) oldest!: string | null;
   @TextField({ description: 'ID of the newest entry. The stream continues after it.', example: '99' }) latest!: string;
 }
@@ -69,7 +70,10 @@ export class AgentLogsQuery extends PageQuery {
 }
 
 export class AgentLogEntry {
-  @TextField({ description: 'Number of the entry in the agent’s timeline; the event stream uses the same number.', example: '41' })
+  @TextField({
+    description: 'Number of the entry in the agent’s timeline; the event stream uses the same number.',
+    example: '41',
+  })
   id!: string;
   @EnumField(timelineKinds) kind!: TimelineKind;
   @EnumField(logLevels) level!: LogLevel;

@@ -7,7 +7,8 @@ export class UploadBody {
   @TextField({ max: 255, example: 'eob.pdf' }) filename!: string;
   @TextField({ max: 200, pattern: /^[\w.+-]+\/[\w.+-]+(; ?[\w=.+-]+)*$/, example: 'application/pdf' })
   contentType!: string;
-  @IntField({ max: Number.MAX_SAFE_INTEGER, example: 52_120, description: 'Size in bytes; at most 100 MiB.' }) size!: number;
+  @IntField({ max: Number.MAX_SAFE_INTEGER, example: 52_120, description: 'Size in bytes; at most 100 MiB.' })
+  size!: number;
 }
 
 @IgnoreUnknownFields()
@@ -38,6 +39,9 @@ export class UploadTicket {
   @TextField({ max: 4096, format: 'uri', example: 'https://bucket.example.com/artifacts/eob.pdf?X-Amz-Signature=0a1b' })
   uploadUrl!: string;
   @EnumField(['PUT']) method!: 'PUT';
-  @TextMapField({ description: 'Headers that the upload request must send unchanged.' }) headers!: Record<string, string>;
+  @TextMapField({ description: 'Headers that the upload request must send unchanged.' }) headers!: Record<
+    string,
+    string
+  >;
   @DateTimeField() expiresAt!: string;
 }
