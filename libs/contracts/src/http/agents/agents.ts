@@ -82,7 +82,7 @@ export class AgentQuery extends PageQuery {
   })
   status?: AgentStatus;
   @TextField({ optional: true, max: 64 }) label?: string;
-  @TextField({ optional: true, max: 100, description: 'Part of the name; upper and lower case are equal.' }) q?: string;
+  @TextField({ optional: true, max: 100, description: 'Part of the name, case-insensitive.' }) q?: string;
   @EnumField(agentSorts, {
     optional: true,
     example: 'createdAt',

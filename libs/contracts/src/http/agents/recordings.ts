@@ -48,8 +48,8 @@ export class Recording {
   @UuidField({
     nullable: true,
     description:
-      'Artifact with the recorded browser steps. POST /api/workflows/upload creates a workflow from it. Null if there ' +
-      'are no steps.',
+      'Artifact with the recorded browser steps. POST /api/workflows/upload creates a workflow from it. Null if no ' +
+      'steps were recorded.',
   })
   eventsArtifactId!: string | null;
   @TextField({ nullable: true, example: 'video/x-matroska' }) contentType!: string | null;

@@ -62,7 +62,7 @@ export class AgentLogsQuery extends PageQuery {
   @EnumField(timelineKinds, { optional: true }) kind?: TimelineKind;
   @EnumField(logLevels, { optional: true }) level?: LogLevel;
   @UuidField({ optional: true }) jobId?: string;
-  @TextField({ optional: true, description: 'Part of the message; upper and lower case are equal.' }) q?: string;
+  @TextField({ optional: true, description: 'Part of the message, case-insensitive.' }) q?: string;
   @DateTimeField({ optional: true }) from?: string;
   @DateTimeField({ optional: true }) to?: string;
   @EnumField(listOrders, { optional: true, description: 'Order by time; desc (newest first) when absent.' })
