@@ -31,8 +31,9 @@ export type SignInNeed = (typeof signInNeeds)[number];
 export class SignInNeeds {
   @EnumField(signInNeeds, {
     description:
-      'Next step of the sign-in. totp: send a code of the authenticator app, or use a passkey. passkey: use a passkey, ' +
-      'because the user has no authenticator app. enrolment: set up a second factor, because the organization requires one.',
+      'Next step of the sign-in. totp: send a code of the authenticator app, or use a passkey. passkey: use a ' +
+      'passkey, because the user has no authenticator app. enrolment: set up a second factor, because the ' +
+      'organization requires one.',
   })
   needs!: SignInNeed;
   @TextField({
@@ -141,8 +142,8 @@ export class Identity {
   @ObjectField(() => IdentityRecovery, {
     optional: true,
     description:
-      'Present in the response of GET /api/auth/me while the service waits after a restore from a backup. Until it is ' +
-      'released, no machine is started or stopped and no schedule runs.',
+      'Present in the response of GET /api/auth/me while the service waits after a restore from a backup. Until it ' +
+      'is released, no machine is started or stopped and no schedule runs.',
   })
   recoveryHold?: IdentityRecovery;
 }

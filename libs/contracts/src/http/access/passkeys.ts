@@ -20,7 +20,7 @@ export class PasskeyCreationOptions {
   @TextField({ example: 'none' }) attestation!: string;
 }
 
-/** Options for `PublicKeyCredential.parseRequestOptionsFromJSON`. Without a list of passkeys, the browser offers all. */
+/** Options for `PublicKeyCredential.parseRequestOptionsFromJSON`. They list no passkeys, so the browser offers all. */
 export class PasskeyRequestOptions {
   @TextField(challenge) challenge!: string;
   @TextField({ example: 'muster.example.com' }) rpId!: string;

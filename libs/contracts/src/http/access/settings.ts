@@ -15,8 +15,8 @@ export class OrganizationSettings {
   @EnumField(idleStopPolicies, {
     example: 'fixed',
     description:
-      'fixed: an idle agent is stopped after idleStopMinutes. adaptive: an idle agent is stopped as soon as a later start ' +
-      'costs less than staying on until its next expected run. The expectation is based on its history and its ' +
+      'fixed: an idle agent is stopped after idleStopMinutes. adaptive: an idle agent is stopped as soon as a later ' +
+      'start costs less than staying on until its next expected run. The expectation is based on its history and its ' +
       'schedules. The agent is never stopped later than with fixed.',
   })
   idleStopPolicy!: IdleStopPolicy;

@@ -25,8 +25,8 @@ export class PutSecretBody {
   @EnumField(secretKinds, {
     optional: true,
     description:
-      'secret (when absent): scripts receive the value. totp: the value is a base32 secret or an otpauth:// URI ' +
-      '(RFC 6238), and scripts receive its codes.',
+      'secret (when absent): scripts receive the value. totp: the value is a base32 secret or an otpauth:// URI (RFC ' +
+      '6238), and scripts receive its codes.',
   })
   kind?: SecretKind;
   @TextField({ max: 65_536, example: 'hunter2' }) value!: string;

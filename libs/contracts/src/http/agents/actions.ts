@@ -32,8 +32,8 @@ export class AgentActionBody {
   @BooleanField({
     optional: true,
     description:
-      'stop, terminate: whether to proceed while a job runs. The job then fails with errorCode agent_stopped. ' +
-      'reboot ignores this field: a running job fails with errorCode agent_rebooted.',
+      'stop, terminate: whether to proceed while a job runs. The job then fails with errorCode agent_stopped. reboot ' +
+      'ignores this field: a running job fails with errorCode agent_rebooted.',
   })
   force?: boolean;
   @UuidField({ optional: true, description: 'start_job: ID of the workflow to run. Send either workflowId or jobId.' })
@@ -89,9 +89,10 @@ export class AgentActionBody {
     max: 1024,
     description:
       'deploy_extension: the key or ID of an artifact, or the ID or workerKey of a workflow pack. For a pack, the ' +
-      'bundle of its newest production version is deployed. Without a production version, it is the newest version that ' +
-      'an installation is pinned to, and otherwise the newest pilot version. The version is chosen when the machine ' +
-      'fetches the file. When absent, the newest .zip or .crx artifact with the version in its name is deployed.',
+      'bundle of its newest production version is deployed. Without a production version, it is the newest version ' +
+      'that an installation is pinned to, and otherwise the newest pilot version. The version is chosen when the ' +
+      'machine fetches the file. When absent, the newest .zip or .crx artifact with the version in its name is ' +
+      'deployed.',
   })
   key?: string;
   @TextField({

@@ -137,7 +137,8 @@ export interface StepAttempted {
   error: string | null;
   /**
    * selector: no selector matches. name: a {{NAME}} is neither an input nor a vault key. address: a URL is outside
-   * allowedOrigins. expect: all actions succeeded, but expect does not match. code: the code failed. page: other errors.
+   * allowedOrigins. expect: all actions succeeded, but expect does not match. code: the code failed. page: any other
+   * error.
    */
   why: 'selector' | 'name' | 'address' | 'expect' | 'code' | 'page' | null;
   /** Index of the action or statement at which the attempt stopped; their count if it did not stop. */

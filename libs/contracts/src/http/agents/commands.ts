@@ -203,8 +203,8 @@ export class BuilderStarted extends CommandStarted {
 export class AgentScriptBody {
   @EnumField(['push', 'fetch'], {
     description:
-      'push sends a script to the agent and needs a user or a key of scope api. fetch returns a script to the machine ' +
-      'and needs its worker key.',
+      'push sends a script to the agent and needs a user or a key of scope api. fetch returns a script to the ' +
+      'machine and needs its worker key.',
   })
   action!: 'push' | 'fetch';
   @UuidField({

@@ -7,7 +7,8 @@ export class ImagingCompositeBody {
     pattern: /\S/,
     example: 'Smith, Ann (PATIMAGEID: 1234)',
     description:
-      'Patient to find: a PATIMAGEID, a label that contains one, a chart number, or a name (`Last, First` or `First Last`).',
+      'Patient to find: a PATIMAGEID, a label that contains one, a chart number, or a name (`Last, First` or `First ' +
+      'Last`).',
   })
   patientLookup!: string;
   @IntListField({

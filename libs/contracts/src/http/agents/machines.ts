@@ -28,7 +28,8 @@ export class HeartbeatBody {
   @BooleanField({
     ...optional,
     description:
-      'Whether the worker is healthy; true when absent. After three consecutive false values the agent becomes offline.',
+      'Whether the worker is healthy; true when absent. After three consecutive false values the agent becomes ' +
+      'offline.',
   })
   healthy?: boolean | null;
   @BooleanField({ ...optional, description: 'Whether a person used the machine since the last heartbeat.' })

@@ -13,7 +13,8 @@ export class Recording {
     nullable: true,
     example: 'browser',
     description:
-      'Whether the whole screen or a separate browser is recorded. Null until the recording starts if the machine chooses.',
+      'Whether the whole screen or a separate browser is recorded. Null until the recording starts if the machine ' +
+      'chooses.',
   })
   kind!: RecordingKind | null;
   @TextField({
@@ -63,8 +64,8 @@ export class RecordingDetail extends Recording {
     max: 4096,
     format: 'uri',
     description:
-      'Presigned URL to download the video without credentials, valid for one hour. Null if there is no video or the URL ' +
-      'could not be signed.',
+      'Presigned URL to download the video without credentials, valid for one hour. Null if there is no video or the ' +
+      'URL could not be signed.',
     example: 'https://bucket.example.com/artifacts/monday.mkv?X-Amz-Signature=0a1b',
   })
   downloadUrl!: string | null;

@@ -26,8 +26,8 @@ export class CreateInboundCodeBody {
     max: 200,
     example: null,
     description:
-      'Regular expression that finds the code in a message. The code is its first group, or the whole match if it has no ' +
-      'group. When absent, the code is the first number of 4 to 8 digits.',
+      'Regular expression that finds the code in a message. The code is its first group, or the whole match if it ' +
+      'has no group. When absent, the code is the first number of 4 to 8 digits.',
   })
   pattern?: string | null;
   @TextListField({
@@ -82,8 +82,8 @@ export class InboundReceipt {
     optional: true,
     example: 'replayed',
     description:
-      'Reason for the rejection. replayed: the message was received before. no_code: it contains no code. sender: its ' +
-      'sender is not allowed.',
+      'Reason for the rejection. replayed: the message was received before. no_code: it contains no code. sender: ' +
+      'its sender is not allowed.',
   })
   reason?: string;
 }

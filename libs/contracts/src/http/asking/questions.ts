@@ -24,8 +24,8 @@ import {
 } from './question-words';
 
 const audience =
-  'Users who may answer: role:viewer, role:member, role:admin, or email addresses of users. When empty, every ' +
-  'member may answer.';
+  'Users who may answer: role:viewer, role:member, role:admin, or email addresses of users. When empty, every member ' +
+  'may answer.';
 const formFields = {
   maxItems: 50,
   example: [{ name: 'approvedBy', label: 'Approved by' }],
@@ -98,8 +98,8 @@ export class AskQuestionBody {
     max: 100,
     example: null,
     description:
-      'Name of an inbound address. The first code that arrives there from now on answers the question. Only for ' +
-      'the kind code.',
+      'Name of an inbound address. The first code that arrives there from now on answers the question. Only for the ' +
+      'kind code.',
   })
   inbound?: string | null;
   @IntField({
@@ -217,8 +217,8 @@ export class AnswerQuestionBody {
     maxBytes: 262_144,
     example: '482913',
     description:
-      'Answer in the format of the question’s kind. code: 4 to 10 letters and digits. text: a string. choice: one of the ' +
-      'choices. confirm: true or false. form: an object with a value for each field.',
+      'Answer in the format of the question’s kind. code: 4 to 10 letters and digits. text: a string. choice: one of ' +
+      'the choices. confirm: true or false. form: an object with a value for each field.',
   })
   answer!: unknown;
 }

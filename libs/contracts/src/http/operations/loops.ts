@@ -25,7 +25,8 @@ export class MaintenanceLoop {
     example: 'timeout',
   })
   error!: string | null;
-  @ListField(() => StuckRow, { maxItems: 50, description: 'Rows that fail in every round.' }) stuck!: StuckRow[];
+  @ListField(() => StuckRow, { maxItems: 50, description: 'Rows that failed and have not succeeded since.' })
+  stuck!: StuckRow[];
 }
 
 export class MaintenanceLoopList {

@@ -58,7 +58,8 @@ export class QueueState {
   @IntField({
     nullable: true,
     description:
-      'Number of failed attempts in the last hour, including attempts that were retried. Null if Redis does not respond.',
+      'Number of failed attempts in the last hour, including attempts that were retried. Null if Redis does not ' +
+      'respond.',
   })
   failedLastHour!: number | null;
   @ObjectField(() => QueueProbe, { nullable: true, description: 'Latest canary of the queue. Null if there is none.' })
