@@ -218,7 +218,7 @@ export class AnswerQuestionBody {
     example: '482913',
     description:
       'Answer in the format of the question’s kind. code: 4 to 10 letters and digits. text: a string. choice: one of ' +
-      'the choices. confirm: true or false. form: an object with a value for each field.',
+      'the choices. confirm: true or false. form: an object with the values of its fields.',
   })
   answer!: unknown;
 }
