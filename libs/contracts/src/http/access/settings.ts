@@ -51,7 +51,7 @@ export class OrganizationSettings {
     min: 1,
     max: 36_500,
     example: 90,
-    description: 'Retention in days of run logs, autopilot data and converted images. Null: forever.',
+    description: 'Retention in days of run logs, autopilot sessions, chats, uploaded videos and imaging images. Null: forever.',
   })
   logRetentionDays!: number | null;
   @IntField({
