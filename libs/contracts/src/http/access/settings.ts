@@ -51,7 +51,8 @@ export class OrganizationSettings {
     min: 1,
     max: 36_500,
     example: 90,
-    description: 'Retention in days of run logs, autopilot sessions, chats, uploaded videos and imaging images. Null: forever.',
+    description:
+      'Retention in days of run logs, autopilot sessions, chats, uploaded videos and imaging images. Null: forever.',
   })
   logRetentionDays!: number | null;
   @IntField({
