@@ -2,7 +2,7 @@ import { DateTimeField, EnumField, ListField, ObjectField, TextField, UuidField 
 import { PageQuery } from '../pages';
 import { AuditActor } from './audit';
 
-/** What may be a patient's, and is read by a route. */
+/** Kinds of data that can contain patient data and are read by a route. */
 export const readSubjects = [
   'run',
   'runs',
@@ -28,14 +28,17 @@ export class AccessSubject {
   @TextField({
     max: 200,
     example: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e',
-    description: 'The thing’s id, or the agent’s whose things were read; empty for a list of all.',
+    description:
+      'ID of the resource that was read, or of the agent whose resources were read. Empty for a list of all.',
   })
   id!: string;
 }
 
 export class AccessEntry {
   @UuidField() id!: string;
-  @DateTimeField({ description: 'The first read of its minute: the same read again within it leaves no further row.' })
+  @DateTimeField({
+    description: 'Time of the first read in this minute. The same read again within the minute adds no entry.',
+  })
   at!: string;
   @ObjectField(() => AuditActor) actor!: AuditActor;
   @TextField({ max: 100, example: '203.0.113.7' }) address!: string;
@@ -49,18 +52,28 @@ export class AccessLogList {
 }
 
 export class AccessLogExportQuery {
-  @TextField({ optional: true, max: 100, description: 'Whose reads: the id of a user or of an API key.' })
+  @TextField({ optional: true, max: 100, description: 'ID of the user or the API key that read.' })
   userId?: string;
-  @TextField({ optional: true, min: 1, max: 200, description: 'Reads of what: the id of a run, a recording, …' })
+  @TextField({
+    optional: true,
+    min: 1,
+    max: 200,
+    description: 'ID of the resource that was read, such as a run or a recording.',
+  })
   subject?: string;
   @DateTimeField({ optional: true }) from?: string;
   @DateTimeField({ optional: true }) to?: string;
 }
 
 export class AccessLogQuery extends PageQuery {
-  @TextField({ optional: true, max: 100, description: 'Whose reads: the id of a user or of an API key.' })
+  @TextField({ optional: true, max: 100, description: 'ID of the user or the API key that read.' })
   userId?: string;
-  @TextField({ optional: true, min: 1, max: 200, description: 'Reads of what: the id of a run, a recording, …' })
+  @TextField({
+    optional: true,
+    min: 1,
+    max: 200,
+    description: 'ID of the resource that was read, such as a run or a recording.',
+  })
   subject?: string;
   @DateTimeField({ optional: true }) from?: string;
   @DateTimeField({ optional: true }) to?: string;

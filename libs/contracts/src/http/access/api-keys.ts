@@ -9,22 +9,33 @@ export type ApiKeyRole = (typeof apiKeyRoles)[number];
 export class CreateApiKeyBody {
   @TextField({ visible: true, example: 'nightly claims' }) name!: string;
   @EnumField(apiKeyScopes) scope!: ApiKeyScope;
-  @UuidField({ optional: true, nullable: true, description: 'The only agent that the key may act for.' })
+  @UuidField({
+    optional: true,
+    nullable: true,
+    description: 'Only agent that the key may be used for. Allowed with scope worker.',
+  })
   agentId?: string | null;
   @DateTimeField({
     optional: true,
     nullable: true,
-    description: 'Where the organization has apiKeyMaxDays, no later than that, which is also what nothing means.',
+    description:
+      'Time at which the key expires. The setting apiKeyMaxDays of the organization is the upper limit and the ' +
+      'default. Without it, a key without expiresAt does not expire.',
   })
   expiresAt?: string | null;
-  @EnumField(apiKeyRoles, { optional: true, example: 'member', description: 'What a key of scope api may do.' })
+  @EnumField(apiKeyRoles, {
+    optional: true,
+    example: 'member',
+    description: 'Role of a key of scope api; member when absent. A key of scope worker has no choice of role.',
+  })
   role?: ApiKeyRole;
   @TextListField({
     optional: true,
     maxItems: 50,
     max: 49,
     example: ['203.0.113.0/24'],
-    description: 'Addresses and ranges (CIDR) that the key works from; anywhere, where there are none.',
+    description:
+      'IP addresses and CIDR ranges from which the key is accepted. When empty, it is accepted from any address.',
   })
   ipAllow?: string[];
 }
@@ -43,7 +54,11 @@ export class ApiKey {
   @DateTimeField({ nullable: true }) lastUsedAt!: string | null;
   @TextField({ nullable: true, example: '203.0.113.7' }) lastUsedFrom!: string | null;
   @EnumField(apiKeyRoles, { example: 'member' }) role!: ApiKeyRole;
-  @TextListField({ example: ['203.0.113.0/24'], description: 'Where it works from; anywhere, where there are none.' })
+  @TextListField({
+    example: ['203.0.113.0/24'],
+    description:
+      'IP addresses and CIDR ranges from which the key is accepted. When empty, it is accepted from any address.',
+  })
   ipAllow!: string[];
 }
 
@@ -54,9 +69,14 @@ export class CreatedApiKey {
   @UuidField({ nullable: true }) agentId!: string | null;
   @DateTimeField({ nullable: true }) expiresAt!: string | null;
   @EnumField(apiKeyRoles, { example: 'member' }) role!: ApiKeyRole;
-  @TextListField({ example: ['203.0.113.0/24'], description: 'Where it works from; anywhere, where there are none.' })
+  @TextListField({
+    example: ['203.0.113.0/24'],
+    description:
+      'IP addresses and CIDR ranges from which the key is accepted. When empty, it is accepted from any address.',
+  })
   ipAllow!: string[];
-  @TextField({ description: 'Shown this once.', example: 'msk_k3v9x2m4q8w1_…' }) secret!: string;
+  @TextField({ description: 'Secret of the key. It is not shown again.', example: 'msk_k3v9x2m4q8w1_…' })
+  secret!: string;
 }
 
 export class ApiKeyList {

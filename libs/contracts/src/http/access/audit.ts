@@ -21,7 +21,10 @@ export class AuditEntry {
   @ObjectField(() => AuditActor) actor!: AuditActor;
   @TextField({ example: 'user.update' }) action!: string;
   @ObjectField(() => AuditTarget) target!: AuditTarget;
-  @JsonField({ description: 'What changed; never a secret.', example: { role: ['member', 'admin'] } })
+  @JsonField({
+    description: 'Changed values; [before, after] for a field that was changed. Secrets are not included.',
+    example: { role: ['member', 'admin'] },
+  })
   changes!: Record<string, unknown>;
   @TextField({ nullable: true, example: 'c0ffee00c0ffee00' }) requestId!: string | null;
 }
@@ -32,10 +35,14 @@ export class AuditList {
 }
 
 export class AuditQuery extends PageQuery {
-  @TextField({ optional: true, max: 100, description: 'For example user.update.' }) action?: string;
+  @TextField({ optional: true, max: 100, description: 'Name of the action, such as user.update.' }) action?: string;
   @TextField({ optional: true, max: 100 }) actorId?: string;
   @TextField({ optional: true, max: 100 }) targetId?: string;
-  @TextField({ optional: true, max: 200, description: 'A part of the action, of who did it, or of the target.' })
+  @TextField({
+    optional: true,
+    max: 200,
+    description: 'Part of the action, of the actor’s email address or ID, or of the target.',
+  })
   q?: string;
   @DateTimeField({ optional: true }) from?: string;
   @DateTimeField({ optional: true }) to?: string;

@@ -24,33 +24,39 @@ export class ChangePasswordBody {
   @TextField({ ...passwordLength, example: 'staple battery horse' }) newPassword!: string;
 }
 
-/** What a right password alone does not suffice for. */
+/** What a sign-in still requires after a correct password. */
 const signInNeeds = ['totp', 'passkey', 'enrolment'] as const;
 export type SignInNeed = (typeof signInNeeds)[number];
 
 export class SignInNeeds {
   @EnumField(signInNeeds, {
     description:
-      'totp: a code of the second factor, or a passkey. passkey: one of the passkeys, there being no other factor. ' +
-      'enrolment: the organization requires a second factor, so set it up now.',
+      'Next step of the sign-in. totp: send a code of the authenticator app, or use a passkey. passkey: use a ' +
+      'passkey, because the user has no authenticator app. enrolment: set up a second factor, because the ' +
+      'organization requires one.',
   })
   needs!: SignInNeed;
   @TextField({
     example: 'mst_0199f0c5-…',
-    description: 'Proves that the password was right, for 10 minutes; it opens nothing else.',
+    description: 'Token for the next step of the sign-in, valid for 10 minutes. It gives no other access.',
   })
   ticket!: string;
 }
 
-/** One of the three. */
+/** Proof of a second factor: exactly one of the three fields. */
 export class SecondFactorProof {
-  @TextField({ optional: true, max: 20, example: '287082', description: 'A code of the authenticator app.' })
+  @TextField({ optional: true, max: 20, example: '287082', description: 'Code of the authenticator app.' })
   code?: string;
-  @TextField({ optional: true, max: 64, example: 'k7dq-m2xw-9c4t-hvpa', description: 'Each is good once.' })
+  @TextField({
+    optional: true,
+    max: 64,
+    example: 'k7dq-m2xw-9c4t-hvpa',
+    description: 'Recovery code. Each code can be used once.',
+  })
   recoveryCode?: string;
   @JsonField({
     optional: true,
-    description: 'What the browser answered to the options of POST /api/auth/passkeys/sign-in/options, as JSON.',
+    description: 'JSON response of the browser to the options of POST /api/auth/passkeys/sign-in/options.',
   })
   passkey?: Record<string, unknown>;
 }
@@ -76,28 +82,39 @@ export class RemoveTotpBody extends SecondFactorProof {
   @TextField({ max: 256, example: 'correct horse battery' }) password!: string;
 }
 
-/** What an authenticator app is to know. */
+/** Data with which a user sets up an authenticator app. */
 export class TotpEnrolment {
   @TextField({ example: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' }) secret!: string;
   @TextField({ example: 'otpauth://totp/Muster:dana%40example.com?secret=JBSWY3DPEHPK3PXP&issuer=Muster', max: 1000 })
   otpauthUri!: string;
-  @TextField({ description: 'otpauthUri as a picture to scan.', example: '<svg …', max: 100_000 }) qrSvg!: string;
+  @TextField({ description: 'QR code of otpauthUri as SVG.', example: '<svg …', max: 100_000 }) qrSvg!: string;
 }
 
 export class RecoveryCodes {
-  @TextListField({ description: 'Shown this once; each is good once.', example: ['k7dq-m2xw-9c4t-hvpa'] })
+  @TextListField({
+    description: 'Recovery codes. They are not shown again, and each can be used once.',
+    example: ['k7dq-m2xw-9c4t-hvpa'],
+  })
   recoveryCodes!: string[];
 }
 
 export class OwnSecondFactor {
-  @DateTimeField({ nullable: true, description: 'null: there are no codes of an app.' }) since!: string | null;
+  @DateTimeField({
+    nullable: true,
+    description: 'Time since which the user has a second factor. Null if the user has no authenticator app.',
+  })
+  since!: string | null;
   @IntField({ example: 10 }) recoveryCodesLeft!: number;
   @IntField({ example: 2 }) passkeys!: number;
 }
 
 export class IdentityUser {
   @UuidField() id!: string;
-  @EmailField({ nullable: true, example: 'admin@example.com', description: 'null for an API key' })
+  @EmailField({
+    nullable: true,
+    example: 'admin@example.com',
+    description: 'Email address of the user. Null for an API key.',
+  })
   email!: string | null;
   @EnumField(roles) role!: Role;
 }
@@ -107,48 +124,60 @@ export class IdentityOrganization {
   @TextField({ example: 'Northside Dental' }) name!: string;
 }
 
-/** The service was restored from a backup and waits for its operator. */
+/** Present while the service, after a restore from a backup, waits for its operator. */
 export class IdentityRecovery {
-  @DateTimeField({ description: 'When the backup was taken.' }) savedAt!: string;
+  @DateTimeField({ description: 'Time at which the backup was made.' }) savedAt!: string;
 }
 
-/** Who is signed in, and the organization that every request of theirs is about. */
+/** The signed-in user and the organization that the user's requests apply to. */
 export class Identity {
   @ObjectField(() => IdentityUser) user!: IdentityUser;
   @ObjectField(() => IdentityOrganization) organization!: IdentityOrganization;
-  @UuidField({ optional: true, description: 'While a super_admin looks at another organization: their own.' })
+  @UuidField({
+    optional: true,
+    description:
+      'ID of the super_admin’s own organization. Present while the super_admin works in another organization.',
+  })
   ownOrganizationId?: string;
   @ObjectField(() => IdentityRecovery, {
     optional: true,
     description:
-      'In the answer of GET /api/auth/me, while a restored service waits: no machine is started or stopped, and no schedule runs.',
+      'Present in the response of GET /api/auth/me while the service waits after a restore from a backup. Until it ' +
+      'is released, no machine is started or stopped and no schedule runs.',
   })
   recoveryHold?: IdentityRecovery;
 }
 
 export class EnrolledIdentity extends Identity {
-  @TextListField({ description: 'Shown this once; each is good once.', example: ['k7dq-m2xw-9c4t-hvpa'] })
+  @TextListField({
+    description: 'Recovery codes. They are not shown again, and each can be used once.',
+    example: ['k7dq-m2xw-9c4t-hvpa'],
+  })
   recoveryCodes!: string[];
 }
 
 export class OrganizationOverrideBody {
-  @UuidField({ nullable: true, description: 'null returns to the own organization.' }) organizationId!: string | null;
+  @UuidField({
+    nullable: true,
+    description: 'ID of the organization to work in. Null returns to the own organization.',
+  })
+  organizationId!: string | null;
 }
 
 export class SuccessAnswer {
   @BooleanField({ example: true }) success!: boolean;
 }
 
-/** One of the caller's own sessions. */
+/** One of the caller's sessions. */
 export class Session {
   @UuidField() id!: string;
-  @BooleanField({ example: true, description: 'The session that asks.' }) current!: boolean;
+  @BooleanField({ example: true, description: 'Whether this session sent the request.' }) current!: boolean;
   @DateTimeField() createdAt!: string;
-  @DateTimeField({ description: 'Its last use, to 10 seconds.' }) lastSeenAt!: string;
-  @DateTimeField({ description: 'When it ends, used or not.' }) expiresAt!: string;
-  @IntField({ example: 60, description: 'Without use for so many minutes it is over before that.' })
+  @DateTimeField({ description: 'Time of the last use, accurate to 10 seconds.' }) lastSeenAt!: string;
+  @DateTimeField({ description: 'Time at which the session ends even if it is in use.' }) expiresAt!: string;
+  @IntField({ example: 60, description: 'Number of minutes without use after which the session ends earlier.' })
   idleMinutes!: number;
-  @TextField({ nullable: true, example: '203.0.113.7', description: 'The address that it was opened from.' })
+  @TextField({ nullable: true, example: '203.0.113.7', description: 'IP address from which the session was opened.' })
   address!: string | null;
   @TextField({ nullable: true, example: 'Firefox 131 on Windows' }) browser!: string | null;
 }
@@ -159,5 +188,5 @@ export class SessionList {
 }
 
 export class EndedSessions {
-  @IntField({ example: 2, description: 'How many sessions ended.' }) ended!: number;
+  @IntField({ example: 2, description: 'Number of sessions that were ended.' }) ended!: number;
 }

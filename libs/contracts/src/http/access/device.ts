@@ -1,6 +1,6 @@
 import { BooleanField, DateTimeField, EnumField, IntField, TextField } from '../fields';
 
-/** The names of RFC 8628, which programs for such sign-ins know. */
+/** The field names follow RFC 8628, so that existing OAuth clients work. */
 export class BeginDeviceLoginBody {
   @TextField({ optional: true, max: 100, example: 'muster' }) client_id?: string;
   @TextField({
@@ -8,20 +8,23 @@ export class BeginDeviceLoginBody {
     max: 100,
     visible: true,
     example: 'muster on front-desk-3',
-    description: 'What the page shows, and what the API key is named.',
+    description: 'Name of the program, shown on the confirmation page and used as the name of the API key.',
   })
   device_name?: string;
 }
 
 export class DeviceCodes {
-  @TextField({ example: 'mdl_…', description: 'What the program asks for its key with; shown to nobody.' })
+  @TextField({ example: 'mdl_…', description: 'Code with which the program polls for its key. Keep it secret.' })
   device_code!: string;
-  @TextField({ example: 'BKWT-RMXQ', description: 'What a person types on the page, or compares with it.' })
+  @TextField({
+    example: 'BKWT-RMXQ',
+    description: 'Code that the user enters on the confirmation page or compares with it.',
+  })
   user_code!: string;
   @TextField({ example: 'https://muster.example.com/app/device' }) verification_uri!: string;
   @TextField({ example: 'https://muster.example.com/app/device?code=BKWT-RMXQ' }) verification_uri_complete!: string;
-  @IntField({ example: 600, description: 'Seconds that both codes are good for.' }) expires_in!: number;
-  @IntField({ example: 5, description: 'Seconds between two questions for the key, at least.' }) interval!: number;
+  @IntField({ example: 600, description: 'Number of seconds for which both codes are valid.' }) expires_in!: number;
+  @IntField({ example: 5, description: 'Minimum number of seconds between two polls.' }) interval!: number;
 }
 
 const deviceGrant = ['urn:ietf:params:oauth:grant-type:device_code'] as const;
@@ -33,12 +36,13 @@ export class DeviceTokenBody {
 }
 
 export class DeviceToken {
-  @TextField({ example: 'msk_k3v9x2m4q8w1_…', description: 'An API key. Shown this once.' }) access_token!: string;
+  @TextField({ example: 'msk_k3v9x2m4q8w1_…', description: 'API key of the program. It is not shown again.' })
+  access_token!: string;
   @TextField({ example: 'Bearer' }) token_type!: string;
   @IntField({
     optional: true,
     example: 7_776_000,
-    description: 'Seconds that the key is good for, where the organization’s keys expire.',
+    description: 'Number of seconds for which the key is valid. Absent if the key does not expire.',
   })
   expires_in?: number;
 }
@@ -47,11 +51,11 @@ export class DeviceLoginQuery {
   @TextField({ max: 20, example: 'BKWT-RMXQ' }) userCode!: string;
 }
 
-/** A program that waits for somebody to let it in. */
+/** A program that waits for a user to allow its sign-in. */
 export class DeviceLogin {
   @TextField({ example: 'BKWT-RMXQ' }) userCode!: string;
   @TextField({ visible: true, example: 'muster on front-desk-3' }) deviceName!: string;
-  @TextField({ example: '203.0.113.7', description: 'Where it asked from.' }) address!: string;
+  @TextField({ example: '203.0.113.7', description: 'IP address of the program.' }) address!: string;
   @DateTimeField() askedAt!: string;
   @DateTimeField() expiresAt!: string;
 }

@@ -4,38 +4,55 @@ export const idleStopPolicies = ['fixed', 'adaptive'] as const;
 export type IdleStopPolicy = (typeof idleStopPolicies)[number];
 
 export class OrganizationSettings {
-  @BooleanField({ example: true, description: 'Wake a stopped agent when a job needs it.' })
+  @BooleanField({ example: true, description: 'Whether a stopped agent is started when a job needs it.' })
   vmAutoWakeOnJob!: boolean;
-  @BooleanField({ example: true, description: 'Stop agents that have been idle for idleStopMinutes.' })
+  @BooleanField({
+    example: true,
+    description: 'Whether idle agents are stopped, according to idleStopPolicy and idleStopMinutes.',
+  })
   autoStopEnabled!: boolean;
   @NumberField({ example: 30, min: 0.05, max: 10_080 }) idleStopMinutes!: number;
   @EnumField(idleStopPolicies, {
     example: 'fixed',
     description:
-      'fixed: an idle agent is stopped after idleStopMinutes. adaptive: as soon as another start costs less than ' +
-      'staying on for what is expected of it, by its own history and its schedules; never later than idleStopMinutes.',
+      'fixed: an idle agent is stopped after idleStopMinutes. adaptive: an idle agent is stopped as soon as a later ' +
+      'start costs less than staying on until its next expected run. The expectation is based on its history and its ' +
+      'schedules. The agent is never stopped later than with fixed.',
   })
   idleStopPolicy!: IdleStopPolicy;
   @BooleanField({
     example: true,
-    description: 'Wake a schedule’s machine ahead of its time, by as long as it takes to boot.',
+    description: 'Whether a schedule’s machine is started early enough to have booted at the scheduled time.',
   })
   prewake!: boolean;
-  @IntField({ nullable: true, min: 1, max: 100_000, description: 'null: no limit' }) maxConcurrentRuns!: number | null;
-  @IntField({ nullable: true, description: 'null: no limit' }) monthlyRunLimit!: number | null;
-  @UsdField({ nullable: true, description: 'null: no limit' }) monthlySpendLimitUsd!: number | null;
+  @IntField({
+    nullable: true,
+    min: 1,
+    max: 100_000,
+    description: 'Maximum number of runs at the same time. Null: no limit.',
+  })
+  maxConcurrentRuns!: number | null;
+  @IntField({ nullable: true, description: 'Maximum number of runs per month. Null: no limit.' }) monthlyRunLimit!:
+    number | null;
+  @UsdField({ nullable: true, description: 'Maximum spend per month in US dollars. Null: no limit.' })
+  monthlySpendLimitUsd!: number | null;
   @UsdField({ example: 28, max: 10_000 }) laborRateUsdPerHour!: number;
   @NumberField({ example: 12, max: 1_440 }) minutesSavedPerClaim!: number;
   @UsdField({ example: 0.12, max: 10_000 }) hourlyComputeUsd!: number;
   @TextField({ example: 'America/Chicago', max: 64 }) timezone!: string;
-  @BooleanField({ example: false, description: 'Fail a run that reports no progress any more, instead of saying so.' })
+  @BooleanField({
+    example: false,
+    description:
+      'Whether a run without progress fails with errorCode execution_timeout. If false, it is only reported.',
+  })
   failStalledRuns!: boolean;
   @IntField({
     nullable: true,
     min: 1,
     max: 36_500,
     example: 90,
-    description: 'Days that are kept of what runs wrote, and of pictures that imaging made; null: for ever.',
+    description:
+      'Retention in days of run logs, autopilot sessions, chats, uploaded videos and imaging images. Null: forever.',
   })
   logRetentionDays!: number | null;
   @IntField({
@@ -43,54 +60,55 @@ export class OrganizationSettings {
     min: 1,
     max: 36_500,
     example: 90,
-    description: 'Days that are kept of what else happened on machines; null: for ever.',
+    description: 'Retention in days of all other timeline entries. Null: forever.',
   })
   timelineRetentionDays!: number | null;
   @IntField({
     nullable: true,
     min: 1,
     max: 36_500,
-    description: 'Days that are kept of the steps of ended runs; null: for ever.',
+    description: 'Retention in days of the steps of ended runs. Null: forever.',
   })
   stepRetentionDays!: number | null;
   @IntField({
     nullable: true,
     min: 1,
     max: 36_500,
-    description: 'Days that are kept of single claims of runs and batches; their sums stay; null: for ever.',
+    description:
+      'Retention in days of the individual claims of runs and batches. Totals are not deleted. Null: forever.',
   })
   claimRetentionDays!: number | null;
   @IntField({
     nullable: true,
     min: 1,
     max: 36_500,
-    description: 'Days that are kept of usage, by the whole month; null: for ever.',
+    description: 'Retention in days of usage; only whole months are deleted. Null: forever.',
   })
   usageRetentionDays!: number | null;
   @IntField({
     nullable: true,
     min: 1,
     max: 36_500,
-    description: 'Days that are kept of the parts of what ended runs cost; their total stays; null: for ever.',
+    description: 'Retention in days of the cost components of ended runs. Total costs are not deleted. Null: forever.',
   })
   costRetentionDays!: number | null;
   @IntField({
     min: 5,
     max: 1440,
     example: 60,
-    description: 'A session that nobody used for so many minutes is over. After 12 hours it is over anyway.',
+    description: 'Number of minutes without use after which a session ends. Every session ends after 12 hours.',
   })
   sessionIdleMinutes!: number;
   @IntField({
     nullable: true,
     min: 1,
     max: 3650,
-    description: 'Days after which a new API key expires at the latest; null: it need not expire.',
+    description: 'Maximum lifetime of a new API key in days. Null: no limit.',
   })
   apiKeyMaxDays!: number | null;
   @BooleanField({
     example: false,
-    description: 'Whoever has no second factor sets one up at the next sign-in, before anything else.',
+    description: 'Whether every user needs a second factor. A user without one must set it up at the next sign-in.',
   })
   requireSecondFactor!: boolean;
 }
@@ -122,7 +140,7 @@ export class UpdateOrganizationSettingsBody {
 
 export class SigningSecret {
   @TextField({
-    description: 'The text that keys the HMAC of x-service-signature.',
+    description: 'HMAC key of x-service-signature, used as text.',
     example: 'mss_vVqf0V8m2J6xkq1s6mZc0b6n1H0m6cXo3vQ2x9aYq0M',
   })
   signingSecret!: string;

@@ -1,7 +1,7 @@
 import { BooleanField, DateTimeField, EmailField, EnumField, ListField, TextField, UuidField } from '../fields';
 import { type Role, roles } from '../roles';
 
-/** Of a new password, which is none of the 10,000 most common and not the email address either. */
+/** Length of a new password. It must also differ from the 10,000 most common passwords and the email address. */
 export const passwordLength = { min: 12, max: 128 };
 
 export class User {
@@ -11,7 +11,10 @@ export class User {
   @BooleanField({ example: false }) disabled!: boolean;
   @DateTimeField() createdAt!: string;
   @DateTimeField({ nullable: true }) lastSignInAt!: string | null;
-  @DateTimeField({ nullable: true, description: 'Since when they sign in with a code or a passkey too.' })
+  @DateTimeField({
+    nullable: true,
+    description: 'Time since which the user has a second factor. Null if the user has none.',
+  })
   secondFactorSince!: string | null;
 }
 

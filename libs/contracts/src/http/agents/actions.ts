@@ -32,29 +32,37 @@ export class AgentActionBody {
   @BooleanField({
     optional: true,
     description:
-      'stop, terminate: also while a job runs, which fails with errorCode agent_stopped. A reboot needs none: a job ' +
-      'that it ends fails with agent_rebooted.',
+      'stop, terminate: whether to proceed while a job runs. The job then fails with errorCode agent_stopped. reboot ' +
+      'ignores this field: a running job fails with errorCode agent_rebooted.',
   })
   force?: boolean;
-  @UuidField({ optional: true, description: 'start_job: what to run; this or jobId.' }) workflowId?: string;
+  @UuidField({ optional: true, description: 'start_job: ID of the workflow to run. Send either workflowId or jobId.' })
+  workflowId?: string;
   @TextMapField({
     optional: true,
-    description: 'start_job: the workflow’s variables.',
+    description: 'start_job: values of the workflow’s variables.',
     example: { CLAIM_ID: 'C-1042' },
   })
   variables?: Record<string, string>;
-  @UuidField({ optional: true, description: 'start_job: a queued job; stop_job: the job to end.' }) jobId?: string;
+  @UuidField({
+    optional: true,
+    description: 'start_job: ID of a queued job to start. stop_job: ID of the job to stop.',
+  })
+  jobId?: string;
   @TextField({
     optional: true,
     max: 500,
-    description: 'stop_job and the actions that are commands: why.',
+    description: 'Reason for stop_job, or for an action that sends the agent a command.',
     example: 'wrong clinic',
   })
   reason?: string;
-  @TextField({ optional: true, description: 'start_recording: what it is called.', example: 'Monday' }) name?: string;
+  @TextField({ optional: true, description: 'start_recording: name of the recording.', example: 'Monday' })
+  name?: string;
   @EnumField(recordingKinds, {
     optional: true,
-    description: 'start_recording: the screen, or a browser of its own; unless said, the screen where there is one.',
+    description:
+      'start_recording: records the screen or a separate browser. When absent: browser if startUrl is set or the ' +
+      'machine cannot record its screen, otherwise screen.',
     example: 'browser',
   })
   kind?: RecordingKind;
@@ -63,15 +71,16 @@ export class AgentActionBody {
     max: 2048,
     format: 'uri',
     pattern: /^https?:\/\/[^\s/]\S*$/i,
-    description: 'start_recording: what the browser opens.',
+    description: 'start_recording: URL that the browser opens first. Not allowed with kind screen.',
     example: 'https://portal.example.com/',
   })
   startUrl?: string;
-  @UuidField({ optional: true, description: 'attach_recording, stop_recording: which one.' }) recordingId?: string;
+  @UuidField({ optional: true, description: 'attach_recording, stop_recording: ID of the recording.' })
+  recordingId?: string;
   @TextField({
     optional: true,
     max: 100,
-    description: 'deploy_extension: the version that it must be of.',
+    description: 'deploy_extension: version that the extension must have.',
     example: '1.4.0',
   })
   version?: string;
@@ -79,15 +88,18 @@ export class AgentActionBody {
     optional: true,
     max: 1024,
     description:
-      'deploy_extension: the key or id of an artifact, or the id or workerKey of a workflow pack: of that the bundle of ' +
-      'its newest version in production, else of the newest that an installation is pinned to, else of the newest ' +
-      'pilot, decided when the machine fetches it. When absent, the newest artifact whose name has the version.',
+      'deploy_extension: the key or ID of an artifact, or the ID or workerKey of a workflow pack. For a pack, the ' +
+      'bundle of its newest production version is deployed. Without a production version, it is the newest version ' +
+      'that an installation is pinned to, and otherwise the newest pilot version. The version is chosen when the ' +
+      'machine fetches the file. When absent, the newest .zip or .crx artifact with the version in its name is ' +
+      'deployed.',
   })
   key?: string;
   @TextField({
     optional: true,
     max: 500,
-    description: 'repair: a live worker key for this agent. It is never stored readable.',
+    description:
+      'repair: an active worker key of the organization that is valid for this agent. It is stored encrypted.',
   })
   apiKey?: string;
 }
@@ -95,14 +107,14 @@ export class AgentActionBody {
 export class AgentActionAnswer {
   @BooleanField() success!: boolean;
   @EnumField(agentActions) action!: AgentAction;
-  @EnumField(agentStatuses, { description: 'The agent’s status after it.' }) status!: AgentStatus;
-  @UuidField({ optional: true, description: 'The command that the agent was given.' }) commandId?: string;
+  @EnumField(agentStatuses, { description: 'Status of the agent after the action.' }) status!: AgentStatus;
+  @UuidField({ optional: true, description: 'ID of the command that was created for the agent.' }) commandId?: string;
   @UuidField({ optional: true }) jobId?: string;
   @UuidField({ optional: true }) recordingId?: string;
 }
 
 export class IdleExemptBody {
-  @BooleanField({ description: 'true pins the agent: idle stop leaves it on.' }) exempt!: boolean;
+  @BooleanField({ description: 'Whether idle stop leaves the agent on.' }) exempt!: boolean;
 }
 
 export class IdleExemptAnswer {
@@ -111,25 +123,43 @@ export class IdleExemptAnswer {
 }
 
 export class DrainBody {
-  @EnumField(['finish', 'now'], { description: 'finish: what it has may end; now: it is to have nothing.' })
+  @EnumField(['finish', 'now'], {
+    description:
+      'finish: a running job may finish. now: no job may keep running; the request is rejected while a job runs, ' +
+      'unless force is true.',
+  })
   mode!: 'finish' | 'now';
   @BooleanField({
     optional: true,
-    description: 'now: also while a job runs, which fails with errorCode agent_stopped and follows its retries.',
+    description:
+      'now: whether to proceed while a job runs. The job then fails with errorCode agent_stopped and is retried ' +
+      'according to its retry settings.',
   })
   force?: boolean;
 }
 
 export class DrainAnswer {
   @ObjectField(() => Agent) agent!: Agent;
-  @TextListField({ max: 36, maxItems: 100_000, description: 'The jobs that it has.', example: [] }) running!: string[];
-  @TextListField({ max: 36, maxItems: 100_000, description: 'The jobs that wait for it.', example: [] })
+  @TextListField({
+    max: 36,
+    maxItems: 100_000,
+    description: 'IDs of the jobs that run on the agent or were dispatched to it.',
+    example: [],
+  })
+  running!: string[];
+  @TextListField({
+    max: 36,
+    maxItems: 100_000,
+    description: 'IDs of the queued jobs that wait for the agent.',
+    example: [],
+  })
   queued!: string[];
 }
 
 export class ActivityBody {
-  @TextField({ optional: true, max: 64, description: 'What was done.', example: 'workspace' }) kind?: string;
-  @DateTimeField({ optional: true, description: 'When; now unless said. A time to come counts as now.' }) at?: string;
+  @TextField({ optional: true, max: 64, description: 'Kind of activity.', example: 'workspace' }) kind?: string;
+  @DateTimeField({ optional: true, description: 'Time of the activity. Defaults to now; a future time counts as now.' })
+  at?: string;
 }
 
 export class ActivityAnswer {
@@ -146,7 +176,8 @@ export class AgentLiveStatus {
   @TextField({ nullable: true, example: '10.0.0.12' }) vmIp!: string | null;
   @BooleanField({
     optional: true,
-    description: 'The provider did not answer within 3 seconds: vmState and vmIp are what was known last.',
+    description:
+      'Whether the provider did not answer within 3 seconds. vmState and vmIp are then the last known values.',
   })
   stale?: boolean;
 }

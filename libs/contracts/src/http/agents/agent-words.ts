@@ -13,7 +13,6 @@ export type AgentStatus = (typeof agentStatuses)[number];
 export const agentProviders = ['local', 'external', 'http', 'ec2', 'docker'] as const;
 export type AgentProvider = (typeof agentProviders)[number];
 
-/** Interface, section 6. */
 export const lifecycleEvents = [
   'idle_stop_attempt',
   'idle_stop_success',
@@ -67,7 +66,7 @@ export const commandKinds = [
 ] as const;
 export type CommandKind = (typeof commandKinds)[number];
 
-/** What a machine has that commands need, as its worker finds it. */
+/** Software on a machine that some commands require, as detected by the worker. */
 export const machineParts = {
   python: 'Python',
   chromium: 'Chromium',

@@ -17,15 +17,19 @@ import { type AgentProvider, agentProviders, type AgentStatus, agentStatuses } f
 const labels = { optional: true, visible: true, maxItems: 50, max: 64, example: ['front-desk'] };
 
 export const activityText =
-  'When it last worked: a job given to it, a callback of a running job, a command, a handshake, reported activity. ' +
-  'Callbacks move it at most every 5 s.';
+  'Time of the agent’s last activity: a job assignment, a callback of a running job, a command, a handshake, or ' +
+  'reported activity. Callbacks update it at most every 5 s.';
 
 export class Agent {
   @UuidField() id!: string;
   @TextField({ example: 'Front desk 1' }) name!: string;
   @EnumField(agentStatuses) status!: AgentStatus;
   @EnumField(agentProviders) provider!: AgentProvider;
-  @TextField({ nullable: true, example: 'i-0abc1234def567890', description: 'The machine’s name at its provider.' })
+  @TextField({
+    nullable: true,
+    example: 'i-0abc1234def567890',
+    description: 'Identifier of the machine at its provider.',
+  })
   providerRef!: string | null;
   @TextListField({ maxItems: 50, example: ['front-desk'] }) labels!: string[];
   @DateTimeField({ nullable: true }) lastSeen!: string | null;
@@ -39,23 +43,27 @@ export class Agent {
   @ListField(() => MachineCapability, {
     nullable: true,
     description:
-      'What its machine has, as its worker said in its last handshake; null where it did not say. A command that needs what is missing is refused as machine_cannot.',
+      'Software of the machine, as the worker reported it in its last handshake. Null if the worker did not report ' +
+      'it. A command that requires missing software is rejected with the error machine_cannot.',
   })
   capabilities!: MachineCapability[] | null;
   @UuidField({ nullable: true }) currentJobId!: string | null;
-  @NumberField({ example: 0.12, description: 'What its machine costs for an hour that it is on.' })
+  @NumberField({ example: 0.12, description: 'Cost of the machine for each hour that it is on, in US dollars.' })
   computeUsdPerHour!: number;
-  @DateTimeField({ nullable: true, description: 'When idle stop will come, if nothing happens before.' })
+  @DateTimeField({
+    nullable: true,
+    description: 'Time at which idle stop will stop the machine if there is no activity before. Null if it will not.',
+  })
   stopAt!: string | null;
   @TextField({
     max: 1000,
-    description: 'Why the machine is on or off, and since when.',
+    description: 'Explanation of why the machine is on or off, and since when.',
     example: 'Online since 2026-01-31T09:30:00.000Z : the worker reported after its boot.',
   })
   why!: string;
-  @TextField({ min: 0, max: 1000, description: 'The same in a few words, for a list.', example: 'kept on: pinned' })
+  @TextField({ min: 0, max: 1000, description: 'Short form of why, for a list.', example: 'kept on: pinned' })
   reason!: string;
-  @DateTimeField({ description: 'Since when it has its status.' }) statusSince!: string;
+  @DateTimeField({ description: 'Time since which the agent has its current status.' }) statusSince!: string;
   @DateTimeField() createdAt!: string;
 }
 
@@ -68,14 +76,17 @@ const agentSorts = ['name', '-name', 'status', '-status', 'lastSeen', '-lastSeen
 export type AgentSort = (typeof agentSorts)[number];
 
 export class AgentQuery extends PageQuery {
-  @EnumField(agentStatuses, { optional: true, description: 'Terminated agents are shown only when asked for.' })
+  @EnumField(agentStatuses, {
+    optional: true,
+    description: 'Only agents with this status. When absent, all agents except terminated ones.',
+  })
   status?: AgentStatus;
   @TextField({ optional: true, max: 64 }) label?: string;
-  @TextField({ optional: true, max: 100, description: 'A part of the name.' }) q?: string;
+  @TextField({ optional: true, max: 100, description: 'Part of the name, case-insensitive.' }) q?: string;
   @EnumField(agentSorts, {
     optional: true,
     example: 'createdAt',
-    description: 'With - the greatest first; createdAt when absent. What has no value comes last.',
+    description: 'Sort order; a leading - means descending. createdAt when absent. Agents without a value are last.',
   })
   sort?: AgentSort;
 }
@@ -86,7 +97,8 @@ export class CreateAgentBody {
   @JsonField({
     optional: true,
     description:
-      'http: {baseUrl, ref}; ec2: {instanceId, region}; docker: {container, host?}. For any of them: {hourlyUsd?}, what the machine costs for an hour.',
+      'Fields by provider: http: {baseUrl, ref}; ec2: {instanceId, region}; docker: {container, host?}. For every ' +
+      'provider: {hourlyUsd?}, the cost of the machine per hour in US dollars.',
     example: {},
   })
   providerConfig?: Record<string, unknown>;
@@ -95,7 +107,8 @@ export class CreateAgentBody {
 
 export class CreatedAgent {
   @ObjectField(() => Agent) agent!: Agent;
-  @TextField({ description: 'The machine’s key, shown this once.', example: 'msk_k3v9x2m4q8w1_…' }) workerKey!: string;
+  @TextField({ description: 'Worker key of the machine. It is not shown again.', example: 'msk_k3v9x2m4q8w1_…' })
+  workerKey!: string;
 }
 
 export class UpdateAgentBody {
@@ -104,6 +117,9 @@ export class UpdateAgentBody {
 }
 
 export class TerminateAgentQuery {
-  @EnumField(['true', 'false'], { optional: true, description: 'true: also while a job runs on it.' })
+  @EnumField(['true', 'false'], {
+    optional: true,
+    description: 'true: terminate the agent even while a job runs on it. The job fails with errorCode agent_stopped.',
+  })
   force?: 'true' | 'false';
 }

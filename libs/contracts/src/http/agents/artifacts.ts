@@ -6,13 +6,17 @@ export type ArtifactKind = (typeof artifactKinds)[number];
 
 export class Artifact {
   @UuidField() id!: string;
-  @UuidField({ description: 'The machine that sent it.' }) agentId!: string;
-  @UuidField({ nullable: true, description: 'The job that it is of, with which it is deleted.' }) jobId!: string | null;
+  @UuidField({ description: 'Agent whose machine uploaded the file.' }) agentId!: string;
+  @UuidField({
+    nullable: true,
+    description: 'Job that the file belongs to. Deleting the job deletes the file. Null if the file belongs to no job.',
+  })
+  jobId!: string | null;
   @EnumField(artifactKinds, { example: 'file' }) kind!: ArtifactKind;
   @TextField({ max: 255, example: 'eob.pdf' }) filename!: string;
   @TextField({ example: 'application/pdf' }) contentType!: string;
-  @IntField({ max: Number.MAX_SAFE_INTEGER, example: 52_120, description: 'In bytes.' }) size!: number;
-  @DateTimeField({ description: 'When the machine asked where to send it.' }) createdAt!: string;
+  @IntField({ max: Number.MAX_SAFE_INTEGER, example: 52_120, description: 'Size in bytes.' }) size!: number;
+  @DateTimeField({ description: 'Time at which the machine requested the upload URL.' }) createdAt!: string;
 }
 
 export class ArtifactDetail extends Artifact {
@@ -20,7 +24,8 @@ export class ArtifactDetail extends Artifact {
     nullable: true,
     max: 4096,
     format: 'uri',
-    description: 'Reads the file for an hour, without credentials; null where it cannot be signed.',
+    description:
+      'Presigned URL to download the file without credentials, valid for one hour. Null if it could not be signed.',
     example: 'https://bucket.example.com/artifacts/eob.pdf?X-Amz-Signature=0a1b',
   })
   downloadUrl!: string | null;

@@ -1,16 +1,17 @@
 /**
- * A session's browser on its worker: one that the recordings' runtime drives, kept open from command to command. Each
- * command is an agent_command like any other; its result's output is a JSON object of the type below. It is `success`
- * wherever the worker carried the command out, whatever came of it; `failed` has one of these codes.
+ * Error codes of an autopilot session's commands. The worker keeps the session's browser open between commands; the
+ * runtime of the recordings drives it. Each command is an ordinary agent_command, and its output is a JSON object of a
+ * type below. A result is `success` if the worker executed the command, even if its step failed. A `failed` result has
+ * one of these codes.
  */
 export const sessionFaults = [
-  /** There is no browser on this machine. */
+  /** No browser is installed on this machine. */
   'browser_unavailable',
-  /** The session's browser is not there (any more): it is to be opened again. */
+  /** The session has no running browser and must be opened again. */
   'browser_lost',
-  /** The command was going on when its browser ended: output is an InterruptedAttempt. */
+  /** The browser ended while the command ran; output is an InterruptedAttempt. */
   'interrupted',
-  /** Its deadline came first: the browser is closed, output is an InterruptedAttempt. */
+  /** The command reached its deadline, so the worker closed the browser; output is an InterruptedAttempt. */
   'execution_timeout',
 ] as const;
 export type SessionFault = (typeof sessionFaults)[number];
@@ -18,29 +19,29 @@ export type SessionFault = (typeof sessionFaults)[number];
 export interface OpenSession {
   sessionId: string;
   /**
-   * The program that keeps the browser and answers, in Python: `sessionProgram()` of workflows. It comes with the
-   * command as the runtime comes with each recorded script, so that a worker is never older than what it plays.
+   * Python program that keeps the browser open and executes the commands: `sessionProgram()` of workflows. It is sent
+   * with the command, so that it never depends on the version of the worker.
    */
   program: string;
-  /** Opened first, in a new browser only; an origin beyond allowedOrigins is none of its. */
+  /** Opened first, only in a new browser. Its origin must be one of allowedOrigins. */
   startUrl?: string;
-  /** As `new URL(…).origin` says it. */
+  /** Origins in the format of `new URL(…).origin`. */
   allowedOrigins: string[];
-  /** What {{NAME}} is, beside vault keys: those are in the command's env, and payload.secretNames names them. */
+  /** Values of {{NAME}}. Vault keys are not among them; they are in env, and payload.secretNames lists them. */
   inputs: Record<string, string>;
-  /** Of what a person said; 24 hours when absent: a browser that is given no command for so long ends by itself. */
+  /** Minutes without a command after which the browser closes; 24 hours when absent. A person may set it. */
   idleMinutes?: number;
 }
 
 export interface SessionOpened {
-  /** Whether it lived already: then it shows what it showed. */
+  /** Whether the browser was open already; it then still shows its current page. */
   reused: boolean;
-  /** Why a new one does not show the start page. */
+  /** Why a new browser could not show the start page. */
   startError: string | null;
   look: PageLook;
 }
 
-/** `expect` of a step, `check` of a task: all that is given must hold. */
+/** `expect` of a step or `check` of a task. All fields that are set must match. */
 export interface PageExpectation {
   url?: string;
   text?: string;
@@ -50,34 +51,34 @@ export interface PageExpectation {
 
 export interface LookAtPage {
   sessionId: string;
-  /** Waited for, at most 10 s. */
+  /** The worker waits for it for at most 10 s. */
   expect?: PageExpectation;
-  /** Without a picture: it is false. */
+  /** Whether to take a screenshot. False omits it. */
   screenshot?: boolean;
 }
 
 export interface PageLook {
-  /** All texts have [secret] in place of a vault key's value. */
+  /** In all texts, [secret] replaces the value of a vault key. */
   url: string;
   title: string;
-  /** What assistive technology is told, one element a line: `- button "Sign in"`; cut at 40,000 characters. */
+  /** Accessibility tree, one element per line: `- button "Sign in"`. Cut at 40,000 characters. */
   tree: string;
   treeCut: boolean;
-  /** The key of a JPEG of the window, without its secret fields; null where there is none, and why is in screenshotFault. */
+  /** Key of a JPEG of the window, with secret fields hidden. Null if there is none; screenshotFault has the reason. */
   screenshotKey: string | null;
   screenshotFault?: string;
   hasPasswordField: boolean;
-  /** What a session may not give, as far as it can be told without a model. */
+  /** Input that the page requests and the session must not provide, as far as it is detected without a model. */
   asksFor: 'one_time_code' | 'captcha' | null;
 }
 
 export interface PageLooked {
   look: PageLook;
-  /** Addresses that the guard has not let through since the last command. */
+  /** URLs that the guard has blocked since the last command. */
   blocked: string[];
-  /** Where expect was given. */
+  /** Whether expect matches. Present if expect was set. */
   holds?: boolean;
-  /** What of it does not hold, for people. */
+  /** Human-readable description of what does not match. */
   unmet?: string;
 }
 
@@ -86,30 +87,30 @@ export type SessionActionName = (typeof sessionActions)[number];
 export const selectorKinds = ['role', 'text', 'label', 'testid', 'css', 'xpath'] as const;
 export type SelectorKind = (typeof selectorKinds)[number];
 
-/** As in the answer of a step. */
+/** One action, in the format of the model's answer for a step. */
 export interface SessionAction {
   action: SessionActionName;
-  /** extract: the result's. */
+  /** extract: name of the result. */
   name: string;
   selectors: { kind: SelectorKind; selector: string }[];
-  /** navigate: the address. wait: milliseconds, where there is no selector. check: true or false, true when empty. */
+  /** navigate: the URL. wait: milliseconds, if there is no selector. check: true or false; empty means true. */
   value: string;
-  /** extract: all that fit. */
+  /** extract: whether to return all matching elements. */
   all: boolean;
   submits: boolean;
 }
 
 export interface AttemptStep {
   sessionId: string;
-  /** One of the two. */
+  /** Either actions or code is set. */
   actions?: SessionAction[];
-  /** Python with `page` and `browser` of the recordings' runtime. */
+  /** Python code that can use `page` and `browser` of the recordings' runtime. */
   code?: string;
-  /** Actions, or statements of the code, before this one are not done: as `at` of the attempt that stopped there says. */
+  /** Index of the first action or statement to execute: the `at` of the attempt that stopped there. */
   from?: number;
-  /** False: it stops right before what sends something for good. */
+  /** If false, the attempt stops before the first action that submits something irreversibly. */
   maySubmit: boolean;
-  /** Waited for when all is done, at most 10 s. */
+  /** The worker waits for it after the last action, for at most 10 s. */
   expect?: PageExpectation;
   screenshot?: boolean;
 }
@@ -123,38 +124,39 @@ export interface SelectorCandidate {
 }
 
 export interface DoneAction {
-  /** Which of `actions`. */
+  /** Index in `actions`. */
   at: number;
   name: string;
-  /** Of its element, the best first; inputs' values stand in them as {{NAME}}. None where it has no element. */
+  /** Selectors of the action's element, best first, with inputs as {{NAME}}. Empty if the action has no element. */
   candidates: SelectorCandidate[];
 }
 
 export interface StepAttempted {
-  /** would_submit: nothing was sent; the same attempt with `from: at, maySubmit: true` goes on there. */
+  /** would_submit: nothing was submitted. The same attempt with `from: at, maySubmit: true` continues there. */
   outcome: 'passed' | 'failed' | 'would_submit';
   error: string | null;
   /**
-   * selector: nothing fits. name: a {{NAME}} that is neither input nor vault key. address: outside of allowedOrigins.
-   * expect: all was done, and what was expected is not there. code: the code failed. page: anything else.
+   * selector: no selector matches. name: a {{NAME}} is neither an input nor a vault key. address: a URL is outside
+   * allowedOrigins. expect: all actions succeeded, but expect does not match. code: the code failed. page: any other
+   * error.
    */
   why: 'selector' | 'name' | 'address' | 'expect' | 'code' | 'page' | null;
-  /** The action or statement at which it stopped; their number where it didn't. */
+  /** Index of the action or statement at which the attempt stopped; their count if it did not stop. */
   at: number;
-  /** Something was sent for good. */
+  /** Whether something was submitted irreversibly. */
   submitted: boolean;
   done: DoneAction[];
-  /** What was done of the actions, as steps of a workflow: `writeStableCode(steps)` of workflows is its Python. */
+  /** Executed actions as workflow steps. `writeStableCode(steps)` of workflows turns them into Python. */
   steps: Record<string, unknown>[];
   extracted: Record<string, unknown>;
-  /** As of a look. */
+  /** URLs that the guard has blocked, as in PageLooked. */
   blocked: string[];
   look: PageLook;
 }
 
-/** What is known of an attempt whose end nobody saw. It was written down before each action. */
+/** Last known state of an attempt without a result. The session program records it before each action. */
 export interface InterruptedAttempt {
-  /** none: nothing was sent for good. unknown: it was about to. done: it was, and the page answered. */
+  /** none: nothing was submitted. unknown: a submit was about to start. done: submitted, and the page responded. */
   submit: 'none' | 'unknown' | 'done';
   at: number;
 }
@@ -164,6 +166,6 @@ export interface CloseSession {
 }
 
 export interface SessionClosed {
-  /** How many of its processes are left; with more than none, the result is failed. */
+  /** Number of browser processes that are still alive. If it is not 0, the result is failed. */
   remaining: number;
 }

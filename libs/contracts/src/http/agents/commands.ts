@@ -16,16 +16,21 @@ import { PageQuery } from '../pages';
 import { IgnoreUnknownFields } from '../unknown-fields';
 import { type CommandKind, commandKinds } from './agent-words';
 
-/** A command as it travels, by push or by poll. */
+/** A command as a worker receives it, by push or by poll. */
 export class AgentCommand {
   @UuidField() commandId!: string;
   @EnumField(commandKinds) kind!: CommandKind;
   @UuidField() agentId!: string;
   @UuidField() organizationId!: string;
   @UuidField({ optional: true }) jobId?: string;
-  @DateTimeField({ description: 'After this it is no longer wanted.' }) deadline!: string;
-  @TextMapField({ description: 'What it finds in its environment, secrets included.' }) env!: Record<string, string>;
-  @JsonField({ description: 'What it is about; secretNames says which of env must never be shown.' })
+  @DateTimeField({ description: 'Time after which the command expires.' }) deadline!: string;
+  @TextMapField({ description: 'Environment variables of the command, including secrets.' }) env!: Record<
+    string,
+    string
+  >;
+  @JsonField({
+    description: 'Parameters of the command. secretNames lists the variables of env whose values must never be shown.',
+  })
   payload!: Record<string, unknown>;
 }
 
@@ -55,12 +60,16 @@ export class CommandResultBody {
 
 @IgnoreUnknownFields()
 export class CommandOutputBody {
-  @TextField({ min: 0, max: 65_536, description: 'What it has printed until now; its end, where that is longer.' })
+  @TextField({
+    min: 0,
+    max: 65_536,
+    description: 'Everything that the code has printed so far; if that is too long, its last part.',
+  })
   output!: string;
 }
 
 export class CommandReceipt {
-  @BooleanField({ description: 'Whether it counted.' }) accepted!: boolean;
+  @BooleanField({ description: 'Whether the service applied the report.' }) accepted!: boolean;
   @TextField({ optional: true, example: 'already finished' }) reason?: string;
 }
 
@@ -69,19 +78,19 @@ export class CommandStarted {
 }
 
 export class CommandStatusQuery {
-  @UuidField({ description: 'As the request that began it answered.' }) commandId!: string;
+  @UuidField({ description: 'ID from the response of the request that created the command.' }) commandId!: string;
 }
 
 export class SnippetStatusQuery extends CommandStatusQuery {
   @QueryIntField({
     optional: true,
     max: 25,
-    description: 'Seconds to wait for its end, or for other output than the caller has; 0 when absent.',
+    description: 'Maximum number of seconds to wait until the command ends or has new output; 0 when absent.',
   })
   wait?: number;
   @QueryIntField({
     optional: true,
-    description: 'With wait: how long the output is that the caller has. 0 when absent.',
+    description: 'Length of the output that the caller already has, used together with wait; 0 when absent.',
   })
   seen?: number;
 }
@@ -93,7 +102,8 @@ export class CommandStatus {
     min: 0,
     max: 4_194_304,
     example: '42\n',
-    description: 'While it is pending: what code has printed until now, or the end of that.',
+    description:
+      'Output of the command. While the command is pending: what the code has printed so far, or the last part of it.',
   })
   output?: string;
   @TextField({ optional: true, min: 0, max: 100_000, example: 'NameError: name x is not defined' }) error?: string;
@@ -105,21 +115,29 @@ const commandStatuses = ['pending', 'success', 'failed'] as const;
 export class CommandQuery extends PageQuery {
   @EnumField(commandStatuses, { optional: true }) status?: (typeof commandStatuses)[number];
   @EnumField(commandKinds, { optional: true }) kind?: CommandKind;
-  @TextField({ optional: true, max: 200, description: 'A part of its error, or the id of it or its job.' }) q?: string;
+  @TextField({ optional: true, max: 200, description: 'Part of the error, or the ID of the command or of its job.' })
+  q?: string;
 }
 
-/** What was asked of a machine, and what came of it; neither what it carried nor what it answered. */
+/** One command of an agent and its outcome, without its payload and its output. */
 export class CommandEntry {
   @UuidField() commandId!: string;
   @EnumField(commandKinds, { example: 'snippet' }) kind!: CommandKind;
   @EnumField(commandStatuses, { example: 'success' }) status!: (typeof commandStatuses)[number];
   @UuidField({ nullable: true }) jobId!: string | null;
-  @TextField({ nullable: true, min: 0, max: 1000, description: 'Its beginning, where it is long.', example: null })
+  @TextField({
+    nullable: true,
+    min: 0,
+    max: 1000,
+    description: 'Error message, cut to its first 1,000 characters.',
+    example: null,
+  })
   error!: string | null;
   @TextField({ nullable: true, example: 'execution_timeout' }) code!: string | null;
   @DateTimeField() createdAt!: string;
-  @DateTimeField({ nullable: true, description: 'When the machine had it.' }) takenAt!: string | null;
-  @DateTimeField({ description: 'After this it is no longer wanted.' }) deadline!: string;
+  @DateTimeField({ nullable: true, description: 'Time at which the worker acknowledged the command.' }) takenAt!:
+    string | null;
+  @DateTimeField({ description: 'Time after which the command expires.' }) deadline!: string;
   @DateTimeField({ nullable: true }) finishedAt!: string | null;
 }
 
@@ -129,25 +147,45 @@ export class CommandHistory {
 }
 
 export class RunSnippetBody {
-  @TextField({ max: 500_000, description: 'Python.', example: 'print(6 * 7)' }) code!: string;
-  @IntField({ optional: true, min: 1000, max: 3_600_000, example: 60_000, description: '10 minutes when absent.' })
+  @TextField({ max: 500_000, description: 'Python code to run.', example: 'print(6 * 7)' }) code!: string;
+  @IntField({
+    optional: true,
+    min: 1000,
+    max: 3_600_000,
+    example: 60_000,
+    description: 'Time limit in milliseconds; 10 minutes when absent.',
+  })
   timeoutMs?: number;
 }
 
 export class RunFunctionBody {
-  @UuidField({ optional: true, description: 'This or name.' }) functionId?: string;
-  @TextField({ optional: true, description: 'This or functionId.' }) name?: string;
-  @JsonField({ optional: true, description: 'What the function finds in args.' }) args?: Record<string, unknown>;
+  @UuidField({ optional: true, description: 'ID of the function. Send either functionId or name.' })
+  functionId?: string;
+  @TextField({ optional: true, description: 'Name of the function. Send either functionId or name.' }) name?: string;
+  @JsonField({ optional: true, description: 'Arguments, which the function receives in args.' }) args?: Record<
+    string,
+    unknown
+  >;
 }
 
 const lineage = { optional: true, max: 500 };
 
 export class RunBuilderBody {
   @TextField({ max: 100, example: 'discover' }) phase!: string;
-  @TextField({ optional: true, max: 100, description: 'practice when absent.', example: 'practice' }) portal?: string;
-  @TextField({ optional: true, max: 500_000, description: 'Python; absent means the stored snippet of the phase.' })
+  @TextField({
+    optional: true,
+    max: 100,
+    description: 'Name of the portal; practice when absent.',
+    example: 'practice',
+  })
+  portal?: string;
+  @TextField({
+    optional: true,
+    max: 500_000,
+    description: 'Python code of the phase. When absent, the stored function builder:<portal>:<phase> is run.',
+  })
   code?: string;
-  @UrlField({ optional: true, description: 'Where the worker calls back; PUBLIC_APP_URL when absent.' })
+  @UrlField({ optional: true, description: 'Base URL for the worker’s callbacks; PUBLIC_APP_URL when absent.' })
   serviceBaseUrl?: string;
   @TextField(lineage) workflowPackId?: string;
   @TextField(lineage) workflowPackVersionId?: string;
@@ -158,18 +196,36 @@ export class RunBuilderBody {
 
 export class BuilderStarted extends CommandStarted {
   @UuidField() sessionId!: string;
-  @TextField({ max: 500, description: 'The session’s own folder on the machine.', example: 'builder/0192f0c4' })
+  @TextField({ max: 500, description: 'Folder of this builder session on the machine.', example: 'builder/0192f0c4' })
   runRoot!: string;
 }
 
 export class AgentScriptBody {
-  @EnumField(['push', 'fetch'], { description: 'People push; a machine fetches, with its worker key.' })
+  @EnumField(['push', 'fetch'], {
+    description:
+      'push sends a script to the agent and needs a user or a key of scope api. fetch returns a script to the ' +
+      'machine and needs its worker key.',
+  })
   action!: 'push' | 'fetch';
-  @UuidField({ optional: true, description: 'push: whose script.' }) workflowId?: string;
-  @TextField({ optional: true, max: 900_000, description: 'push: the script itself.' }) script?: string;
+  @UuidField({
+    optional: true,
+    description: 'push: ID of the workflow whose script is sent. Send either workflowId or script.',
+  })
+  workflowId?: string;
+  @TextField({
+    optional: true,
+    max: 900_000,
+    description: 'push: text of the script. Send either workflowId or script.',
+  })
+  script?: string;
   @TextField({ optional: true, max: 200, pattern: /^[A-Za-z0-9][A-Za-z0-9._ -]*$/ }) filename?: string;
-  @UuidField({ optional: true, description: 'fetch: of which command.' }) commandId?: string;
-  @UuidField({ optional: true, description: 'fetch: of which job.' }) jobId?: string;
+  @UuidField({ optional: true, description: 'fetch: ID of the command to read. Send either commandId or jobId.' })
+  commandId?: string;
+  @UuidField({
+    optional: true,
+    description: 'fetch: ID of the job whose newest command is read. Send either commandId or jobId.',
+  })
+  jobId?: string;
 }
 
 export class AgentScript {

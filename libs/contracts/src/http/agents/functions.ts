@@ -1,10 +1,17 @@
 import { DateTimeField, JsonField, ListField, TextField, UuidField } from '../fields';
 
 const name = { max: 200, pattern: /^[A-Za-z0-9][A-Za-z0-9 ._:/-]*$/, example: 'read-ledger' };
-const code = { max: 500_000, description: 'Python; args is a dict of the arguments.', example: 'print(args)' };
-const parameters = { optional: true, description: 'What args takes, in words of your own.' };
+const code = {
+  max: 500_000,
+  description: 'Python code. The variable args is a dict of the arguments.',
+  example: 'print(args)',
+};
+const parameters = {
+  optional: true,
+  description: 'Free-form description of the arguments. It is stored and returned, but not checked.',
+};
 
-/** Code that is kept to be run by its name. */
+/** Stored Python code that can be run by its name. */
 export class AgentFunction {
   @UuidField() id!: string;
   @TextField(name) name!: string;
@@ -21,7 +28,11 @@ export class AgentFunctionList {
 }
 
 export class CreateFunctionBody {
-  @TextField({ ...name, description: 'builder:<portal>:<phase> is the snippet of a builder phase.' }) name!: string;
+  @TextField({
+    ...name,
+    description: 'Name of the function. builder:<portal>:<phase> is the default code of that builder phase.',
+  })
+  name!: string;
   @TextField({ optional: true, min: 0, max: 2000 }) description?: string;
   @JsonField(parameters) parameters?: Record<string, unknown>;
   @TextField(code) code!: string;

@@ -6,10 +6,19 @@ export class ImagingCompositeBody {
     max: 500,
     pattern: /\S/,
     example: 'Smith, Ann (PATIMAGEID: 1234)',
-    description: 'A PATIMAGEID, a label that has one, a chart number, or a name: `Last, First` or `First Last`.',
+    description:
+      'Patient to find: a PATIMAGEID, a label that contains one, a chart number, or a name (`Last, First` or `First ' +
+      'Last`).',
   })
   patientLookup!: string;
-  @IntListField({ minItems: 1, maxItems: 32, min: 1, max: 32, example: [3, 14], description: 'By the ADA’s numbers.' })
+  @IntListField({
+    minItems: 1,
+    maxItems: 32,
+    min: 1,
+    max: 32,
+    example: [3, 14],
+    description: 'Tooth numbers in the ADA numbering.',
+  })
   teeth!: number[];
 }
 
@@ -18,7 +27,8 @@ export class ImagingCompositeStatus extends CommandStatus {
     optional: true,
     nullable: true,
     max: 4096,
-    description: 'Of a success: the PNG, for an hour; null where no URL could be signed.',
+    description:
+      'Presigned URL of the PNG, valid for one hour. Present if the command succeeded; null if it could not be signed.',
   })
   compositeUrl?: string | null;
 }

@@ -1,13 +1,13 @@
 import { DateTimeField, EnumField, IntField, ListField, ObjectField, TextField, TextMapField } from '../fields';
 import { IgnoreUnknownFields } from '../unknown-fields';
 
-/** One segment of a path: what leads to another folder is none. */
+/** One path segment; a name that leads to another folder is not valid. */
 const filenamePattern = /^(?!\.$)(?![\s\S]*\.\.)[^/\\]+$/;
 
 const mostImages = 4000;
 
 export class ImagingImage {
-  @IntField({ example: 1, description: 'Names the picture within the request.' }) ordinal!: number;
+  @IntField({ example: 1, description: 'Number of the image, unique within the request.' }) ordinal!: number;
   @TextField({ max: 255, pattern: filenamePattern, example: '00012345.dex' }) filename!: string;
 }
 
@@ -16,7 +16,7 @@ export class ImagingImagesBody {
     max: 1024,
     pattern: /\S/,
     description:
-      'The folder of the image files as the worker, or the practice’s network, knows it: a path, or `\\\\server\\share\\…`.',
+      'Folder of the image files as the worker or the practice’s network sees it: a path or `\\\\server\\share\\…`.',
     example: '\\\\imaging\\images\\1234',
   })
   imagingPath!: string;
@@ -29,7 +29,9 @@ const signedUrl = {
   format: 'uri',
   example: 'https://bucket.example.com/imaging/1-full.jpg?X-Amz-Signature=0a',
 };
-const lent = 'Reads the picture for an hour, without credentials; null where there is none or it cannot be signed.';
+const lent =
+  'Presigned URL to download the image without credentials, valid for one hour. Null if there is no image or the URL ' +
+  'could not be signed.';
 
 export class ConvertedImage extends ImagingImage {
   @TextField({ nullable: true, max: 1024 }) fullKey!: string | null;
@@ -38,12 +40,14 @@ export class ConvertedImage extends ImagingImage {
   @TextField({ ...signedUrl, nullable: true, description: lent }) thumbnailUrl!: string | null;
   @IntField({ nullable: true, example: 2000 }) width!: number | null;
   @IntField({ nullable: true, example: 1500 }) height!: number | null;
-  @IntField({ nullable: true, example: 412_000, description: 'Of the full-size JPEG.' }) bytes!: number | null;
+  @IntField({ nullable: true, example: 412_000, description: 'Size of the full-size JPEG in bytes.' }) bytes!:
+    number | null;
   @TextField({ optional: true, max: 1000, example: 'the file ends within its pixels' }) error?: string;
   @TextField({
     optional: true,
     example: 'damaged',
-    description: 'not_found, not_a_tiff, damaged, unsupported, image_too_large, path_not_allowed, upload_failed.',
+    description:
+      'Error code: not_found, not_a_tiff, damaged, unsupported, image_too_large, path_not_allowed or upload_failed.',
   })
   code?: string;
 }
@@ -67,9 +71,16 @@ export type ImagingObjectName = (typeof imagingObjectNames)[number];
 
 @IgnoreUnknownFields()
 export class CommandUploadObject {
-  @EnumField(imagingObjectNames, { description: 'Two of each image; the composite is one.' }) name!: ImagingObjectName;
-  @IntField({ optional: true, description: 'Of which image of the command.' }) ordinal?: number;
-  @IntField({ max: Number.MAX_SAFE_INTEGER, example: 412_000, description: 'In bytes; at most 100 MiB.' })
+  @EnumField(imagingObjectNames, {
+    description: 'Kind of file. Each image has two, full and thumbnail; a composite is a single file.',
+  })
+  name!: ImagingObjectName;
+  @IntField({
+    optional: true,
+    description: 'Ordinal of the command’s image that the file is made from. Absent for composite.',
+  })
+  ordinal?: number;
+  @IntField({ max: Number.MAX_SAFE_INTEGER, example: 412_000, description: 'Size in bytes; at most 100 MiB.' })
   size!: number;
 }
 
@@ -84,11 +95,14 @@ export class CommandUploadTicket {
   @TextField({ max: 1024, example: 'imaging/1234/…/1-full.jpg' }) key!: string;
   @TextField(signedUrl) uploadUrl!: string;
   @EnumField(['PUT']) method!: 'PUT';
-  @TextMapField({ description: 'Must be sent as they are.' }) headers!: Record<string, string>;
+  @TextMapField({ description: 'Headers that the upload request must send unchanged.' }) headers!: Record<
+    string,
+    string
+  >;
 }
 
 export class CommandUploads {
-  @ListField(() => CommandUploadTicket, { description: 'In the order of the request.' })
+  @ListField(() => CommandUploadTicket, { description: 'Upload URLs, in the order of the requested objects.' })
   uploads!: CommandUploadTicket[];
   @DateTimeField() expiresAt!: string;
 }

@@ -19,14 +19,20 @@ const tunnel = { ...optional, max: 2048, example: 'a1.tunnels.example.com' };
 @IgnoreUnknownFields()
 export class HeartbeatBody {
   @UuidField() agentId!: string;
-  @TextField({ example: 'b7c1f2', description: 'Of the boot that shook hands.' }) bootId!: string;
-  @TextField({ ...tunnel, description: 'A host name, or a full http(s) URL.' }) tunnelHostname?: string | null;
+  @TextField({ example: 'b7c1f2', description: 'ID of the boot, as sent in its handshake.' }) bootId!: string;
+  @TextField({ ...tunnel, description: 'Host name or full http(s) URL of the machine’s tunnel.' }) tunnelHostname?:
+    string | null;
   @TextField({ ...optional, max: 64, example: 'running' }) vmState?: string | null;
   @TextField({ ...optional, max: 64, example: '10.0.0.12' }) vmIp?: string | null;
   @TextField({ ...optional, max: 64, example: '1.4.0' }) workerVersion?: string | null;
-  @BooleanField({ ...optional, description: 'Absent means true. Three false in a row make the agent offline.' })
+  @BooleanField({
+    ...optional,
+    description:
+      'Whether the worker is healthy; true when absent. After three consecutive false values the agent becomes ' +
+      'offline.',
+  })
   healthy?: boolean | null;
-  @BooleanField({ ...optional, description: 'Somebody worked on the machine since the last heartbeat.' })
+  @BooleanField({ ...optional, description: 'Whether a person used the machine since the last heartbeat.' })
   activity?: boolean | null;
   @IdListField({ optional: true, nullable: true, maxItems: 100, max: 64 })
   runningJobIds?: string[] | null;
@@ -36,25 +42,34 @@ export class HeartbeatBody {
 export class HeartbeatAnswer {
   @EnumField(agentStatuses) status!: AgentStatus;
   @DateTimeField() serverTime!: string;
-  @IntField({ description: 'Commands that wait to be taken.', example: 0 }) pendingCommands!: number;
-  @TextListField({ example: [], description: 'Jobs that are over: end what runs of them.' })
+  @IntField({ description: 'Number of commands that wait to be fetched.', example: 0 }) pendingCommands!: number;
+  @TextListField({
+    example: [],
+    description: 'IDs of reported jobs that are not queued or running on this agent. The worker must stop them.',
+  })
   abandon!: string[];
   @EnumField(['unreachable'], {
     optional: true,
-    description: 'No push gets through its tunnel since its handshake: poll for commands.',
+    description:
+      'unreachable: no push has succeeded through the tunnel since the handshake. The worker must poll for commands.',
   })
   tunnel?: 'unreachable';
 }
 
 export class MachineCapability {
-  @TextField({ max: 40, example: 'python', description: 'python, chromium, ffmpeg, pillow, odbc, sandbox.' })
+  @TextField({
+    max: 40,
+    example: 'python',
+    description: 'Name of the software: python, chromium, ffmpeg, pillow, odbc or sandbox.',
+  })
   name!: string;
-  @BooleanField({ example: true, description: 'Whether commands that need it can be run there.' }) available!: boolean;
+  @BooleanField({ example: true, description: 'Whether the machine can run commands that require the software.' })
+  available!: boolean;
   @TextField({
     max: 300,
     nullable: true,
     example: '3.11.2',
-    description: 'Its version or path; where it is missing, why, if that is known.',
+    description: 'Version or path of the software. If it is missing: the reason, if known.',
   })
   detail!: string | null;
 }
@@ -62,11 +77,14 @@ export class MachineCapability {
 @IgnoreUnknownFields()
 export class HandshakeBody {
   @UuidField() agentId!: string;
-  @TextField({ example: 'b7c1f2', description: 'Another one after each boot.' }) bootId!: string;
+  @TextField({ example: 'b7c1f2', description: 'ID of this boot. It must be different after each boot.' })
+  bootId!: string;
   @TextField({ ...optional, max: 253, example: 'front-desk-1' }) hostname?: string | null;
   @TextField({
     ...tunnel,
-    description: 'A host name, or a full http(s) URL. Null: it has none, and polls; absent: as it was.',
+    description:
+      'Host name or full http(s) URL of the machine’s tunnel. Null: the machine has no tunnel and polls. Absent: the ' +
+      'stored value stays.',
   })
   tunnelHostname?: string | null;
   @TextField({ max: 64, example: '1.4.0' }) workerVersion!: string;
@@ -76,7 +94,9 @@ export class HandshakeBody {
     optional: true,
     nullable: true,
     maxItems: 50,
-    description: 'What the machine has. Of one whose worker leaves this out nothing is known, and nothing is refused.',
+    description:
+      'Software of the machine. If it is absent, nothing is known about the machine and no command is rejected for ' +
+      'missing software.',
   })
   machineCapabilities?: MachineCapability[] | null;
 }
@@ -85,20 +105,20 @@ export class HandshakeAnswer {
   @UuidField() agentId!: string;
   @UuidField() organizationId!: string;
   @EnumField(agentStatuses) status!: AgentStatus;
-  @IntField({ min: 1, example: 30, description: 'Seconds between heartbeats.' }) heartbeatSeconds!: number;
+  @IntField({ min: 1, example: 30, description: 'Number of seconds between heartbeats.' }) heartbeatSeconds!: number;
   @TextField({
     description:
-      'Keys x-service-signature, in both directions. A key that is bound to an agent gets a secret that signs for this ' +
-      'agent only; an organization’s worker key gets the organization’s.',
+      'HMAC key of x-service-signature, in both directions. A worker key that is bound to an agent gets a secret for ' +
+      'this agent only. Any other worker key gets the secret of the organization.',
     example: 'mss_…',
   })
   signingSecret!: string;
 }
 
-/** What became of a boot that may not speak any more: its machine was stopped, or a newer one has its place. */
+/** Why a boot's requests are rejected: the service stopped its machine, or a newer boot has replaced it. */
 export type BootEnd = 'ended' | 'superseded';
 
-/** What a conflict tells a machine beside the problem's own fields. */
+/** Additional fields of a conflict error that a machine receives. */
 export interface MachineRefusal {
   agentStatus: AgentStatus;
   boot?: BootEnd;

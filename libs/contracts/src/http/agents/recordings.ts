@@ -12,26 +12,49 @@ export class Recording {
   @EnumField(recordingKinds, {
     nullable: true,
     example: 'browser',
-    description: 'The whole screen, or a browser of its own. Until it begins, null where the machine is to choose.',
+    description:
+      'Whether the whole screen or a separate browser is recorded. Null until the recording starts if the machine ' +
+      'chooses.',
   })
   kind!: RecordingKind | null;
-  @TextField({ nullable: true, max: 2048, example: 'https://portal.example.com/', description: 'What it began with.' })
+  @TextField({
+    nullable: true,
+    max: 2048,
+    example: 'https://portal.example.com/',
+    description: 'URL that the browser opened first.',
+  })
   startUrl!: string | null;
-  @EnumField(recordingStatuses, { example: 'kept', description: 'kept and failed are the ends.' })
+  @EnumField(recordingStatuses, {
+    example: 'kept',
+    description: 'Status of the recording. kept (saved) and failed are final.',
+  })
   status!: RecordingStatus;
-  @DateTimeField({ description: 'When it was asked for.' }) createdAt!: string;
-  @DateTimeField({ nullable: true, description: 'When the machine said that it records.' }) startedAt!: string | null;
-  @DateTimeField({ nullable: true, description: 'When it was kept, or had failed.' }) endedAt!: string | null;
-  @TextField({ nullable: true, max: 65_536, description: 'Why it failed.', example: null }) error!: string | null;
-  @UuidField({ nullable: true, description: 'Its film, once it is kept; null where there is none.' }) artifactId!:
+  @DateTimeField({ description: 'Time at which the recording was requested.' }) createdAt!: string;
+  @DateTimeField({ nullable: true, description: 'Time at which the machine reported that it records.' }) startedAt!:
     string | null;
+  @DateTimeField({ nullable: true, description: 'Time at which the recording was saved or failed.' }) endedAt!:
+    string | null;
+  @TextField({
+    nullable: true,
+    max: 65_536,
+    description: 'Reason for the failure. Null if the recording has not failed.',
+    example: null,
+  })
+  error!: string | null;
   @UuidField({
     nullable: true,
-    description: 'What was done in the browser, step by step: POST /api/workflows/upload makes a workflow of it.',
+    description: 'Artifact of the video, once the recording is saved. Null if there is no video.',
+  })
+  artifactId!: string | null;
+  @UuidField({
+    nullable: true,
+    description:
+      'Artifact with the recorded browser steps. POST /api/workflows/upload creates a workflow from it. Null if no ' +
+      'steps were recorded.',
   })
   eventsArtifactId!: string | null;
   @TextField({ nullable: true, example: 'video/x-matroska' }) contentType!: string | null;
-  @IntField({ nullable: true, max: Number.MAX_SAFE_INTEGER, example: 4_812_033, description: 'In bytes.' })
+  @IntField({ nullable: true, max: Number.MAX_SAFE_INTEGER, example: 4_812_033, description: 'Size in bytes.' })
   size!: number | null;
 }
 
@@ -40,7 +63,9 @@ export class RecordingDetail extends Recording {
     nullable: true,
     max: 4096,
     format: 'uri',
-    description: 'Reads the film for an hour, without credentials; null where it is not kept or cannot be signed.',
+    description:
+      'Presigned URL to download the video without credentials, valid for one hour. Null if there is no video or the ' +
+      'URL could not be signed.',
     example: 'https://bucket.example.com/artifacts/monday.mkv?X-Amz-Signature=0a1b',
   })
   downloadUrl!: string | null;
@@ -54,6 +79,10 @@ export class RecordingList {
 
 export class RecordingQuery extends PageQuery {
   @EnumField(recordingStatuses, { optional: true }) status?: RecordingStatus;
-  @TextField({ optional: true, max: 200, description: 'A part of its name, start URL or error, or its id.' })
+  @TextField({
+    optional: true,
+    max: 200,
+    description: 'Part of the name, start URL or error, or the ID of the recording.',
+  })
   q?: string;
 }

@@ -9,7 +9,7 @@ export class AgentEventsQuery {
     max: 20,
     pattern: /^\d{1,20}$/,
     example: '41',
-    description: 'The last id that was seen; a Last-Event-ID header goes before it.',
+    description: 'ID of the last event that the client has received. A Last-Event-ID header takes precedence.',
   })
   lastEventId?: string;
 }
@@ -38,7 +38,7 @@ export class AgentJobEvent {
   @UuidField() jobId!: string;
   @EnumField(jobStatuses) status!: string;
   @EnumField(jobStatuses, { nullable: true }) previousStatus!: string | null;
-  @JsonField({ nullable: true, description: 'How far the job is.' }) progress!: Record<string, unknown> | null;
+  @JsonField({ nullable: true, description: 'Progress of the job.' }) progress!: Record<string, unknown> | null;
   @DateTimeField() timestamp!: string;
 }
 
@@ -47,36 +47,40 @@ export class AgentLogEvent {
   @UuidField({ nullable: true }) jobId!: string | null;
   @EnumField(logLevels) level!: LogLevel;
   @TextField({ min: 0, max: 65_536 }) message!: string;
-  @IntField({ description: 'Unix seconds.', example: 1_769_851_800 }) timestamp!: number;
+  @IntField({ description: 'Time of the log line in Unix seconds.', example: 1_769_851_800 }) timestamp!: number;
 }
 
 export class AgentResyncEvent {
   @EnumField(['resync']) type!: 'resync';
-  @TextField({ description: 'What was asked for, and is gone or not there yet.', example: '41' }) lastEventId!: string;
-  @TextField({ nullable: true, description: 'The oldest entry that is kept.', example: '90' }) oldest!: string | null;
-  @TextField({ description: 'The newest entry, after which the stream goes on.', example: '99' }) latest!: string;
+  @TextField({ description: 'Requested ID. Its entry was deleted or does not exist yet.', example: '41' })
+  lastEventId!: string;
+  @TextField({ nullable: true, description: 'ID of the oldest stored entry.', example: '90' }) oldest!: string | null;
+  @TextField({ description: 'ID of the newest entry. The stream continues after it.', example: '99' }) latest!: string;
 }
 
 export class AgentLogsQuery extends PageQuery {
   @EnumField(timelineKinds, { optional: true }) kind?: TimelineKind;
   @EnumField(logLevels, { optional: true }) level?: LogLevel;
   @UuidField({ optional: true }) jobId?: string;
-  @TextField({ optional: true, description: 'A part of the message, in any case.' }) q?: string;
+  @TextField({ optional: true, description: 'Part of the message, case-insensitive.' }) q?: string;
   @DateTimeField({ optional: true }) from?: string;
   @DateTimeField({ optional: true }) to?: string;
-  @EnumField(listOrders, { optional: true, description: 'desc when absent: the newest first.' })
+  @EnumField(listOrders, { optional: true, description: 'Order by time; desc (newest first) when absent.' })
   order?: (typeof listOrders)[number];
 }
 
 export class AgentLogEntry {
-  @TextField({ description: "Its number in the agent's timeline, as the event stream has it.", example: '41' })
+  @TextField({
+    description: 'Number of the entry in the agent’s timeline; the event stream uses the same number.',
+    example: '41',
+  })
   id!: string;
   @EnumField(timelineKinds) kind!: TimelineKind;
   @EnumField(logLevels) level!: LogLevel;
   @TextField({ min: 0, max: 65_536 }) message!: string;
   @TextField({ nullable: true, example: 'idle_monitor' }) source!: string | null;
   @UuidField({ nullable: true }) jobId!: string | null;
-  @JsonField({ nullable: true, description: 'What its kind has to say beyond the message.' })
+  @JsonField({ nullable: true, description: 'Additional data of the entry; its fields depend on kind.' })
   data!: Record<string, unknown> | null;
   @DateTimeField() timestamp!: string;
 }

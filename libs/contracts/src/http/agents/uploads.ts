@@ -3,16 +3,17 @@ import { IgnoreUnknownFields } from '../unknown-fields';
 
 @IgnoreUnknownFields()
 export class UploadBody {
-  @UuidField({ optional: true, nullable: true, description: 'The job that the file is of.' }) jobId?: string | null;
+  @UuidField({ optional: true, nullable: true, description: 'Job that the file belongs to.' }) jobId?: string | null;
   @TextField({ max: 255, example: 'eob.pdf' }) filename!: string;
   @TextField({ max: 200, pattern: /^[\w.+-]+\/[\w.+-]+(; ?[\w=.+-]+)*$/, example: 'application/pdf' })
   contentType!: string;
-  @IntField({ max: Number.MAX_SAFE_INTEGER, example: 52_120, description: 'In bytes; at most 100 MiB.' }) size!: number;
+  @IntField({ max: Number.MAX_SAFE_INTEGER, example: 52_120, description: 'Size in bytes; at most 100 MiB.' })
+  size!: number;
 }
 
 @IgnoreUnknownFields()
 export class DownloadBody {
-  @UuidField({ description: 'A command of the machine that is about a file, and not over.' }) commandId!: string;
+  @UuidField({ description: 'ID of a pending deploy_extension command of the machine.' }) commandId!: string;
 }
 
 export class DownloadTicket {
@@ -27,7 +28,7 @@ export class DownloadTicket {
     optional: true,
     max: 71,
     example: `sha256:${'0a'.repeat(32)}`,
-    description: 'Of a pack’s bundle: what is read is to be held against it.',
+    description: 'Digest of a pack’s bundle. The machine must compare the downloaded file with it.',
   })
   digest?: string;
   @DateTimeField() expiresAt!: string;
@@ -38,6 +39,9 @@ export class UploadTicket {
   @TextField({ max: 4096, format: 'uri', example: 'https://bucket.example.com/artifacts/eob.pdf?X-Amz-Signature=0a1b' })
   uploadUrl!: string;
   @EnumField(['PUT']) method!: 'PUT';
-  @TextMapField({ description: 'Must be sent as they are.' }) headers!: Record<string, string>;
+  @TextMapField({ description: 'Headers that the upload request must send unchanged.' }) headers!: Record<
+    string,
+    string
+  >;
   @DateTimeField() expiresAt!: string;
 }

@@ -2,20 +2,28 @@ import { AnyJsonField, DateTimeField, EnumField, JsonListField, TextField, TextL
 import { type QuestionKind, questionKinds, type QuestionStatus, questionStatuses } from './question-words';
 
 export class AnswerLinkBody {
-  @TextField({ min: 1, max: 1000, description: 'What follows /a/ in the link of a message.' }) token!: string;
+  @TextField({ min: 1, max: 1000, description: 'Token of the answer link: the part after /a/.' }) token!: string;
 }
 
 export class AnswerByLinkBody extends AnswerLinkBody {
-  @AnyJsonField({ maxBytes: 262_144, example: '482913', description: 'As POST /api/questions/{id}/answer takes it.' })
+  @AnyJsonField({
+    maxBytes: 262_144,
+    example: '482913',
+    description: 'Answer in the format of POST /api/questions/{id}/answer.',
+  })
   answer!: unknown;
 }
 
-/** A question as whoever has its link sees it: nothing else of the organization. */
+/** A question as it is shown to a person with its answer link, without other data of the organization. */
 export class LinkedQuestion {
   @TextField({ max: 2000, example: 'Code from the phone' }) question!: string;
   @EnumField(questionKinds) kind!: QuestionKind;
   @TextListField({ nullable: true, max: 500, example: null }) choices!: string[] | null;
-  @JsonListField({ nullable: true, example: null, description: 'As in GET /api/questions/{id}.' })
+  @JsonListField({
+    nullable: true,
+    example: null,
+    description: 'Fields of a form, in the format of GET /api/questions/{id}.',
+  })
   fields!: Record<string, unknown>[] | null;
   @EnumField(questionStatuses) status!: QuestionStatus;
   @DateTimeField() askedAt!: string;
@@ -24,7 +32,8 @@ export class LinkedQuestion {
     nullable: true,
     max: 4096,
     example: null,
-    description: 'Valid for an hour, while the question is open.',
+    description:
+      'Presigned URL of the screenshot, valid for one hour. Null if the question has no screenshot or is not open.',
   })
   screenshotUrl!: string | null;
 }

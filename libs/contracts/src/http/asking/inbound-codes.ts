@@ -3,7 +3,7 @@ import { IgnoreUnknownFields } from '../unknown-fields';
 
 @IgnoreUnknownFields()
 export class GiveTotpBody {
-  @TextField({ max: 128, example: 'DD_TOTP', description: 'A vault entry of the kind totp.' }) key!: string;
+  @TextField({ max: 128, example: 'DD_TOTP', description: 'Key of a vault secret of the kind totp.' }) key!: string;
 }
 
 export class GivenTotp {
@@ -13,14 +13,21 @@ export class GivenTotp {
 }
 
 export class CreateInboundCodeBody {
-  @TextField({ max: 100, visible: true, example: 'payer-phone', description: 'As muster.ask(inbound=…) names it.' })
+  @TextField({
+    max: 100,
+    visible: true,
+    example: 'payer-phone',
+    description: 'Name of the inbound address, as used in muster.ask(inbound=…).',
+  })
   name!: string;
   @TextField({
     optional: true,
     nullable: true,
     max: 200,
     example: null,
-    description: 'A regular expression whose first group is the code; a word of 4 to 8 digits when absent.',
+    description:
+      'Regular expression that finds the code in a message. The code is its first group, or the whole match if it ' +
+      'has no group. When absent, the code is the first number of 4 to 8 digits.',
   })
   pattern?: string | null;
   @TextListField({
@@ -29,7 +36,7 @@ export class CreateInboundCodeBody {
     maxItems: 50,
     max: 254,
     example: [],
-    description: 'Whose messages count; everybody’s when absent.',
+    description: 'Senders whose messages are accepted. When absent or empty, messages of all senders are accepted.',
   })
   senders?: string[] | null;
   @TextField({
@@ -39,7 +46,8 @@ export class CreateInboundCodeBody {
     max: 1000,
     example: null,
     description:
-      'What the gateway signs with: Twilio’s auth token, Mailgun’s signing key, SendGrid’s public key. One is made when absent.',
+      'Secret with which the message gateway signs: Twilio’s auth token, Mailgun’s signing key or SendGrid’s public ' +
+      'key. When absent, a secret is generated.',
   })
   secret?: string | null;
 }
@@ -55,7 +63,12 @@ export class InboundCode {
 }
 
 export class InboundCodeWithSecret extends InboundCode {
-  @TextField({ max: 1000, example: 'mic_1f0c…', description: 'Shown this once.' }) secret!: string;
+  @TextField({
+    max: 1000,
+    example: 'mic_1f0c…',
+    description: 'Secret with which the message gateway signs. It is not shown again.',
+  })
+  secret!: string;
 }
 
 export class InboundCodeList {
@@ -64,6 +77,13 @@ export class InboundCodeList {
 }
 
 export class InboundReceipt {
-  @BooleanField({ description: 'Whether it counted.' }) accepted!: boolean;
-  @TextField({ optional: true, example: 'replayed', description: 'replayed, no_code, or sender.' }) reason?: string;
+  @BooleanField({ description: 'Whether the message was accepted.' }) accepted!: boolean;
+  @TextField({
+    optional: true,
+    example: 'replayed',
+    description:
+      'Reason for the rejection. replayed: the message was received before. no_code: it contains no code. sender: ' +
+      'its sender is not allowed.',
+  })
+  reason?: string;
 }

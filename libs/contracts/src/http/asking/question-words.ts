@@ -1,11 +1,11 @@
-/** What kind of answer a question wants. */
+/** Kinds of answers that a question can require. */
 export const questionKinds = ['code', 'text', 'choice', 'confirm', 'form'] as const;
 export type QuestionKind = (typeof questionKinds)[number];
 
 export const questionStatuses = ['open', 'answered', 'expired', 'cancelled'] as const;
 export type QuestionStatus = (typeof questionStatuses)[number];
 
-/** Which way the answer came. */
+/** Channels through which an answer can arrive. */
 export const answerWays = ['console', 'api', 'link', 'inbound', 'totp'] as const;
 export type AnswerWay = (typeof answerWays)[number];
 

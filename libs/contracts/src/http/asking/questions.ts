@@ -24,12 +24,14 @@ import {
 } from './question-words';
 
 const audience =
-  'Who may answer: role:member and the like, or e-mail addresses of users; every member where it is empty.';
+  'Users who may answer: role:viewer, role:member, role:admin, or email addresses of users. When empty, every member ' +
+  'may answer.';
 const formFields = {
   maxItems: 50,
   example: [{ name: 'approvedBy', label: 'Approved by' }],
   description:
-    'Of a form: each {name, label?, type?: text|number|boolean|choice, choices?, required?}; required unless said.',
+    'Fields of a form: {name, label?, type?: text|number|boolean|choice, choices?, required?}. type is text and ' +
+    'required is true when absent.',
 };
 
 @IgnoreUnknownFields()
@@ -37,7 +39,8 @@ export class AskQuestionBody {
   @TextField({
     max: 200,
     example: 'portal-code-1',
-    description: 'The same one in the same run answers the question that it made first.',
+    description:
+      'Key of the question, unique within the run. A repeated request with the same key returns the existing question.',
   })
   questionKey!: string;
   @TextField({ max: 2000, example: 'Code from the phone' }) question!: string;
@@ -49,7 +52,7 @@ export class AskQuestionBody {
     maxItems: 50,
     max: 500,
     example: ['Send', 'Do not send'],
-    description: 'What may be chosen; of the kind choice alone.',
+    description: 'Choices of a question of the kind choice.',
   })
   choices?: string[] | null;
   @JsonListField({ ...formFields, optional: true, nullable: true })
@@ -67,7 +70,8 @@ export class AskQuestionBody {
     min: 1,
     max: 604_800,
     example: 600,
-    description: 'It expires after so long, and no later than the run’s maximum runtime ends.',
+    description:
+      'Number of seconds after which the question expires. It expires no later than the run’s maximum runtime ends.',
   })
   timeoutSeconds!: number;
   @AnyJsonField({
@@ -75,19 +79,27 @@ export class AskQuestionBody {
     nullable: true,
     maxBytes: 65_536,
     example: null,
-    description: 'What the script goes on with where nobody answers.',
+    description: 'Value with which the script continues if the question is not answered.',
   })
   default?: unknown;
   @JsonField({ optional: true, nullable: true, example: { claimId: 'C-1042' } })
   context?: Record<string, unknown> | null;
-  @TextField({ optional: true, nullable: true, max: 1024, example: null, description: 'The key of an upload.' })
+  @TextField({
+    optional: true,
+    nullable: true,
+    max: 1024,
+    example: null,
+    description: 'Key of an uploaded screenshot to show with the question.',
+  })
   screenshotKey?: string | null;
   @TextField({
     optional: true,
     nullable: true,
     max: 100,
     example: null,
-    description: 'The name of an inbound address: the first code that comes there from now on answers it.',
+    description:
+      'Name of an inbound address. The first code that arrives there from now on answers the question. Only for the ' +
+      'kind code.',
   })
   inbound?: string | null;
   @IntField({
@@ -95,7 +107,8 @@ export class AskQuestionBody {
     nullable: true,
     max: 600_000,
     example: 0,
-    description: 'How long ago the script asked: what came to the inbound address since then counts.',
+    description:
+      'Number of milliseconds since the script asked. Codes that reached the inbound address since then count too.',
   })
   askedMsAgo?: number | null;
 }
@@ -106,15 +119,17 @@ export class AskedQuestion {
   @DateTimeField() expiresAt!: string;
   @BooleanField({
     example: false,
-    description: 'Its timeout was longer than what is left of the run’s maximum runtime, and was cut to that.',
+    description: 'Whether the timeout was shortened because it was longer than the rest of the run’s maximum runtime.',
   })
   cut!: boolean;
 }
 
 export class Question {
   @UuidField() id!: string;
-  @UuidField({ nullable: true, description: 'Null for a question of an autopilot session.' }) jobId!: string | null;
-  @UuidField({ nullable: true, description: 'The autopilot session that asks.' }) sessionId!: string | null;
+  @UuidField({ nullable: true, description: 'Job that asks. Null for a question of an autopilot session.' }) jobId!:
+    string | null;
+  @UuidField({ nullable: true, description: 'Autopilot session that asks. Null for a question of a job.' }) sessionId!:
+    string | null;
   @UuidField() agentId!: string;
   @UuidField({ nullable: true }) workflowId!: string | null;
   @TextField({ max: 2000, example: 'Code from the phone' }) question!: string;
@@ -123,20 +138,42 @@ export class Question {
   @JsonListField({ ...formFields, nullable: true }) fields!: Record<string, unknown>[] | null;
   @TextListField({ max: 254, example: [], description: audience }) to!: string[];
   @EnumField(questionStatuses) status!: QuestionStatus;
-  @AnyJsonField({ nullable: true, example: null, description: 'Null for the kind code: codes are never shown.' })
+  @AnyJsonField({
+    nullable: true,
+    example: null,
+    description: 'Answer to the question. Null for the kind code, because codes are never shown.',
+  })
   answer!: unknown;
-  @TextField({ nullable: true, max: 500, example: null, description: 'An e-mail address, a key, or a sender.' })
+  @TextField({
+    nullable: true,
+    max: 500,
+    example: null,
+    description: 'Email address, API key or message sender that answered.',
+  })
   answeredBy!: string | null;
   @EnumField(answerWays, { nullable: true, example: null }) answeredVia!: AnswerWay | null;
-  @TextField({ nullable: true, max: 500, example: null, description: 'Why it was declined, or cancelled.' })
+  @TextField({
+    nullable: true,
+    max: 500,
+    example: null,
+    description: 'Reason why the question was declined or cancelled.',
+  })
   reason!: string | null;
   @DateTimeField() askedAt!: string;
   @DateTimeField({ nullable: true, example: null }) answeredAt!: string | null;
   @DateTimeField() expiresAt!: string;
-  @BooleanField({ example: false, description: 'Its timeout was cut to what was left of the run’s maximum runtime.' })
+  @BooleanField({
+    example: false,
+    description: 'Whether the timeout was shortened to the rest of the run’s maximum runtime.',
+  })
   cut!: boolean;
-  @TextField({ nullable: true, max: 4096, example: null, description: 'Valid for an hour.' }) screenshotUrl!:
-    string | null;
+  @TextField({
+    nullable: true,
+    max: 4096,
+    example: null,
+    description: 'Presigned URL of the screenshot, valid for one hour.',
+  })
+  screenshotUrl!: string | null;
   @JsonField({ nullable: true, example: { claimId: 'C-1042' } }) context!: Record<string, unknown> | null;
 }
 
@@ -148,24 +185,29 @@ export class QuestionList {
 export class QuestionsQuery extends PageQuery {
   @EnumField(questionStatuses, { optional: true }) status?: QuestionStatus;
   @UuidField({ optional: true }) jobId?: string;
-  @EnumField(['true', 'false'], { optional: true, description: 'Only those that the caller may answer.' })
+  @EnumField(['true', 'false'], { optional: true, description: 'true: only questions that the caller may answer.' })
   mine?: 'true' | 'false';
-  @EnumField(listOrders, { optional: true, description: 'desc when absent: the newest first.' })
+  @EnumField(listOrders, { optional: true, description: 'Order by time; desc (newest first) when absent.' })
   order?: (typeof listOrders)[number];
 }
 
 export class AwaitAnswerQuery {
-  @QueryIntField({ optional: true, max: 25, description: 'Seconds to wait for its end; 0 when absent.' })
+  @QueryIntField({
+    optional: true,
+    max: 25,
+    description: 'Maximum number of seconds to wait until the question is answered or ends; 0 when absent.',
+  })
   wait?: number;
 }
 
-/** A question as the worker of its run reads it: with the answer, codes too. */
+/** A question as its run's worker reads it, with the answer even if it is a code. */
 export class QuestionForWorker {
   @UuidField() questionId!: string;
   @TextField({ example: 'portal-code-1' }) questionKey!: string;
   @EnumField(questionKinds) kind!: QuestionKind;
   @EnumField(questionStatuses) status!: QuestionStatus;
-  @AnyJsonField({ nullable: true, description: 'Null until it is answered.' }) answer!: unknown;
+  @AnyJsonField({ nullable: true, description: 'Answer to the question. Null until the question is answered.' })
+  answer!: unknown;
   @TextField({ nullable: true, max: 500, example: null }) reason!: string | null;
   @DateTimeField() expiresAt!: string;
 }
@@ -175,7 +217,8 @@ export class AnswerQuestionBody {
     maxBytes: 262_144,
     example: '482913',
     description:
-      'code: 4 to 10 letters and digits; text: a text; choice: one of the choices; confirm: true or false; form: an object of its fields.',
+      'Answer in the format of the question’s kind. code: 4 to 10 letters and digits. text: a string. choice: one of ' +
+      'the choices. confirm: true or false. form: an object with the values of its fields.',
   })
   answer!: unknown;
 }
@@ -184,7 +227,7 @@ export class DeclineQuestionBody {
   @TextField({ optional: true, nullable: true, max: 500, example: 'The phone is not here' }) reason?: string | null;
 }
 
-/** What a run waits for a person with, on the run. */
+/** The question that a run waits for, as part of the run. */
 export class JobAsking {
   @UuidField() questionId!: string;
   @TextField({ max: 2000, example: 'Code from the phone' }) question!: string;

@@ -18,13 +18,15 @@ export class QueueProbe {
   @DateTimeField() requestedAt!: string;
   @DateTimeField({ nullable: true }) handledAt!: string | null;
   @TextField({ nullable: true, example: 'dispatcher' }) handledBy!: string | null;
-  @IntField({ description: 'How often the message was delivered; the work was done once.', example: 1 })
+  @IntField({ description: 'Number of times that the message was delivered. Its work was done only once.', example: 1 })
   deliveries!: number;
 }
 
 export class RequestQueueProbesBody {
-  @EnumField(queueNames, { optional: true, description: 'All queues when absent.' }) queue?: string;
-  @IntField({ optional: true, min: 1, max: 1000, example: 1, description: 'How many for each queue.' }) count?: number;
+  @EnumField(queueNames, { optional: true, description: 'Queue to send canaries to; all queues when absent.' })
+  queue?: string;
+  @IntField({ optional: true, min: 1, max: 1000, example: 1, description: 'Number of canaries for each queue.' })
+  count?: number;
 }
 
 export class QueueProbeList {
@@ -36,16 +38,32 @@ export class QueueState {
   @EnumField(queueNames) name!: string;
   @TextField({ example: 'dispatcher' }) app!: string;
   @TextField({ example: 'jobs to start, agents to wake and stop' }) purpose!: string;
-  @IntField({ description: 'Committed and not handled yet.', example: 0 }) waiting!: number;
+  @IntField({ description: 'Number of committed messages that have not been handled yet.', example: 0 })
+  waiting!: number;
   @DateTimeField({ nullable: true }) oldestWaitingAt!: string | null;
-  @IntField({ description: 'Given up after their last attempt.', example: 0 }) dead!: number;
-  @IntField({ nullable: true, description: 'Messages; null where Redis does not answer, as in the next two.' })
+  @IntField({ description: 'Number of dead letters: messages that failed in their last attempt.', example: 0 })
+  dead!: number;
+  @IntField({
+    nullable: true,
+    description: 'Number of messages handled in the last hour. Null if Redis does not respond.',
+  })
   handledLastHour!: number | null;
-  @NumberField({ nullable: true, description: 'Messages, over the last five whole minutes.', example: 12.4 })
+  @NumberField({
+    nullable: true,
+    description:
+      'Messages handled per minute, averaged over the last five full minutes. Null if Redis does not respond.',
+    example: 12.4,
+  })
   handledPerMinute!: number | null;
-  @IntField({ nullable: true, description: 'Attempts that failed, those that were tried again among them.' })
+  @IntField({
+    nullable: true,
+    description:
+      'Number of failed attempts in the last hour, including attempts that were retried. Null if Redis does not ' +
+      'respond.',
+  })
   failedLastHour!: number | null;
-  @ObjectField(() => QueueProbe, { nullable: true, description: 'The latest canary.' }) lastProbe!: QueueProbe | null;
+  @ObjectField(() => QueueProbe, { nullable: true, description: 'Latest canary of the queue. Null if there is none.' })
+  lastProbe!: QueueProbe | null;
 }
 
 export class QueueStateList {
@@ -58,7 +76,7 @@ export class DeadLetter {
   @UuidField({ nullable: true }) organizationId!: string | null;
   @EnumField(queueNames) queue!: string;
   @TextField({ example: 'probe' }) name!: string;
-  @JsonField({ description: 'Ids only.' }) payload!: Record<string, unknown>;
+  @JsonField({ description: 'Parameters of the message. They contain only IDs.' }) payload!: Record<string, unknown>;
   @IntField({ example: 8 }) attempts!: number;
   @TextField({ nullable: true, example: 'connect ECONNREFUSED' }) lastError!: string | null;
   @DateTimeField() createdAt!: string;
@@ -71,5 +89,6 @@ export class DeadLetterList {
 
 export class DeadLetterQuery extends PageQuery {
   @EnumField(queueNames, { optional: true }) queue?: string;
-  @TextField({ optional: true, max: 200, description: 'A part of its queue, its name or its error.' }) q?: string;
+  @TextField({ optional: true, max: 200, description: 'Part of the queue name, the message name or the error.' })
+  q?: string;
 }
