@@ -49,7 +49,8 @@ const rows = {
   maxItems: maxBatchRows,
   example: [{ CLAIM_ID: 'C-1042' }],
   description:
-    'Rows of the table; each valid row becomes one run. A row has a text value for each variable. Rows are numbered from 1.',
+    'Rows of the table; each valid row becomes one run. A row has a text value for each variable. Rows are numbered ' +
+    'from 1.',
 };
 const table = { format: 'binary', description: 'CSV file in UTF-8 with the column names in its first row.' };
 
@@ -62,8 +63,8 @@ export class CreateBatchBody extends BatchOptions {
 }
 
 /**
- * The same input as a form. Maps, numbers and flags are JSON text. A list is JSON text, text separated by commas, or one
- * field per element.
+ * The same input as a form. Maps, numbers and flags are JSON text. A list is JSON text, text separated by commas, or
+ * one field per element.
  */
 export class CreateBatchForm extends BatchOptions {
   @TextField(table) file!: string;
@@ -80,7 +81,7 @@ class CheckedTable extends BatchTable {
   @IdListField({
     ...agentIds,
     optional: true,
-    description: 'Agents that must exist. Optional, because a check queues no runs.',
+    description: 'Agents that the batch would run on, to check that they exist. Optional for a check.',
   })
   agentIds?: string[];
 }
@@ -120,7 +121,7 @@ export class BatchProgress {
   @NumberField({
     max: 100,
     example: 40,
-    description: 'Percentage of the runs that have ended, by the latest attempt of each row.',
+    description: 'Percentage of the queued rows whose latest attempt has ended, rounded down.',
   })
   percent!: number;
 }
@@ -135,7 +136,10 @@ export class Batch {
   cancelRequestedAt!: string | null;
   @IntField({ example: 1000, description: 'Number of rows in the submitted table.' }) total!: number;
   @IntField({ example: 2, description: 'Number of rows that were rejected.' }) rejected!: number;
-  @IntField({ example: 600, description: 'Number of queued rows. Each row is counted once, by its latest attempt.' })
+  @IntField({
+    example: 600,
+    description: 'Number of rows that are queued. Each row is counted once, by its latest attempt.',
+  })
   queued!: number;
   @IntField({ example: 4 }) running!: number;
   @IntField({ example: 380 }) completed!: number;

@@ -14,7 +14,8 @@ export class ConcurrencyKey {
     max: 1000,
     example: 1,
     description:
-      'Maximum number of runs that hold the key at once; defaults to 1. If a key has several limits, the smallest applies.',
+      'Maximum number of runs that hold the key at once; defaults to 1. If a key has several limits, the smallest ' +
+      'applies.',
   })
   limit?: number;
 }

@@ -94,8 +94,8 @@ export class LaunchJobBody extends RunOptions {
     optional: true,
     maxItems: 5,
     description:
-      'Concurrency keys that the run requires, in addition to those of its workflow. The run starts when every key is ' +
-      'below its limit, and holds them until it ends. A retry waits for them again.',
+      'Concurrency keys that the run requires, in addition to those of its workflow. The run starts when every key ' +
+      'is below its limit, and holds the keys until it ends. A retry waits for them again.',
   })
   concurrencyKeys?: ConcurrencyKey[];
 }
@@ -163,7 +163,7 @@ export class Job {
   @EnumField(jobStatuses) status!: JobStatus;
   @BooleanField({
     example: false,
-    description: 'Whether the job was asked to stop and its agent has not yet confirmed that nothing of it runs.',
+    description: 'Whether cancellation was requested and the agent has not yet confirmed that the run has stopped.',
   })
   cancelling!: boolean;
   @BooleanField({
@@ -253,7 +253,8 @@ const jobSorts = [
 ] as const;
 export type JobSort = (typeof jobSorts)[number];
 const jobSortsSaid =
-  'Sort field; a leading `-` sorts in descending order. Defaults to -queuedAt. Jobs without a value come last; a job has a cost when it has ended.';
+  'Sort field; a leading `-` sorts in descending order. Defaults to -queuedAt. Jobs without a value come last; a job ' +
+  'has a cost when it has ended.';
 
 /** Filters and order of a list of jobs. A job must match every filter that is present. */
 export class JobFilter extends PageQuery {

@@ -39,7 +39,7 @@ export function isErrorWord(text: string | null | undefined): text is ScriptErro
 }
 
 export const runErrorCodeSaid = [
-  'Machine-readable reason why the job did not complete; null while it is open and if it completed. A code that is not ' +
-    'in this list was chosen by the script (muster.error_code).',
+  'Machine-readable reason why the job did not complete; null while it is open and if it completed. A code that is ' +
+    'not in this list was chosen by the script (muster.error_code).',
   ...Object.entries(runErrorCodes).map(([code, meaning]) => `- \`${code}\`: ${meaning}`),
 ].join('\n');

@@ -7,7 +7,8 @@ export class StaleJobs {
     maxItems: 100_000,
     example: ['0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e'],
     description:
-      'Ids of the jobs that this check failed: over their maximum duration, lost, or stalled if the organization fails stalled runs.',
+      'Ids of the jobs that this check failed: over their maximum duration, lost, or stalled if the organization ' +
+      'fails stalled runs.',
   })
   failed!: string[];
   @IntField({

@@ -5,7 +5,7 @@ import { DateTimeField, EnumField, IntField, ListField, TextField, TextMapField,
  * rejected with that reason.
  */
 const maxBase64 = 25_165_824;
-/** Exceeds the number of files that a bundle may have, so that a bundle with too many files is rejected with that reason. */
+/** Exceeds the limit of a bundle, so that a bundle with too many files is rejected with that reason. */
 const maxInventory = 20_000;
 const digest = { max: 71, example: `sha256:${'0'.repeat(64)}` };
 
@@ -32,7 +32,7 @@ export class PackDraft {
 
 const files = { maxItems: maxInventory, description: 'All files in the zip file, without folders.' };
 const base =
-  'Draft that this one is based on and replaces. The request fails with draft_head_conflict if another draft is current.';
+  'Draft that this one replaces. The request fails with draft_head_conflict if another draft is the current one.';
 
 export class PutDraftBody {
   @TextField({

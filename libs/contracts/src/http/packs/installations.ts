@@ -15,7 +15,7 @@ import { PackInstallation } from './packs';
 const name = { max: 200, visible: true, example: 'Front desk, main street' };
 const metadata = {
   example: { ring: 'pilot' },
-  description: 'Metadata of any content. `ring: "pilot"` marks the installation of a pilot.',
+  description: 'Metadata with any keys. `ring: "pilot"` marks a pilot installation.',
 };
 const reason = { max: 1000, optional: true, example: 'The portal has changed.' };
 

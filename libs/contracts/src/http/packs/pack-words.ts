@@ -14,7 +14,7 @@ export const stageMoves: Record<PackStage, readonly PackStage[]> = {
   archived: [],
 };
 
-/** Returns the role that moving a version to the stage requires. Stages that affect every installation require an admin. */
+/** Returns the role that a move to the stage requires. Stages that affect every installation require an admin. */
 export function roleForStage(to: PackStage): Role {
   return ['production', 'deprecated', 'archived'].includes(to) ? 'admin' : 'member';
 }

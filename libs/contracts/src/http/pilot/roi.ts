@@ -16,7 +16,8 @@ export class RoiQuery {
   @EnumField(['computed'], {
     optional: true,
     description:
-      'Source of the figures. `computed` computes them from the raw rows even if rollups exist; the figures are the same.',
+      'Source of the figures. `computed` computes them from the raw rows even if rollups exist; the figures are the ' +
+      'same.',
   })
   source?: 'computed';
 }

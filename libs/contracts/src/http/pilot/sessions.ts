@@ -43,7 +43,8 @@ export class LibrarySessionList {
 export class SessionEntry {
   @DateTimeField({
     description:
-      'Time of the entry. The time of a claim is calculated from the session’s start and the processing times up to and including that claim.',
+      'Time of the entry. A claim’s time is calculated from the session’s start, or from its end if the start is ' +
+      'unknown, and the processing times of the claims.',
   })
   at!: string;
   @EnumField(sessionEntryKinds) kind!: SessionEntryKind;

@@ -54,7 +54,8 @@ const vaultKeys = {
   max: 128,
   example: ['PORTAL_PASSWORD'],
   description:
-    'Names of the vault secrets that the script receives as environment variables. They are resolved right before each run.',
+    'Names of the vault secrets that the script receives as environment variables. They are resolved right before ' +
+    'each run.',
 };
 const maxRuntimeMinutes = { min: 1, max: 1320, example: 720 };
 const maxRetries = { max: 20, example: 0 };
@@ -62,8 +63,8 @@ const retryDelaySeconds = { max: 86_400, example: 60 };
 const concurrencyKeys = {
   maxItems: 5,
   description:
-    'Concurrency keys that each run of the schedule requires, in addition to those of its workflow. A run starts when ' +
-    'every key is below its limit, and holds the keys until it ends.',
+    'Concurrency keys that each run of the schedule requires, in addition to those of its workflow. A run starts ' +
+    'when every key is below its limit, and holds the keys until it ends.',
 };
 const concurrencyLimit = {
   min: 1,
@@ -71,20 +72,22 @@ const concurrencyLimit = {
   nullable: true,
   example: 1,
   description:
-    'Maximum number of the schedule’s runs that are queued or running at once. At the limit, ticks are skipped. Null for no limit.',
+    'Maximum number of the schedule’s runs that are queued or running at once. At the limit, ticks are skipped. ' +
+    'Null for no limit.',
 };
 const idempotencyWindowMinutes = {
   max: 10_080,
   nullable: true,
   example: 10,
   description:
-    'Minimum time in minutes between two launches. A tick within this time of the last launch is skipped. Null or 0 for no minimum.',
+    'Minimum time in minutes between two launches. A tick within this time of the last launch is skipped. Null or 0 ' +
+    'for no minimum.',
 };
 const misfirePolicy = {
   example: 'once',
   description:
-    'Policy for runs that are more than 60 seconds late: `once` launches the newest of them, `skip` launches none, and ' +
-    '`all` launches the newest 100. The others are recorded as skipped.',
+    'Policy for runs that are more than 60 seconds late: `once` launches the newest of them, `skip` launches none, ' +
+    'and `all` launches the newest 100. The others are recorded as skipped.',
 };
 
 export class CreateScheduleBody {
@@ -177,7 +180,7 @@ export class ScheduleRun {
   @TextField({
     nullable: true,
     example: 'concurrency_limit',
-    description: `Null for a launched run; for a skipped run one of ${skipReasons.join(', ')}; for a failed run the error code.`,
+    description: `Null for a launched run, the error code for a failed run, or one of ${skipReasons.join(', ')}.`,
   })
   reason!: string | null;
   @TextField({ nullable: true, max: 2000, example: '1 of 1 runs are queued or running' }) detail!: string | null;
@@ -220,7 +223,8 @@ export class ScheduleQuery extends PageQuery {
     optional: true,
     example: 'createdAt',
     description:
-      'Sort field; a leading `-` sorts in descending order. Defaults to createdAt. Schedules without a value come last.',
+      'Sort field; a leading `-` sorts in descending order. Defaults to createdAt. Schedules without a value come ' +
+      'last.',
   })
   sort?: ScheduleSort;
 }
@@ -261,7 +265,8 @@ export class PreviewRun {
     nullable: true,
     description:
       'Effect of a clock change on the run; null if there is none. `gap`: the local time does not exist on that day, ' +
-      'and the run starts right after the gap. `overlap`: the local time occurs twice, and the run starts the first time.',
+      'and the run starts right after the gap. `overlap`: the local time occurs twice, and the run starts the first ' +
+      'time.',
   })
   shift!: 'gap' | 'overlap' | null;
 }
@@ -283,7 +288,8 @@ export class ExecuteSchedulesBody {
     optional: true,
     example: false,
     description:
-      'Whether to run the schedule once now, even if it is not due or is disabled, and wake its agent. Requires scheduleId.',
+      'Whether to run the schedule once now, even if it is not due or is disabled, and wake its agent. Requires ' +
+      'scheduleId.',
   })
   force?: boolean;
   @IntField({

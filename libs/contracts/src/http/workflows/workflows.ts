@@ -40,14 +40,14 @@ const steps = {
   maxItems: 2000,
   example: [{ id: 'open', type: 'navigate', url: 'https://example.com' }],
   description:
-    'Browser steps, which run if the workflow has no script. Each step has a unique id, a type, and the fields of its ' +
-    'type. Types: goto (navigate) {url}, click, doubleClick, hover, fill (change, type) {value}, select {value}, press ' +
-    '(keyDown, keyUp) {key}, scroll {x, y}, upload {path, within the run root}, wait {ms}, waitForElement, ' +
+    'Browser steps, which run if the workflow has no script. Each step has a unique id, a type, and the fields of ' +
+    'its type. Types: goto (navigate) {url}, click, doubleClick, hover, fill (change, type) {value}, select {value}, ' +
+    'press (keyDown, keyUp) {key}, scroll {x, y}, upload {path, within the run root}, wait {ms}, waitForElement, ' +
     'waitForExpression {expression}, extract {as: name of the value in the result and, as {{as}}, in later steps}, ' +
-    'screenshot {name}, python {code}, ask {question}, setViewport, emulateNetworkConditions, close. A step of another ' +
-    'type is saved with a warning. A step identifies its element by selector (CSS, xpath/…, text/…, aria/…), by ' +
-    'selectors in the format of the Chrome DevTools Recorder, by field (a form field’s label, name or placeholder), or ' +
-    'by text. {{NAME}} in a text is replaced by the value of the variable or vault key NAME.',
+    'screenshot {name}, python {code}, ask {question}, setViewport, emulateNetworkConditions, close. A step of ' +
+    'another type is saved with a warning. A step identifies its element by selector (CSS, xpath/…, text/…, aria/…), ' +
+    'by selectors in the format of the Chrome DevTools Recorder, by field (a form field’s label, name or ' +
+    'placeholder), or by text. {{NAME}} in a text is replaced by the value of the variable or vault key NAME.',
 };
 
 export class WorkflowSource {
