@@ -17,7 +17,7 @@ import { PageQuery } from '../pages';
 import { JobClaims, RunOptions } from './jobs';
 
 export const maxBatchRows = 10_000;
-/** The table, or the JSON with its rows. */
+/** Maximum size in bytes of the CSV table, or of the JSON with its rows. */
 export const maxBatchBytes = 16 * 1024 * 1024;
 
 const agentIds = { minItems: 1, maxItems: 1000, example: ['0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e'] };
@@ -30,22 +30,29 @@ class BatchTable extends RunOptions {
     max: 200,
     example: { CLAIM_ID: 'CLAIM_ID' },
     description:
-      'Which column a variable is read from, by the variable’s name; a variable that is not here is read from the ' +
-      'column of its own name. With a mapping, columns that no variable is read from are passed over.',
+      'Name of the column from which each variable is read, by the variable’s name. A variable without an entry is ' +
+      'read from the column with the variable’s name. Columns that no variable uses are ignored if a mapping is ' +
+      'sent; otherwise they make the row invalid.',
   })
   mapping?: Record<string, string>;
 
-  @BooleanField({ optional: true, example: false, description: 'All or nothing: one bad row refuses the batch.' })
+  @BooleanField({
+    optional: true,
+    example: false,
+    description: 'Whether one invalid row rejects the whole batch. If false or absent, the valid rows are queued.',
+  })
   strict?: boolean;
 }
 
-const spread = 'The rows are spread over them evenly, in turns.';
+const spread = 'Agents that run the batch. The valid rows are assigned to them evenly, in turn.';
 const rows = {
   maxItems: maxBatchRows,
   example: [{ CLAIM_ID: 'C-1042' }],
-  description: 'One run for each, with a text for each variable. The rows are numbered from 1.',
+  description:
+    'Rows of the table; each valid row becomes one run. A row has a text value for each variable. Rows are numbered ' +
+    'from 1.',
 };
-const table = { format: 'binary', description: 'CSV in UTF-8, with the names of its columns in the first row.' };
+const table = { format: 'binary', description: 'CSV file in UTF-8 with the column names in its first row.' };
 
 class BatchOptions extends BatchTable {
   @IdListField({ ...agentIds, description: spread }) agentIds!: string[];
@@ -55,19 +62,27 @@ export class CreateBatchBody extends BatchOptions {
   @JsonListField(rows) rows!: Record<string, string>[];
 }
 
-/** The same as a form: maps, numbers and flags as JSON text; lists too, or with commas, or a field for each element. */
+/**
+ * The same input as a form. Maps, numbers and flags are JSON text. A list is JSON text, text separated by commas, or
+ * one field per element.
+ */
 export class CreateBatchForm extends BatchOptions {
   @TextField(table) file!: string;
 }
 
 export class RejectedRow {
-  @IntField({ min: 1, example: 7, description: 'Its number, from 1; the row of names does not count.' }) row!: number;
+  @IntField({ min: 1, example: 7, description: 'Number of the row, from 1. The header row does not count.' })
+  row!: number;
   @TextListField({ max: 1000, example: ['the workflow needs the variable CLAIM_ID'] }) errors!: string[];
 }
 
-/** What a batch is made of, before it is known where it is to run. */
+/** Input of a check, in which the agents are optional. */
 class CheckedTable extends BatchTable {
-  @IdListField({ ...agentIds, optional: true, description: 'Looked at where they are given.' })
+  @IdListField({
+    ...agentIds,
+    optional: true,
+    description: 'Agents that the batch would run on, to check that they exist. Optional for a check.',
+  })
   agentIds?: string[];
 }
 
@@ -80,9 +95,12 @@ export class CheckBatchForm extends CheckedTable {
 }
 
 export class CheckedBatch {
-  @IntField({ example: 1000, description: 'How many rows there are.' }) total!: number;
-  @IntField({ example: 2, description: 'How many would be rejected.' }) wrong!: number;
-  @ListField(() => RejectedRow, { maxItems: maxBatchRows, description: 'Those, with what is wrong with each.' })
+  @IntField({ example: 1000, description: 'Number of rows in the table.' }) total!: number;
+  @IntField({ example: 2, description: 'Number of rows that would be rejected.' }) wrong!: number;
+  @ListField(() => RejectedRow, {
+    maxItems: maxBatchRows,
+    description: 'Rows that would be rejected, each with its errors.',
+  })
   rejected!: RejectedRow[];
 }
 
@@ -94,13 +112,18 @@ export class CreatedBatch {
     maxItems: maxBatchRows,
     max: 36,
     example: ['0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e'],
-    description: 'In the order of the rows that were taken.',
+    description: 'Ids of the queued jobs, in the order of their rows.',
   })
   jobIds!: string[];
 }
 
 export class BatchProgress {
-  @NumberField({ max: 100, example: 40, description: 'The share of the runs that are over.' }) percent!: number;
+  @NumberField({
+    max: 100,
+    example: 40,
+    description: 'Percentage of the queued rows whose latest attempt has ended, rounded down.',
+  })
+  percent!: number;
 }
 
 export class Batch {
@@ -109,17 +132,22 @@ export class Batch {
   @IntField({ min: 1, example: 3 }) workflowRevision!: number;
   @DateTimeField() createdAt!: string;
   @TextField({ example: 'dana@example.com' }) createdBy!: string;
-  @DateTimeField({ nullable: true, description: 'When it was asked to end.' }) cancelRequestedAt!: string | null;
-  @IntField({ example: 1000, description: 'Rows that were given.' }) total!: number;
-  @IntField({ example: 2, description: 'Rows that were not taken.' }) rejected!: number;
-  @IntField({ example: 600, description: 'A row counts once, by its latest attempt.' }) queued!: number;
+  @DateTimeField({ nullable: true, description: 'Time at which cancellation was requested; null if it was not.' })
+  cancelRequestedAt!: string | null;
+  @IntField({ example: 1000, description: 'Number of rows in the submitted table.' }) total!: number;
+  @IntField({ example: 2, description: 'Number of rows that were rejected.' }) rejected!: number;
+  @IntField({
+    example: 600,
+    description: 'Number of rows that are queued. Each row is counted once, by its latest attempt.',
+  })
+  queued!: number;
   @IntField({ example: 4 }) running!: number;
   @IntField({ example: 380 }) completed!: number;
   @IntField({ example: 10 }) failed!: number;
   @IntField({ example: 4 }) cancelled!: number;
   @ObjectField(() => BatchProgress) progress!: BatchProgress;
   @ObjectField(() => JobClaims) claims!: JobClaims;
-  @NumberField({ example: 4.2, description: 'What all attempts cost so far.' }) costUsd!: number;
+  @NumberField({ example: 4.2, description: 'Cost of all attempts so far, in US dollars.' }) costUsd!: number;
 }
 
 export class BatchList {
@@ -132,11 +160,11 @@ export type BatchSort = (typeof batchSorts)[number];
 
 export class BatchQuery extends PageQuery {
   @UuidField({ optional: true }) workflowId?: string;
-  @TextField({ optional: true, max: 200, description: 'A part of its id or of its workflow’s name.' }) q?: string;
+  @TextField({ optional: true, max: 200, description: 'Part of the batch’s id or of its workflow’s name.' }) q?: string;
   @EnumField(batchSorts, {
     optional: true,
     example: '-createdAt',
-    description: 'With - the greatest first; -createdAt when absent. What has no value comes last.',
+    description: 'Sort field; a leading `-` sorts in descending order. Defaults to -createdAt.',
   })
   sort?: BatchSort;
 }

@@ -31,7 +31,7 @@ const seq = {
   optional: true,
   max: Number.MAX_SAFE_INTEGER,
   example: 7,
-  description: 'The later of two reports has the greater one.',
+  description: 'Sequence number of the report. The later of two reports has the greater number.',
 };
 
 @IgnoreUnknownFields()
@@ -39,7 +39,7 @@ export class JobWebhookBody {
   @UuidField() jobId!: string;
   @EnumField(['running', 'completed', 'failed', 'cancelled'], {
     optional: true,
-    description: 'Absent or running is also the processing heartbeat.',
+    description: 'New status of the run. A report with running, or without a status, is also the run’s heartbeat.',
   })
   status?: Exclude<JobStatus, 'queued'>;
   @AnyJsonField({
@@ -47,7 +47,7 @@ export class JobWebhookBody {
     nullable: true,
     maxBytes: 10_000,
     example: { percent: 40, currentStep: 'Open the portal' },
-    description: 'A percentage, or {percent, currentStep}.',
+    description: 'Percentage from 0 to 100, or {percent, currentStep}.',
   })
   progress?: unknown;
   @AnyJsonField({ optional: true, nullable: true, example: { downloaded: 3 } }) result?: unknown;
@@ -58,8 +58,9 @@ export class JobWebhookBody {
     max: 64,
     example: 'unsupported_step',
     description:
-      'A word for programs that says why it failed, beside the error: one of those of a job’s errorCode, or the script’s own. ' +
-      'Without one, or with something that is no word, the failed job has script_failed.',
+      'Machine-readable reason for the failure, in addition to the error. Send a code that is listed at a job’s ' +
+      'errorCode, or one that the script chose: up to 64 lower-case letters, digits and underscores, starting with a ' +
+      'letter. If it is absent or malformed, the failed job gets script_failed.',
   })
   errorCode?: string | null;
   @ReportedUsdField({ optional: true, nullable: true, example: 0.0123 }) totalCostUsd?: number | null;
@@ -68,7 +69,7 @@ export class JobWebhookBody {
     optional: true,
     maxItems: 50,
     example: [],
-    description: 'With the end: what the run reported and was refused for good.',
+    description: 'Data that the run reported and that was permanently rejected. Sent with the final status.',
   })
   incomplete?: JobLack[];
   @IntField(seq) seq?: number;
@@ -77,7 +78,8 @@ export class JobWebhookBody {
 export class JobWebhookAnswer {
   @BooleanField() accepted!: boolean;
   @EnumField(callbackReasons, { optional: true, example: 'job_over' }) reason?: CallbackReason;
-  @EnumField(jobStatuses, { optional: true, description: 'Absent where the job was deleted.' }) status?: JobStatus;
+  @EnumField(jobStatuses, { optional: true, description: 'Current status of the job; absent if the job was deleted.' })
+  status?: JobStatus;
 }
 
 @IgnoreUnknownFields()
@@ -90,7 +92,7 @@ export class StepUsage {
     optional: true,
     nullable: true,
     example: 0.0031,
-    description: 'What it cost, where no price of the model is known.',
+    description: 'Cost of the model calls in US dollars. Used only if the service has no price for the model.',
   })
   costUsd?: number | null;
 }
@@ -125,8 +127,14 @@ export class JobLogEntry {
   @UuidField() jobId!: string;
   @EnumField(logLevels, { example: 'info' }) level!: LogLevel;
   @TextField({ min: 0, max: 65_536, example: 'signed in' }) message!: string;
-  @IntField({ max: 253_402_300_799, example: 1_767_225_600, description: 'Unix seconds.' }) timestamp!: number;
-  @IntField({ ...seq, min: 0, description: 'An entry with a seq is kept once for its job.' }) seq?: number;
+  @IntField({ max: 253_402_300_799, example: 1_767_225_600, description: 'Time of the entry in Unix seconds.' })
+  timestamp!: number;
+  @IntField({
+    ...seq,
+    min: 0,
+    description: 'Sequence number of the entry. A job stores one entry for each sequence number.',
+  })
+  seq?: number;
 }
 
 @IgnoreUnknownFields()
@@ -135,7 +143,7 @@ export class JobLogsBody {
 }
 
 export class JobLogsAnswer {
-  @CountField({ example: 100, description: 'How many were new; false where the job was deleted.' })
+  @CountField({ example: 100, description: 'Number of new entries; false if the job was deleted.' })
   accepted!: number | false;
   @EnumField(['job_over'], { optional: true }) reason?: 'job_over';
 }
@@ -155,9 +163,12 @@ export class ClaimResultsBody {
 }
 
 export class ClaimResultsAnswer {
-  @CountField({ example: 2, description: 'How many changed something; false where the job was deleted.' })
+  @CountField({ example: 2, description: 'Number of claims that were added or changed; false if the job was deleted.' })
   accepted!: number | false;
   @EnumField(['job_over'], { optional: true }) reason?: 'job_over';
-  @ObjectField(() => JobClaims, { optional: true, description: 'Absent where the job was deleted.' })
+  @ObjectField(() => JobClaims, {
+    optional: true,
+    description: 'Claim counts of the job; absent if the job was deleted.',
+  })
   claims?: JobClaims;
 }

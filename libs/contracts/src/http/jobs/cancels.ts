@@ -20,7 +20,12 @@ export class CancelJobsBody {
 }
 
 export class CancelledJobs {
-  @IntField({ example: 3, description: 'Ended at once: nothing of them had started.' }) cancelled!: number;
-  @IntField({ example: 1, description: 'Told to stop; over when their agent says so.' }) cancelling!: number;
-  @IntField({ example: 0, description: 'Over already, or unknown.' }) skipped!: number;
+  @IntField({ example: 3, description: 'Number of jobs that were cancelled at once, because they had not started.' })
+  cancelled!: number;
+  @IntField({
+    example: 1,
+    description: 'Number of jobs that are being stopped. Each ends when its agent confirms the stop.',
+  })
+  cancelling!: number;
+  @IntField({ example: 0, description: 'Number of jobs that had already ended or do not exist.' }) skipped!: number;
 }

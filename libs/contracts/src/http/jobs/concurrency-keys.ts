@@ -5,7 +5,7 @@ export class ConcurrencyKey {
     min: 1,
     max: 200,
     example: 'delta-dental:{{PORTAL_USER}}',
-    description: 'May hold {{NAME}} of a variable of the workflow.',
+    description: 'Name of the concurrency key. `{{NAME}}` is replaced by the value of that workflow variable.',
   })
   key!: string;
   @IntField({
@@ -13,26 +13,28 @@ export class ConcurrencyKey {
     min: 1,
     max: 1000,
     example: 1,
-    description: 'How many runs hold it at once; 1 when absent. Of several limits for one key the smallest holds.',
+    description:
+      'Maximum number of runs that hold the key at once; defaults to 1. If a key has several limits, the smallest ' +
+      'applies.',
   })
   limit?: number;
 }
 
-/** Where a key names a variable: {{NAME}}. */
+/** Matches the variables in a key, such as {{NAME}}. */
 export const keyVariables = /\{\{([^{}]*)\}\}/g;
 
 export class WaitingForKey {
   @TextField({ max: 200, example: 'delta-dental:front-desk' }) key!: string;
-  @IntField({ example: 1, description: 'The one that holds.' }) limit!: number;
+  @IntField({ example: 1, description: 'Limit in effect, which is the smallest limit of the key.' }) limit!: number;
   @TextListField({ maxItems: 1000, example: ['019a0000-0000-7000-8000-000000000001'] }) holders!: string[];
 }
 
 export class ConcurrencyKeyState {
   @TextField({ max: 200, example: 'delta-dental:front-desk' }) key!: string;
-  @IntField({ example: 1, description: 'The one that holds; 0 while the key is paused.' }) limit!: number;
+  @IntField({ example: 1, description: 'Limit in effect; 0 while the key is paused.' }) limit!: number;
   @BooleanField({ example: false }) paused!: boolean;
-  @IntField({ example: 1, description: 'Runs that hold it.' }) held!: number;
-  @IntField({ example: 3, description: 'Runs that wait, and ask for it.' }) waiting!: number;
+  @IntField({ example: 1, description: 'Number of runs that hold the key.' }) held!: number;
+  @IntField({ example: 3, description: 'Number of queued runs that require the key.' }) waiting!: number;
   @DateTimeField({ nullable: true }) oldestWaitingSince!: string | null;
 }
 
@@ -47,7 +49,13 @@ export class ConcurrencyKeyQuery {
 
 export class SetConcurrencyLimitBody {
   @TextField({ min: 1, max: 200, example: 'delta-dental:front-desk' }) key!: string;
-  @IntField({ min: 0, max: 1000, example: 2, description: '0 lets no run begin that asks for the key.' })
+  @IntField({
+    min: 0,
+    max: 1000,
+    example: 2,
+    description:
+      'Maximum number of runs that hold the key at once. 0 pauses the key: no run that requires it can start.',
+  })
   limit!: number;
 }
 

@@ -1,4 +1,4 @@
-/** Interface, section 3: queued, then running, then one of the three ends. */
+/** Statuses of a job (interface, section 3). The last three are final. */
 export const jobStatuses = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
 export type JobStatus = (typeof jobStatuses)[number];
 
@@ -10,7 +10,7 @@ export function isTerminal(status: JobStatus): status is TerminalJobStatus {
   return (terminalJobStatuses as readonly JobStatus[]).includes(status);
 }
 
-/** Why a queued job has not started. */
+/** Reasons why a queued job has not started. */
 export const waitingReasons = [
   'agent_busy',
   'agent_waking',
@@ -24,15 +24,15 @@ export const waitingReasons = [
 ] as const;
 export type WaitingReason = (typeof waitingReasons)[number];
 
-/** Why a worker's report changed nothing. */
+/** Reasons why a worker's report changed nothing. */
 export const callbackReasons = [
-  /** The job has ended: whatever still runs of it is to be killed. */
+  /** The job has ended. The worker must kill the processes of the job that still run. */
   'job_over',
-  /** A later report of the same step came first. */
+  /** A later report of the same step was applied before. */
   'not_newer',
-  /** The job was never given to an agent. */
+  /** The job was never sent to an agent. */
   'not_dispatched',
-  /** Another job of the agent runs. */
+  /** Another job is running on the agent. */
   'agent_busy',
 ] as const;
 export type CallbackReason = (typeof callbackReasons)[number];
@@ -43,7 +43,7 @@ export type StepStatus = (typeof stepStatuses)[number];
 export const claimOutcomes = ['eob_uploaded', 'no_eob_found', 'failed'] as const;
 export type ClaimOutcome = (typeof claimOutcomes)[number];
 
-/** What a run delivers beside its end, by the names of `incomplete`. */
+/** Kinds of data that a run delivers in addition to its final status, as named in `incomplete`. */
 export const deliveredKinds = [
   ...(['run_summary', 'claim', 'step', 'ai_usage', 'progress', 'log', 'artifact', 'screenshot'] as const),
   ...(['result', 'report'] as const),

@@ -34,19 +34,25 @@ export const maxCost = {
   max: 1_000_000,
   example: 2.5,
   description:
-    'A run that costs more is stopped and fails with budget_exceeded. Of the limits of the launch, its schedule and its workflow the least holds.',
+    'Maximum cost of a run in US dollars. A run that costs more is stopped and fails with budget_exceeded. If the ' +
+    'launch, its schedule and its workflow have different limits, the lowest applies.',
 };
 export const installation = {
-  description: 'The pack installation whose pinned version its runs bring along, unless their launch names another.',
+  description:
+    'Pack installation whose pinned version each run includes, unless the launch specifies another installation.',
 };
-const maxRuntime = { min: 1000, max: 79_200_000, description: 'The run fails past this; 12 hours when absent.' };
+const maxRuntime = {
+  min: 1000,
+  max: 79_200_000,
+  description: 'Maximum duration of the run in milliseconds; defaults to 12 hours. A run that exceeds it fails.',
+};
 
-/** What every way of making a job takes beside the workflow. */
+/** Options that every way of launching a job accepts, in addition to the workflow. */
 export class RunOptions {
   @TextMapField({
     optional: true,
     example: { CLAIM_ID: 'C-1042' },
-    description: 'A text for each variable that the workflow names.',
+    description: 'Text value for each variable of the workflow, by the variable’s name.',
   })
   variables?: Record<string, string>;
 
@@ -54,14 +60,20 @@ export class RunOptions {
   @IntField({ optional: true, max: 86_400_000, example: 60_000 }) retryDelayMs?: number;
   @EnumField(['fixed', 'exponential'], { optional: true }) retryBackoff?: 'fixed' | 'exponential';
   @IntField({ ...maxRuntime, optional: true, example: 3_600_000 }) maxRuntimeMs?: number;
-  @IntField({ optional: true, max: 10, example: 5, description: '10 goes first.' }) priority?: number;
+  @IntField({
+    optional: true,
+    max: 10,
+    example: 5,
+    description: 'Priority of the run from 0 to 10; defaults to 5. Runs with a higher priority start first.',
+  })
+  priority?: number;
   @UsdField({ ...maxCost, optional: true }) maxCostUsd?: number;
 
   @UuidField({
     optional: true,
     description:
-      'The run brings along the version that this installation is pinned to at this moment. Of the installations of ' +
-      'the launch, its schedule and its workflow the first holds.',
+      'Pack installation whose version the run includes, as pinned at the time of the launch. An installation of the ' +
+      'launch takes precedence over that of its schedule, and that over the workflow’s.',
   })
   workflowPackInstallationId?: string;
 
@@ -69,7 +81,7 @@ export class RunOptions {
     optional: true,
     max: 128,
     example: ['PORTAL_PASSWORD'],
-    description: 'Vault secrets that the script finds in its environment.',
+    description: 'Names of the vault secrets that the script receives as environment variables.',
   })
   vaultKeys?: string[];
 }
@@ -82,14 +94,15 @@ export class LaunchJobBody extends RunOptions {
     optional: true,
     maxItems: 5,
     description:
-      'The run starts when each of these has room, and holds them until it ends; a retry asks for them anew.',
+      'Concurrency keys that the run requires, in addition to those of its workflow. The run starts when every key ' +
+      'is below its limit, and holds the keys until it ends. A retry waits for them again.',
   })
   concurrencyKeys?: ConcurrencyKey[];
 }
 
 export class RunOnAgentBody extends RunOptions {
   @UuidField({ optional: true }) workflowId?: string;
-  @UuidField({ optional: true, description: 'Another name for workflowId.' }) scriptId?: string;
+  @UuidField({ optional: true, description: 'Alias of workflowId.' }) scriptId?: string;
 }
 
 export class LaunchedJob {
@@ -108,11 +121,14 @@ export class JobProgress {
 export class JobWaiting {
   @EnumField(waitingReasons) reason!: WaitingReason;
   @DateTimeField() since!: string;
-  @ObjectField(() => WaitingForKey, { nullable: true, description: 'Of a run that waits for a concurrency key.' })
+  @ObjectField(() => WaitingForKey, {
+    nullable: true,
+    description: 'Concurrency key that the run waits for; null if it waits for another reason.',
+  })
   detail!: WaitingForKey | null;
 }
 
-/** What a job runs beside its script: fixed when it is launched, and kept by its retries. */
+/** Pack version that a job runs in addition to its script. It is fixed at launch, and retries use the same one. */
 export class JobBundle {
   @UuidField() installationId!: string;
   @UuidField() versionId!: string;
@@ -127,9 +143,14 @@ export class JobClaims {
   @IntField({ example: 0 }) failed!: number;
 }
 
-/** Something that a run reported and that is missing from it for good. */
+/** Data that a run reported and that was permanently rejected. */
 export class JobLack {
-  @TextField({ max: 40, example: 'run_summary', description: `One of ${deliveredKinds.join(', ')}.` }) kind!: string;
+  @TextField({
+    max: 40,
+    example: 'run_summary',
+    description: `Kind of the rejected data: one of ${deliveredKinds.join(', ')}.`,
+  })
+  kind!: string;
   @TextField({
     max: 500,
     example: 'summary of the batch 2026-01-31: batchId must be shorter than or equal to 200 characters',
@@ -142,10 +163,13 @@ export class Job {
   @EnumField(jobStatuses) status!: JobStatus;
   @BooleanField({
     example: false,
-    description: 'It is to end, and its agent has not yet said that nothing of it runs.',
+    description: 'Whether cancellation was requested and the agent has not yet confirmed that the run has stopped.',
   })
   cancelling!: boolean;
-  @BooleanField({ example: false, description: 'It runs, and has made no progress for longer than it should.' })
+  @BooleanField({
+    example: false,
+    description: 'Whether the job is running without progress for longer than expected.',
+  })
   stalled!: boolean;
   @UuidField() workflowId!: string;
   @TextField({ example: 'Download EOBs' }) workflowName!: string;
@@ -162,7 +186,7 @@ export class Job {
     nullable: true,
     max: 10_000,
     example: 'C-1042',
-    description: 'What it is about: the value of its workflow’s first variable, for titles and lists.',
+    description: 'Value of the workflow’s first variable, for titles and lists.',
   })
   subject!: string | null;
   @IntField({ example: 1 }) maxRetries!: number;
@@ -172,7 +196,8 @@ export class Job {
   @ObjectField(() => JobBundle, {
     nullable: true,
     description:
-      'What it runs of an installation: fixed when it was launched, and the same for its retries and replays.',
+      'Pack version that the job runs; null if it uses no pack installation. It is fixed at launch, and retries and ' +
+      'replays use the same one.',
   })
   bundle!: JobBundle | null;
   @DateTimeField() queuedAt!: string;
@@ -181,9 +206,12 @@ export class Job {
   @IntField({ nullable: true, example: 61_250 }) durationMs!: number | null;
   @ObjectField(() => JobProgress) progress!: JobProgress;
   @ObjectField(() => JobWaiting, { nullable: true }) waiting!: JobWaiting | null;
-  @ObjectField(() => JobAsking, { nullable: true, description: 'It runs, and waits for a person’s answer.' })
+  @ObjectField(() => JobAsking, {
+    nullable: true,
+    description: 'Question that the running job waits for a person to answer; null if there is none.',
+  })
   asking!: JobAsking | null;
-  @NumberField({ example: 0, description: 'How long it has waited for people, on the clock.' })
+  @NumberField({ example: 0, description: 'Wall-clock time in seconds that the job has waited for people.' })
   waitingForPersonSeconds!: number;
   @ObjectField(() => JobClaims) claims!: JobClaims;
   @NumberField({ nullable: true, example: 0.0123 }) totalCostUsd!: number | null;
@@ -191,7 +219,8 @@ export class Job {
     nullable: true,
     max: 100_000,
     example: null,
-    description: 'Its first line says what went wrong; how the script ended and its trace follow.',
+    description:
+      'Error message. Its first line states what went wrong; how the script ended and its stack trace follow.',
   })
   error!: string | null;
   @TextField({ nullable: true, max: 64, example: null, description: runErrorCodeSaid }) errorCode!: string | null;
@@ -199,13 +228,18 @@ export class Job {
     maxItems: 50,
     example: [],
     description:
-      'What the run reported and the service or the storage refused for good, so that it is missing here; each also stands in the ' +
-      'run’s log as an error. Empty for a run of which everything arrived.',
+      'Data that the run reported and that the service or the storage permanently rejected, so that it is missing ' +
+      'here. Each item is also in the run’s log as an error. Empty if all data arrived.',
   })
   incomplete!: JobLack[];
-  @AnyJsonField({ nullable: true, description: 'What the script gave as its result.' }) result!: unknown;
-  @TextField({ nullable: true, max: 4096, example: null, description: 'Valid for an hour.' }) screenshotUrl!:
-    string | null;
+  @AnyJsonField({ nullable: true, description: 'Result that the script reported.' }) result!: unknown;
+  @TextField({
+    nullable: true,
+    max: 4096,
+    example: null,
+    description: 'URL of the run’s screenshot, valid for one hour; null if there is none.',
+  })
+  screenshotUrl!: string | null;
 }
 
 export class JobList {
@@ -219,69 +253,70 @@ const jobSorts = [
 ] as const;
 export type JobSort = (typeof jobSorts)[number];
 const jobSortsSaid =
-  'With - the greatest first; -queuedAt when absent. What has no value yet comes last; a cost has one when its run is over.';
+  'Sort field; a leading `-` sorts in descending order. Defaults to -queuedAt. Jobs without a value come last; a job ' +
+  'has a cost when it has ended.';
 
-/** Which jobs, and in which order; every one that is given must fit. */
+/** Filters and order of a list of jobs. A job must match every filter that is present. */
 export class JobFilter extends PageQuery {
   @EnumField(jobStatuses, { optional: true }) status?: JobStatus;
   @UuidField({ optional: true }) agentId?: string;
   @UuidField({ optional: true }) workflowId?: string;
   @UuidField({ optional: true }) scheduleId?: string;
   @UuidField({ optional: true }) batchId?: string;
-  @DateTimeField({ optional: true, description: 'Queued then or later.' }) from?: string;
-  @DateTimeField({ optional: true, description: 'Queued before.' }) to?: string;
+  @DateTimeField({ optional: true, description: 'Only jobs queued at or after this time.' }) from?: string;
+  @DateTimeField({ optional: true, description: 'Only jobs queued before this time.' }) to?: string;
   @TextField({
     optional: true,
     max: 200,
-    description: 'A run’s id, or a part of it, of the error, of a variable’s value or of the workflow’s name.',
+    description: 'A run’s id, or part of its id, its error, a variable’s value or its workflow’s name.',
   })
   q?: string;
-  @TextField({ optional: true, max: 200, description: 'A part of the error.' }) error?: string;
+  @TextField({ optional: true, max: 200, description: 'Part of the error.' }) error?: string;
   @TextField({
     optional: true,
     max: 200,
     example: 'CLAIM_ID=C-1042',
-    description: 'A part of a variable’s value; with NAME= before it, of the variable that is called so.',
+    description: 'Part of a variable’s value. Write NAME=part to search the variable NAME only.',
   })
   variable?: string;
   @TextField({
     optional: true,
     max: 16,
     pattern: /^[0-9a-f]{16}$/,
-    description: 'Failed runs with this cause, as GET /api/jobs/failures names it.',
+    description: 'Only failed runs with this cause, as returned by GET /api/jobs/failures.',
   })
   cause?: string;
   @EnumField(jobSorts, { optional: true, example: '-queuedAt', description: jobSortsSaid }) sort?: JobSort;
 }
 
-/** As the list has them, but whole. */
+/** The filters and orders of JobFilter without paging, because an export contains all matching jobs. */
 export class JobsExportQuery {
   @EnumField(jobStatuses, { optional: true }) status?: JobStatus;
   @UuidField({ optional: true }) agentId?: string;
   @UuidField({ optional: true }) workflowId?: string;
   @UuidField({ optional: true }) scheduleId?: string;
   @UuidField({ optional: true }) batchId?: string;
-  @DateTimeField({ optional: true, description: 'Queued then or later.' }) from?: string;
-  @DateTimeField({ optional: true, description: 'Queued before.' }) to?: string;
+  @DateTimeField({ optional: true, description: 'Only jobs queued at or after this time.' }) from?: string;
+  @DateTimeField({ optional: true, description: 'Only jobs queued before this time.' }) to?: string;
   @TextField({
     optional: true,
     max: 200,
-    description: 'A run’s id, or a part of it, of the error, of a variable’s value or of the workflow’s name.',
+    description: 'A run’s id, or part of its id, its error, a variable’s value or its workflow’s name.',
   })
   q?: string;
-  @TextField({ optional: true, max: 200, description: 'A part of the error.' }) error?: string;
+  @TextField({ optional: true, max: 200, description: 'Part of the error.' }) error?: string;
   @TextField({
     optional: true,
     max: 200,
     example: 'CLAIM_ID=C-1042',
-    description: 'A part of a variable’s value; with NAME= before it, of the variable that is called so.',
+    description: 'Part of a variable’s value. Write NAME=part to search the variable NAME only.',
   })
   variable?: string;
   @TextField({
     optional: true,
     max: 16,
     pattern: /^[0-9a-f]{16}$/,
-    description: 'Failed runs with this cause, as GET /api/jobs/failures names it.',
+    description: 'Only failed runs with this cause, as returned by GET /api/jobs/failures.',
   })
   cause?: string;
   @EnumField(jobSorts, { optional: true, example: '-queuedAt', description: jobSortsSaid }) sort?: JobSort;
@@ -322,8 +357,13 @@ export class RunListItem {
   @UuidField() id!: string;
   @EnumField(jobStatuses) status!: JobStatus;
   @DateTimeField({ nullable: true }) startedAt!: string | null;
-  @NumberField({ nullable: true, example: 61.25, description: 'Seconds.' }) duration!: number | null;
-  @NumberField({ example: 0.0123, description: 'What its AI calls cost, USD.' }) totalCost!: number;
+  @NumberField({
+    nullable: true,
+    example: 61.25,
+    description: 'Duration in seconds; null while the run is in progress.',
+  })
+  duration!: number | null;
+  @NumberField({ example: 0.0123, description: 'Cost of the run’s AI calls in US dollars.' }) totalCost!: number;
   @IntField({ example: 5 }) totalSteps!: number;
   @IntField({ example: 5 }) passedSteps!: number;
   @IntField({ example: 0 }) failedSteps!: number;
@@ -340,10 +380,14 @@ export class StepQuery {
 }
 
 export class JobLogsQuery extends PageQuery {
-  @EnumField(listOrders, { optional: true, example: 'asc', description: 'asc when absent: the oldest first.' })
+  @EnumField(listOrders, {
+    optional: true,
+    example: 'asc',
+    description: 'Order of the entries; defaults to asc, the oldest first.',
+  })
   order?: (typeof listOrders)[number];
   @EnumField(logLevels, { optional: true }) level?: LogLevel;
-  @TextField({ optional: true, description: 'A part of the message, in any case.' }) q?: string;
+  @TextField({ optional: true, description: 'Part of the message; case is ignored.' }) q?: string;
   @DateTimeField({ optional: true }) from?: string;
   @DateTimeField({ optional: true }) to?: string;
 }

@@ -1,8 +1,11 @@
 import { DateTimeField, EnumField, IntField, ListField, TextField, TextMapField, UuidField } from '../fields';
 
-/** 16 MiB as base64, and some: more is too large, and said to be. */
+/**
+ * Maximum length of the base64 text. It exceeds 16 MiB as base64, so that a zip file that is slightly too large is
+ * rejected with that reason.
+ */
 const maxBase64 = 25_165_824;
-/** More than a bundle may have, so that it is the bundle that is refused, with its reason. */
+/** Exceeds the limit of a bundle, so that a bundle with too many files is rejected with that reason. */
 const maxInventory = 20_000;
 const digest = { max: 71, example: `sha256:${'0'.repeat(64)}` };
 
@@ -14,33 +17,44 @@ export class BundleFileEntry {
 
 export class PackDraft {
   @UuidField() runtimeBundleId!: string;
-  @UuidField({ nullable: true, description: 'The draft that it took the place of.' })
+  @UuidField({ nullable: true, description: 'Draft that this draft replaced; null if there was none.' })
   baseRuntimeBundleId!: string | null;
 
-  @TextField({ ...digest, description: 'Of the zip’s bytes.' }) digest!: string;
-  @IntField({ example: 20_480, description: 'Of the zip, in bytes.' }) size!: number;
+  @TextField({ ...digest, description: 'SHA-256 digest of the zip file.' }) digest!: string;
+  @IntField({ example: 20_480, description: 'Size of the zip file in bytes.' }) size!: number;
   @ListField(() => BundleFileEntry, { maxItems: 10_000 }) files!: BundleFileEntry[];
   @TextField({ max: 200, example: 'packs/0192f0c4/manifests/0192f0c5.json' }) manifestKey!: string;
-  @TextField({ max: 4000, format: 'uri', description: 'Reads the zip for an hour.' }) downloadUrl!: string;
+  @TextField({ max: 4000, format: 'uri', description: 'URL for downloading the zip file, valid for one hour.' })
+  downloadUrl!: string;
   @DateTimeField() createdAt!: string;
   @TextField({ max: 500, example: 'dana@example.com' }) createdBy!: string;
 }
 
-const files = { maxItems: maxInventory, description: 'Every file of the zip, folders apart.' };
-const base = 'The draft that this one is to take the place of';
+const files = { maxItems: maxInventory, description: 'All files in the zip file, without folders.' };
+const base =
+  'Draft that this one replaces. The request fails with draft_head_conflict if another draft is the current one.';
 
 export class PutDraftBody {
-  @TextField({ max: maxBase64, example: 'UEsFBgAAAAAAAAAAAAAAAAAAAAAAAA==', description: 'The zip; 16 MiB at most.' })
+  @TextField({
+    max: maxBase64,
+    example: 'UEsFBgAAAAAAAAAAAAAAAAAAAAAAAA==',
+    description: 'Zip file of at most 16 MiB, encoded as base64.',
+  })
   bundleBase64!: string;
 
   @ListField(() => BundleFileEntry, files) files!: BundleFileEntry[];
-  @UuidField({ optional: true, nullable: true, description: `${base}; null: none; absent: whatever is there.` })
+  @UuidField({
+    optional: true,
+    nullable: true,
+    description: `${base} Null if the pack must have no draft. If absent, any current draft is replaced.`,
+  })
   baseRuntimeBundleId?: string | null;
 }
 
 export class FinalizeUploadBody {
   @TextField({ max: 300, example: 'packs/0192f0c4/uploads/0192f0c5.zip' }) uploadKey!: string;
-  @UuidField({ nullable: true, description: `${base}; null: none.` }) baseRuntimeBundleId!: string | null;
+  @UuidField({ nullable: true, description: `${base} Null if the pack must have no draft.` }) baseRuntimeBundleId!:
+    string | null;
   @ListField(() => BundleFileEntry, files) files!: BundleFileEntry[];
 }
 
@@ -51,20 +65,22 @@ export class BundleUploadBody {
     optional: true,
     pattern: /^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/i,
     example: 'application/zip',
-    description: 'What the upload must be sent as; application/zip when absent.',
+    description: 'Content type with which the file will be uploaded; defaults to application/zip.',
   })
   contentType?: string;
 }
 
 export class BundleUploadTicket {
   @TextField({ max: 4000, format: 'uri' }) uploadUrl!: string;
-  @TextField({ max: 300, description: 'Names the upload to finalize.' }) uploadKey!: string;
+  @TextField({ max: 300, description: 'Key of the upload, to be sent to finalize it.' }) uploadKey!: string;
   @EnumField(['PUT']) method!: 'PUT';
   @TextMapField({ example: { 'content-type': 'application/zip' } }) headers!: Record<string, string>;
   @DateTimeField() expiresAt!: string;
 }
 
 export class ImportVersionForm {
-  @TextField({ format: 'binary', description: 'What export answered: manifest.json and the bundle.' }) file!: string;
-  @UuidField({ optional: true, description: `${base}; absent: whatever is there.` }) baseRuntimeBundleId?: string;
+  @TextField({ format: 'binary', description: 'Zip file that the export returned, with manifest.json and the bundle.' })
+  file!: string;
+  @UuidField({ optional: true, description: `${base} If absent, any current draft is replaced.` })
+  baseRuntimeBundleId?: string;
 }

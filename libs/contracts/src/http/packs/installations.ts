@@ -13,7 +13,10 @@ import { installationMoves, type InstallationMove } from './pack-words';
 import { PackInstallation } from './packs';
 
 const name = { max: 200, visible: true, example: 'Front desk, main street' };
-const metadata = { example: { ring: 'pilot' }, description: 'Free; `ring: "pilot"` marks a pilot’s.' };
+const metadata = {
+  example: { ring: 'pilot' },
+  description: 'Metadata with any keys. `ring: "pilot"` marks a pilot installation.',
+};
 const reason = { max: 1000, optional: true, example: 'The portal has changed.' };
 
 export class InstallationQuery extends PageQuery {
@@ -27,9 +30,10 @@ export class PackInstallationList {
 
 export class CreateInstallationBody {
   @UuidField() packId!: string;
-  @TextField({ ...name, description: 'Unique for the pack.' }) name!: string;
+  @TextField({ ...name, description: 'Name of the installation, unique within the pack.' }) name!: string;
   @JsonField({ ...metadata, optional: true }) metadata?: Record<string, unknown>;
-  @UuidField({ optional: true, description: 'To pin it at once.' }) versionId?: string;
+  @UuidField({ optional: true, description: 'Version to pin at once. Its stage must be pilot or production.' })
+  versionId?: string;
 }
 
 export class UpdateInstallationBody {
@@ -48,7 +52,10 @@ export class RollbackBody {
 
 export class RollbackAnswer {
   @ObjectField(() => PackInstallation) installation!: PackInstallation;
-  @IdListField({ maxItems: 10_000, description: 'Jobs that wait with the version left behind, and keep it.' })
+  @IdListField({
+    maxItems: 10_000,
+    description: 'Ids of the queued jobs that will still run the version that was pinned before the rollback.',
+  })
   queuedJobs!: string[];
 }
 

@@ -1,10 +1,10 @@
 import type { Role } from '../roles';
 
-/** How far a version has come. */
+/** Stages of a pack version. */
 export const packStages = ['draft', 'internal_verified', 'pilot', 'production', 'deprecated', 'archived'] as const;
 export type PackStage = (typeof packStages)[number];
 
-/** From where to where a version may go. */
+/** Stages to which a version may move from each stage. */
 export const stageMoves: Record<PackStage, readonly PackStage[]> = {
   draft: ['internal_verified', 'archived'],
   internal_verified: ['pilot', 'draft', 'archived'],
@@ -14,21 +14,21 @@ export const stageMoves: Record<PackStage, readonly PackStage[]> = {
   archived: [],
 };
 
-/** What changes what runs for everybody is an admin's to decide. */
+/** Returns the role that a move to the stage requires. Stages that affect every installation require an admin. */
 export function roleForStage(to: PackStage): Role {
   return ['production', 'deprecated', 'archived'].includes(to) ? 'admin' : 'member';
 }
 
-/** What an installation may be pinned to. */
+/** Whether an installation may be pinned to a version in this stage. */
 export function isInstallable(stage: PackStage): boolean {
   return stage === 'pilot' || stage === 'production';
 }
 
-/** What moves an installation's pointer. */
+/** Actions that change an installation's pinned version. */
 export const installationMoves = ['pin', 'rollback'] as const;
 export type InstallationMove = (typeof installationMoves)[number];
 
-/** What can be wrong with a bundle. */
+/** Reasons why a bundle is rejected. */
 export const bundleFaultReasons = [
   'not_a_zip',
   'truncated',

@@ -19,13 +19,13 @@ const stageTags = { max: 50, maxItems: 20, example: ['front-office'] };
 const digest = { max: 71, example: `sha256:${'0'.repeat(64)}` };
 const reason = { max: 1000, example: 'Passed at the pilot practice.' };
 const createdBy = { max: 500, example: 'dana@example.com' };
-const bundleId = 'Which upload; equal bytes are kept once, and each upload of them has an id of its own.';
+const bundleId = 'Id of the upload. Equal bundles are stored once, but each upload has its own id.';
 
 export class LibraryProcess {
   @TextField(workerKey) workerKey!: string;
   @TextField(name) name!: string;
   @TextField(description) description!: string;
-  @UuidField({ nullable: true, description: 'The pack that there is of it.' }) packId!: string | null;
+  @UuidField({ nullable: true, description: 'Pack of the process; null if it has none.' }) packId!: string | null;
 }
 
 export class ProcessLibrary {
@@ -60,7 +60,7 @@ export class PackVersion {
   @EnumField(packStages) stage!: PackStage;
   @UuidField({ description: bundleId }) runtimeBundleId!: string;
   @TextField(digest) digest!: string;
-  @IntField({ example: 20_480, description: 'Of the zip, in bytes.' }) size!: number;
+  @IntField({ example: 20_480, description: 'Size of the zip file in bytes.' }) size!: number;
   @DateTimeField() createdAt!: string;
   @TextField(createdBy) createdBy!: string;
   @ListField(() => StageMove) history!: StageMove[];
@@ -77,7 +77,8 @@ export class PackInstallation {
   @TextField(name) name!: string;
   @JsonField({ example: { ring: 'pilot' } }) metadata!: Record<string, unknown>;
   @UuidField({ nullable: true }) pinnedVersionId!: string | null;
-  @UuidField({ nullable: true, description: 'Where a rollback goes.' }) previousVersionId!: string | null;
+  @UuidField({ nullable: true, description: 'Version that a rollback would pin; null if there is none.' })
+  previousVersionId!: string | null;
   @DateTimeField() createdAt!: string;
   @DateTimeField() updatedAt!: string;
 }
@@ -104,9 +105,10 @@ class PackBase {
 }
 
 export class WorkflowPack extends PackBase {
-  @ListField(() => PackVersion, { description: 'The newest 200.' }) versions!: PackVersion[];
-  @ListField(() => PackInstallation, { description: 'The newest 200.' }) installations!: PackInstallation[];
-  @ListField(() => RuntimeBundle, { description: 'The newest 200.' }) runtimeBundles!: RuntimeBundle[];
+  @ListField(() => PackVersion, { description: 'Newest 200 versions of the pack.' }) versions!: PackVersion[];
+  @ListField(() => PackInstallation, { description: 'Newest 200 installations of the pack.' })
+  installations!: PackInstallation[];
+  @ListField(() => RuntimeBundle, { description: 'Newest 200 drafts of the pack.' }) runtimeBundles!: RuntimeBundle[];
 }
 
 export class WorkflowPackSummary extends PackBase {
@@ -120,8 +122,9 @@ export class WorkflowPackList {
 }
 
 export class EnsurePackBody {
-  @TextField({ ...workerKey, description: 'Of the process library.' }) workerKey!: string;
-  @TextField({ ...name, optional: true, description: 'The process’s when absent.' }) name?: string;
+  @TextField({ ...workerKey, description: 'Worker key of a process in the process library.' }) workerKey!: string;
+  @TextField({ ...name, optional: true, description: 'Name of the pack; defaults to the name of the process.' })
+  name?: string;
   @TextField({ ...description, optional: true }) description?: string;
   @TextListField({ ...stageTags, optional: true }) stageTags?: string[];
 }
@@ -143,7 +146,7 @@ export class PromoteVersionBody {
 }
 
 export class VersionDiffQuery {
-  @UuidField({ description: 'The version to compare with.' }) from!: string;
+  @UuidField({ description: 'Version to compare with.' }) from!: string;
 }
 
 export class ChangedFile {

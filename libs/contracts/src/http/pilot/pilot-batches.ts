@@ -15,11 +15,17 @@ import { JobClaims } from '../jobs/jobs';
 import { PageQuery } from '../pages';
 import { maxSummaryClaims } from './run-summary';
 
-/** Which days or moments; a batch's moment is its startedAt, else its finishedAt, else its ingest. */
+/** Period of a list. The time of a batch is its startedAt, otherwise its finishedAt, otherwise its ingestedAt. */
 export class PeriodQuery extends PageQuery {
-  @DayOrTimeField({ optional: true, description: 'A day in the organization’s time zone, or a moment.' })
+  @DayOrTimeField({
+    optional: true,
+    description: 'Start of the period, inclusive: a day in the organization’s time zone, or a time.',
+  })
   from?: string;
-  @DayOrTimeField({ optional: true, description: 'A day, which is included, or a moment, which is not.' })
+  @DayOrTimeField({
+    optional: true,
+    description: 'End of the period: a day, which is included, or a time, which is not included.',
+  })
   to?: string;
 }
 
@@ -28,7 +34,7 @@ export class PilotBatchQuery extends PeriodQuery {
   @UuidField({ optional: true }) jobId?: string;
 }
 
-/** A practice's own id, which may be any text. */
+/** The practice chooses the id, which may be any text. */
 export class PilotBatchParams {
   @TextField({ example: 'front-desk-2026-01-31' }) batchId!: string;
 }
@@ -41,9 +47,17 @@ class BatchFacts {
   @DateTimeField({ nullable: true }) finishedAt!: string | null;
   @DateTimeField() ingestedAt!: string;
   @ObjectField(() => JobClaims) claims!: JobClaims;
-  @NumberField({ nullable: true, example: 421.25, description: 'Null where no claim has a time.' })
+  @NumberField({
+    nullable: true,
+    example: 421.25,
+    description: 'Total processing time of the claims in seconds; null if no claim has a processing time.',
+  })
   processingSeconds!: number | null;
-  @NumberField({ nullable: true, example: 0.0123, description: 'What the named job cost; null without one.' })
+  @NumberField({
+    nullable: true,
+    example: 0.0123,
+    description: 'Cost of the batch’s job in US dollars; null if the batch has no job.',
+  })
   totalCostUsd!: number | null;
 }
 
@@ -64,20 +78,30 @@ export class PilotClaimResult {
   @EnumField(claimOutcomes) outcome!: ClaimOutcome;
   @NumberField({ nullable: true, example: 42.5 }) processingSeconds!: number | null;
   @TextField({ nullable: true, min: 0, max: 10_000, example: null }) message!: string | null;
-  @JsonField({ optional: true, description: 'Where it has any.' }) metadata?: Record<string, unknown>;
+  @JsonField({ optional: true, description: 'Metadata of the claim; absent if there is none.' }) metadata?: Record<
+    string,
+    unknown
+  >;
 }
 
 export class PilotStopEvent {
   @TextField({ max: 500, example: 'portal_logged_out' }) reason!: string;
   @DateTimeField() at!: string;
   @TextField({ nullable: true, min: 0, max: 10_000, example: null }) detail!: string | null;
-  @JsonField({ optional: true, description: 'Where it has any.' }) metadata?: Record<string, unknown>;
+  @JsonField({ optional: true, description: 'Metadata of the event; absent if there is none.' }) metadata?: Record<
+    string,
+    unknown
+  >;
 }
 
-/** The batch, with its rows in place of the number of its stop events. */
+/** A batch with its claims and stop events. */
 export class PilotBatchDetail extends BatchFacts {
-  @JsonField({ nullable: true, description: 'The practice’s own sums.' }) totals!: Record<string, unknown> | null;
-  @JsonField({ description: 'With the keys that were not known.' }) metadata!: Record<string, unknown>;
+  @JsonField({ nullable: true, description: 'Totals as the practice reported them; null if it reported none.' })
+  totals!: Record<string, unknown> | null;
+  @JsonField({ description: 'Metadata of the batch, including the unknown keys of its report.' }) metadata!: Record<
+    string,
+    unknown
+  >;
   @ListField(() => PilotClaimResult, { maxItems: maxSummaryClaims }) claimResults!: PilotClaimResult[];
   @ListField(() => PilotStopEvent, { maxItems: maxSummaryClaims }) stopEvents!: PilotStopEvent[];
 }

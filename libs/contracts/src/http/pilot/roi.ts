@@ -5,13 +5,19 @@ const roiSources = ['computed', 'rollup'] as const;
 export type RoiSource = (typeof roiSources)[number];
 
 export class RoiQuery {
-  @DayField({ optional: true, description: 'In the organization’s time zone; 29 days before `to` when absent.' })
+  @DayField({
+    optional: true,
+    description: 'First day, in the organization’s time zone; defaults to 29 days before `to`.',
+  })
   from?: string;
-  @DayField({ optional: true, description: 'Included; today when absent. At most 3 years after `from`.' }) to?: string;
+  @DayField({ optional: true, description: 'Last day, inclusive; defaults to today. At most 3 years after `from`.' })
+  to?: string;
   @UuidField({ optional: true, description: 'Only batches of jobs of this workflow.' }) workflowId?: string;
   @EnumField(['computed'], {
     optional: true,
-    description: 'From raw rows, whatever there is; the figures are the same.',
+    description:
+      'Source of the figures. `computed` computes them from the raw rows even if rollups exist; the figures are the ' +
+      'same.',
   })
   source?: 'computed';
 }
@@ -44,7 +50,10 @@ export class RoiDay {
   @DayField() date!: string;
   @ObjectField(() => JobClaims) claims!: JobClaims;
   @NumberField({ example: 421.25 }) processingSeconds!: number;
-  @NumberField({ example: 1.25, description: 'A job’s cost belongs to the day of its first batch in the range.' })
+  @NumberField({
+    example: 1.25,
+    description: 'Cost of the day’s jobs in US dollars. A job is counted on the day of its first batch in the range.',
+  })
   computeUsd!: number;
   @NumberField({ example: 50.4 }) laborUsd!: number;
   @NumberField({ min: -1_000_000_000, example: 49.15 }) netUsd!: number;

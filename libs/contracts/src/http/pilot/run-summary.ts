@@ -15,22 +15,33 @@ import { IgnoreUnknownFields } from '../unknown-fields';
 
 export const maxSummaryClaims = 10_000;
 export const maxSummaryBytes = 8 * 1024 * 1024;
-/** What the metadata of a batch may be as JSON, with the keys in it that nobody knew. */
+/** Maximum size in bytes of a batch's metadata as JSON, including unknown keys, and of its totals. */
 export const maxSummaryMetadataBytes = 256 * 1024;
-/** A week: a run lasts a day at most, and sums of so many microseconds are whole numbers to JavaScript. */
+/**
+ * One week, although a run lasts a day at most. With this limit, the microseconds of all claims of a batch add up to a
+ * safe integer.
+ */
 const maxProcessingSeconds = 604_800;
 
 @IgnoreUnknownFields()
 export class RunSummaryBatch {
-  @TextField({ example: 'front-desk-2026-01-31', description: 'Names the batch within the organization.' })
+  @TextField({ example: 'front-desk-2026-01-31', description: 'Id of the batch, unique within the organization.' })
   batchId!: string;
   @UuidField({ optional: true, nullable: true }) jobId?: string | null;
   @TextField({ optional: true, nullable: true, example: 'eob-download' }) workerKey?: string | null;
   @DateTimeField({ optional: true, nullable: true }) startedAt?: string | null;
   @DateTimeField({ optional: true, nullable: true }) finishedAt?: string | null;
-  @JsonField({ optional: true, nullable: true, description: 'The practice’s own sums; ours are made from the claims.' })
+  @JsonField({
+    optional: true,
+    nullable: true,
+    description: 'Totals that the practice computed. The service computes its own from the claims.',
+  })
   totals?: Record<string, unknown> | null;
-  @JsonField({ optional: true, nullable: true, description: 'With it, keys that are not known are kept.' })
+  @JsonField({
+    optional: true,
+    nullable: true,
+    description: 'Metadata of the batch. Unknown keys of the report are stored with it.',
+  })
   metadata?: Record<string, unknown> | null;
 }
 
@@ -56,7 +67,7 @@ export class RunSummaryStop {
 const claimsExample = [{ claimId: 'C-1042', npi: '1234567893', outcome: 'eob_uploaded', processingSeconds: 42.5 }];
 const stopsExample = [{ reason: 'portal_logged_out', at: '2026-01-31T09:30:00.000Z' }];
 
-/** What an envelope holds; each key in camelCase or in snake_case. */
+/** Content of an envelope. Each key is in camelCase or in snake_case. */
 @IgnoreUnknownFields()
 export class RunSummaryContent {
   @ObjectField(() => RunSummaryBatch, { example: { batchId: 'front-desk-2026-01-31' } }) batchSummary!: RunSummaryBatch;
@@ -76,7 +87,10 @@ export class RunSummaryContent {
   stopEvents?: RunSummaryStop[] | null;
 }
 
-/** Exactly one of three: the content itself, in camelCase; or the content under practiceRunSummary or its snake_case. */
+/**
+ * Exactly one of three envelopes: the content itself in camelCase, or the content under practiceRunSummary or
+ * practice_run_summary.
+ */
 @IgnoreUnknownFields()
 export class RunSummaryBody {
   @ObjectField(() => RunSummaryBatch, { optional: true, example: { batchId: 'front-desk-2026-01-31' } })
@@ -86,7 +100,10 @@ export class RunSummaryBody {
   @ListField(() => RunSummaryStop, { optional: true, maxItems: maxSummaryClaims, example: stopsExample })
   stopEvents?: RunSummaryStop[];
   @ObjectField(() => RunSummaryContent, { optional: true }) practiceRunSummary?: RunSummaryContent;
-  @ObjectField(() => RunSummaryContent, { optional: true, description: 'Its keys may be in snake_case.' })
+  @ObjectField(() => RunSummaryContent, {
+    optional: true,
+    description: 'Content of the report; its keys may be in snake_case.',
+  })
   practice_run_summary?: RunSummaryContent;
 }
 
@@ -96,14 +113,17 @@ export class RunSummaryAnswer {
   @UuidField({ nullable: true }) jobId!: string | null;
   @IntField({ example: 12 }) claims!: number;
   @IntField({ example: 0 }) stopEvents!: number;
-  @BooleanField({ optional: true, description: 'The batch was told before; this telling took its place.' })
+  @BooleanField({
+    optional: true,
+    description: 'Whether this report replaced an earlier report of the batch; absent if there was none.',
+  })
   replaced?: true;
 }
 
-/** What a refused summary looked like: names and counts, never a value of it. */
+/** Structure of a rejected summary: names and counts, but no values. */
 export interface SummaryShape {
   envelope: 'camel' | 'nested' | 'nested_snake' | null;
-  /** The body's own keys, at most 50. */
+  /** Top-level keys of the body; at most 50. */
   keys: string[];
   claimResults: number | null;
   stopEvents: number | null;

@@ -17,10 +17,20 @@ export class LibrarySession {
   @TextField({ nullable: true, example: 'eob-download' }) workerKey!: string | null;
   @DateTimeField({ nullable: true }) startedAt!: string | null;
   @DateTimeField({ nullable: true }) finishedAt!: string | null;
-  @NumberField({ nullable: true, example: 2100, description: 'Null where its start or its end was not told.' })
+  @NumberField({
+    nullable: true,
+    example: 2100,
+    description: 'Duration in seconds; null if the start or the end is unknown, or if the end is before the start.',
+  })
   durationSeconds!: number | null;
   @ObjectField(() => JobClaims) claims!: JobClaims;
-  @TextField({ nullable: true, max: 500, example: null, description: 'Of the last stop.' }) stopReason!: string | null;
+  @TextField({
+    nullable: true,
+    max: 500,
+    example: null,
+    description: 'Reason of the last stop; null if there was none.',
+  })
+  stopReason!: string | null;
   @TextField({ max: 1000, example: '12 claims in 35 minutes: 8 EOBs uploaded, 3 without an EOB, 1 failed.' })
   headline!: string;
 }
@@ -31,7 +41,11 @@ export class LibrarySessionList {
 }
 
 export class SessionEntry {
-  @DateTimeField({ description: 'A claim’s is reckoned: the start, and the processing up to and with it.' })
+  @DateTimeField({
+    description:
+      'Time of the entry. A claim’s time is calculated from the session’s start, or from its end if the start is ' +
+      'unknown, and the processing times of the claims.',
+  })
   at!: string;
   @EnumField(sessionEntryKinds) kind!: SessionEntryKind;
   @TextField({ optional: true, example: 'C-1042' }) claimId?: string;

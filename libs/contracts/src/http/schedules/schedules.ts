@@ -15,14 +15,14 @@ import { ConcurrencyKey } from '../jobs/concurrency-keys';
 import { installation, maxCost } from '../jobs/jobs';
 import { PageQuery } from '../pages';
 
-/** What becomes of runs that nobody was there for: one of them, none, or all. */
+/** Policies for missed runs: launch the newest, none, or all. */
 export const misfirePolicies = ['once', 'skip', 'all'] as const;
 export type MisfirePolicy = (typeof misfirePolicies)[number];
 
 export const tickOutcomes = ['launched', 'skipped', 'failed'] as const;
 export type TickOutcome = (typeof tickOutcomes)[number];
 
-/** Why a tick launched nothing. */
+/** Reasons why a tick launched no run. */
 export const skipReasons = [
   'not_due',
   'disabled',
@@ -39,47 +39,55 @@ export type SkipReason = (typeof skipReasons)[number];
 export const clockShifts = ['gap', 'overlap'] as const;
 
 const name = { max: 200, visible: true, example: 'Nightly EOBs' };
-const scriptId = { description: 'The workflow that runs.' };
+const scriptId = { description: 'Workflow to run.' };
 const cronExpression = {
   min: 0,
   max: 1000,
   example: '30 6 * * MON-FRI',
   description:
-    'Minute, hour, day of month, month, day of week, with *, lists, ranges, steps and names. With both days ' +
-    'restricted, either one is enough.',
+    'Cron expression with the fields minute, hour, day of month, month and day of week. Fields may contain *, lists, ' +
+    'ranges, steps and names. If both day fields are restricted, a day must match only one of them.',
 };
-const timezone = { max: 64, example: 'America/Chicago', description: 'A name of the IANA database.' };
-const variables = { example: {}, description: 'A text for each variable that the workflow names.' };
+const timezone = { max: 64, example: 'America/Chicago', description: 'Time zone name of the IANA database.' };
+const variables = { example: {}, description: 'Text value for each variable of the workflow, by the variable’s name.' };
 const vaultKeys = {
   max: 128,
   example: ['PORTAL_PASSWORD'],
-  description: 'Vault secrets that the script finds in its environment, resolved right before each run.',
+  description:
+    'Names of the vault secrets that the script receives as environment variables. They are resolved right before ' +
+    'each run.',
 };
 const maxRuntimeMinutes = { min: 1, max: 1320, example: 720 };
 const maxRetries = { max: 20, example: 0 };
 const retryDelaySeconds = { max: 86_400, example: 60 };
 const concurrencyKeys = {
   maxItems: 5,
-  description: 'Each run of it starts when each of these and of its workflow’s has room, and holds them until it ends.',
+  description:
+    'Concurrency keys that each run of the schedule requires, in addition to those of its workflow. A run starts ' +
+    'when every key is below its limit, and holds the keys until it ends.',
 };
 const concurrencyLimit = {
   min: 1,
   max: 1000,
   nullable: true,
   example: 1,
-  description: 'A tick is skipped while so many runs of the schedule are queued or running; null for no limit.',
+  description:
+    'Maximum number of the schedule’s runs that are queued or running at once. At the limit, ticks are skipped. ' +
+    'Null for no limit.',
 };
 const idempotencyWindowMinutes = {
   max: 10_080,
   nullable: true,
   example: 10,
-  description: 'A tick is skipped when a run was launched less than this before; null or 0 for no window.',
+  description:
+    'Minimum time in minutes between two launches. A tick within this time of the last launch is skipped. Null or 0 ' +
+    'for no minimum.',
 };
 const misfirePolicy = {
   example: 'once',
   description:
-    'Of the runs missed by more than 60 seconds: once runs the newest, skip none, all the newest 100. The others are ' +
-    'recorded as skipped.',
+    'Policy for runs that are more than 60 seconds late: `once` launches the newest of them, `skip` launches none, ' +
+    'and `all` launches the newest 100. The others are recorded as skipped.',
 };
 
 export class CreateScheduleBody {
@@ -87,7 +95,12 @@ export class CreateScheduleBody {
   @UuidField(scriptId) scriptId!: string;
   @UuidField() agentId!: string;
   @TextField(cronExpression) cronExpression!: string;
-  @TextField({ ...timezone, optional: true, description: 'The organization’s own when absent.' }) timezone?: string;
+  @TextField({
+    ...timezone,
+    optional: true,
+    description: 'Time zone name of the IANA database; defaults to the organization’s time zone.',
+  })
+  timezone?: string;
   @BooleanField({ optional: true, example: true }) enabled?: boolean;
   @TextMapField({ ...variables, optional: true }) variables?: Record<string, string>;
   @TextListField({ ...vaultKeys, optional: true }) vaultKeys?: string[];
@@ -102,7 +115,7 @@ export class CreateScheduleBody {
   @UuidField({ ...installation, optional: true, nullable: true }) workflowPackInstallationId?: string | null;
 }
 
-/** What is left out stays. */
+/** Changes of a schedule. Absent fields stay unchanged. */
 export class UpdateScheduleBody {
   @TextField({ ...name, optional: true }) name?: string;
   @UuidField({ ...scriptId, optional: true }) scriptId?: string;
@@ -142,33 +155,42 @@ export class Schedule {
   @EnumField(misfirePolicies, misfirePolicy) misfirePolicy!: MisfirePolicy;
   @UsdField({ ...maxCost, nullable: true }) maxCostUsd!: number | null;
   @UuidField({ ...installation, nullable: true }) workflowPackInstallationId!: string | null;
-  @DateTimeField({ nullable: true, description: 'Null while it is disabled.' }) nextRunAt!: string | null;
-  @DateTimeField({ nullable: true, description: 'When it last launched a run.' }) lastRunAt!: string | null;
+  @DateTimeField({
+    nullable: true,
+    description: 'Time of the next run; null if the schedule is disabled or its expression matches no future time.',
+  })
+  nextRunAt!: string | null;
+  @DateTimeField({
+    nullable: true,
+    description: 'Time at which the schedule last launched a run; null if it never did.',
+  })
+  lastRunAt!: string | null;
   @UuidField({ nullable: true }) lastRunJobId!: string | null;
-  @EnumField(tickOutcomes, { nullable: true, description: 'What became of its last tick.' })
+  @EnumField(tickOutcomes, { nullable: true, description: 'Outcome of the last tick; null before the first one.' })
   lastResult!: TickOutcome | null;
   @DateTimeField() createdAt!: string;
   @DateTimeField() updatedAt!: string;
 }
 
 export class ScheduleRun {
-  @DateTimeField({ description: 'The time that the expression names; for a forced run, when it was forced.' })
+  @DateTimeField({ description: 'Time at which the run was due; for a forced run, the time at which it was forced.' })
   nominalAt!: string;
   @DateTimeField() firedAt!: string;
   @EnumField(tickOutcomes) outcome!: TickOutcome;
   @TextField({
     nullable: true,
     example: 'concurrency_limit',
-    description: `Null for a launched run; ${skipReasons.join(', ')} for a skipped one; the error's code for a failed one.`,
+    description: `Null for a launched run, the error code for a failed run, or one of ${skipReasons.join(', ')}.`,
   })
   reason!: string | null;
-  @TextField({ nullable: true, max: 2000, example: 'one run of one is under way' }) detail!: string | null;
+  @TextField({ nullable: true, max: 2000, example: '1 of 1 runs are queued or running' }) detail!: string | null;
   @BooleanField({ example: false }) forced!: boolean;
   @UuidField({ nullable: true }) jobId!: string | null;
 }
 
 export class ScheduleDetail extends Schedule {
-  @ListField(() => ScheduleRun, { maxItems: 50, description: 'Newest first.' }) recentRuns!: ScheduleRun[];
+  @ListField(() => ScheduleRun, { maxItems: 50, description: 'Latest ticks with their outcomes, newest first.' })
+  recentRuns!: ScheduleRun[];
 }
 
 export class ScheduleList {
@@ -191,13 +213,18 @@ export type ScheduleSort = (typeof scheduleSorts)[number];
 export class ScheduleQuery extends PageQuery {
   @UuidField({ optional: true }) agentId?: string;
   @UuidField({ optional: true }) scriptId?: string;
-  @EnumField(['true', 'false'], { optional: true, description: 'false: those that are paused.' })
+  @EnumField(['true', 'false'], {
+    optional: true,
+    description: 'Whether to list enabled schedules (true) or paused schedules (false).',
+  })
   enabled?: 'true' | 'false';
-  @TextField({ optional: true, max: 200, description: 'A part of the name.' }) q?: string;
+  @TextField({ optional: true, max: 200, description: 'Part of the schedule’s name.' }) q?: string;
   @EnumField(scheduleSorts, {
     optional: true,
     example: 'createdAt',
-    description: 'With - the greatest first; createdAt when absent. What has no value comes last.',
+    description:
+      'Sort field; a leading `-` sorts in descending order. Defaults to createdAt. Schedules without a value come ' +
+      'last.',
   })
   sort?: ScheduleSort;
 }
@@ -206,30 +233,40 @@ export class DeleteScheduleQuery {
   @EnumField(['true', 'false'], {
     optional: true,
     example: 'false',
-    description: 'true deletes it with its history; otherwise it is disabled.',
+    description: 'Whether to delete the schedule with its history (true). Otherwise the schedule is disabled.',
   })
   hard?: 'true' | 'false';
 }
 
 export class PreviewQuery {
-  @QueryIntField({ optional: true, min: 1, max: 100, description: 'How many runs; 10 when absent.' }) count?: number;
+  @QueryIntField({ optional: true, min: 1, max: 100, description: 'Number of runs to preview; defaults to 10.' })
+  count?: number;
 }
 
 export class PreviewScheduleBody {
   @TextField(cronExpression) cronExpression!: string;
-  @TextField({ ...timezone, optional: true, description: 'The organization’s own when absent.' }) timezone?: string;
+  @TextField({
+    ...timezone,
+    optional: true,
+    description: 'Time zone name of the IANA database; defaults to the organization’s time zone.',
+  })
+  timezone?: string;
   @IntField({ optional: true, min: 1, max: 100, example: 10 }) count?: number;
 }
 
 export class PreviewRun {
   @DateTimeField() at!: string;
-  @TextField({ example: '2026-03-08T03:00:00-05:00', description: 'The same, as the zone’s clocks show it.' })
+  @TextField({
+    example: '2026-03-08T03:00:00-05:00',
+    description: 'Local time of the run in the time zone of the schedule.',
+  })
   local!: string;
   @EnumField(clockShifts, {
     nullable: true,
     description:
-      'gap: its time does not exist that day, so it runs right after; overlap: its time comes twice, and it runs the ' +
-      'first time.',
+      'Effect of a clock change on the run; null if there is none. `gap`: the local time does not exist on that day, ' +
+      'and the run starts right after the gap. `overlap`: the local time occurs twice, and the run starts the first ' +
+      'time.',
   })
   shift!: 'gap' | 'overlap' | null;
 }
@@ -241,29 +278,45 @@ export class SchedulePreview {
 }
 
 export class ExecuteSchedulesBody {
-  @BooleanField({ optional: true, example: false, description: 'Says what would happen and changes nothing.' })
+  @BooleanField({
+    optional: true,
+    example: false,
+    description: 'Whether to report only what would happen and change nothing.',
+  })
   dryRun?: boolean;
   @BooleanField({
     optional: true,
     example: false,
-    description: 'Runs the schedule once now, due or not, enabled or not, and wakes its agent. Needs scheduleId.',
+    description:
+      'Whether to run the schedule once now, even if it is not due or is disabled, and wake its agent. Requires ' +
+      'scheduleId.',
   })
   force?: boolean;
-  @IntField({ optional: true, min: 1, max: 100, example: 25, description: 'How many due schedules at most.' })
+  @IntField({
+    optional: true,
+    min: 1,
+    max: 100,
+    example: 25,
+    description: 'Maximum number of due schedules to process.',
+  })
   limit?: number;
   @UuidField({ optional: true, nullable: true }) scheduleId?: string | null;
 }
 
 export class LaunchedTick {
   @UuidField() scheduleId!: string;
-  @UuidField({ nullable: true, description: 'Null in a dry run.' }) jobId!: string | null;
+  @UuidField({ nullable: true, description: 'Launched job; null in a dry run.' }) jobId!: string | null;
   @DateTimeField() nominalAt!: string;
 }
 
 export class SkippedTick {
   @UuidField() scheduleId!: string;
   @EnumField(skipReasons) reason!: SkipReason;
-  @DateTimeField({ nullable: true, description: 'Of several missed ones, the newest.' }) nominalAt!: string | null;
+  @DateTimeField({
+    nullable: true,
+    description: 'Time at which the run was due; if several runs were missed, the time of the newest.',
+  })
+  nominalAt!: string | null;
 }
 
 export class FailedTick {
@@ -275,7 +328,7 @@ export class FailedTick {
 
 export class ScheduleTicks {
   @BooleanField({ example: false }) dryRun!: boolean;
-  @IntField({ example: 1, description: 'How many schedules were looked at.' }) scanned!: number;
+  @IntField({ example: 1, description: 'Number of schedules that were checked.' }) scanned!: number;
   @ListField(() => LaunchedTick) launched!: LaunchedTick[];
   @ListField(() => SkippedTick) skipped!: SkippedTick[];
   @ListField(() => FailedTick) failed!: FailedTick[];

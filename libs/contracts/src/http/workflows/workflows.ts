@@ -21,31 +21,42 @@ const description = { min: 0, max: 10_000, example: 'Signs in to the portal and 
 const concurrencyKeys = {
   maxItems: 5,
   description:
-    'Each run of it starts when each of these has room, and holds them until it ends; a launch may add to them.',
+    'Concurrency keys that each run of the workflow requires. A run starts when every key is below its limit, and ' +
+    'holds the keys until it ends. A launch may add further keys.',
 };
-const variables = { max: 128, maxItems: 200, example: ['CLAIM_ID'], description: 'The names that a run must give.' };
+const variables = {
+  max: 128,
+  maxItems: 200,
+  example: ['CLAIM_ID'],
+  description: 'Names of the variables for which each run needs a value.',
+};
 const script = {
   min: 0,
   max: 1_000_000,
   example: "import os\n\nprint('claim', os.environ['CLAIM_ID'])\n",
-  description: 'Python. It runs on the agent as it is.',
+  description: 'Python script, which runs unchanged on the agent.',
 };
 const steps = {
   maxItems: 2000,
   example: [{ id: 'open', type: 'navigate', url: 'https://example.com' }],
   description:
-    'Each with an id of its own, a type, and what its type needs. A workflow without a script runs them: goto ' +
-    '(navigate) {url}, click, doubleClick, hover, fill (change, type) {value}, select {value}, press (keyDown, keyUp) ' +
-    '{key}, scroll {x, y}, upload {path, within the run root}, wait {ms}, waitForElement, waitForExpression ' +
-    '{expression}, extract {as: its name in the result, and {{as}} later}, screenshot {name}, python {code}, ' +
-    'setViewport, emulateNetworkConditions, close. An element is named by selector (CSS, xpath/…, text/…, aria/…), by ' +
-    'selectors as the DevTools Recorder writes them, by field (a form field’s label, name or placeholder), or by text. ' +
-    '{{NAME}} in a text is the variable or vault key of that name. A step of another type is kept and warned of.',
+    'Browser steps, which run if the workflow has no script. Each step has a unique id, a type, and the fields of ' +
+    'its type. Types: goto (navigate) {url}, click, doubleClick, hover, fill (change, type) {value}, select {value}, ' +
+    'press (keyDown, keyUp) {key}, scroll {x, y}, upload {path, within the run root}, wait {ms}, waitForElement, ' +
+    'waitForExpression {expression}, extract {as: name of the value in the result and, as {{as}}, in later steps}, ' +
+    'screenshot {name}, python {code}, ask {question}, setViewport, emulateNetworkConditions, close. A step of ' +
+    'another type is saved with a warning. A step identifies its element by selector (CSS, xpath/…, text/…, aria/…), ' +
+    'by selectors in the format of the Chrome DevTools Recorder, by field (a form field’s label, name or ' +
+    'placeholder), or by text. {{NAME}} in a text is replaced by the value of the variable or vault key NAME.',
 };
 
 export class WorkflowSource {
   @EnumField(['video']) kind!: 'video';
-  @UuidField({ nullable: true, description: 'Null: a film that somebody sent.' }) recordingId!: string | null;
+  @UuidField({
+    nullable: true,
+    description: 'Recording that the draft was made from; null if it was made from an uploaded video.',
+  })
+  recordingId!: string | null;
 }
 
 export class ConfirmStepBody {
@@ -53,7 +64,12 @@ export class ConfirmStepBody {
 }
 
 export class WorkflowWarning {
-  @TextField({ nullable: true, max: 200, example: 'open', description: 'Null: it is about the workflow.' })
+  @TextField({
+    nullable: true,
+    max: 200,
+    example: 'open',
+    description: 'Step that the warning is about; null if it is about the whole workflow.',
+  })
   stepId!: string | null;
   @TextField({ max: 500, example: 'a run cannot do a step of the type swipe, and fails when it comes to it' })
   message!: string;
@@ -72,13 +88,14 @@ export class Workflow {
   @ObjectField(() => WorkflowSource, {
     nullable: true,
     description:
-      'What a draft was made of. Its steps say with what confidence, atMs, frameUrl, and review: needed, confirmed or null.',
+      'Video that a draft was made from; null for other workflows. The steps of a draft also have confidence, atMs, ' +
+      'frameUrl, and review (needed, confirmed or null).',
   })
   source!: WorkflowSource | null;
   @IntField({ min: 1, example: 3 }) revision!: number;
   @ListField(() => WorkflowWarning, {
     maxItems: 10_000,
-    description: 'What is likely not meant, or no run can do.',
+    description: 'Likely mistakes in the workflow, and steps that no run can perform.',
   })
   warnings!: WorkflowWarning[];
   @DateTimeField() createdAt!: string;
@@ -106,11 +123,11 @@ const workflowSorts = ['name', '-name', 'updatedAt', '-updatedAt', 'createdAt', 
 export type WorkflowSort = (typeof workflowSorts)[number];
 
 export class WorkflowQuery extends PageQuery {
-  @TextField({ optional: true, max: 200, description: 'Part of the name, in any case.' }) q?: string;
+  @TextField({ optional: true, max: 200, description: 'Part of the workflow’s name; case is ignored.' }) q?: string;
   @EnumField(workflowSorts, {
     optional: true,
     example: 'createdAt',
-    description: 'With - the greatest first; createdAt when absent. What has no value comes last.',
+    description: 'Sort field; a leading `-` sorts in descending order. Defaults to createdAt.',
   })
   sort?: WorkflowSort;
 }
@@ -159,21 +176,29 @@ export class UploadWorkflowForm {
   @TextField({
     optional: true,
     format: 'binary',
-    description: 'A recording of Chrome’s DevTools Recorder as JSON, or a zip of one with its screenshots.',
+    description: 'Recording of the Chrome DevTools Recorder as a JSON file, or as a zip file with its screenshots.',
   })
   recording?: string;
 
-  @UuidField({ optional: true, description: 'In its place: a recording of a machine’s browser.' }) recordingId?: string;
-  @TextField({ ...name, optional: true, description: 'The recording’s title when absent.' }) name?: string;
+  @UuidField({ optional: true, description: 'Recording of an agent’s browser, to be used instead of a file.' })
+  recordingId?: string;
+  @TextField({ ...name, optional: true, description: 'Name of the workflow; defaults to the recording’s title.' })
+  name?: string;
 }
 
 export class UploadWorkflowBody {
-  @UuidField({ description: 'A recording of a machine’s browser that is kept.' }) recordingId!: string;
-  @TextField({ ...name, optional: true, description: 'The recording’s name when absent.' }) name?: string;
+  @UuidField({ description: 'Recording of an agent’s browser. Its status must be `kept`.' }) recordingId!: string;
+  @TextField({ ...name, optional: true, description: 'Name of the workflow; defaults to the recording’s name.' })
+  name?: string;
 }
 
 export class RevisionDiffQuery {
-  @QueryIntField({ optional: true, min: 1, description: 'The revision before it when absent.' }) against?: number;
+  @QueryIntField({
+    optional: true,
+    min: 1,
+    description: 'Revision to compare with; defaults to the previous revision.',
+  })
+  against?: number;
 }
 
 export class ChangedStep {
@@ -186,16 +211,10 @@ export class ChangedStep {
 }
 
 export class StepsDiff {
-  @JsonListField({ ...steps, description: 'Steps that only the later revision has.' }) added!: Record<
-    string,
-    unknown
-  >[];
-  @JsonListField({ ...steps, description: 'Steps that only the other revision has.' }) removed!: Record<
-    string,
-    unknown
-  >[];
+  @JsonListField({ ...steps, description: 'Steps that exist only in `revision`.' }) added!: Record<string, unknown>[];
+  @JsonListField({ ...steps, description: 'Steps that exist only in `against`.' }) removed!: Record<string, unknown>[];
   @ListField(() => ChangedStep, { maxItems: 2000 }) changed!: ChangedStep[];
-  @TextListField({ maxItems: 2000, example: ['open'], description: 'Ids of steps that stand elsewhere.' })
+  @TextListField({ maxItems: 2000, example: ['open'], description: 'Ids of the steps whose position changed.' })
   moved!: string[];
 }
 
@@ -211,7 +230,7 @@ export class RevisionDiff {
     min: 0,
     max: 4_000_000,
     example: '--- revision 2\n+++ revision 3\n@@ -1,1 +1,1 @@\n-print(1)\n+print(2)\n',
-    description: 'The script’s difference as `diff -u` shows it; empty where there is none.',
+    description: 'Difference between the scripts in the format of `diff -u`; empty if the scripts are equal.',
   })
   script!: string;
   @ObjectField(() => StepsDiff) steps!: StepsDiff;
