@@ -99,7 +99,7 @@ export class BillingMetricQuery extends PageQuery {
   @UuidField({ optional: true }) jobId?: string;
   @UuidField({
     optional: true,
-    description: 'Id of the organization whose records are returned. Only a super_admin can specify another one.',
+    description: 'Id of the organization whose records are returned. For a super_admin: all organizations if absent.',
   })
   organizationId?: string;
   @DayField({ optional: true, description: 'First day of computation, in the organization’s time zone.' })

@@ -67,8 +67,8 @@ export class CostGroup {
     max: 400,
     example: '2026-01-31',
     description:
-      'Key of the group: a day, the id of a workflow, an agent or a schedule, or `provider/model`. `none` is the group ' +
-      'of costs without one, and `(others)` combines the cheapest groups if there are too many.',
+      'Key of the group: a day, the id of a workflow, an agent or a schedule, or `provider/model`. `none` is the ' +
+      'group of costs without one, and `(others)` combines the cheapest groups if there are too many.',
   })
   key!: string;
   @TextField({ max: 400, example: '2026-01-31', description: 'Name of the group for people.' }) label!: string;

@@ -150,7 +150,7 @@ export class NotificationChannelWithSecret extends NotificationChannel {
   @TextField({
     nullable: true,
     description:
-      'Secret with which deliveries of a webhook channel are signed (Standard Webhooks); otherwise null. Not returned again.',
+      'Secret that signs the deliveries of a webhook channel (Standard Webhooks); else null. It is not returned again.',
     example: null,
   })
   secret!: string | null;
