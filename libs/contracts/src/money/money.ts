@@ -10,8 +10,7 @@ const maxSentUsd = Number.MAX_SAFE_INTEGER / 1_000_000;
 
 /** Converts USD to micro-dollars by the decimal digits of the number, rounded half to even: 0.0000005 is 0. */
 export function microsOf(usd: number): bigint {
-  if (!Number.isFinite(usd) || Math.abs(usd) > maxSentUsd)
-    throw new RangeError(`${usd} USD is not finite or exceeds the largest amount`);
+  if (!Number.isFinite(usd) || Math.abs(usd) > maxSentUsd) throw new RangeError(`${usd} USD is not a valid amount`);
   const [digits, exponent = '0'] = String(usd).split('e') as [string, string?];
   const [whole, fraction = ''] = digits.split('.') as [string, string?];
   const scaled = BigInt(whole + fraction);

@@ -135,7 +135,7 @@ export class FeedbackSubmissionList {
 }
 
 export class FeedbackHistoryEntry {
-  @DateTimeField({ description: 'Time of the change, by the clock of its source.' }) at!: string;
+  @DateTimeField({ description: 'Time of the entry, by the clock of its source.' }) at!: string;
   @EnumField(feedbackStatuses) from!: FeedbackStatus;
   @EnumField(feedbackStatuses, {
     description: 'New status. It equals from if something else happened, which the reason describes.',
@@ -146,7 +146,7 @@ export class FeedbackHistoryEntry {
 }
 
 export class FeedbackSubmissionDetail extends FeedbackSubmission {
-  @ListField(() => FeedbackHistoryEntry, { maxItems: 1000, description: 'Newest 1000 changes, oldest first.' })
+  @ListField(() => FeedbackHistoryEntry, { maxItems: 1000, description: 'Newest 1000 entries, oldest first.' })
   history!: FeedbackHistoryEntry[];
 }
 

@@ -102,9 +102,16 @@ export class BillingMetricQuery extends PageQuery {
     description: 'Id of the organization whose records are returned. For a super_admin: all organizations if absent.',
   })
   organizationId?: string;
-  @DayField({ optional: true, description: 'First day of computation, in the organization’s time zone.' })
+  @DayField({
+    optional: true,
+    description: 'First day on which the records were computed, in the organization’s time zone.',
+  })
   from?: string;
-  @DayField({ optional: true, description: 'Last day of computation, in the organization’s time zone.' }) to?: string;
+  @DayField({
+    optional: true,
+    description: 'Last day on which the records were computed, in the organization’s time zone.',
+  })
+  to?: string;
 }
 
 export class BillingMetricStep {

@@ -15,7 +15,7 @@ export class ModelPriceInput {
   @UsdField({ ...perMillion, example: 1.6 }) outputUsdPerMillion!: number;
   @DayField({
     example: '2026-01-01',
-    description: 'First day of the price, in UTC. The price applies until a later one starts.',
+    description: 'First day, in UTC, on which the price applies. It applies until a later price starts.',
   })
   from!: string;
 }

@@ -26,7 +26,7 @@ export class Usage {
   @NumberField({ example: 37.2 }) spendUsd!: number;
   @ObjectField(() => UsageLimits) limits!: UsageLimits;
   @BooleanField({
-    description: 'Whether another run may be launched in the current month, whatever month is requested.',
+    description: 'Whether another run may be launched now, regardless of the requested month.',
   })
   canLaunchRuns!: boolean;
   @TextField({ nullable: true, example: null, description: 'Why no run may be launched; null if one may.' }) reason!:

@@ -134,7 +134,7 @@ export class NotificationChannel {
   @DateTimeField({ nullable: true }) turnedOffAt!: string | null;
   @DateTimeField({
     nullable: true,
-    description: 'Time since which every attempt has failed; null if the last one succeeded.',
+    description: 'Time since which every attempt has failed; otherwise null.',
   })
   failingSince!: string | null;
   @ObjectField(() => NotificationAttempt, {

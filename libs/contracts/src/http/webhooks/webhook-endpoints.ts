@@ -64,7 +64,7 @@ export class WebhookEndpoint {
   @DateTimeField({ nullable: true }) turnedOffAt!: string | null;
   @DateTimeField({
     nullable: true,
-    description: 'Time since which every attempt has failed; null if the last one succeeded.',
+    description: 'Time since which every attempt has failed; otherwise null.',
   })
   failingSince!: string | null;
   @DateTimeField() createdAt!: string;

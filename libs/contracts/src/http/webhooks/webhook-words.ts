@@ -27,7 +27,7 @@ export const webhookTypes = [
 ] as const;
 export type WebhookType = (typeof webhookTypes)[number];
 
-/** `pending`: an attempt is due or will be. `dead`: all attempts failed. */
+/** `pending`: another attempt follows. `dead`: the delivery failed and is not attempted again. */
 export const deliveryStatuses = ['pending', 'delivered', 'dead'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
