@@ -77,8 +77,8 @@ function rulesOf(type: { prototype: object }): Map<string, FieldRule> {
 }
 
 /**
- * Reads an object by the rules of the class. The check of a field stops at its first error: the content of a list or
- * text that is too long is not inspected.
+ * Reads an object by the rules of the class and visits each field once. The content of a list or text that is too long
+ * is not inspected.
  */
 export function readFields<T extends object>(type: new () => T, given: object, place: Place): T {
   const rules = rulesOf(type);

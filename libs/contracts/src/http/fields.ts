@@ -102,7 +102,7 @@ export function IntListField(
   );
 }
 
-/** In responses: a count, or false if there is nothing to count. */
+/** In responses: a count, or false if there is nothing to count, such as for a deleted job. */
 export function CountField(options: Common = {}) {
   const oneOf = [
     { type: 'integer', minimum: 0 },

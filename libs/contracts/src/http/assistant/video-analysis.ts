@@ -27,7 +27,7 @@ export class VideoAnalyzeBody {
   })
   uploadKey?: string;
   @TextField({ optional: true, max: 200, description: 'Name of the workflow that is created.' }) name?: string;
-  @TextField({ optional: true, max: 2000, description: 'One-sentence description of what the video shows.' })
+  @TextField({ optional: true, max: 2000, description: 'Description of what the video shows, in one sentence.' })
   hint?: string;
 }
 
