@@ -1,10 +1,11 @@
-// How a secret may look in a text, for everybody who hides one. Nothing here imports anything: the worker has no classes.
-/** Shorter values are words of everyday output; hiding them would hide everything. */
+// The forms in which a secret can appear in a text, for all code that hides secrets. This file imports nothing, so
+// that the worker can use it without the classes of the contracts.
+/** Minimum length of a secret that is hidden. Shorter values are common in ordinary output. */
 export const shortestSecret = 3;
 
 /**
- * In which forms a secret stands in what must not show it: as it is, in JSON, in a URL, in base64 wherever it begins
- * there, and each longer line of it.
+ * Returns the forms in which a secret can appear: unchanged, trimmed, in JSON, in a URL, in base64 at any offset, and
+ * each of its lines of at least 8 characters.
  */
 export function formsOfSecret(secret: string): string[] {
   const lines = secret.split(/\r?\n/).map((line) => line.trim());
@@ -13,19 +14,19 @@ export function formsOfSecret(secret: string): string[] {
     secret,
     secret.trim(),
     JSON.stringify(secret).slice(1, -1),
-    // Half a surrogate pair has no place in a URL: through bytes it becomes a replacement character.
+    // encodeURIComponent throws on half a surrogate pair; the bytes have a replacement character in its place.
     encodeURIComponent(bytes.toString()),
     ...(lines.length > 1 ? lines.filter((line) => line.length >= 8) : []),
     ...base64FormsOf(bytes),
   ];
 }
 
-/** Any of the forms, as the source of a regular expression. */
+/** Returns the source of a regular expression that matches any of the forms. */
 export function patternOfForms(forms: readonly string[]): string {
   return forms.map((form) => form.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')).join('|');
 }
 
-/** What of a secret's base64 is the same whatever stands before and after it. */
+/** Returns the parts of a secret's base64 that do not depend on the bytes before and after the secret. */
 function base64FormsOf(secret: Buffer): string[] {
   if (secret.length < 4) return [];
   const forms = [0, 1, 2].map((before) => {

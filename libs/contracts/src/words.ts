@@ -1,5 +1,5 @@
-// The words of the wire that the console shares with the services: nothing here imports anything, so that a browser
-// gets these few lists and no classes.
+// Enum values and helpers of the API that the console shares with the services. The files imported here contain no
+// classes, so the browser downloads only these lists.
 export {
   type AgentStatus,
   agentStatuses,

@@ -6,14 +6,14 @@ export interface FileToZip {
   isProgram: boolean;
 }
 
-/** 1980-01-01 00:00, the first moment that the format knows: when a file was touched is no part of what it holds. */
+/** 1980-01-01 00:00, the earliest time of the format, for every entry: the archive does not depend on file times. */
 const noTime = 0x00210000;
 const utf8Names = 0x0800;
 const madeOnUnix = (3 << 8) | 20;
 
 /**
- * The same bytes for the same files, in whatever order they come and whenever they were written: by the path's bytes,
- * without times, and packed only where that makes them smaller.
+ * Writes a ZIP archive that is byte for byte the same for the same files, whatever their order and times. Entries are
+ * sorted by the bytes of their path and compressed only if that makes them smaller.
  */
 export function writeZip(files: Iterable<FileToZip>): Buffer {
   const bodies: Buffer[] = [];

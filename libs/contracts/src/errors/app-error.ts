@@ -6,16 +6,16 @@ export interface FieldError {
 }
 
 export interface AppErrorOptions {
-  /** One sentence for the person who reads the answer. */
+  /** One sentence for the person who reads the response. */
   detail?: string;
   errors?: FieldError[];
-  /** Members that the interface names beside the problem's own, such as parseError. */
+  /** Additional members of the problem, such as parseError. */
   extra?: Record<string, unknown>;
   headers?: Record<string, string>;
   cause?: unknown;
 }
 
-/** The one way to say no. The table knows the status; a filter turns it into problem+json. */
+/** An error that the client sees. The error table defines its status; a filter converts it to problem+json. */
 export class AppError extends Error {
   readonly status: number;
 
@@ -29,7 +29,7 @@ export class AppError extends Error {
   }
 }
 
-/** What is wrong with one field of a request. */
+/** Creates the error for one invalid field of a request. */
 export function invalidField(field: string, message: string, detail = `${message}.`): AppError {
   return new AppError('invalid_payload', { detail, errors: [{ field, message }] });
 }

@@ -1,6 +1,6 @@
-/** Every machine-readable error code, once: its HTTP status and its title. Clients switch on the code. */
+/** HTTP status and title of every error code. Clients decide by the code. */
 export const errorTable = {
-  // A run summary's five codes, as the interface spells them. What could not be read has three statuses.
+  // The five codes of run summaries, in the spelling of the API. RUN_SUMMARY_REQUEST_FAILED has three statuses.
   DENTRIX_RUN_SUMMARY_INGEST_FAILED: { status: 503, title: 'Run summary not stored' },
   INVALID_RUN_SUMMARY_PAYLOAD: { status: 400, title: 'Invalid run summary' },
   JOB_NOT_FOUND: { status: 404, title: 'Job of the run summary not found' },
@@ -8,26 +8,26 @@ export const errorTable = {
   RUN_SUMMARY_REQUEST_FAILED: { status: 400, title: 'Run summary not readable' },
   run_summary_too_large: { status: 413, title: 'Run summary not readable', wireCode: 'RUN_SUMMARY_REQUEST_FAILED' },
   run_summary_not_json: { status: 415, title: 'Run summary not readable', wireCode: 'RUN_SUMMARY_REQUEST_FAILED' },
-  // What a program that waits to be let in is answered, as RFC 8628 spells it.
+  // Responses to a program that polls for its device authorization, in the spelling of RFC 8628.
   access_denied: { status: 400, title: 'Access denied' },
-  authorization_pending: { status: 400, title: 'Nobody has answered yet' },
+  authorization_pending: { status: 400, title: 'Authorization pending' },
   expired_token: { status: 400, title: 'Device code expired' },
-  slow_down: { status: 400, title: 'Asked too often' },
+  slow_down: { status: 400, title: 'Polled too often' },
   already_answered: { status: 409, title: 'Already answered' },
   agent_not_found: { status: 404, title: 'Agent not found' },
   agent_not_ready: { status: 409, title: 'Agent not ready' },
-  // The agent was told to wake and could not: the same word on the wire, with the status of a failed machine.
+  // The agent could not be woken: the client sees agent_not_ready, with the status of a failed machine.
   agent_not_woken: { status: 502, title: 'Agent not ready', wireCode: 'agent_not_ready' },
   billing_gate_closed: { status: 402, title: 'Billing gate closed' },
   billing_record_exists: { status: 409, title: 'Billing record exists' },
   bundle_rejected: { status: 422, title: 'Bundle rejected' },
-  // Nothing is done on a word that came too late.
+  // The confirmation arrived after its deadline, so the call is not executed.
   confirmation_expired: { status: 409, title: 'Confirmation expired' },
   conflict: { status: 409, title: 'Conflict' },
   draft_already_published: { status: 409, title: 'Draft already published' },
   draft_head_conflict: { status: 409, title: 'Draft head conflict' },
   draft_not_found: { status: 404, title: 'Draft not found' },
-  // Nothing to publish: the same word on the wire, with the status of a state that does not allow it.
+  // There is no draft to publish: the client sees draft_not_found, with the status of a conflict.
   draft_to_publish_missing: { status: 409, title: 'Draft not found', wireCode: 'draft_not_found' },
   execution_timeout: { status: 504, title: 'Execution timeout' },
   idempotency_key_in_flight: { status: 409, title: 'Idempotency key still in flight' },
@@ -35,8 +35,8 @@ export const errorTable = {
   internal_error: { status: 500, title: 'Internal error' },
   invalid_payload: { status: 400, title: 'Invalid payload' },
   job_not_found: { status: 404, title: 'Job not found' },
-  machine_cannot: { status: 409, title: 'Machine lacks what this needs' },
-  // Nothing is done to a machine that does not carry its organization's mark.
+  machine_cannot: { status: 409, title: 'Machine lacks a required capability' },
+  // The service does not act on a machine without its organization's mark.
   machine_not_ours: { status: 409, title: 'Machine not marked as the organization’s' },
   metadata_not_found: { status: 404, title: 'No NPI or claim metadata' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
@@ -52,8 +52,8 @@ export const errorTable = {
   precondition_failed: { status: 412, title: 'Precondition failed' },
   pricing_model_missing: { status: 404, title: 'Pricing model missing' },
   process_not_found: { status: 404, title: 'Process not found' },
-  // Nobody waits for its answer any more.
-  question_over: { status: 409, title: 'Question over' },
+  // The run no longer waits for the answer.
+  question_over: { status: 409, title: 'Question no longer open' },
   rate_limited: { status: 429, title: 'Rate limited' },
   recording_not_found: { status: 404, title: 'Recording not found' },
   request_timeout: { status: 503, title: 'Request timeout' },
@@ -71,7 +71,7 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
-/** What a client reads. Two faults of ours can be one to it. */
+/** Returns the code that the client sees. Two codes of the table can share one. */
 export function wireCodeOf(code: ErrorCode): string {
   const row: { status: number; wireCode?: string } = errorTable[code];
   return row.wireCode ?? code;

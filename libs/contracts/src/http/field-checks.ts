@@ -18,11 +18,11 @@ import { microsOf, usdOf } from '../money/money';
 import { type FieldCheck, joined, type Place, readFields, wrong } from './field-rules';
 import { readDay, readTime } from './read-time';
 
-// What each value is judged by is class-validator's. The walk over a request is ours (field-rules.ts): its own goes on
-// after a list was found too long, compares the elements of a list each with each, and reports without a bound.
-// The messages end in front of people and in the tests of clients: they are part of the interface.
+// Single values are checked with class-validator, but field-rules.ts walks the request. class-validator's own walk
+// continues after a list is too long, compares all pairs of a list's elements and reports an unlimited number of
+// errors. The messages are shown to people and asserted by tests of clients: they are part of the API.
 
-/** Characters as people count them: a pair of surrogates is one. */
+/** Whether the text has more than `max` characters. A surrogate pair counts as one character. */
 function isLonger(text: string, max: number): boolean {
   if (text.length <= max) return false;
   if (text.length > 2 * max) return true;
@@ -31,7 +31,7 @@ function isLonger(text: string, max: number): boolean {
   return characters > max;
 }
 
-/** Blanks, what controls and joins others, and the letters of several scripts that are drawn as nothing. */
+/** Matches a text without a visible character: spaces, control and combining characters, blank letters. */
 const unseen = /^[\p{Cc}\p{Cf}\p{Z}\p{M}\u115f\u1160\u2800\u3164\uffa0]*$/u;
 
 interface TextRule {
@@ -52,7 +52,7 @@ export function text({ min, max, pattern, visible }: TextRule): FieldCheck {
   };
 }
 
-/** What is not seen, or turns the direction of a line, makes an address look like somebody else's. */
+/** Invisible and direction-changing characters, which can make an address look like a different one. */
 const disguise = /[\p{Cc}\p{Cf}\p{Z}\u115f\u1160\u2800\u3164\uffa0]/u;
 
 export const email: FieldCheck = (value, name, place) =>
@@ -71,7 +71,7 @@ export function url(max: number): FieldCheck {
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** In capitals it is the same id; from here on it has one spelling. */
+/** Converts the id to lower case, so that each id has one spelling. */
 export const uuid: FieldCheck = (value, name, place) =>
   typeof value === 'string' && uuidPattern.test(value) ? value.toLowerCase() : wrong(place, `${name} must be a UUID`);
 
@@ -115,7 +115,7 @@ export function number(min: number, max: number): FieldCheck {
   };
 }
 
-/** USD that somebody sets: no finer than it is kept. */
+/** Checks an amount of USD that a client sets: at most the six decimals that are stored. */
 export function exactUsd(max: number): FieldCheck {
   const inRange = number(0, max);
   return (value, name, place) => {
@@ -156,7 +156,7 @@ export function textMap({ maxKeys, max }: { maxKeys: number; max: number }): Fie
   };
 }
 
-/** Stops counting where it is too many. */
+/** Whether the object has at most `max` keys. Stops counting at the first key too many. */
 function hasAtMost(value: object, max: number): boolean {
   let count = 0;
   for (const _ in value) if ((count += 1) > max) return false;
@@ -175,7 +175,7 @@ interface Size {
   maxItems: number;
 }
 
-/** A list is measured before its elements are looked at, and each of these only while nothing before it was wrong. */
+/** Checks the length of a list. Its elements are only checked if the length is right. */
 function list(
   { minItems, maxItems }: Size,
   check: (items: unknown[], name: string, place: Place) => unknown,
@@ -233,7 +233,7 @@ export function integers(size: Size & { min: number; max: number }): FieldCheck 
   });
 }
 
-/** Ids, of which the use case says what is wrong; in one spelling. */
+/** Checks a list of ids and converts them to lower case. The use case checks whether each is a valid id. */
 export function idTexts(size: Size & { max: number }): FieldCheck {
   const check = texts(size);
   return (value, name, place) => {

@@ -44,8 +44,8 @@ function read(given: object, type: new () => object = Body, unknown: 'refuse' | 
 const faultOf = (given: object) => read(given).faults.errors.map(({ field, message }) => `${field}: ${message}`);
 const many = (count: number) => Array.from({ length: count }, (_, at) => `name ${at}`);
 
-describe('the fields of a request', () => {
-  it('are read into the class, each as it was given', () => {
+describe('readFields', () => {
+  it('reads the fields of a request into an instance of the class', () => {
     const given = { text: 'abc', names: ['a', 'b'], inners: [{ name: 'x' }], inner: { name: 'y' }, json: { a: [1] } };
     const { value, faults } = read(given);
     expect([faults.none, value]).toEqual([true, given]);
@@ -74,32 +74,32 @@ describe('the fields of a request', () => {
     [{ count: '1e1' }, 'count: count must be an integer number'],
     [{ count: ['1'] }, 'count: count must be an integer number'],
     [{ toString: 1 }, 'toString: property toString should not exist'],
-  ])('%j is told what is wrong', (given, fault) => expect(faultOf(given)).toEqual([fault]));
+  ])('reports what is wrong with %j', (given, fault) => expect(faultOf(given)).toEqual([fault]));
 
-  it('count characters as people do', () => {
+  it('counts a surrogate pair as one character', () => {
     expect(faultOf({ text: '😀😀😀' })).toEqual([]);
     expect(faultOf({ text: '😀😀😀a' })).toHaveLength(1);
   });
 
   it.each(['', ' \u00a0\n', '\u202e\u2066', '\u200b\ufeff', '\u0001\u001b', '\u3164\u2800', '\u0301'])(
-    'that are names have something that people see, unlike %j',
+    'requires a visible character in a name, unlike %j',
     (name) => {
       const faults = (given: object) => read(given, Shown).faults.errors.map(({ message }) => message);
       expect(faults({ name })).toEqual([expect.stringMatching(/visible|longer/)]);
       expect(faults({ labels: ['a', name] })).toEqual(['each value in labels must have a visible character']);
       expect(faults({ name: `${name}歯`, labels: [`${name}🦷`] })).toEqual([]);
-      // A letter may come with its accent beside it, also in an address.
+      // A combining accent after a letter is allowed, also in an address.
       if (name && name !== '\u0301')
         expect(faults({ email: `an${name}a@example.com` })).toEqual(['email must be an email']);
     },
   );
 
-  it('that are not known are passed over where workers report', () => {
+  it('ignores unknown fields in the reports of workers', () => {
     const given = { inner: { name: 'a', newer: 1 }, newer: 2 };
     expect(read(given, Body, 'ignore').value).toEqual({ inner: { name: 'a' } });
   });
 
-  it('are looked at until 200 are wrong, and 50 of these are reported, shortened', () => {
+  it('stops after 200 errors and reports the first 50, shortened', () => {
     const { faults } = read(Object.fromEntries(many(10_000).map((name) => [name + 'x'.repeat(2000), 1])));
     expect([faults.full, faults.errors.length]).toEqual([true, 50]);
     expect(JSON.stringify(faults.errors).length).toBeLessThan(50_000);
@@ -114,11 +114,11 @@ describe('the fields of a request', () => {
     expect(looks).toBe(200);
   });
 
-  it('that are lists are measured before an element is looked at', () => {
+  it('checks the length of a list before its elements', () => {
     const trap = new Proxy([] as unknown[], {
       get: (_, key) => {
         if (key === 'length') return 1_000_000;
-        throw new Error(`looked at ${String(key)}`);
+        throw new Error(`read the property ${String(key)}`);
       },
     });
     for (const field of ['names', 'inners']) {
@@ -128,7 +128,7 @@ describe('the fields of a request', () => {
     }
   });
 
-  it('never make it throw, whatever they hold', () => {
+  it('never throws, whatever the fields contain', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.constantFrom('text', 'names', 'inners', 'inner', 'map', 'json'), fc.jsonValue()),

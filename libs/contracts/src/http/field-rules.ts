@@ -1,7 +1,7 @@
 import type { FieldError } from '../errors/app-error';
 import { maxFieldErrors, shortened } from './shortened';
 
-/** What a field must be: answers the value as it is to be used, or tells what is wrong with it. */
+/** Checks the value of a field: returns the value to use, or reports what is wrong with it. */
 export type FieldCheck = (value: unknown, name: string, place: Place) => unknown;
 
 interface FieldRule {
@@ -14,7 +14,7 @@ const maxLooked = 200;
 const maxFieldLength = 200;
 const maxMessageLength = 500;
 
-/** What is wrong with one request. However much that is, so much is looked at and so much reported, and no more. */
+/** Errors of one request. Checking stops after `maxLooked` errors; the first `maxFieldErrors` are reported. */
 export class Faults {
   readonly errors: FieldError[] = [];
   private seen = 0;
@@ -23,7 +23,7 @@ export class Faults {
     return this.seen === 0;
   }
 
-  /** Nothing more is worth a look. */
+  /** Whether so many errors were found that checking stops. */
   get full(): boolean {
     return this.seen >= maxLooked;
   }
@@ -35,15 +35,15 @@ export class Faults {
   }
 }
 
-/** Where a value stands in its request, and what becomes of what is wrong with it. */
+/** Location of a value in its request, and where its errors are collected. */
 export interface Place {
   faults: Faults;
   path: string;
-  /** Fields that the class does not know: refused, or passed over. */
+  /** Whether fields that the class does not declare are refused or ignored. */
   unknown: 'refuse' | 'ignore';
 }
 
-/** Tells a fault of the field at this place. */
+/** Adds an error for the field at this location. */
 export function wrong(place: Place, message: string): undefined {
   place.faults.add(place.path, message);
 }
@@ -51,7 +51,7 @@ export function wrong(place: Place, message: string): undefined {
 const ownRules = new WeakMap<object, Map<string, FieldRule>>();
 const allRules = new WeakMap<object, Map<string, FieldRule>>();
 
-/** Says of a property of a class what it must be. */
+/** Declares the rule of a property of a class. */
 export function fieldRule(rule: FieldRule): PropertyDecorator {
   return (prototype, name) => {
     const own = ownRules.get(prototype) ?? new Map<string, FieldRule>();
@@ -60,12 +60,12 @@ export function fieldRule(rule: FieldRule): PropertyDecorator {
   };
 }
 
-/** The names of a class's fields. */
+/** Returns the names of a class's fields. */
 export function fieldNamesOf(type: { prototype: object }): string[] {
   return [...rulesOf(type).keys()];
 }
 
-/** A class's fields, those that it inherits first. */
+/** Returns the rules of a class's fields, inherited ones first. */
 function rulesOf(type: { prototype: object }): Map<string, FieldRule> {
   const known = allRules.get(type);
   if (known) return known;
@@ -77,8 +77,8 @@ function rulesOf(type: { prototype: object }): Map<string, FieldRule> {
 }
 
 /**
- * Reads an object as the class says. Each field is looked at once and for as long as it is right; where a list or a
- * text is too long, that is all that is looked at.
+ * Reads an object by the rules of the class and visits each field once. The content of a list or text that is too long
+ * is not inspected.
  */
 export function readFields<T extends object>(type: new () => T, given: object, place: Place): T {
   const rules = rulesOf(type);

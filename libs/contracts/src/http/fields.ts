@@ -26,7 +26,7 @@ import {
 } from './field-checks';
 import { type FieldCheck, fieldRule } from './field-rules';
 
-// One decorator says both what a field must be and what the OpenAPI document shows of it, so the two cannot disagree.
+// One decorator declares both the check of a field and its schema in the OpenAPI document, so the two cannot disagree.
 
 interface Common {
   description?: string;
@@ -35,7 +35,7 @@ interface Common {
   nullable?: boolean;
 }
 
-/** `visible`: a name, by which people find a thing, has a character that they see. */
+/** A text. With `visible`, which names use, it must contain a visible character. */
 export function TextField(
   options: Common & { min?: number; max?: number; pattern?: RegExp; format?: string; visible?: boolean } = {},
 ) {
@@ -55,12 +55,12 @@ export function UrlField(options: Common & { max?: number } = {}) {
   return field(options, { type: String, format: 'uri', maxLength: options.max ?? 2048 }, url(options.max ?? 2048));
 }
 
-/** Ids are the same in capitals: from here on they are in small letters. */
+/** A UUID, which is converted to lower case. */
 export function UuidField(options: Common = {}) {
   return field({ example: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e', ...options }, { type: String, format: 'uuid' }, uuid);
 }
 
-/** A list of ids. What is none is the use case's to say. */
+/** A list of ids. The use case checks whether each is a valid id. */
 export function IdListField(options: Common & { minItems?: number; maxItems?: number; max?: number } = {}) {
   const { minItems = 0, maxItems = 100, max = 36 } = options;
   return field(
@@ -74,12 +74,12 @@ export function DateTimeField(options: Common = {}) {
   return field({ example: '2026-01-31T09:30:00.000Z', ...options }, { type: String, format: 'date-time' }, dateTime);
 }
 
-/** A day of the calendar, in whatever zone its field says. */
+/** A calendar day, in the time zone that the description of the field specifies. */
 export function DayField(options: Common = {}) {
   return field({ example: '2026-01-31', ...options }, { type: String, format: 'date' }, day);
 }
 
-/** A calendar day, or a moment. */
+/** A calendar day, or a time. */
 export function DayOrTimeField(options: Common = {}) {
   return field({ example: '2026-01-31', ...options }, { type: String, maxLength: 40 }, dayOrTime);
 }
@@ -89,7 +89,7 @@ export function IntField(options: Common & { min?: number; max?: number } = {}) 
   return field(options, { type: 'integer', minimum: min, maximum: max }, integer(min, max));
 }
 
-/** A list of integers, each once. */
+/** A list of distinct integers. */
 export function IntListField(
   options: Common & { minItems?: number; maxItems?: number; min?: number; max?: number } = {},
 ) {
@@ -102,7 +102,7 @@ export function IntListField(
   );
 }
 
-/** In answers: how many, or false for none at all. */
+/** In responses: a count, or false if there is nothing to count, such as for a deleted job. */
 export function CountField(options: Common = {}) {
   const oneOf = [
     { type: 'integer', minimum: 0 },
@@ -122,13 +122,13 @@ export function NumberField(options: Common & { min?: number; max?: number } = {
   return field(options, { type: Number, minimum: min, maximum: max }, number(min, max));
 }
 
-/** An amount of USD that somebody sets, such as a limit or a price: at most six decimals. */
+/** An amount of USD that a client sets, such as a limit or a price, with at most six decimals. */
 export function UsdField(options: Common & { max?: number } = {}) {
   const { max = 1_000_000_000 } = options;
   return field(options, { type: Number, minimum: 0, maximum: max }, exactUsd(max));
 }
 
-/** An amount of USD that a program has worked out; it is rounded to six decimals. */
+/** An amount of USD that a program computed. It is rounded to six decimals. */
 export function ReportedUsdField(options: Common = {}) {
   return NumberField({ max: 1_000_000, ...options });
 }
@@ -141,12 +141,12 @@ export function EnumField(values: readonly string[], options: Common = {}) {
   return field({ example: values[0], ...options }, { type: String, enum: [...values] }, oneOf(values));
 }
 
-/** A nested object of a class of its own. */
+/** A nested object of another class. */
 export function ObjectField(type: () => new () => object, options: Common = {}) {
   return field(options, { type: lazy(type) }, nested(type));
 }
 
-/** Names to texts, such as a run's variables. What the names may be is the use case's to say. */
+/** A map from names to texts, such as a run's variables. The use case checks which names are valid. */
 export function TextMapField(options: Common & { maxKeys?: number; max?: number } = {}) {
   const { maxKeys = 200, max = 65_536 } = options;
   return field(
@@ -164,7 +164,7 @@ const jsonTypes = [
   { type: 'boolean' },
 ];
 
-/** A value of any JSON type, up to a size. */
+/** A value of any JSON type, up to a maximum size. */
 export function AnyJsonField(options: Common & { maxBytes?: number } = {}) {
   const { maxBytes = 262_144 } = options;
   return field(options, { oneOf: jsonTypes, description: options.description ?? 'Any JSON value.' }, anyJson(maxBytes));
@@ -210,7 +210,7 @@ export function TextListField(
   );
 }
 
-/** The document's generator knows a lazy type by the function's name. */
+/** @nestjs/swagger recognizes a lazy type by the name of its function, which must be `type`. */
 function lazy(of: () => new () => object) {
   const { type } = { type: () => of() };
   return type;
@@ -225,7 +225,7 @@ function field(common: Common, schema: Record<string, unknown>, check: FieldChec
   );
   return applyDecorators(
     ApiProperty({ ...shown, required: !optional } as ApiPropertyOptions),
-    // Absence and null are two things here.
+    // Absence and null are different: an optional field is not automatically nullable.
     fieldRule({ optional, nullable, check }),
   );
 }

@@ -1,4 +1,4 @@
 import document from '../../openapi.json';
 
-/** Every route of every app, as `npm run generate` wrote it down; a test holds it against the code. */
+/** OpenAPI document of all apps, written by `npm run generate`. A test compares it with the code. */
 export const openApiDocument: object = document;

@@ -2,22 +2,27 @@ import { QueryIntField, TextField } from './fields';
 
 export const listOrders = ['desc', 'asc'] as const;
 
-/** What every list takes. */
+/** Query parameters of every list. */
 export class PageQuery {
-  @QueryIntField({ optional: true, min: 1, max: 200, description: 'How many to answer; 50 when absent.' })
+  @QueryIntField({
+    optional: true,
+    min: 1,
+    max: 200,
+    description: 'Maximum number of items in the response; 50 if absent.',
+  })
   limit?: number;
 
   @TextField({
     optional: true,
     max: 2000,
     description:
-      "The previous answer's nextCursor, for the same filters and order. An answer may have fewer than asked for, or " +
-      'none, and more behind it: the list ends where nextCursor is null.',
+      'Value of nextCursor in the previous response, for the same filters and order. A response may contain fewer ' +
+      'items than the limit, or none, although more follow. The list ends when nextCursor is null.',
   })
   cursor?: string;
 }
 
-/** Of a list whose rows are known by what they are called. */
+/** Query parameters of a list that can be searched by name. */
 export class SearchQuery extends PageQuery {
-  @TextField({ optional: true, max: 200, description: 'A part of what it is called, in any case.' }) q?: string;
+  @TextField({ optional: true, max: 200, description: 'Part of the name, case-insensitive.' }) q?: string;
 }

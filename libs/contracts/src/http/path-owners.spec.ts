@@ -1,6 +1,6 @@
 import { ownerOf, pathOwners } from './path-owners';
 
-describe('the table of paths', () => {
+describe('the table of path owners', () => {
   it.each([
     ['/', 'gateway'],
     ['/app/agents', 'gateway'],
@@ -17,9 +17,9 @@ describe('the table of paths', () => {
     ['/api/webhooks/codehost/feedback', 'ingest'],
     ['/api/cron/stale-jobs', 'scheduler'],
     ['/api/cronies', 'gateway'],
-  ])('gives %s to %s', (path, app) => expect(ownerOf(path)).toBe(app));
+  ])('routes %s to %s', (path, app) => expect(ownerOf(path)).toBe(app));
 
-  it('ends with the row that takes the rest', () => {
+  it('ends with a row that matches every other path', () => {
     expect(pathOwners.at(-1)).toEqual({ path: '/*', app: 'gateway' });
   });
 });

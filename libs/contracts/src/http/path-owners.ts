@@ -1,14 +1,14 @@
 import type { ServiceApp } from './apps';
 
 export interface PathOwner {
-  /** `:id` stands for one segment; a trailing `/*` for everything below. */
+  /** `:id` matches one segment; a trailing `/*` matches everything below. */
   path: string;
   app: ServiceApp;
 }
 
 /**
- * Which public path belongs to which app: the first row that matches. The chart's route and ingress, the compose proxy and the
- * development proxy are made from this table, so a path moves between apps here and nowhere else.
+ * App that serves each public path: the first matching row applies. The chart's route and ingress, the compose proxy
+ * and the development proxy are generated from this table, so a path is moved to another app only here.
  */
 export const pathOwners: readonly PathOwner[] = [
   { path: '/api/agent/heartbeat', app: 'ingest' },
@@ -38,7 +38,7 @@ export function ownerOf(pathname: string): ServiceApp {
   return owner.app;
 }
 
-/** The row's path as a regular expression, which nginx, Envoy and JavaScript all read alike. */
+/** Returns a row's path as a regular expression that nginx, Envoy and JavaScript interpret alike. */
 export function patternOf(path: string): RegExp {
   const source = path.replace(/\/\*$/, '(/.*)?').replaceAll(/:[a-zA-Z]+/g, '[^/]+');
   return new RegExp(`^${source === '(/.*)?' ? '/.*' : source}$`);

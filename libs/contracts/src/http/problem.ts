@@ -7,7 +7,7 @@ export class ProblemFieldError {
   @TextField({ max: 500, example: 'email must be an email' }) message!: string;
 }
 
-/** RFC 9457, with our code and the request's id. */
+/** Problem details of RFC 9457, with an error code and the id of the request. */
 class ProblemBase {
   @TextField({ example: 'https://muster.dev/errors/not_found' }) type!: string;
   @TextField({ example: 'Not found' }) title!: string;
@@ -18,18 +18,23 @@ class ProblemBase {
   @TextField({ example: 'c0ffee00c0ffee00' }) requestId!: string;
 }
 
-/** With the fields at fault. */
+/** A problem, with the invalid fields of the request. */
 export class Problem extends ProblemBase {
   @ListField(() => ProblemFieldError, { optional: true, maxItems: maxFieldErrors }) errors?: ProblemFieldError[];
 }
 
 export class ProblemBundleFault {
-  @TextField({ min: 0, max: 500, example: 'lib/claims.py', description: 'Empty for the archive as a whole.' })
+  @TextField({
+    min: 0,
+    max: 500,
+    example: 'lib/claims.py',
+    description: 'Path of the file in the bundle; empty for the archive as a whole.',
+  })
   path!: string;
   @EnumField(bundleFaultReasons) reason!: BundleFaultReason;
 }
 
-/** With what is wrong with a bundle. */
+/** A problem, with the errors of a rejected bundle. */
 export class BundleProblem extends ProblemBase {
   @EnumField(['bundle_rejected']) override code!: 'bundle_rejected';
   @ListField(() => ProblemBundleFault, { maxItems: maxFieldErrors }) errors!: ProblemBundleFault[];

@@ -1,9 +1,9 @@
 const timestamp = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:Z|([+-])(\d{2}):?(\d{2}))?$/;
 
 /**
- * A calendar date with a time of day, as RFC 3339 has it; seconds, fraction and zone may be left out, and no zone is
- * UTC. ISO 8601 knows week dates, days of the year and more, which neither Postgres nor JavaScript can tell. Answers
- * the moment as everything here writes it, in UTC with milliseconds, or null.
+ * Reads a date and time in the format of RFC 3339. Seconds, fraction and zone are optional, and without a zone the
+ * time is in UTC. Week dates, days of the year and other forms of ISO 8601 are rejected, because neither Postgres nor
+ * JavaScript parses them. Returns the time in UTC with milliseconds, or null.
  */
 export function readTime(text: string): string | null {
   if (text.length > 40) return null;
@@ -16,18 +16,18 @@ export function readTime(text: string): string | null {
   if (!exists || offsetHours > 23 || offsetMinutes > 59) return null;
   const offset = (parts[8] === '-' ? -1 : 1) * (offsetHours * 60 + offsetMinutes);
   const milliseconds = Number((parts[7] ?? '').padEnd(3, '0').slice(0, 3));
-  // Not Date.UTC: it takes the years 0 to 99 for those of the last century.
+  // Not Date.UTC: it interprets the years 0 to 99 as 1900 to 1999.
   const moment = new Date(0);
   moment.setUTCFullYear(year, month - 1, day);
   moment.setUTCHours(hour, minute - offset, second, milliseconds);
-  // An offset may lead out of the years that have four digits.
+  // The offset can move the time out of the years 1 to 9999.
   const inYear = moment.getUTCFullYear();
   return inYear >= 1 && inYear <= 9999 ? moment.toISOString() : null;
 }
 
 const day = /^(?!0000)(\d{4})-(\d{2})-(\d{2})$/;
 
-/** A calendar day that exists, as YYYY-MM-DD, or null. */
+/** Returns the text if it is an existing calendar day as YYYY-MM-DD, otherwise null. */
 export function readDay(text: string): string | null {
   const [year, month, date] = (day.exec(text) ?? []).slice(1).map(Number) as Partial<Three>;
   if (!year || !month || !date || month > 12) return null;

@@ -1,6 +1,6 @@
 const lenient = new WeakSet<object>();
 
-/** Bodies whose unknown fields are ignored: callbacks of workers that are older or newer than the service. */
+/** Marks a body whose unknown fields are ignored, because workers older or newer than the service send it. */
 export function IgnoreUnknownFields(): ClassDecorator {
   return (target) => {
     lenient.add(target);

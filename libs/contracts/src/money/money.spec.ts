@@ -2,16 +2,16 @@ import fc from 'fast-check';
 import { microsOf, roundedQuotient, sumOfMoney, usdOf } from './money';
 
 describe('money', () => {
-  it('is read from a number of USD as its decimals are written, half to even', () => {
+  it('microsOf rounds the decimal digits of a number of USD half to even', () => {
     const read = [0, 0.1 + 0.2, 1e-7, 5e-7, 1.5e-6, 2.5e-6, 0.0000025000001, 1234567.891234, 1e6, -0.0000015];
     expect(read.map(microsOf)).toEqual([0n, 300_000n, 0n, 0n, 2n, 2n, 3n, 1_234_567_891_234n, 1_000_000_000_000n, -2n]);
   });
 
-  it.each([NaN, Infinity, -Infinity, 1e21, 9_007_199_255])('is never %d USD', (usd) => {
+  it.each([NaN, Infinity, -Infinity, 1e21, 9_007_199_255])('microsOf rejects %d USD', (usd) => {
     expect(() => microsOf(usd)).toThrow(RangeError);
   });
 
-  it('has at most six decimals on the wire, and comes back from there as it was', () => {
+  it('usdOf has at most six decimals, and microsOf restores the amount', () => {
     const amount = fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n });
     fc.assert(
       fc.property(amount, (micros) => {
@@ -22,13 +22,13 @@ describe('money', () => {
     );
   });
 
-  it('is added exactly, also where a number would not hold the sum', () => {
+  it('sumOfMoney is exact, even if a number cannot represent the sum', () => {
     const most = Number.MAX_SAFE_INTEGER;
     expect(sumOfMoney([most, most, 2n, most])).toBe(3n * BigInt(most) + 2n);
     expect(sumOfMoney([])).toBe(0n);
   });
 
-  it('is rounded to the nearest, and from the middle to the even one', () => {
+  it('roundedQuotient rounds to the nearest integer, and half to even', () => {
     fc.assert(
       fc.property(fc.bigInt(), fc.bigInt({ min: 1n, max: 10n ** 30n }), (numerator, denominator) => {
         const rounded = roundedQuotient(numerator, denominator);

@@ -1,15 +1,16 @@
 /**
- * An amount of money in whole micro-dollars: a millionth of a USD. Rows bring a number where that is exact and a bigint
- * where it would not be, so two amounts cannot be added with `+`: what is added, rounded or shown goes through here.
+ * An amount of money in whole micro-dollars (millionths of a USD). The database returns a number if that is exact,
+ * otherwise a bigint. So amounts cannot be added with `+`: use the functions of this file to add, round and show
+ * them.
  */
 export type MicroUsd = number | bigint;
 
-/** What one amount may be that somebody sends: below 2^53 micro-dollars, so that a number holds it. */
+/** Maximum amount that a client can send: below 2^53 micro-dollars, which a number represents exactly. */
 const maxSentUsd = Number.MAX_SAFE_INTEGER / 1_000_000;
 
-/** The amount that a number of USD says, rounded half to even. As its decimals are written: 0.0000005 is half of one. */
+/** Converts USD to micro-dollars by the decimal digits of the number, rounded half to even: 0.0000005 is 0. */
 export function microsOf(usd: number): bigint {
-  if (!Number.isFinite(usd) || Math.abs(usd) > maxSentUsd) throw new RangeError(`${usd} USD is no amount of money`);
+  if (!Number.isFinite(usd) || Math.abs(usd) > maxSentUsd) throw new RangeError(`${usd} USD is not a valid amount`);
   const [digits, exponent = '0'] = String(usd).split('e') as [string, string?];
   const [whole, fraction = ''] = digits.split('.') as [string, string?];
   const scaled = BigInt(whole + fraction);
@@ -17,12 +18,12 @@ export function microsOf(usd: number): bigint {
   return shift >= 0 ? scaled * 10n ** BigInt(shift) : roundedQuotient(scaled, 10n ** BigInt(-shift));
 }
 
-/** As microsOf; null, for no limit, and undefined, for what was not said, stay what they are. */
+/** Like microsOf, but returns null (no limit) and undefined (not specified) unchanged. */
 export function microsOrNot<T extends null | undefined>(usd: number | T): bigint | T {
   return typeof usd === 'number' ? microsOf(usd) : usd;
 }
 
-/** As it stands on the wire: USD with at most six decimals. */
+/** Returns the amount as the API represents it: USD with at most six decimals. */
 export function usdOf(amount: MicroUsd): number {
   return decimalOf(BigInt(amount), 6);
 }
@@ -31,7 +32,7 @@ export function usdOrNull(amount: MicroUsd | null): number | null {
   return amount === null ? null : usdOf(amount);
 }
 
-/** A count of units of 10^-decimals as a number: the nearest to its decimal text, where a division might miss it. */
+/** Converts units of 10^-decimals to the nearest number, by its decimal text: a division can be inexact. */
 export function decimalOf(units: bigint, decimals: number): number {
   const digits = String(units < 0n ? -units : units).padStart(decimals + 1, '0');
   const value = Number(`${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`);
@@ -44,7 +45,7 @@ export function sumOfMoney(amounts: Iterable<MicroUsd>): bigint {
   return sum;
 }
 
-/** Rounded half to even; the denominator is above zero. */
+/** Divides and rounds half to even. The denominator must be positive. */
 export function roundedQuotient(numerator: bigint, denominator: bigint): bigint {
   const quotient = numerator / denominator;
   const twiceRest = 2n * (numerator % denominator);

@@ -15,7 +15,7 @@ import {
   WakePayload,
 } from './payloads';
 
-/** How often a message whose handler failed is published again, before it becomes a dead letter. */
+/** Number of attempts and backoff of a message whose handler fails. After the last attempt it becomes a dead letter. */
 export interface RetryPolicy {
   attempts: number;
   backoffMs: number;
@@ -24,23 +24,23 @@ export interface RetryPolicy {
 
 export interface JobDefinition {
   payload: new () => object;
-  /** A handler that runs longer is given up and counts as failed. */
+  /** Time in milliseconds after which the handler is no longer awaited and counts as failed. */
   timeoutMs: number;
   retry: RetryPolicy;
   /**
-   * Its handler takes the message off the table in the transaction that does what it asks for. So nobody asks before
-   * whether it still waits: handled once more, there is nothing left to do.
+   * The handler deletes the message from the outbox in the transaction that does the work. So there is no check before
+   * whether the message was handled already: handling it again does nothing.
    */
   settles?: true;
-  /** Always goes through the queue, also where the process that enqueued it could begin it at once. */
+  /** The message always goes through the queue, even if the process that enqueued it could handle it directly. */
   byQueue?: true;
 }
 
 export interface QueueDefinition {
-  /** The one app that handles this queue's jobs. */
+  /** App that processes this queue. */
   app: ServiceApp;
   purpose: string;
-  /** How many handlers of this queue one process runs side by side. */
+  /** Maximum number of handlers of this queue that one process runs concurrently. */
   concurrency: number;
   jobs: Record<string, JobDefinition>;
 }
@@ -50,89 +50,94 @@ const quick: Pick<JobDefinition, 'timeoutMs' | 'retry'> = {
   retry: { attempts: 8, backoffMs: 500, maxBackoffMs: 60_000 },
 };
 
-/** The canary that every queue carries: written by `request-queue-probes.ts`, answered by the app that consumes it. */
+/** Canary message of every queue. `request-queue-probes.ts` enqueues it; the app of the queue answers it. */
 const probe = { payload: ProbePayload, ...quick, byQueue: true } as const;
 
 /**
- * Every queue, declared once: what comes through it, with which payload, how it is retried, and which app answers.
- * A payload carries ids only; the handler reads the rows. Finished and failed messages are not kept in Redis: a kept
- * one would swallow a second one with the same id, and retries and dead letters live in Postgres (table `outbox`).
+ * Every queue with its app and its jobs: payload, timeout and retry policy. A payload contains only ids; the handler
+ * reads the rows. Finished and failed messages are removed from Redis, because a stored message would make Redis
+ * ignore a second one with the same id. Retries and dead letters are in Postgres (table `outbox`).
  */
 export const queueCatalogue = {
   dispatch: {
     app: 'dispatcher',
-    purpose: 'jobs to start, agents to wake and stop',
+    purpose: 'starts jobs; wakes, stops and recovers agents',
     concurrency: 100,
     jobs: {
       probe,
-      /** An agent may be able to start a job. */
+      /** An agent may be able to start its next job. */
       'dispatch-agent': { payload: AgentPayload, ...quick, settles: true },
       /** A command waits for its agent. */
       'deliver-command': { payload: CommandPayload, ...quick },
-      /** A command that a job waits for has its result. */
+      /** A command that a job waits for has a result. */
       'command-finished': { payload: CommandPayload, ...quick },
-      /** A machine is to be started. */
+      /** A machine must be started. */
       'wake-agent': { payload: WakePayload, ...quick },
       'recover-agent': { payload: AgentPayload, ...quick },
-      /** A machine is to be stopped, rebooted or terminated, as its status says. */
+      /** A machine must be stopped, rebooted or terminated, depending on the agent's status. */
       'control-agent': { payload: AgentPayload, ...quick, timeoutMs: 120_000 },
-      /** A machine is off: nothing that was to end on it runs any more. */
+      /** A machine is off: jobs that were being stopped on it are cancelled. */
       'agent-stopped': { payload: AgentPayload, ...quick },
-      /** A run with a budget has spent something. */
+      /** The cost of a run with a budget increased. */
       'check-budget': { payload: JobPayloadIds, ...quick },
-      /** A recording is a step nearer to a workflow. */
+      /** A video analysis can take its next step towards a workflow. */
       'analyze-video': { payload: AnalysisPayload, ...quick, timeoutMs: 600_000 },
-      /** A batch is to end: what is open of it, in steps. */
+      /** A batch was cancelled: its open jobs must be ended. */
       'cancel-batch': { payload: BatchPayload, ...quick, timeoutMs: 300_000 },
     },
   },
   autopilot: {
     app: 'dispatcher',
-    purpose: 'sessions of the autopilot to bring forward by a step',
-    // Many wait for a model at the same time, and none is to wait for them.
+    purpose: 'advances autopilot sessions by one step',
+    // Many handlers wait for a model at the same time, and other sessions must not wait for them.
     concurrency: 100,
     jobs: {
       probe,
-      /** What a session waits for may be there: a command's end, a person's answer, its turn at the model. */
+      /** A session may be able to continue: a command ended, a person answered, or the model can be called. */
       'advance-session': { payload: SessionPayload, ...quick, timeoutMs: 900_000, settles: true },
     },
   },
-  schedule: { app: 'scheduler', purpose: 'schedules to look at before their tick', concurrency: 5, jobs: { probe } },
+  schedule: {
+    app: 'scheduler',
+    purpose: 'only probes; a loop finds the schedules that are due',
+    concurrency: 5,
+    jobs: { probe },
+  },
   metering: {
     app: 'metering',
-    purpose: 'finished jobs to cost and count, sessions to tell, and the objects of deleted jobs to remove',
-    // Runs that ended are settled by the set, so that many wait for one transaction.
+    purpose: 'computes the cost of finished jobs, summarizes reported batches, removes the objects of deleted jobs',
+    // Finished runs are processed in groups, so many handlers wait for the same transaction.
     concurrency: 50,
     jobs: {
       probe,
       'job-finished': { payload: JobPayloadIds, ...quick, settles: true },
-      /** A job was deleted: what it had in the object store goes. */
+      /** A job was deleted: its objects must be removed from the object store. */
       'remove-objects': { payload: JobPayloadIds, ...quick, timeoutMs: 300_000 },
-      /** A practice's batch was told: its session is made anew. */
+      /** A pilot batch was reported: its session must be summarized again. */
       'batch-ingested': { payload: PilotBatchPayload, ...quick },
-      /** Runs are to be priced anew, in steps. */
+      /** Costs of runs must be recomputed. A message that runs out of time enqueues the next one. */
       'recompute-costs': { payload: RecomputePayload, ...quick, timeoutMs: 120_000 },
     },
   },
   feedback: {
     app: 'feedback-sync',
-    purpose: 'feedback to bring to the trackers',
+    purpose: 'synchronizes feedback with the trackers',
     concurrency: 5,
     jobs: {
       probe,
-      /** A work item was made, or something about it may have changed. */
+      /** A work item was created or may have changed. */
       'sync-work-item': { payload: SubmissionPayload, ...quick, timeoutMs: 300_000 },
     },
   },
   webhooks: {
     app: 'feedback-sync',
-    purpose: 'facts to tell to the addresses that organizations named',
+    purpose: 'delivers events to webhook endpoints and notification channels',
     concurrency: 20,
     jobs: {
       probe,
-      /** Facts were written: those of the organization that wait become deliveries. */
+      /** Events were recorded: the organization's pending events become deliveries. */
       'fan-out': { payload: OrganizationPayload, ...quick, timeoutMs: 60_000 },
-      /** Something was asked to be sent to an endpoint now: a test, a delivery once more. */
+      /** An immediate delivery to an endpoint was requested: a test or a redelivery. */
       'send-due': { payload: EndpointPayload, ...quick },
     },
   },

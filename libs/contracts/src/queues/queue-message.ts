@@ -1,11 +1,11 @@
 import type { JobName, JobPayload, QueueName } from './catalogue';
 
-/** A message, as a use case enqueues it inside its transaction. */
+/** A message that a use case enqueues inside its transaction. */
 export type QueueMessage = {
   [Q in QueueName]: { [N in JobName<Q>]: { queue: Q; name: N; payload: JobPayload<Q, N> } }[JobName<Q>];
 }[QueueName];
 
-/** What travels through Redis: ids, and whose request it was. */
+/** Data of a message in Redis: ids, and the organization and request that caused it. */
 export interface MessageData {
   payload: Record<string, unknown>;
   organizationId: string | null;
@@ -13,7 +13,7 @@ export interface MessageData {
   traceparent: string | null;
 }
 
-/** A committed outbox row on its way to the queue; its id is the queue's job id. */
+/** A committed outbox row that is published to the queue. Its id is the queue's job id. */
 export interface OutboxMessage extends MessageData {
   id: string;
   queue: QueueName;

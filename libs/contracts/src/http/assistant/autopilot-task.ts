@@ -3,13 +3,19 @@ import { type TaskStepKind, taskStepKinds } from './autopilot-words';
 
 const said = { optional: true, max: 2000 };
 
-/** What must hold of the page; no model is asked. */
+/** Conditions that the page must meet, all of them. They are checked without a model. */
 export class TaskExpectation {
-  @TextField({ ...said, description: 'The address contains it.', example: '/claims/' }) url?: string;
-  @TextField({ ...said, description: 'The visible text contains it, white space folded.', example: 'Claim received' })
+  @TextField({ ...said, description: 'Text that the address of the page must contain.', example: '/claims/' })
+  url?: string;
+  @TextField({
+    ...said,
+    description: 'Text that must be visible on the page. Each run of white space counts as one space.',
+    example: 'Claim received',
+  })
   text?: string;
-  @TextField({ ...said, description: 'The visible text does not contain it.' }) notText?: string;
-  @TextField({ ...said, description: 'Something visible fits it.', example: 'aria/Sign out' }) selector?: string;
+  @TextField({ ...said, description: 'Text that must not be visible on the page.' }) notText?: string;
+  @TextField({ ...said, description: 'Selector that must match a visible element.', example: 'aria/Sign out' })
+  selector?: string;
 }
 
 export class TaskStep {
@@ -34,11 +40,11 @@ export class AutopilotTask {
     max: 2048,
     format: 'uri',
     pattern: /^https?:\/\/[^\s/]\S*$/i,
-    description: 'Opened first. Its site is where the session may go.',
+    description: 'Address that is opened first. The session may only open pages of this origin.',
     example: 'https://portal.example.com/',
   })
   startUrl?: string | null;
-  @TextListField({ maxItems: 100, max: 100, description: 'Names of what differs from run to run.' })
+  @TextListField({ maxItems: 100, max: 100, description: 'Names of the values that differ from run to run.' })
   inputs!: string[];
   @ListField(() => TaskStep, { minItems: 1, maxItems: 200 }) steps!: TaskStep[];
   @ObjectField(() => TaskSuccess) success!: TaskSuccess;

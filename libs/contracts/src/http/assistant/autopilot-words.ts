@@ -20,11 +20,14 @@ export type TaskStepKind = (typeof taskStepKinds)[number];
 export const sessionStepStatuses = ['pending', 'running', 'passed', 'failed', 'skipped'] as const;
 export type SessionStepStatus = (typeof sessionStepStatuses)[number];
 
-/** How a step is done, cheapest first. */
+/** Ways to perform a step, cheapest first. */
 export const stepStrategies = ['stable_code', 'selectors', 'model'] as const;
 export type StepStrategy = (typeof stepStrategies)[number];
 
-/** What became of an attempt. `unknown`: nobody said how far it came. `stopped`: before what would have sent something. */
+/**
+ * Outcome of an attempt. `unknown`: it may have submitted something, and its result was not reported. `stopped`: a
+ * person must approve before it submits. `blocked`, `unsure`: the model could not continue.
+ */
 export const attemptOutcomes = ['running', 'passed', 'failed', 'unknown', 'stopped', 'blocked', 'unsure'] as const;
 export type AttemptOutcome = (typeof attemptOutcomes)[number];
 

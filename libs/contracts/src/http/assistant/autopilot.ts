@@ -32,16 +32,35 @@ import {
 } from './autopilot-words';
 
 export class SessionLimits {
-  @IntField({ optional: true, min: 1, max: 500, description: 'Steps begun; 50 when absent.', example: 50 })
+  @IntField({
+    optional: true,
+    min: 1,
+    max: 500,
+    description: 'Maximum number of steps that are started; 50 if absent.',
+    example: 50,
+  })
   steps?: number;
-  @IntField({ optional: true, min: 1, max: 50, description: '5 when absent.', example: 5 }) attemptsPerStep?: number;
-  @NumberField({ optional: true, min: 0.01, max: 1440, description: 'Pauses apart; 60 when absent.', example: 60 })
+  @IntField({
+    optional: true,
+    min: 1,
+    max: 50,
+    description: 'Maximum number of attempts before the session pauses; 5 if absent.',
+    example: 5,
+  })
+  attemptsPerStep?: number;
+  @NumberField({
+    optional: true,
+    min: 0.01,
+    max: 1440,
+    description: 'Maximum duration in minutes, without pauses; 60 if absent.',
+    example: 60,
+  })
   minutes?: number;
   @NumberField({
     optional: true,
     min: 0,
     max: 10_000,
-    description: 'What its model calls may cost; 5 when absent.',
+    description: 'Maximum cost of the session’s model calls in USD; 5 if absent.',
     example: 5,
   })
   costUsd?: number;
@@ -50,62 +69,101 @@ export class SessionLimits {
 const overrideExample =
   'page.goto("/claims")\npage.fill("aria/Claim number", "{{CLAIM_ID}}")\npage.click("aria/Search")';
 const overrideCode = [
-  'Python, run once in place of the step and not kept. `page` is the page, and has the steps’ names:',
+  'Python code that is run once in place of the step and is not saved. `page` is the browser page. Its methods:',
   '- `page.goto(url)`, `page.click(selector)`, `page.hover(selector)`, `page.press(key, selector=None)`, `page.wait(ms)`',
-  '- `page.fill(selector, value)`, `page.select(selector, value)`, `page.check(selector, value="true")`, `page.upload(selector, path)`',
-  '- `page.extract(selector, name)` into what the session finds, `page.scroll(x, y, selector)`, `page.screenshot(path)`',
+  '- `page.fill(selector, value)`, `page.select(selector, value)`, `page.check(selector, value="true")`',
+  '- `page.upload(selector, path)`, `page.scroll(x, y, selector)`, `page.screenshot(path)`',
+  '- `page.extract(selector, name)`, which adds a value to the session’s results',
   '- `page.wait_for_element(selector)`, `page.wait_for_expression(javascript)`',
   '',
-  'A selector is CSS, `aria/Name`, `aria/Name[role="button"]`, `text/…` or `xpath/…`, or a list of them, of which the first ' +
-    'that fits is used. `{{NAME}}` in a text is an input or a vault key of the session. Most take `timeout` in seconds. Code that ' +
-    'fails pauses the session again, with the error as its question; no model is asked.',
+  'A selector is CSS, `aria/Name`, `aria/Name[role="button"]`, `text/…` or `xpath/…`, or a list of ' +
+    'selectors: the first one that matches is used. `{{NAME}}` in a text is replaced with an input or a vault secret ' +
+    'of the session. Most methods accept `timeout` in seconds. If the code fails, the session pauses again with the ' +
+    'error in its question. The model is not called.',
 ].join('\n');
 
 export class StepOverride {
-  @TextField({ optional: true, max: 100, description: 'The step that it waits in, unless said.' }) stepId?: string;
-  @TextField({ optional: true, max: 4000, description: 'What to do in place of the step’s own instruction.' })
+  @TextField({
+    optional: true,
+    max: 100,
+    description: 'Id of the step to override; the step at which the session paused if absent.',
+  })
+  stepId?: string;
+  @TextField({
+    optional: true,
+    max: 4000,
+    description: 'Instruction that replaces the step’s own. Cannot be combined with code.',
+  })
   instruction?: string;
   @TextField({ optional: true, max: 100_000, description: overrideCode, example: overrideExample }) code?: string;
-  @BooleanField({ optional: true, description: 'true: the step is left out.' }) skip?: boolean;
+  @BooleanField({ optional: true, description: 'true skips the step. Cannot be combined with instruction or code.' })
+  skip?: boolean;
 }
 
 export class AutopilotBody {
   @EnumField(autopilotActions) action!: AutopilotAction;
-  @TextField({ optional: true, max: 8000, description: 'generate-task, start: what is to be done, in plain words.' })
+  @TextField({
+    optional: true,
+    max: 8000,
+    description:
+      'generate-task, start: description of the work in plain words. For start, specify either intent or task.',
+  })
   intent?: string;
-  @ObjectField(() => AutopilotTask, { optional: true, description: 'start: this or intent.' }) task?: AutopilotTask;
+  @ObjectField(() => AutopilotTask, { optional: true, description: 'start: the task. Specify either task or intent.' })
+  task?: AutopilotTask;
   @TextMapField({
     optional: true,
     maxKeys: 100,
-    description: 'start: the task’s inputs.',
+    description: 'start: values of the task’s inputs by name.',
     example: { CLAIM_ID: 'C-1' },
   })
   inputs?: Record<string, string>;
-  @TextListField({ optional: true, maxItems: 100, max: 100, description: 'start: secrets that the steps may name.' })
+  @TextListField({
+    optional: true,
+    maxItems: 100,
+    max: 100,
+    description: 'start: names of vault secrets that the steps may use.',
+  })
   vaultKeys?: string[];
-  @TextField({ optional: true, description: 'start: what the workflow that it makes is called.' })
+  @TextField({
+    optional: true,
+    description: 'start: name of the workflow that a completed session creates; the title of the task if absent.',
+  })
   workflowName?: string;
-  @ObjectField(() => SessionLimits, { optional: true, description: 'start' }) limits?: SessionLimits;
+  @ObjectField(() => SessionLimits, { optional: true, description: 'start: limits of the session.' })
+  limits?: SessionLimits;
   @EnumField(submitPolicies, {
     optional: true,
-    description: 'start: before_submit pauses before anything is sent for good; never when absent.',
+    description:
+      'start: before_submit pauses the session before it submits anything; never, the default, does not pause.',
   })
   approve?: SubmitPolicy;
-  @TextField({ optional: true, max: 500_000, description: 'analyze-script: this or workflowId.' }) script?: string;
-  @UuidField({ optional: true, description: 'analyze-script: this or script.' }) workflowId?: string;
-  @TextField({ optional: true, max: 8000, description: 'analyze-script: what it lacks.' }) gap?: string;
-  @UuidField({ optional: true, description: 'cancel, resume' }) sessionId?: string;
-  @ObjectField(() => StepOverride, { optional: true, description: 'resume' }) stepOverride?: StepOverride;
+  @TextField({
+    optional: true,
+    max: 500_000,
+    description: 'analyze-script: the script. Specify either script or workflowId.',
+  })
+  script?: string;
+  @UuidField({ optional: true, description: 'analyze-script: id of a workflow. Specify either workflowId or script.' })
+  workflowId?: string;
+  @TextField({ optional: true, max: 8000, description: 'analyze-script: description of what the script lacks.' })
+  gap?: string;
+  @UuidField({ optional: true, description: 'cancel, resume: id of the session. Required.' }) sessionId?: string;
+  @ObjectField(() => StepOverride, {
+    optional: true,
+    description: 'resume: change to one step before the session continues.',
+  })
+  stepOverride?: StepOverride;
 }
 
 export class TaskPlan {
   @ObjectField(() => AutopilotTask) task!: AutopilotTask;
-  @TextListField({ maxItems: 200, description: 'Steps that the script has already.' }) kept!: string[];
-  @TextListField({ maxItems: 200, description: 'Steps that it lacks.' }) added!: string[];
+  @TextListField({ maxItems: 200, description: 'Ids of the steps that the script already contains.' }) kept!: string[];
+  @TextListField({ maxItems: 200, description: 'Ids of the steps that the script lacks.' }) added!: string[];
   @TextField({ min: 0, max: 10_000 }) notes!: string;
 }
 
-/** What each action answers: generate-task the task, analyze-script the plan, the others the session. */
+/** Response by action: generate-task returns the task, analyze-script the plan, the others the session. */
 export class AutopilotAnswer {
   @ObjectField(() => AutopilotTask, { optional: true }) task?: AutopilotTask;
   @ObjectField(() => TaskPlan, { optional: true }) plan?: TaskPlan;
@@ -114,13 +172,18 @@ export class AutopilotAnswer {
 }
 
 export class AutopilotQuery extends PageQuery {
-  @UuidField({ optional: true, description: 'One session, whole; the recent ones when absent.' }) sessionId?: string;
+  @UuidField({
+    optional: true,
+    description: 'Id of the session to return in full; the agent’s sessions are listed, newest first, if absent.',
+  })
+  sessionId?: string;
 }
 
 export class AutopilotSessionsQuery extends PageQuery {
   @UuidField({ optional: true }) agentId?: string;
   @EnumField(sessionStatuses, { optional: true }) status?: SessionStatus;
-  @TextField({ optional: true, max: 200, description: 'A part of its title or its error, or its id.' }) q?: string;
+  @TextField({ optional: true, max: 200, description: 'Part of the title or of the error, or the session’s id.' })
+  q?: string;
 }
 
 export class SessionPause {
@@ -143,7 +206,7 @@ export class SessionAttempt {
   @DateTimeField({ nullable: true }) finishedAt!: string | null;
   @EnumField(attemptOutcomes) outcome!: AttemptOutcome;
   @TextField({ nullable: true, min: 0, max: 10_000 }) error!: string | null;
-  @TextField({ nullable: true, description: 'The error’s code, where it has one.', example: 'model_failed' })
+  @TextField({ nullable: true, description: 'Code of the error; null if it has none.', example: 'model_failed' })
   code!: string | null;
   @TextField({ nullable: true, max: 4096 }) screenshotUrl!: string | null;
   @ObjectField(() => AttemptUsage) usage!: AttemptUsage;
@@ -152,8 +215,9 @@ export class SessionAttempt {
 export class RankedSelector {
   @TextField({ max: 2000 }) selector!: string;
   @EnumField(selectorKinds) kind!: SelectorKind;
-  @NumberField({ description: 'The higher the better.' }) score!: number;
-  @BooleanField({ description: 'It fitted one element alone when it was looked at.' }) uniqueNow!: boolean;
+  @NumberField({ description: 'Rank of the selector; the highest is the best.' }) score!: number;
+  @BooleanField({ description: 'Whether the selector matched exactly one element when it was checked.' })
+  uniqueNow!: boolean;
 }
 
 export class StepSelectors {
@@ -167,7 +231,11 @@ export class SessionStep {
   @EnumField(sessionStepStatuses) status!: SessionStepStatus;
   @ListField(() => SessionAttempt) attempts!: SessionAttempt[];
   @ListField(() => StepSelectors, { maxItems: 200 }) selectors!: StepSelectors[];
-  @TextField({ nullable: true, max: 200_000, description: 'Python that does it without a model.' })
+  @TextField({
+    nullable: true,
+    max: 200_000,
+    description: 'Python code that performs the step without a model; null if there is none yet.',
+  })
   stableCode!: string | null;
 }
 
@@ -180,14 +248,15 @@ export class SessionMetrics {
   @IntField() outputTokens!: number;
   @NumberField() costUsd!: number;
   @IntField({ max: Number.MAX_SAFE_INTEGER }) durationMs!: number;
-  @IntField({ description: 'Steps whose stable code failed and was mended.' }) healed!: number;
+  @IntField({ description: 'Number of steps whose stable code failed and was replaced.' }) healed!: number;
 }
 
 export class AutopilotSessionSummary {
   @UuidField() sessionId!: string;
   @UuidField() agentId!: string;
   @EnumField(sessionStatuses) status!: SessionStatus;
-  @TextField({ nullable: true, description: 'Null until the task is known.' }) title!: string | null;
+  @TextField({ nullable: true, description: 'Title of the task; null until the model has written the task.' }) title!:
+    string | null;
   @ObjectField(() => SessionPause, { nullable: true }) pausedFor!: SessionPause | null;
   @TextField({ nullable: true, min: 0, max: 10_000 }) error!: string | null;
   @TextField({ nullable: true }) code!: string | null;
@@ -197,16 +266,27 @@ export class AutopilotSessionSummary {
   @DateTimeField({ nullable: true }) finishedAt!: string | null;
 }
 
-/** A session whole, or a page of the recent ones. */
+/** One session with its steps and their attempts. */
 export class AutopilotSession {
   @UuidField() sessionId!: string;
   @UuidField() agentId!: string;
   @EnumField(sessionStatuses) status!: SessionStatus;
-  @BooleanField({ optional: true, description: 'It is to end, and its browser has not said yet that it has.' })
+  @BooleanField({
+    optional: true,
+    description:
+      'Present while the session is being cancelled: the worker has not confirmed yet that its browser is closed.',
+  })
   cancelling?: true;
-  @ObjectField(() => AutopilotTask, { nullable: true, description: 'Null until the model has written it.' })
+  @ObjectField(() => AutopilotTask, {
+    nullable: true,
+    description: 'Task of the session; null until the model has written it.',
+  })
   task!: AutopilotTask | null;
-  @TextField({ nullable: true, description: 'The id of the step that it is at.' }) currentStep!: string | null;
+  @TextField({
+    nullable: true,
+    description: 'Id of the current step; null before the first step and after the end of the session.',
+  })
+  currentStep!: string | null;
   @ObjectField(() => SessionPause, { nullable: true }) pausedFor!: SessionPause | null;
   @ListField(() => SessionStep) steps!: SessionStep[];
   @ObjectField(() => SessionMetrics) metrics!: SessionMetrics;
@@ -229,7 +309,7 @@ export class AutopilotEventsQuery {
     max: 20,
     pattern: /^\d{1,20}$/,
     example: '4',
-    description: 'The last id that was seen; a Last-Event-ID header goes before it.',
+    description: 'Id of the last event received: the stream resumes after it. A Last-Event-ID header takes precedence.',
   })
   lastEventId?: string;
 }

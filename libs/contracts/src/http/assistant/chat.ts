@@ -16,27 +16,36 @@ import { type Role, roles } from '../roles';
 
 export class ChatBody {
   @TextField({ max: 8000, example: 'Why does the last run wait?' }) message!: string;
-  @UuidField({ optional: true, description: 'The conversation that it goes on with; a new one when absent.' })
+  @UuidField({ optional: true, description: 'Id of the session to continue; a new session is created if absent.' })
   sessionId?: string;
   @BooleanField({
     optional: true,
-    description: 'When a session begins, by an admin: what its tools change needs no confirmation.',
+    description:
+      'Whether tools may change things without a confirmation. Only an admin can set it, and only for a new session.',
   })
   autoConfirm?: boolean;
 }
 
 const chatCallStatuses = ['done', 'failed', 'needs_confirmation', 'running'] as const;
 
-/** What became of a tool that was called. */
+/** Outcome of a tool call. */
 export class ChatCallOutcome {
   @UuidField() id!: string;
   @EnumField(chatCallStatuses) status!: (typeof chatCallStatuses)[number];
-  @AnyJsonField({ optional: true, description: 'What the tool answered; cut where it is long, which it then says.' })
+  @AnyJsonField({
+    optional: true,
+    description: 'Result of the tool. A long result is shortened and has a member `cut`.',
+  })
   result?: unknown;
   @TextField({ optional: true, max: 2000, example: 'There is no such job.' }) error?: string;
   @TextField({ optional: true, example: 'not_found' }) code?: string;
-  @UuidField({ optional: true, description: 'needs_confirmation: what manage decides it by.' }) confirmationId?: string;
-  @DateTimeField({ optional: true, description: 'needs_confirmation: until when.' }) expiresAt?: string;
+  @UuidField({
+    optional: true,
+    description: 'needs_confirmation: id with which the manage operation approves or declines the call.',
+  })
+  confirmationId?: string;
+  @DateTimeField({ optional: true, description: 'needs_confirmation: time until which the call can be approved.' })
+  expiresAt?: string;
 }
 
 export class ChatToolCall extends ChatCallOutcome {
@@ -58,13 +67,16 @@ export class ChatAnswer {
 }
 
 export class ChatQuery extends PageQuery {
-  @UuidField({ optional: true, description: 'The messages of this session; the list of sessions when absent.' })
+  @UuidField({
+    optional: true,
+    description: 'Id of the session whose messages are returned; the sessions are listed if absent.',
+  })
   sessionId?: string;
 }
 
 class ChatSession {
   @UuidField() sessionId!: string;
-  @TextField({ max: 80, description: 'How its first message begins.' }) title!: string;
+  @TextField({ max: 80, description: 'Beginning of the session’s first message.' }) title!: string;
   @DateTimeField() updatedAt!: string;
 }
 
@@ -77,23 +89,33 @@ export class ChatMessage {
   @DateTimeField() at!: string;
   @EnumField(unfinished, {
     optional: true,
-    description: 'Of an answer that is not whole: why. left: its reader went away; interrupted: its process died.',
+    description:
+      'Why the answer is incomplete; absent if it is complete. left: the client disconnected; interrupted: the ' +
+      'service process died.',
   })
   status?: (typeof unfinished)[number];
   @TextField({ optional: true, max: 2000 }) error?: string;
   @TextField({ optional: true, example: 'model_failed' }) code?: string;
 }
 
-/** Of one session its messages, otherwise the sessions. */
+/** Messages of one session, or the list of sessions if no session was requested. */
 export class ChatHistory {
   @UuidField({ optional: true }) sessionId?: string;
-  @ListField(() => ChatMessage, { optional: true, description: 'The oldest of the page first.' })
+  @ListField(() => ChatMessage, { optional: true, description: 'Messages of this page, oldest first.' })
   messages?: ChatMessage[];
-  @ListField(() => ChatSession, { optional: true, description: 'Lately used first.' }) sessions?: ChatSession[];
-  @TextField({ nullable: true, description: 'Of messages: leads to the older ones.' }) nextCursor!: string | null;
+  @ListField(() => ChatSession, {
+    optional: true,
+    description: 'Sessions of the caller with this agent, most recently used first.',
+  })
+  sessions?: ChatSession[];
+  @TextField({
+    nullable: true,
+    description: 'Cursor of the next page; null on the last one. For messages, the next page contains older ones.',
+  })
+  nextCursor!: string | null;
 }
 
-// The data of each event of a stream: session, token, tool_call, tool_result, usage, done, error.
+// The data of each event type of a chat stream: session, token, tool_call, tool_result, usage, done, error.
 
 export class ChatSessionEvent {
   @UuidField() sessionId!: string;
@@ -109,7 +131,6 @@ export class ChatToolCallEvent {
   @JsonField({ example: {} }) arguments!: Record<string, unknown>;
 }
 
-/** What became of it. */
 export class ChatToolResultEvent extends ChatCallOutcome {}
 
 export class ChatDoneEvent {
@@ -122,29 +143,41 @@ export class ChatErrorEvent {
 }
 
 export class ManageBody {
-  @TextField({ optional: true, max: 100, example: 'list', description: 'A tool, or list for what there is.' })
+  @TextField({
+    optional: true,
+    max: 100,
+    example: 'list',
+    description: 'Name of the tool to call, or list to list the tools.',
+  })
   tool?: string;
-  @JsonField({ optional: true, description: 'What the tool takes.' }) arguments?: Record<string, unknown>;
-  @UuidField({ optional: true, description: 'In place of a tool: a call of a chat that waits for this.' })
+  @JsonField({ optional: true, description: 'Arguments of the tool.' }) arguments?: Record<string, unknown>;
+  @UuidField({
+    optional: true,
+    description: 'Id of a chat’s tool call that waits for a confirmation. Specify it in place of a tool.',
+  })
   confirmationId?: string;
-  @BooleanField({ optional: true, description: 'With confirmationId: whether it may be.' }) approve?: boolean;
+  @BooleanField({ optional: true, description: 'true approves the call of confirmationId, false declines it.' })
+  approve?: boolean;
 }
 
 export class AssistantTool {
   @TextField({ example: 'run_workflow' }) name!: string;
   @TextField({ max: 2000 }) description!: string;
-  @JsonField({ description: 'A JSON schema.' }) parameters!: Record<string, unknown>;
+  @JsonField({ description: 'JSON schema of the arguments.' }) parameters!: Record<string, unknown>;
   @EnumField(roles) role!: Role;
-  @BooleanField({ description: 'Whether it changes something: in a chat it then needs a confirmation.' })
+  @BooleanField({
+    description:
+      'Whether the tool changes something. If so, a chat asks for a confirmation, unless autoConfirm is set.',
+  })
   changes!: boolean;
 }
 
-/** What became of the tool, or the list of all of them. */
+/** Outcome of a tool call, or the list of all tools. */
 export class ManageAnswer {
   @TextField({ optional: true, example: 'get_status' }) tool?: string;
   @EnumField(['done', 'failed'], {
     optional: true,
-    description: 'failed: the machine did what was asked, and it came to nothing.',
+    description: 'failed: the machine executed the tool without success, or the call was declined.',
   })
   status?: 'done' | 'failed';
   @AnyJsonField({ optional: true, nullable: true, maxBytes: 8_388_608 }) result?: unknown;

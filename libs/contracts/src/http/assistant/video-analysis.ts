@@ -13,15 +13,22 @@ const analysisStatuses = ['queued', 'running', 'completed', 'failed'] as const;
 type AnalysisStatus = (typeof analysisStatuses)[number];
 
 export class VideoAnalyzeBody {
-  @UuidField({ optional: true, description: 'A recording that is kept.' }) recordingId?: string;
+  @UuidField({
+    optional: true,
+    description: 'Id of a recording with the status kept. Specify either recordingId or uploadKey.',
+  })
+  recordingId?: string;
   @TextField({
     optional: true,
     max: 1024,
-    description: 'In its place: the key that POST /api/uploads, or a machine’s upload, was answered with.',
+    description:
+      'Key of an uploaded file, from the response of POST /api/uploads or of a machine’s upload. Specify either ' +
+      'uploadKey or recordingId.',
   })
   uploadKey?: string;
-  @TextField({ optional: true, max: 200, description: 'What the workflow is to be called.' }) name?: string;
-  @TextField({ optional: true, max: 2000, description: 'What is done in the film, in a sentence.' }) hint?: string;
+  @TextField({ optional: true, max: 200, description: 'Name of the workflow that is created.' }) name?: string;
+  @TextField({ optional: true, max: 2000, description: 'Description of what the video shows, in one sentence.' })
+  hint?: string;
 }
 
 export class VideoAnalysisStarted {
@@ -42,12 +49,13 @@ export class AnalysisUsage {
 export class VideoAnalysis {
   @UuidField() analysisId!: string;
   @EnumField(analysisStatuses, { example: 'completed' }) status!: AnalysisStatus;
-  @IntField({ max: 100, example: 100, description: 'In percent.' }) progress!: number;
-  @UuidField({ optional: true, description: 'completed: the draft that it has become.' }) workflowId?: string;
-  @TextField({ optional: true, max: 2000, description: 'failed: why.' }) error?: string;
-  @TextField({ optional: true, example: 'no_steps_found', description: 'failed: the same for programs.' })
+  @IntField({ max: 100, example: 100, description: 'Progress in percent.' }) progress!: number;
+  @UuidField({ optional: true, description: 'completed: id of the draft workflow that was created.' })
+  workflowId?: string;
+  @TextField({ optional: true, max: 2000, description: 'failed: reason, for people.' }) error?: string;
+  @TextField({ optional: true, example: 'no_steps_found', description: 'failed: reason, for programs.' })
   code?: string;
-  @IntField({ max: 200, example: 12, description: 'Pictures that were taken of the film.' }) frames!: number;
+  @IntField({ max: 200, example: 12, description: 'Number of images that were taken from the video.' }) frames!: number;
   @ObjectField(() => AnalysisUsage) usage!: AnalysisUsage;
 }
 
@@ -56,10 +64,15 @@ export class FilmUploadBody {
     max: 200,
     pattern: /^(video\/[\w.+-]+( ?; ?[\w.+-]+=([\w.+,-]+|"[\w.+, -]*"))*|application\/json)$/,
     example: 'video/webm',
-    description: 'A film, or a recording of Chrome’s DevTools Recorder as JSON.',
+    description: 'Content type of the file: a video, or a recording of Chrome’s DevTools Recorder as JSON.',
   })
   contentType!: string;
-  @IntField({ min: 1, max: Number.MAX_SAFE_INTEGER, example: 4_812_033, description: 'In bytes; at most 500 MiB.' })
+  @IntField({
+    min: 1,
+    max: Number.MAX_SAFE_INTEGER,
+    example: 4_812_033,
+    description: 'Size of the file in bytes; at most 500 MiB.',
+  })
   size!: number;
 }
 
@@ -67,6 +80,9 @@ export class FilmUpload {
   @TextField({ max: 4096, format: 'uri' }) uploadUrl!: string;
   @TextField({ max: 1024 }) uploadKey!: string;
   @EnumField(['PUT']) method!: 'PUT';
-  @TextMapField({ description: 'Must be sent as they are.' }) headers!: Record<string, string>;
+  @TextMapField({ description: 'Headers that the upload request must contain, unchanged.' }) headers!: Record<
+    string,
+    string
+  >;
   @DateTimeField() expiresAt!: string;
 }

@@ -17,7 +17,11 @@ export class TrackerStop {
 
 export class TrackerState {
   @BooleanField() configured!: boolean;
-  @ObjectField(() => TrackerStop, { nullable: true, description: 'Nothing is sent until a call succeeds again.' })
+  @ObjectField(() => TrackerStop, {
+    nullable: true,
+    description:
+      'Why synchronization with this tracker is stopped; null if it is running. It resumes when a call succeeds again.',
+  })
   stopped!: TrackerStop | null;
 }
 
@@ -34,8 +38,16 @@ export class FeedbackSync {
   @BooleanField() enabled!: boolean;
   @ObjectField(() => TrackerState) codehost!: TrackerState;
   @ObjectField(() => TrackerState) tasktracker!: TrackerState;
-  @IntField({ example: 0, description: 'Work items that are to be looked at, now or later.' }) pending!: number;
-  @ListField(() => DeadFeedback, { maxItems: 200, description: 'Given up, the oldest 200.' }) dead!: DeadFeedback[];
+  @IntField({
+    example: 0,
+    description: 'Number of work items that wait for synchronization with a configured tracker.',
+  })
+  pending!: number;
+  @ListField(() => DeadFeedback, {
+    maxItems: 200,
+    description: 'Synchronizations that failed permanently, the oldest 200.',
+  })
+  dead!: DeadFeedback[];
   @DateTimeField({ nullable: true }) lastReconciledAt!: string | null;
 }
 

@@ -7,10 +7,10 @@ export type FeedbackStatus = (typeof feedbackStatuses)[number];
 export const feedbackSeverities = ['low', 'medium', 'high', 'critical'] as const;
 export type FeedbackSeverity = (typeof feedbackSeverities)[number];
 
-/** Where work on feedback is followed: one product for code, one for tasks. */
+/** External products in which work on feedback is tracked: one for code, one for tasks. */
 export const trackerNames = ['codehost', 'tasktracker'] as const;
 export type TrackerName = (typeof trackerNames)[number];
 
-/** Who moved a submission's status. */
+/** Sources of a status change. */
 export const feedbackSources = ['user', ...trackerNames] as const;
 export type FeedbackSource = (typeof feedbackSources)[number];

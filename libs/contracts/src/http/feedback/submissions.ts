@@ -31,30 +31,30 @@ const steps = { max: 10_000, optional: true, example: '1. Sign in\n2. Open Claim
 class FeedbackPayload {
   @TextField(title) title!: string;
   @TextField(description) description!: string;
-  @UuidField({ optional: true, description: 'The machine that it is about.' }) agentId?: string;
+  @UuidField({ optional: true, description: 'Id of the machine that the feedback is about.' }) agentId?: string;
 }
 
 export class FeatureRequestPayload extends FeedbackPayload {
   @EnumField(['feature_request']) type!: 'feature_request';
-  @UrlField({ optional: true, description: 'The page that it is about.' }) url?: string;
+  @UrlField({ optional: true, description: 'Address of the page that the feedback is about.' }) url?: string;
 }
 
 export class BugReportPayload extends FeedbackPayload {
   @EnumField(['bug_report']) type!: 'bug_report';
   @EnumField(feedbackSeverities, { optional: true }) severity?: FeedbackSeverity;
-  @TextField({ ...steps, description: 'What to do to see it.' }) steps?: string;
-  @UrlField({ optional: true, description: 'The page that it is about.' }) url?: string;
-  @UuidField({ optional: true, description: 'The run that it is about.' }) jobId?: string;
+  @TextField({ ...steps, description: 'Steps to reproduce the problem.' }) steps?: string;
+  @UrlField({ optional: true, description: 'Address of the page that the feedback is about.' }) url?: string;
+  @UuidField({ optional: true, description: 'Id of the run that the feedback is about.' }) jobId?: string;
 }
 
 export class WorkflowIssuePayload extends FeedbackPayload {
   @EnumField(['workflow_issue_report']) type!: 'workflow_issue_report';
-  @UuidField({ description: 'The workflow that it is about.' }) workflowId!: string;
-  @UuidField({ optional: true, description: 'The run that it is about.' }) jobId?: string;
+  @UuidField({ description: 'Id of the workflow that the feedback is about.' }) workflowId!: string;
+  @UuidField({ optional: true, description: 'Id of the run that the feedback is about.' }) jobId?: string;
   @EnumField(feedbackSeverities, { optional: true }) severity?: FeedbackSeverity;
 }
 
-/** By its type, what a payload must be. */
+/** Payload class of each feedback type. */
 export const feedbackPayloads = {
   feature_request: FeatureRequestPayload,
   bug_report: BugReportPayload,
@@ -76,8 +76,8 @@ export class FeedbackForm {
     optional: true,
     format: 'binary',
     description:
-      'PNG, JPEG or WebP of at most 5 MiB, told by its bytes; the picture alone is kept. None with a ' +
-      'workflow_issue_report.',
+      'PNG, JPEG or WebP image of at most 5 MiB. The format is detected from the content, and metadata is removed. ' +
+      'Not allowed with a workflow_issue_report.',
   })
   screenshot?: string;
 }
@@ -90,8 +90,14 @@ export class FeedbackReceipt {
 }
 
 export class FeedbackReporter {
-  @TextField({ example: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e', description: 'The user, or the API key.' }) id!: string;
-  @TextField({ max: 254, nullable: true, example: 'dana@example.com', description: 'Null of a key.' })
+  @TextField({ example: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e', description: 'Id of the user or of the API key.' })
+  id!: string;
+  @TextField({
+    max: 254,
+    nullable: true,
+    example: 'dana@example.com',
+    description: 'Email address of the user; null for an API key.',
+  })
   email!: string | null;
 }
 
@@ -111,9 +117,14 @@ export class FeedbackSubmission extends FeedbackReceipt {
   @UuidField({ nullable: true }) jobId!: string | null;
   @TextField({ max: 2048, nullable: true, example: 'https://portal.example/claims' }) url!: string | null;
   @ObjectField(() => FeedbackReporter) reporter!: FeedbackReporter;
-  @TextField({ max: 4096, nullable: true, example: null, description: 'Presigned, for an hour.' })
+  @TextField({
+    max: 4096,
+    nullable: true,
+    example: null,
+    description: 'Presigned URL of the screenshot, valid for an hour; null if there is none.',
+  })
   screenshotUrl!: string | null;
-  @ObjectField(() => FeedbackExternal, { nullable: true, description: 'Null while nothing is linked.' })
+  @ObjectField(() => FeedbackExternal, { nullable: true, description: 'Linked tracker items; null if there are none.' })
   external!: FeedbackExternal | null;
   @DateTimeField() updatedAt!: string;
 }
@@ -124,25 +135,35 @@ export class FeedbackSubmissionList {
 }
 
 export class FeedbackHistoryEntry {
-  @DateTimeField({ description: 'When it happened, by the clock of its source.' }) at!: string;
+  @DateTimeField({ description: 'Time of the entry, by the clock of its source.' }) at!: string;
   @EnumField(feedbackStatuses) from!: FeedbackStatus;
-  @EnumField(feedbackStatuses, { description: 'The same as from where something else happened: the reason says what.' })
+  @EnumField(feedbackStatuses, {
+    description: 'New status. It equals from if something else happened, which the reason describes.',
+  })
   to!: FeedbackStatus;
   @EnumField(feedbackSources) source!: FeedbackSource;
   @TextField({ max: 2000, nullable: true, example: 'The issue was deleted.' }) reason!: string | null;
 }
 
 export class FeedbackSubmissionDetail extends FeedbackSubmission {
-  @ListField(() => FeedbackHistoryEntry, { maxItems: 1000, description: 'The newest thousand, oldest first.' })
+  @ListField(() => FeedbackHistoryEntry, { maxItems: 1000, description: 'Newest 1000 entries, oldest first.' })
   history!: FeedbackHistoryEntry[];
 }
 
 export class FeedbackFilter extends PageQuery {
   @EnumField(feedbackTypes, { optional: true }) type?: FeedbackType;
   @EnumField(feedbackStatuses, { optional: true }) status?: FeedbackStatus;
-  @TextField({ optional: true, max: 200, description: 'A part of the title or the description.' }) q?: string;
-  @DayOrTimeField({ optional: true, description: 'A day in the organization’s time zone, or a moment.' }) from?: string;
-  @DayOrTimeField({ optional: true, description: 'Likewise, and included.' }) to?: string;
+  @TextField({ optional: true, max: 200, description: 'Part of the title or the description.' }) q?: string;
+  @DayOrTimeField({
+    optional: true,
+    description: 'Start of the period, inclusive: a day in the organization’s time zone, or a time.',
+  })
+  from?: string;
+  @DayOrTimeField({
+    optional: true,
+    description: 'End of the period, inclusive: a day in the organization’s time zone, or a time.',
+  })
+  to?: string;
 }
 
 export class UpdateFeedbackBody {
@@ -162,9 +183,17 @@ export class FeedbackAgentList {
 export class FeedbackExportQuery {
   @EnumField(feedbackTypes, { optional: true }) type?: FeedbackType;
   @EnumField(feedbackStatuses, { optional: true }) status?: FeedbackStatus;
-  @TextField({ optional: true, example: 'Smile Dental', description: 'An id or a name.' }) organization?: string;
-  @TextField({ optional: true, example: 'Front desk', description: 'A machine’s id or name.' }) vm?: string;
-  @DayOrTimeField({ optional: true, description: 'A day in each organization’s own time zone, or a moment.' })
+  @TextField({ optional: true, example: 'Smile Dental', description: 'Id or name of the organization.' })
+  organization?: string;
+  @TextField({ optional: true, example: 'Front desk', description: 'Id or name of the machine.' }) vm?: string;
+  @DayOrTimeField({
+    optional: true,
+    description: 'Start of the period, inclusive: a day in each organization’s time zone, or a time.',
+  })
   from?: string;
-  @DayOrTimeField({ optional: true, description: 'Likewise, and included.' }) to?: string;
+  @DayOrTimeField({
+    optional: true,
+    description: 'End of the period, inclusive: a day in each organization’s time zone, or a time.',
+  })
+  to?: string;
 }

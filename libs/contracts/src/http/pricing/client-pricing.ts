@@ -18,7 +18,7 @@ export type PricingType = (typeof pricingTypes)[number];
 
 const usd = { max: 1_000_000, example: 25 };
 
-/** Which price there is depends on pricingType; each type has its own and no other's. */
+/** How an organization is charged for runs. Each pricingType has its own price field and does not allow the others. */
 export class ClientPricingModel {
   @EnumField(pricingTypes) pricingType!: PricingType;
   @IntField({
@@ -26,24 +26,32 @@ export class ClientPricingModel {
     min: 1,
     max: 1_000_000,
     example: 50,
-    description: 'npi_claim_block alone: claims in a block.',
+    description: 'npi_claim_block only: number of claims in a block.',
   })
   blockSize?: number;
-  @UsdField({ ...usd, optional: true, description: 'npi_claim_block alone: a begun block of one NPI.' })
+  @UsdField({
+    ...usd,
+    optional: true,
+    description: 'npi_claim_block only: price of each block of one NPI, including a partly filled one.',
+  })
   pricePerBlockUsd?: number;
-  @UsdField({ ...usd, optional: true, example: undefined, description: 'per_claim alone.' })
+  @UsdField({ ...usd, optional: true, example: undefined, description: 'per_claim only: price of a claim.' })
   pricePerClaimUsd?: number;
-  @UsdField({ ...usd, optional: true, example: undefined, description: 'flat_per_run alone.' })
+  @UsdField({ ...usd, optional: true, example: undefined, description: 'flat_per_run only: price of a run.' })
   pricePerRunUsd?: number;
-  @UsdField({ ...usd, optional: true, example: 0, description: 'A run is never charged less; 0 when absent.' })
+  @UsdField({ ...usd, optional: true, example: 0, description: 'Minimum charge for a run; 0 if absent.' })
   minimumUsd?: number;
 }
 
 export class BackfillBody {
   @UuidField() job_id!: string;
-  @BooleanField({ optional: true, description: 'Gives the organization the default model where it has none.' })
+  @BooleanField({
+    optional: true,
+    description: 'Whether to create the default pricing model if the organization has no model.',
+  })
   create_default_model?: boolean;
-  @BooleanField({ optional: true, description: 'Replaces the record that the job has.' }) force?: boolean;
+  @BooleanField({ optional: true, description: 'Whether to replace an existing billing record of the job.' })
+  force?: boolean;
 }
 
 class BillingFigures {
@@ -51,8 +59,9 @@ class BillingFigures {
   @UuidField() organization_id!: string;
   @IntField({ example: 1 }) npi_count!: number;
   @IntField({ example: 70 }) total_claims!: number;
-  @IntField({ example: 72, description: 'Every claim_result step.' }) total_steps_before_dedup!: number;
-  @IntField({ example: 2, description: 'Those that repeat a pair of NPI and claim.' }) duplicates_removed!: number;
+  @IntField({ example: 72, description: 'Number of all claim_result steps.' }) total_steps_before_dedup!: number;
+  @IntField({ example: 2, description: 'Number of claim_result steps that repeat a pair of NPI and claim.' })
+  duplicates_removed!: number;
   @JsonField({ example: { '1234567893': 70 } }) claims_per_npi!: Record<string, number>;
   @NumberField({ example: 50 }) calculated_charge_usd!: number;
   @JsonField({
@@ -73,8 +82,10 @@ export class BackfillAnswer extends BillingFigures {
 }
 
 export class BillingMetric extends BillingFigures {
-  @UuidField({ description: 'Also of a job that was deleted since.' }) job_id!: string;
-  @EnumField(['claim_result', 'select_org_provider'], { description: 'The steps that it was computed from.' })
+  @UuidField({ description: 'Id of the job. The job may have been deleted since.' }) job_id!: string;
+  @EnumField(['claim_result', 'select_org_provider'], {
+    description: 'Type of the steps that the figures were computed from.',
+  })
   computed_from!: string;
   @DateTimeField() computed_at!: string;
 }
@@ -86,9 +97,21 @@ export class BillingMetricList {
 
 export class BillingMetricQuery extends PageQuery {
   @UuidField({ optional: true }) jobId?: string;
-  @UuidField({ optional: true, description: 'For a super_admin: one organization’s alone.' }) organizationId?: string;
-  @DayField({ optional: true, description: 'Computed on this day of the organization’s zone or later.' }) from?: string;
-  @DayField({ optional: true, description: 'Computed on this day of the organization’s zone or before.' }) to?: string;
+  @UuidField({
+    optional: true,
+    description: 'Id of the organization whose records are returned. For a super_admin: all organizations if absent.',
+  })
+  organizationId?: string;
+  @DayField({
+    optional: true,
+    description: 'First day on which the records were computed, in the organization’s time zone.',
+  })
+  from?: string;
+  @DayField({
+    optional: true,
+    description: 'Last day on which the records were computed, in the organization’s time zone.',
+  })
+  to?: string;
 }
 
 export class BillingMetricStep {

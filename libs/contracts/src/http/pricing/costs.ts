@@ -19,7 +19,7 @@ export type CostGrouping = (typeof costGroupings)[number];
 
 export class CostComponent {
   @EnumField(costKinds, {
-    description: 'reported: what its worker says that the run cost beyond everything else.',
+    description: 'Kind of cost. reported: additional cost that the worker reported for the run.',
   })
   kind!: (typeof costKinds)[number];
   @TextField({ optional: true, example: 'openai' }) provider?: string;
@@ -28,19 +28,25 @@ export class CostComponent {
   @EnumField(costUnits) unit!: (typeof costUnits)[number];
   @NumberField({
     example: 0.0000004,
-    description:
-      'What one of the unit costs; where the price changed in the middle of the run, what it cost on average.',
+    description: 'Price of one unit; the average price if it changed during the run.',
   })
   unitPriceUsd!: number;
   @NumberField({ example: 0.000325 }) amountUsd!: number;
-  @BooleanField({ optional: true, description: 'No price of the model was known at the time.' }) unpriced?: boolean;
+  @BooleanField({
+    optional: true,
+    description: 'true if no price of the model was known at the time; otherwise absent.',
+  })
+  unpriced?: boolean;
 }
 
 export class JobCost {
   @UuidField() jobId!: string;
-  @NumberField({ example: 0.060325, description: 'The sum of the amounts, and the job’s totalCostUsd.' })
+  @NumberField({ example: 0.060325, description: 'Sum of the components’ amounts; equals the job’s totalCostUsd.' })
   totalUsd!: number;
-  @DateTimeField({ nullable: true, description: 'null: the run has not ended, or its cost is about to be computed.' })
+  @DateTimeField({
+    nullable: true,
+    description: 'Time of the computation; null if the run has not ended or its cost is not computed yet.',
+  })
   computedAt!: string | null;
   @ListField(() => CostComponent) components!: CostComponent[];
 }
@@ -48,11 +54,12 @@ export class JobCost {
 export class CostsQuery {
   @DayField({
     optional: true,
-    description: 'The first day, in the organization’s time zone; 29 days before `to` when absent.',
+    description: 'First day of the period, in the organization’s time zone; 29 days before `to` if absent.',
   })
   from?: string;
-  @DayField({ optional: true, description: 'The last day; today when absent.' }) to?: string;
-  @EnumField(costGroupings, { optional: true, description: '`day` when absent.' }) groupBy?: CostGrouping;
+  @DayField({ optional: true, description: 'Last day of the period; today if absent.' }) to?: string;
+  @EnumField(costGroupings, { optional: true, description: 'Grouping of the costs; `day` if absent.' })
+  groupBy?: CostGrouping;
 }
 
 export class CostGroup {
@@ -60,10 +67,11 @@ export class CostGroup {
     max: 400,
     example: '2026-01-31',
     description:
-      'A day, the id of a workflow, an agent or a schedule, `provider/model`; `none` for what has no such thing.',
+      'Key of the group: a day, the id of a workflow, an agent or a schedule, or `provider/model`. `none` is the ' +
+      'group of costs without one, and `(others)` combines the cheapest groups if there are too many.',
   })
   key!: string;
-  @TextField({ max: 400, example: '2026-01-31', description: 'Its name, for people.' }) label!: string;
+  @TextField({ max: 400, example: '2026-01-31', description: 'Name of the group for people.' }) label!: string;
   @IntField({ example: 42 }) runs!: number;
   @NumberField({ example: 1.25 }) aiUsd!: number;
   @NumberField({ example: 0.5 }) computeUsd!: number;
@@ -78,7 +86,7 @@ export class Costs {
   @NumberField({ example: 1.75 }) totalUsd!: number;
   @ListField(() => CostGroup) groups!: CostGroup[];
   @ObjectField(() => IdleSavings, {
-    description: 'What machines were on for without a run on these days; it is no part of the total.',
+    description: 'Idle time of the machines on these days, and what stopping them saves. It is not part of the total.',
   })
   idle!: IdleSavings;
 }

@@ -1,17 +1,21 @@
 import { DateTimeField, DayField, EnumField, IntField, ListField, TextField, UsdField, UuidField } from '../fields';
 
 const maxModelPrices = 2000;
-const perMillion = { max: 10_000, description: 'USD for a million tokens.' };
+const perMillion = { max: 10_000, description: 'Price in USD of a million tokens.' };
 
 export class ModelPriceInput {
-  @TextField({ max: 100, example: 'openai', description: 'Compared without regard to capitals, as the model is.' })
+  @TextField({
+    max: 100,
+    example: 'openai',
+    description: 'Name of the provider. Provider and model are compared case-insensitively.',
+  })
   provider!: string;
   @TextField({ max: 200, example: 'gpt-4.1-mini' }) model!: string;
   @UsdField({ ...perMillion, example: 0.4 }) inputUsdPerMillion!: number;
   @UsdField({ ...perMillion, example: 1.6 }) outputUsdPerMillion!: number;
   @DayField({
     example: '2026-01-01',
-    description: 'It holds from the beginning of this day in UTC, until a later one does.',
+    description: 'First day, in UTC, on which the price applies. It applies until a later price starts.',
   })
   from!: string;
 }
@@ -21,7 +25,9 @@ export class PutModelPricesBody {
 }
 
 export class ModelPrice extends ModelPriceInput {
-  @EnumField(['default', 'organization'], { description: 'The organization’s own go before the default ones.' })
+  @EnumField(['default', 'organization'], {
+    description: 'Origin of the price. An organization’s own prices take precedence over the default ones.',
+  })
   source!: 'default' | 'organization';
 }
 
@@ -30,8 +36,15 @@ export class ModelPriceList {
 }
 
 export class RecomputeCostsBody {
-  @DayField({ example: '2026-01-01', description: 'Of the runs that ended on this day or later…' }) from!: string;
-  @DayField({ example: '2026-01-31', description: '… and on this day or before, in the organization’s time zone.' })
+  @DayField({
+    example: '2026-01-01',
+    description: 'First day of the period in which the runs ended, in the organization’s time zone.',
+  })
+  from!: string;
+  @DayField({
+    example: '2026-01-31',
+    description: 'Last day of the period in which the runs ended, in the organization’s time zone.',
+  })
   to!: string;
 }
 
@@ -40,7 +53,7 @@ export class CostRecompute {
   @DayField() from!: string;
   @DayField() to!: string;
   @EnumField(['running', 'done']) status!: 'running' | 'done';
-  @IntField({ example: 412, description: 'Runs that were priced anew so far.' }) runs!: number;
-  @IntField({ example: 12, description: 'Those of them that cost another amount now.' }) changed!: number;
+  @IntField({ example: 412, description: 'Number of runs whose cost has been recomputed so far.' }) runs!: number;
+  @IntField({ example: 12, description: 'Number of recomputed runs whose cost changed.' }) changed!: number;
   @DateTimeField({ nullable: true }) finishedAt!: string | null;
 }

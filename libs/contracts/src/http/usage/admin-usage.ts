@@ -6,7 +6,7 @@ export class AdminUsageQuery extends PageQuery {
     optional: true,
     pattern: /^(?!0000)\d{4}-(0[1-9]|1[0-2])$/,
     example: '2026-01',
-    description: 'This month when absent, in UTC.',
+    description: 'Month in UTC; the current month if absent.',
   })
   month?: string;
 }
@@ -28,16 +28,21 @@ export class OrganizationUsage extends UsageFigures {
 export class UsageDifference {
   @UuidField() organizationId!: string;
   @TextField({ example: '2026-01' }) month!: string;
-  @ObjectField(() => UsageFigures, { description: 'What the counter of the month says.' }) counted!: UsageFigures;
-  @ObjectField(() => UsageFigures, { description: 'What the runs say that it counts.' }) events!: UsageFigures;
+  @ObjectField(() => UsageFigures, { description: 'Figures of the month’s counter.' }) counted!: UsageFigures;
+  @ObjectField(() => UsageFigures, { description: 'Figures computed from the usage events of the runs.' })
+  events!: UsageFigures;
 }
 
 export class UsageReconciliation {
-  @DateTimeField({ nullable: true, description: 'When the counters were compared last; null: never yet.' })
+  @DateTimeField({
+    nullable: true,
+    description: 'Time of the last comparison of the counters; null if there was none yet.',
+  })
   reconciledAt!: string | null;
-  @IntField({ example: 3, description: 'Organizations that were looked at.' }) organizations!: number;
-  @IntField({ example: 0, description: 'Counters that were not what they count.' }) differing!: number;
-  @ListField(() => UsageDifference, { maxItems: 200, description: 'The first of them.' })
+  @IntField({ example: 3, description: 'Number of organizations that were compared.' }) organizations!: number;
+  @IntField({ example: 0, description: 'Number of counters that differ from the events they count.' })
+  differing!: number;
+  @ListField(() => UsageDifference, { maxItems: 200, description: 'First 200 differences.' })
   differences!: UsageDifference[];
 }
 

@@ -5,7 +5,7 @@ export class UsageQuery {
     optional: true,
     pattern: /^(?!0000)\d{4}-(0[1-9]|1[0-2])$/,
     example: '2026-01',
-    description: 'This month when absent, in UTC.',
+    description: 'Month in UTC; the current month if absent.',
   })
   month?: string;
 }
@@ -25,6 +25,10 @@ export class Usage {
   @NumberField({ example: 824.5 }) runMinutes!: number;
   @NumberField({ example: 37.2 }) spendUsd!: number;
   @ObjectField(() => UsageLimits) limits!: UsageLimits;
-  @BooleanField({ description: 'Whether another run may be launched now.' }) canLaunchRuns!: boolean;
-  @TextField({ nullable: true, example: null, description: 'Why not.' }) reason!: string | null;
+  @BooleanField({
+    description: 'Whether another run may be launched now, regardless of the requested month.',
+  })
+  canLaunchRuns!: boolean;
+  @TextField({ nullable: true, example: null, description: 'Why no run may be launched; null if one may.' }) reason!:
+    string | null;
 }

@@ -28,33 +28,41 @@ const recipients = {
   maxItems: 20,
   max: 254,
   example: ['desk@practice.example'],
-  description: 'Of the kind email: who is written to. Each gets a message of its own.',
+  description: 'Email addresses of the recipients, for the kind email. Each recipient gets a separate message.',
 };
 const address = {
   example: 'https://hooks.slack.com/services/T000/B000/XXXX',
   description:
-    'Of slack and teams the address of an incoming webhook, which is a secret and never shown again; of webhook any address.',
+    'URL to which notifications are sent. For slack and teams: an incoming webhook, which is a secret and is not ' +
+    'returned again. For webhook: any public address.',
 };
 const events = {
   minItems: 1,
   maxItems: webhookTypes.length + 1,
   values: ['*', ...webhookTypes],
   example: ['job.failed', 'question.asked'],
-  description: 'What it gets; * is everything.',
+  description: 'Event types that the channel receives; * stands for all types.',
 };
 
 export class NotificationFilter {
-  @IdListField({ optional: true, description: 'Facts of runs, questions and schedules of these workflows alone.' })
+  @IdListField({
+    optional: true,
+    description: 'Ids of workflows: only events of their runs, questions and schedules are sent.',
+  })
   workflowIds?: string[];
   @TextListField({
     optional: true,
     maxItems: 50,
     max: 64,
     example: ['front-desk'],
-    description: 'Facts of machines, and of what runs on machines, with one of these labels alone.',
+    description: 'Labels: only events of machines with one of these labels, and of runs on them, are sent.',
   })
   labels?: string[];
-  @EnumField(severities, { optional: true, example: 'warning', description: 'Facts that matter so much at least.' })
+  @EnumField(severities, {
+    optional: true,
+    example: 'warning',
+    description: 'Minimum severity of the events that are sent.',
+  })
   severity?: Severity;
 }
 
@@ -74,7 +82,10 @@ export class UpdateNotificationChannelBody {
   @UrlField({ ...address, optional: true }) url?: string;
   @TextListField({ ...events, optional: true }) events?: string[];
   @ObjectField(() => NotificationFilter, { optional: true, nullable: true }) filter?: NotificationFilter | null;
-  @BooleanField({ optional: true, description: 'true also turns one on again that the service turned off.' })
+  @BooleanField({
+    optional: true,
+    description: 'Whether the channel is on. true also turns on a channel that the service turned off.',
+  })
   enabled?: boolean;
 }
 
@@ -82,10 +93,14 @@ export class NotificationAttempt {
   @DateTimeField() at!: string;
   @EnumField(messageStatuses, {
     example: 'delivered',
-    description: 'What became of the message; unclear: it may have arrived, and is not sent again.',
+    description: 'Status of the message. unclear: it may have arrived, so it is not sent again.',
   })
   status!: MessageStatus;
-  @IntField({ nullable: true, example: 200, description: 'What Slack, Teams, the mail relay or the address answered.' })
+  @IntField({
+    nullable: true,
+    example: 200,
+    description: 'Status code of the response of Slack, Teams, the mail relay or the address; null without a response.',
+  })
   statusCode!: number | null;
   @TextField({ nullable: true, max: 500, example: null }) error!: string | null;
 }
@@ -95,17 +110,37 @@ export class NotificationChannel {
   @TextField(name) name!: string;
   @EnumField(channelKinds) kind!: ChannelKind;
   @TextListField(recipients) recipients!: string[];
-  @TextField({ nullable: true, max: 255, example: 'hooks.slack.com', description: 'Of slack and teams; else null.' })
+  @TextField({
+    nullable: true,
+    max: 255,
+    example: 'hooks.slack.com',
+    description: 'Host of the incoming webhook of Slack or Teams; null for other kinds.',
+  })
   host!: string | null;
-  @UrlField({ nullable: true, example: null, description: 'Of the kind webhook; else null.' }) url!: string | null;
+  @UrlField({
+    nullable: true,
+    example: null,
+    description: 'URL of a channel of the kind webhook; null for other kinds.',
+  })
+  url!: string | null;
   @TextListField(events) events!: string[];
   @ObjectField(() => NotificationFilter, { nullable: true }) filter!: NotificationFilter | null;
   @BooleanField({ example: true }) enabled!: boolean;
-  @EnumField(turnedOffReasons, { nullable: true, description: 'Why the service turned it off; null where it did not.' })
+  @EnumField(turnedOffReasons, {
+    nullable: true,
+    description: 'Why the service turned the channel off; null if it did not.',
+  })
   turnedOffReason!: TurnedOffReason | null;
   @DateTimeField({ nullable: true }) turnedOffAt!: string | null;
-  @DateTimeField({ nullable: true, description: 'Since when nothing has reached it.' }) failingSince!: string | null;
-  @ObjectField(() => NotificationAttempt, { nullable: true, description: 'The last time that something was sent.' })
+  @DateTimeField({
+    nullable: true,
+    description: 'Time since which every attempt has failed; otherwise null.',
+  })
+  failingSince!: string | null;
+  @ObjectField(() => NotificationAttempt, {
+    nullable: true,
+    description: 'Last attempt to send a message; null if there was none.',
+  })
   lastAttempt!: NotificationAttempt | null;
   @DateTimeField() createdAt!: string;
   @DateTimeField() updatedAt!: string;
@@ -114,7 +149,8 @@ export class NotificationChannel {
 export class NotificationChannelWithSecret extends NotificationChannel {
   @TextField({
     nullable: true,
-    description: 'Of the kind webhook: what deliveries are signed with (Standard Webhooks). It is never shown again.',
+    description:
+      'Secret that signs the deliveries of a webhook channel (Standard Webhooks); else null. It is not returned again.',
     example: null,
   })
   secret!: string | null;
@@ -126,5 +162,6 @@ export class NotificationChannelList {
 }
 
 export class NotificationTestStarted {
-  @IntField({ example: 1, description: 'So many messages are on their way: one to each recipient.' }) messages!: number;
+  @IntField({ example: 1, description: 'Number of test messages that are being sent: one to each recipient.' })
+  messages!: number;
 }

@@ -19,13 +19,16 @@ import {
   webhookTypes,
 } from './webhook-words';
 
-const url = { example: 'https://example.com/hooks/muster', description: 'http or https, at a public address.' };
+const url = {
+  example: 'https://example.com/hooks/muster',
+  description: 'http or https URL of the endpoint, at a public address.',
+};
 const events = {
   minItems: 1,
   maxItems: webhookTypes.length + 1,
   values: ['*', ...webhookTypes],
   example: ['job.completed', 'job.failed'],
-  description: 'What it is told of; * is everything.',
+  description: 'Event types that the endpoint receives; * stands for all types.',
 };
 const endpointText = { min: 0, max: 500, example: 'Billing system' };
 
@@ -40,7 +43,10 @@ export class UpdateWebhookEndpointBody {
   @UrlField({ ...url, optional: true }) url?: string;
   @TextListField({ ...events, optional: true }) events?: string[];
   @TextField({ ...endpointText, optional: true, nullable: true }) description?: string | null;
-  @BooleanField({ optional: true, description: 'true also turns one on again that the service turned off.' })
+  @BooleanField({
+    optional: true,
+    description: 'Whether the endpoint is on. true also turns on an endpoint that the service turned off.',
+  })
   enabled?: boolean;
 }
 
@@ -50,17 +56,24 @@ export class WebhookEndpoint {
   @TextListField(events) events!: string[];
   @TextField({ ...endpointText, nullable: true }) description!: string | null;
   @BooleanField({ example: true }) enabled!: boolean;
-  @EnumField(turnedOffReasons, { nullable: true, description: 'Why the service turned it off; null where it did not.' })
+  @EnumField(turnedOffReasons, {
+    nullable: true,
+    description: 'Why the service turned the endpoint off; null if it did not.',
+  })
   turnedOffReason!: TurnedOffReason | null;
   @DateTimeField({ nullable: true }) turnedOffAt!: string | null;
-  @DateTimeField({ nullable: true, description: 'Since when nothing has reached it.' }) failingSince!: string | null;
+  @DateTimeField({
+    nullable: true,
+    description: 'Time since which every attempt has failed; otherwise null.',
+  })
+  failingSince!: string | null;
   @DateTimeField() createdAt!: string;
   @DateTimeField() updatedAt!: string;
 }
 
 export class WebhookEndpointWithSecret extends WebhookEndpoint {
   @TextField({
-    description: 'What deliveries are signed with (Standard Webhooks). It is never shown again.',
+    description: 'Secret with which deliveries are signed (Standard Webhooks). It is not returned again.',
     example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=',
   })
   secret!: string;
@@ -82,22 +95,31 @@ export class WebhookEndpointList {
 
 export class WebhookAttempt {
   @DateTimeField() at!: string;
-  @IntField({ nullable: true, example: 200, description: 'null: there was no answer.' }) statusCode!: number | null;
+  @IntField({
+    nullable: true,
+    example: 200,
+    description: 'Status code of the response; null if there was no response.',
+  })
+  statusCode!: number | null;
   @IntField({ example: 42 }) durationMs!: number;
   @TextField({ nullable: true, max: 500, example: 'no answer within 10000 ms' }) error!: string | null;
 }
 
 export class WebhookDelivery {
-  @UuidField({ description: 'Also the header webhook-id of each of its attempts.' }) id!: string;
+  @UuidField({ description: 'Id of the delivery; also the webhook-id header of each of its attempts.' }) id!: string;
   @EnumField(webhookTypes) type!: WebhookType;
   @EnumField(deliveryStatuses) status!: DeliveryStatus;
-  @ListField(() => WebhookAttempt, { description: 'The newest hundred, oldest first.' }) attempts!: WebhookAttempt[];
+  @ListField(() => WebhookAttempt, { description: 'Newest 100 attempts, oldest first.' }) attempts!: WebhookAttempt[];
   @DateTimeField({ nullable: true }) nextAttemptAt!: string | null;
   @DateTimeField() createdAt!: string;
 }
 
 export class WebhookDeliveryDetail extends WebhookDelivery {
-  @TextField({ max: 10_000_000, description: 'As it was sent, byte for byte.', example: '{"type":"webhook.test"}' })
+  @TextField({
+    max: 10_000_000,
+    description: 'Exact body of the request that was sent.',
+    example: '{"type":"webhook.test"}',
+  })
   body!: string;
 }
 

@@ -1,4 +1,4 @@
-/** What an endpoint can be told of: facts, each with the thing that it is of. */
+/** Event types that an endpoint can receive, each with the resource that it is about. */
 export const webhookTypes = [
   'job.started',
   'job.completed',
@@ -27,32 +27,35 @@ export const webhookTypes = [
 ] as const;
 export type WebhookType = (typeof webhookTypes)[number];
 
-/** Pending: it is still tried. Dead: it was tried for the last time. */
+/** `pending`: another attempt follows. `dead`: the delivery failed and is not attempted again. */
 export const deliveryStatuses = ['pending', 'delivered', 'dead'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** Of what goes to people also: it is being sent just now, and whether it arrived is not known, so it is not sent again. */
+/**
+ * Statuses of messages to people. `sending`: the message is being sent. `unclear`: it may have arrived, so it is not
+ * sent again.
+ */
 export const messageStatuses = ['pending', 'sending', 'delivered', 'dead', 'unclear'] as const;
 export type MessageStatus = (typeof messageStatuses)[number];
 
-/** What a channel is: a webhook is a program's, the others are people's. */
+/** Kinds of channels: a webhook delivers to a program, the others to people. */
 export const channelKinds = ['email', 'slack', 'teams', 'webhook'] as const;
 export type ChannelKind = (typeof channelKinds)[number];
 
-/** How much a fact matters, the least first. */
+/** Severities of events, lowest first. */
 export const severities = ['info', 'warning', 'error'] as const;
 export type Severity = (typeof severities)[number];
 
-/** Which facts a channel gets of those that it wants. */
+/** Restricts the events that a channel receives; an event must pass every part of the filter. */
 export interface ChannelFilter {
-  /** Facts of runs, questions and schedules of these workflows alone. */
+  /** Only events of runs, questions and schedules of these workflows. */
   workflowIds?: string[];
-  /** Facts of machines, and of runs on machines, with one of these labels alone. */
+  /** Only events of machines with one of these labels, and of runs on them. */
   labels?: string[];
-  /** Facts that matter so much at least. */
+  /** Minimum severity. */
   severity?: Severity;
 }
 
-/** Why the service turned an endpoint off: it said 410, or for five days nothing reached it. */
+/** Why the service turned an endpoint off: it responded 410, or every attempt failed for five days. */
 export const turnedOffReasons = ['gone', 'failing'] as const;
 export type TurnedOffReason = (typeof turnedOffReasons)[number];
