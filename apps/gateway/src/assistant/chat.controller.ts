@@ -48,10 +48,10 @@ export class ChatController {
   @Endpoint({
     summary: 'Chat with a model about an agent',
     description:
-      'The model calls the tools of the manage operation with the caller’s rights; for a viewer, it can only read. ' +
-      'A call that changes something waits for a confirmation. A session processes one message at a time. A second ' +
-      'message gets 409 until the first is answered. If the client disconnects, the answer ends. The history ' +
-      'contains what was written until then.',
+      'The model calls the tools of the manage operation with the caller’s rights. If the caller is a viewer, the ' +
+      'model can only read. A call that changes something waits for a confirmation. A session processes one message ' +
+      'at a time. A second message gets 409 until the first is answered. If the client disconnects, the answer ' +
+      'ends. The history contains what was written until then.',
     access: talkers,
     unsuspended: true,
     body: ChatBody,

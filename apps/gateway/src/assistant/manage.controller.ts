@@ -64,7 +64,7 @@ type Wanted = { decision: Decision } | { tool: string; given?: Record<string, un
 
 function wantedOf({ tool, arguments: given, confirmationId, approve }: ManageBody): Wanted {
   if (confirmationId === undefined) {
-    if (tool === undefined) throw invalidField('tool', 'tool must be given, unless confirmationId and approve are');
+    if (tool === undefined) throw invalidField('tool', 'tool must be given, or else confirmationId and approve');
     if (approve !== undefined) throw invalidField('approve', 'approve requires a confirmationId');
     return { tool, given };
   }
