@@ -2,7 +2,7 @@ import { type BillingMetric, type BillingMetricStep, usdOf } from '@muster/contr
 import type { BillingMetricEntity, BillingMetricStepEntity } from '@muster/database';
 import { chargeRun, presentPricingModel } from '@muster/pricing';
 
-/** The fields are in snake case because the API specifies billing records so. */
+/** The API specifies snake case for the fields of billing records. */
 export function presentMetric(row: BillingMetricEntity): BillingMetric {
   return {
     ...presentFigures(row),

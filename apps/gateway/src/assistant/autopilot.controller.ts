@@ -111,7 +111,8 @@ export class AutopilotController {
   @Endpoint({
     summary: 'List an agent’s autopilot sessions, or read one',
     description:
-      'With `sessionId`, returns the complete session. Otherwise returns the agent’s sessions, newest first.',
+      'Returns the complete session if `sessionId` is specified. Otherwise returns the agent’s sessions, newest ' +
+      'first.',
     reads: 'autopilot',
     access: readers,
     answer: AutopilotSession,

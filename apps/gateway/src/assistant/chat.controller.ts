@@ -125,8 +125,8 @@ export class ChatController {
   @Endpoint({
     summary: 'List your chat sessions, or read one',
     description:
-      'With `sessionId`, returns the messages of that session. Otherwise returns the caller’s sessions about the ' +
-      'agent, the most recently used first.',
+      'Returns the messages of a session if `sessionId` is specified. Otherwise returns the caller’s sessions about ' +
+      'the agent, the most recently used first.',
     reads: 'chat',
     access: talkers,
     answer: ChatHistory,

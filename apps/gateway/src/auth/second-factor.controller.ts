@@ -144,7 +144,8 @@ export class SecondFactorController {
   @Post('/totp')
   @Endpoint({
     summary: 'Start setting up an authenticator app',
-    description: 'The app becomes a second factor when it is confirmed with a code. Each start creates a new secret.',
+    description:
+      'The app becomes a second factor when it is confirmed with a code. Starting again replaces the secret.',
     access: sessionsOf('viewer'),
     sensitive: true,
     answer: TotpEnrolment,
