@@ -32,7 +32,7 @@ import {
 } from '@muster/pricing';
 import { presentFigures, presentMetric, presentMetricStep } from './present-billing';
 
-/** What clients are charged: an admin reaches the own organization, a super_admin every one. */
+/** The prices of clients. An admin can access their own organization, a super_admin every organization. */
 @ApiTags('Client pricing')
 @Controller('/api/admin/client-pricing')
 export class ClientPricingController {
@@ -43,10 +43,11 @@ export class ClientPricingController {
 
   @Post('/backfill')
   @Endpoint({
-    summary: 'Compute what a run is charged from its steps',
+    summary: 'Compute the charge of a run',
     description:
-      'Claims count once for each NPI and claim. Where no step reports a claim, the NPIs that were selected count. Of ' +
-      'several requests at once for one job, without force, one does it and the others get 409.',
+      'Counts the claims that the job’s steps report, once for each NPI and claim. If no step reports a claim, the ' +
+      'selected NPIs count. If the job already has a billing record, the request fails with 409 unless `force` is ' +
+      'set. Of several concurrent requests for one job without `force`, one succeeds and the others get 409.',
     access: sessionsOf('admin'),
     body: BackfillBody,
     answer: BackfillAnswer,
@@ -81,7 +82,7 @@ export class ClientPricingController {
   @Get('/metrics')
   @Endpoint({
     summary: 'List billing records, newest first',
-    description: 'Of one job, or of days; also of jobs that were deleted since.',
+    description: 'Returns the records of one job or of a range of days, including records of deleted jobs.',
     access: sessionsOf('admin'),
     answer: BillingMetricList,
     errors: ['invalid_payload'],
@@ -95,7 +96,8 @@ export class ClientPricingController {
 
   @Get('/metrics/:id/steps')
   @Endpoint({
-    summary: 'List the steps that a billing record was computed from',
+    summary: 'List the steps behind a billing record',
+    description: 'Returns the steps that the billing record was computed from, in their order, each with its verdict.',
     access: sessionsOf('admin'),
     answer: BillingMetricStepList,
     errors: ['invalid_payload', 'not_found'],
@@ -125,7 +127,7 @@ export class ClientPricingController {
   @Put('/:organizationId')
   @Endpoint({
     summary: 'Set an organization’s pricing model',
-    description: 'Records that were computed before keep the model that they were computed with.',
+    description: 'Existing billing records keep the model that they were computed with.',
     access: sessionsOf('admin'),
     body: ClientPricingModel,
     answer: ClientPricingModel,
@@ -146,7 +148,7 @@ export class ClientPricingController {
   }
 }
 
-/** Across organizations for super_admins alone. */
+/** Only a super_admin may change other organizations, which requires the system scope. */
 function scopeOf(caller: Principal): MutationOptions {
   return caller.role === 'super_admin' ? { scope: 'system' } : {};
 }

@@ -19,11 +19,12 @@ export class FeedbackExportController {
 
   @Get('/export')
   @Endpoint({
-    summary: 'Submissions of all organizations as CSV, oldest first',
+    summary: 'Export all organizations’ submissions as CSV',
     description:
-      'UTF-8 with a byte order mark, lines end with CRLF. Columns: id, type, status, organization, vm, title, ' +
-      'description, reporter, createdAt, externalIssue, externalTask. A cell that a spreadsheet would run begins with an ' +
-      'apostrophe. It comes as it is read; one that ends without its last chunk is not whole.',
+      'Returns the oldest submission first, in UTF-8 with a byte order mark and CRLF line endings. Columns: id, ' +
+      'type, status, organization, vm, title, description, reporter, createdAt, externalIssue, externalTask. A cell ' +
+      'that a spreadsheet would run as a formula is prefixed with an apostrophe. The file is sent while it is read ' +
+      'from the database. A response without its last chunk is incomplete.',
     access: sessionsOf('super_admin'),
     csv: true,
     waits: true,

@@ -5,7 +5,7 @@ import { AppError, FeedbackSync, SuccessAnswer, type TrackerName, trackerNames }
 import { Database } from '@muster/database';
 import { FeedbackConfig, readSyncState, replayDead } from '@muster/feedback';
 
-/** How feedback and the trackers are in step, and what to do with what was given up. */
+/** The synchronization of feedback with the trackers, and the replay of submissions that failed permanently. */
 @ApiTags('Feedback')
 @Controller('/api/admin/feedback/sync')
 export class FeedbackSyncController {
@@ -17,7 +17,10 @@ export class FeedbackSyncController {
 
   @Get()
   @Endpoint({
-    summary: 'What waits for the trackers, what was given up, and which tracker is stopped and why',
+    summary: 'Read the state of the tracker synchronization',
+    description:
+      'Returns how many submissions wait for a tracker and which ones failed permanently (the 200 oldest). For each ' +
+      'tracker, it returns whether the synchronization is stopped and why.',
     access: sessionsOf('super_admin'),
     answer: FeedbackSync,
   })
@@ -45,7 +48,8 @@ export class FeedbackSyncController {
 
   @Post('/:id/replay')
   @Endpoint({
-    summary: 'Send one that was given up again, with all attempts',
+    summary: 'Retry a permanently failed synchronization',
+    description: 'Queues the synchronization of the submission again and counts its attempts from 0.',
     access: sessionsOf('super_admin'),
     answer: SuccessAnswer,
     status: 202,
@@ -56,7 +60,7 @@ export class FeedbackSyncController {
       mutation,
       async (tx, caller) => {
         const replayed = await replayDead(tx, id);
-        if (!replayed) throw new AppError('not_found', { detail: 'There is nothing given up of this id.' });
+        if (!replayed) throw new AppError('not_found', { detail: 'There is no failed synchronization with this id.' });
         const { submissionId } = replayed;
         audit(tx, caller, {
           action: 'feedback.replay',

@@ -4,7 +4,6 @@ import { Endpoint, sessionsOf } from '@muster/access';
 import { MaintenanceLoopList, type StuckRow } from '@muster/contracts';
 import { Database, listLoopRuns } from '@muster/database';
 
-/** How the loops are. */
 @ApiTags('Administration')
 @Controller('/api/admin/loops')
 export class LoopsController {
@@ -12,7 +11,10 @@ export class LoopsController {
 
   @Get()
   @Endpoint({
-    summary: 'Every maintenance loop: its last round, what became of its rows, and what it is stuck on',
+    summary: 'List the maintenance loops',
+    description:
+      'Returns the last round of each loop, the outcome of the rows that it processed, and the rows that fail ' +
+      'repeatedly.',
     access: sessionsOf('super_admin'),
     answer: MaintenanceLoopList,
   })

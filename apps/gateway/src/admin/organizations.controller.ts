@@ -23,7 +23,7 @@ import {
 import { Database, type OrganizationEntity } from '@muster/database';
 import { pageOf, paginate } from '@muster/platform';
 
-/** Across organizations, so for super_admins alone and in the system's scope. */
+/** Manages all organizations. Only super_admins may use it, and its transactions run in the system scope. */
 @ApiTags('Administration')
 @Controller('/api/admin/organizations')
 export class OrganizationsController {
@@ -49,7 +49,7 @@ export class OrganizationsController {
 
   @Post()
   @Endpoint({
-    summary: 'Make an organization and its admin',
+    summary: 'Create an organization and its admin',
     access: sessionsOf('super_admin'),
     body: CreateOrganizationBody,
     answer: CreatedOrganization,
@@ -90,7 +90,7 @@ export class OrganizationsController {
   @Patch('/:id')
   @Endpoint({
     summary: 'Rename, suspend or resume an organization',
-    description: 'A suspended organization can read everything and launch nothing.',
+    description: 'A suspended organization can read everything but cannot start anything new.',
     access: sessionsOf('super_admin'),
     body: UpdateOrganizationBody,
     answer: Organization,
@@ -111,7 +111,7 @@ export class OrganizationsController {
   @Delete('/:id')
   @Endpoint({
     summary: 'Suspend an organization',
-    description: 'Nothing is deleted: its trail and its bills stay.',
+    description: 'Deletes nothing. The audit trail and the billing records of the organization are kept.',
     access: sessionsOf('super_admin'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],

@@ -2,7 +2,7 @@ import { type BillingMetric, type BillingMetricStep, usdOf } from '@muster/contr
 import type { BillingMetricEntity, BillingMetricStepEntity } from '@muster/database';
 import { chargeRun, presentPricingModel } from '@muster/pricing';
 
-/** Snake case, as the interface has these. */
+/** The API specifies snake case for the fields of billing records. */
 export function presentMetric(row: BillingMetricEntity): BillingMetric {
   return {
     ...presentFigures(row),
@@ -26,7 +26,7 @@ export function presentFigures(row: BillingMetricEntity) {
   };
 }
 
-/** The model's own keys, and the figures that the charge follows from. */
+/** Returns the fields of the pricing model and the numbers that the charge is computed from. */
 function breakdownOf(row: BillingMetricEntity): Record<string, unknown> {
   const { minimumUsd, ...price } = presentPricingModel(row);
   const { pricingType } = row;

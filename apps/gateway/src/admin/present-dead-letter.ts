@@ -15,5 +15,5 @@ export function presentDeadLetter(letter: OutboxEntity): DeadLetter {
 }
 
 export function noSuchDeadLetter(): AppError {
-  return new AppError('not_found', { detail: 'There is no such dead letter.' });
+  return new AppError('not_found', { detail: 'There is no dead letter with this id.' });
 }

@@ -29,7 +29,7 @@ import {
 import { pageOf, paginate, QueueRates } from '@muster/platform';
 import { noSuchDeadLetter, presentDeadLetter } from './present-dead-letter';
 
-/** How the queues are, and what to do with messages that were given up. */
+/** The state of the queues, canaries, and the replay or deletion of dead letters. */
 @ApiTags('Queues')
 @Controller('/api/admin')
 export class QueuesController {
@@ -41,7 +41,8 @@ export class QueuesController {
 
   @Get('/queues')
   @Endpoint({
-    summary: 'Backlog, dead letters, rate, failures and the latest canary of every queue',
+    summary: 'List the queues',
+    description: 'Returns the backlog, the dead letters, the rate, the failures and the latest canary of every queue.',
     access: sessionsOf('super_admin'),
     answer: QueueStateList,
   })
@@ -84,7 +85,7 @@ export class QueuesController {
   @Post('/queue-probes')
   @Endpoint({
     summary: 'Send canaries through the queues',
-    description: 'Each comes back with handledAt once the app behind its queue has worked on it.',
+    description: 'A canary has `handledAt` once the app that processes its queue has handled it.',
     access: sessionsOf('super_admin'),
     body: RequestQueueProbesBody,
     answer: QueueProbeList,
@@ -117,13 +118,14 @@ export class QueuesController {
   })
   async readProbe(@Param('id') id: string): Promise<QueueProbe> {
     const probe = await findQueueProbe(this.database, id);
-    if (!probe) throw new AppError('not_found', { detail: 'There is no such canary.' });
+    if (!probe) throw new AppError('not_found', { detail: 'There is no canary with this id.' });
     return presentProbe(probe);
   }
 
   @Get('/dead-letters')
   @Endpoint({
-    summary: 'List messages that were given up, newest first',
+    summary: 'List dead letters, newest first',
+    description: 'Returns the messages that failed permanently.',
     access: sessionsOf('super_admin'),
     answer: DeadLetterList,
     errors: ['invalid_payload'],
@@ -138,7 +140,8 @@ export class QueuesController {
 
   @Post('/dead-letters/:id/replay')
   @Endpoint({
-    summary: 'Ring again, with all attempts',
+    summary: 'Replay a dead letter',
+    description: 'Publishes the message again and counts its attempts from 0.',
     access: sessionsOf('super_admin'),
     answer: SuccessAnswer,
     status: 202,
@@ -158,7 +161,8 @@ export class QueuesController {
 
   @Delete('/dead-letters/:id')
   @Endpoint({
-    summary: 'Drop a dead letter for good',
+    summary: 'Delete a dead letter',
+    description: 'The message cannot be replayed afterwards.',
     access: sessionsOf('super_admin'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],

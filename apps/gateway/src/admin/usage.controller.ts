@@ -18,7 +18,10 @@ export class AdminUsageController {
 
   @Get()
   @Endpoint({
-    summary: 'Every organization’s month, and which counters were not what they count when that was looked at last',
+    summary: 'List the monthly usage of all organizations',
+    description:
+      'Returns the usage of one month, by default the current one, and the result of the last comparison of the ' +
+      'usage counters with their events.',
     access: sessionsOf('super_admin'),
     answer: AdminUsage,
   })
@@ -35,8 +38,11 @@ export class AdminUsageController {
 
   @Post('/reconcile')
   @Endpoint({
-    summary: 'Compare the counters with what they count, as every night',
-    description: 'Differences are told here, in each organization’s audit trail, and as a metric; nothing is changed.',
+    summary: 'Compare usage counters with their events',
+    description:
+      'Runs the comparison that also runs every night. The response contains the first 200 differences. Each ' +
+      'difference is recorded in the audit trail of its organization, and a metric shows their number. Nothing is ' +
+      'changed.',
     access: sessionsOf('super_admin'),
     answer: UsageReconciliation,
   })

@@ -51,12 +51,12 @@ export class AgentActionsController {
 
   @Post('/api/agent/:id/action')
   @Endpoint({
-    summary: 'Act on an agent: its machine, its jobs, its recordings',
+    summary: 'Perform an action on an agent',
     description:
-      'start_job wakes the agent where the organization lets it, waits until it is on, and answers 202 with the job; ' +
-      'every other action answers at once. terminate needs an admin. A machine of ec2 or docker has to carry ' +
-      'the tag or label muster:organization (muster.organization) with the organization’s id; terminate with force ' +
-      'ends the agent alone where it does not.',
+      '`start_job` wakes the agent if the organization allows it, waits until the agent is on, and returns 202 with ' +
+      'the job. Every other action returns at once. `terminate` requires the role admin. The machine of an ec2 or ' +
+      'docker agent must carry the organization’s id in the tag `muster:organization` or the label ' +
+      '`muster.organization`. If it does not, `terminate` with `force` terminates only the agent.',
     access: sessionsAndKeysOf('member'),
     unsuspended: 'sometimes',
     body: AgentActionBody,
@@ -76,9 +76,9 @@ export class AgentActionsController {
       'step_up_required',
     ],
     idempotent: true,
-    // A wake takes as long as it takes; its own deadline ends the waiting.
+    // The wake has its own deadline, which ends the wait.
     waits: true,
-    otherwise: { status: 202, description: 'The job is queued, and its agent is on', answer: AgentActionAnswer },
+    otherwise: { status: 202, description: 'The job is queued and its agent is on.', answer: AgentActionAnswer },
   })
   async act(
     @Mutation() mutation: MutationRequest,
@@ -109,7 +109,8 @@ export class AgentActionsController {
 
   @Patch('/api/agent/:id/idle-exempt')
   @Endpoint({
-    summary: 'Pin an agent against idle stop, or let it go again',
+    summary: 'Set whether idle stop ignores an agent',
+    description: 'Idle stop does not stop the machine of an exempt agent.',
     access: sessionsAndKeysOf('member'),
     body: IdleExemptBody,
     answer: IdleExemptAnswer,
@@ -128,7 +129,8 @@ export class AgentActionsController {
 
   @Post('/api/agent/:id/activity')
   @Endpoint({
-    summary: 'Say that somebody works at an agent, so that idle stop leaves it on',
+    summary: 'Report activity on an agent',
+    description: 'Records that a person is working on the agent. Its idle time starts again, which delays idle stop.',
     access: sessionsAndKeysOf('member'),
     body: ActivityBody,
     answer: ActivityAnswer,
@@ -145,14 +147,16 @@ export class AgentActionsController {
         const lastActivityAt = await markActivity(tx, caller, id, { kind, at: at ? new Date(at) : undefined });
         return { body: { success: true, lastActivityAt: lastActivityAt.toISOString() } satisfies ActivityAnswer };
       },
-      { unaudited: 'it says that somebody is there, many times an hour, and changes nothing that is theirs' },
+      { unaudited: 'it reports activity many times an hour and changes nothing that a user owns' },
     );
   }
 
   @Get('/api/agents/:id/status')
   @Endpoint({
     summary: 'Read an agent’s live status',
-    description: 'Asks its provider for the machine’s state, and waits 3 seconds for it at most.',
+    description:
+      'Requests the state of the machine from its provider and waits up to 3 seconds for it. If the provider does ' +
+      'not answer in time, returns the last known state with `stale`.',
     access: sessionsAndKeysOf('viewer'),
     answer: AgentLiveStatus,
     errors: ['invalid_payload', 'agent_not_found'],

@@ -43,11 +43,11 @@ interface Wanted<Started> {
   payload: Record<string, unknown>;
   env?: Record<string, string>;
   timeoutMs?: number;
-  /** What the answer has beside the command's id. */
+  /** Fields of the response besides the command's id. */
   answer: Started;
 }
 
-/** Code that a person or a program wants run on an agent. Each answers at once; the status call tells the rest. */
+/** Runs code on an agent. Each request returns at once; the status operation returns the result of the command. */
 @ApiTags('Commands')
 @Controller('/api/agents/:id')
 export class AgentCommandsController {
@@ -64,7 +64,7 @@ export class AgentCommandsController {
   @Post('/run-snippet')
   @Endpoint({
     summary: 'Run a Python snippet',
-    description: 'A stopped agent is woken for it, where the organization allows that.',
+    description: 'Wakes a stopped agent if the organization allows it.',
     access: sessionsAndKeysOf('member'),
     unsuspended: true,
     body: RunSnippetBody,
@@ -88,11 +88,12 @@ export class AgentCommandsController {
 
   @Get('/run-snippet/status')
   @Endpoint({
-    summary: 'How a command stands',
+    summary: 'Read a command’s status',
     reads: 'command',
     description:
-      'Any whose id an answer named: of a snippet, a function, a builder phase, a script, an action. With wait, the ' +
-      'answer comes once there is something new, so that nobody has to ask again and again.',
+      'Accepts every command id that another operation returned: of a snippet, a function, a builder phase, a ' +
+      'script or an action. With `wait`, the response is delayed until the command has ended or has new output, so ' +
+      'that the client need not poll.',
     access: sessionsAndKeysOf('viewer'),
     answer: CommandStatus,
     errors: ['invalid_payload', 'agent_not_found', 'not_found'],
@@ -115,7 +116,7 @@ export class AgentCommandsController {
 
   @Get('/command-history')
   @Endpoint({
-    summary: 'List what an agent was asked, newest first',
+    summary: 'List an agent’s commands, newest first',
     reads: 'command',
     access: sessionsAndKeysOf('viewer'),
     answer: CommandHistory,
@@ -134,7 +135,7 @@ export class AgentCommandsController {
 
   @Post('/run-function')
   @Endpoint({
-    summary: 'Run a kept function',
+    summary: 'Run a saved function',
     access: sessionsAndKeysOf('member'),
     unsuspended: true,
     body: RunFunctionBody,
@@ -150,8 +151,8 @@ export class AgentCommandsController {
   ): Promise<CommandStarted> {
     return this.start(mutation, agentId, async (tx, organizationId) => {
       if ((functionId === undefined) === (name === undefined)) {
-        const message = 'give either functionId or name';
-        throw invalidField('functionId', message, 'Say which function: functionId or name.');
+        const message = 'specify exactly one of functionId and name';
+        throw invalidField('functionId', message, 'Specify exactly one of functionId and name.');
       }
       const found = await findFunction(tx, organizationId, { id: functionId, name });
       const payload = { functionId: found.id, name: found.name, code: found.code, args };
@@ -195,7 +196,7 @@ export class AgentCommandsController {
   ): Promise<CommandStarted & Started> {
     const work = this.mutations.run(mutation, async (tx, caller) => {
       const { organizationId } = caller;
-      // First of all: what else is wrong with a request is nobody's business whose agent it is not.
+      // Checked before the rest of the request: another organization's agent must always be reported as not found.
       await loadAgent(tx, organizationId, agentId);
       const { answer, timeoutMs = defaultTimeoutMs, ...command } = await compose(tx, organizationId);
       const { wakeTimeoutMs } = this.vm;
@@ -215,7 +216,7 @@ export class AgentCommandsController {
     } catch (error) {
       if (!(error instanceof OutboundRefused)) throw error;
       const { message } = error;
-      throw invalidField('serviceBaseUrl', `serviceBaseUrl: ${message}`, `serviceBaseUrl is refused: ${message}.`);
+      throw invalidField('serviceBaseUrl', `serviceBaseUrl: ${message}`, `serviceBaseUrl is not allowed: ${message}.`);
     }
   }
 }

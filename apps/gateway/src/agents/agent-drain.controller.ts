@@ -18,10 +18,11 @@ export class AgentDrainController {
 
   @Post('/drain')
   @Endpoint({
-    summary: 'Let an agent take nothing new',
+    summary: 'Drain an agent',
     description:
-      'It is draining until it is let go again, over restarts of its machine too. Idle stop leaves it on. With mode ' +
-      'now it is refused while a job runs, unless force is given: then the job fails with errorCode agent_stopped.',
+      'The agent accepts no new work until it is undrained, even if its machine restarts. Idle stop leaves it on. ' +
+      'With mode `finish`, a running job is completed. With mode `now`, the request fails while a job runs, unless ' +
+      '`force` is set. With `force`, the job fails with the errorCode `agent_stopped`.',
     access: sessionsAndKeysOf('member'),
     body: DrainBody,
     answer: DrainAnswer,
@@ -40,7 +41,8 @@ export class AgentDrainController {
 
   @Post('/undrain')
   @Endpoint({
-    summary: 'Let an agent take jobs again',
+    summary: 'Undrain an agent',
+    description: 'The agent accepts new work again.',
     access: sessionsAndKeysOf('member'),
     answer: DrainAnswer,
     errors: ['invalid_payload', 'agent_not_found'],

@@ -32,8 +32,10 @@ export class AgentScriptController {
 
   @Post()
   @Endpoint({
-    summary: 'Push a script to an agent, or fetch one as the agent',
-    description: 'push answers 202 with the command that carries it; fetch answers 200 with the payload.',
+    summary: 'Push or fetch an agent’s script',
+    description:
+      '`push` requires a session or an API key and returns 202 with the command that delivers the script. `fetch` ' +
+      'requires a worker key and returns 200 with the payload of a command.',
     access: membersAndMachines,
     unsuspended: 'sometimes',
     body: AgentScriptBody,
@@ -41,7 +43,7 @@ export class AgentScriptController {
     status: 202,
     errors: ['agent_not_found', 'agent_not_ready', 'not_found'],
     idempotent: true,
-    otherwise: { status: HttpStatus.OK, description: 'What the command was given.', answer: AgentScript },
+    otherwise: { status: HttpStatus.OK, description: 'The payload of the command.', answer: AgentScript },
   })
   async script(
     @Mutation() mutation: MutationRequest,
@@ -54,7 +56,9 @@ export class AgentScriptController {
     await findAgent(this.database, caller.organizationId, agentId);
     const isMachine = caller.kind === 'api_key' && caller.scope === 'worker';
     if (isMachine !== (body.action === 'fetch')) {
-      throw new AppError('permission_denied', { detail: 'People push scripts; a machine fetches them.' });
+      throw new AppError('permission_denied', {
+        detail: 'A worker key can only fetch scripts. Everyone else can only push them.',
+      });
     }
     if (body.action === 'push') {
       requireUnsuspended(caller);
@@ -93,6 +97,6 @@ export class AgentScriptController {
 
 function requireOne(field: string, ...given: unknown[]): void {
   if (given.filter((value) => value !== undefined).length === 1) return;
-  const names = field === 'workflowId' ? 'workflowId or script' : 'commandId or jobId';
-  throw invalidField(field, `give either ${names}`, `Say which script: ${names}.`);
+  const names = field === 'workflowId' ? 'workflowId and script' : 'commandId and jobId';
+  throw invalidField(field, `specify exactly one of ${names}`, `Specify exactly one of ${names}.`);
 }

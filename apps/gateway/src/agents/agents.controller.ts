@@ -64,9 +64,10 @@ export class AgentsController {
 
   @Post()
   @Endpoint({
-    summary: 'Make an agent',
+    summary: 'Create an agent',
     description:
-      'The worker key is in this answer and never shown again. A local agent starts at once, where LOCAL_AGENTS allows any.',
+      'The response contains the worker key, which is never shown again. An agent with the provider `local` starts ' +
+      'at once and is rejected unless LOCAL_AGENTS is set.',
     access: sessionsOf('admin'),
     unsuspended: true,
     body: CreateAgentBody,
@@ -99,7 +100,10 @@ export class AgentsController {
 
   @Get('/:id/savings')
   @Endpoint({
-    summary: 'What adaptive idle stop would have saved on an agent in the last 30 days, or did',
+    summary: 'Read an agent’s savings from idle stop',
+    description:
+      'Returns the hours and costs of the last 30 days that the adaptive idle stop policy saved. For the times when ' +
+      'the fixed policy was in effect, returns what it would have saved.',
     access: sessionsAndKeysOf('viewer'),
     answer: IdleSavings,
     errors: ['invalid_payload', 'agent_not_found'],
@@ -131,8 +135,8 @@ export class AgentsController {
   @Endpoint({
     summary: 'Terminate an agent and its machine',
     description:
-      'Its keys are revoked once the machine is gone. While a job runs on it, only with force; with force, a machine ' +
-      'that does not carry the organization’s tag or label is left as it is.',
+      'The agent’s keys are revoked after its machine is gone. While a job runs on the agent, `force` is required. ' +
+      'With `force`, a machine that does not carry the organization’s tag or label is left unchanged.',
     access: sessionsOf('admin'),
     sensitive: true,
     status: 204,

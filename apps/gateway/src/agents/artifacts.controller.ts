@@ -19,10 +19,11 @@ export class ArtifactsController {
 
   @Get()
   @Endpoint({
-    summary: 'List the files that machines sent, newest first',
+    summary: 'List the files that machines uploaded, newest first',
     reads: 'artifacts',
     description:
-      'Screenshots, downloads, recordings. A file is listed from the moment that its machine asked to send it.',
+      'The files are screenshots, downloads and recordings. A file is listed as soon as its machine has requested ' +
+      'an upload URL for it.',
     access: sessionsAndKeysOf('viewer'),
     answer: ArtifactList,
     errors: ['invalid_payload'],
@@ -36,7 +37,8 @@ export class ArtifactsController {
 
   @Get('/:id')
   @Endpoint({
-    summary: 'Read a file’s entry, with where to download it',
+    summary: 'Read an uploaded file’s entry',
+    description: 'Contains a download URL that is valid for an hour, or null if the URL cannot be signed.',
     reads: 'artifact',
     access: sessionsAndKeysOf('viewer'),
     answer: ArtifactDetail,

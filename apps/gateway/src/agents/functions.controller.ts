@@ -23,7 +23,7 @@ export class FunctionsController {
 
   @Get()
   @Endpoint({
-    summary: 'List kept functions',
+    summary: 'List saved functions',
     access: sessionsAndKeysOf('viewer'),
     answer: AgentFunctionList,
     errors: ['invalid_payload'],
@@ -37,7 +37,7 @@ export class FunctionsController {
 
   @Post()
   @Endpoint({
-    summary: 'Keep a function',
+    summary: 'Create a function',
     access: sessionsAndKeysOf('member'),
     body: CreateFunctionBody,
     answer: AgentFunction,

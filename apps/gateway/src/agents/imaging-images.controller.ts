@@ -8,7 +8,7 @@ import { Clock } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import { VmConfig } from '@muster/vm';
 
-/** Image files of a practice, made pictures that a browser and a payer can read. */
+/** Converts a practice’s image files to JPEG, which browsers and payers can read. */
 @ApiTags('Imaging')
 @Controller('/api/agents/:id/imaging-images')
 export class ImagingImagesController {
@@ -24,12 +24,13 @@ export class ImagingImagesController {
   @Endpoint({
     summary: 'Convert image files to JPEG',
     description:
-      'The machine reads .dex and TIFF files, and makes of each a JPEG of its size and one within 256 × 256. Each image ' +
-      'fails by itself. A stopped agent is woken for it, where the organization allows that.',
+      'The machine reads .dex and TIFF files. It creates two JPEGs of each image: one in the original size and one ' +
+      'that fits into 256 × 256 pixels. If an image fails, the others are still converted. Wakes a stopped agent if ' +
+      'the organization allows it.',
     access: sessionsAndKeysOf('member'),
     unsuspended: true,
     body: ImagingImagesBody,
-    // 4,000 names of 255 letters each, and what JSON makes of them.
+    // 4,000 names of 255 characters each, with their JSON escapes.
     bodyLimit: 8 * 1024 * 1024,
     answer: CommandStarted,
     status: 202,
@@ -60,9 +61,11 @@ export class ImagingImagesController {
 
   @Get('/status')
   @Endpoint({
-    summary: 'How a conversion stands',
+    summary: 'Read a conversion’s status',
     reads: 'imaging',
-    description: 'Once it is over, each image with its keys, and with URLs that are signed anew by every read.',
+    description:
+      'After the conversion has ended, returns each image with its object keys and URLs. Every read signs new URLs, ' +
+      'which are valid for an hour.',
     access: sessionsAndKeysOf('viewer'),
     answer: ImagingImagesStatus,
     errors: ['invalid_payload', 'agent_not_found', 'not_found'],

@@ -39,7 +39,8 @@ export class RecordingsController {
 
   @Get('/api/recordings/:id')
   @Endpoint({
-    summary: 'Read a recording, with where to download it once it is kept',
+    summary: 'Read a recording',
+    description: 'Contains a download URL that is valid for an hour. The URL is null until the recording is stored.',
     reads: 'recording',
     access: sessionsAndKeysOf('viewer'),
     answer: RecordingDetail,

@@ -29,5 +29,5 @@ function hub<T extends Hub>(provide: T): FactoryProvider<InstanceType<T>> {
   };
 }
 
-/** Who feeds the event streams of agents and of organizations, with one limit for all of them. */
+/** The hubs that feed the event streams of agents and organizations. One limit applies to all streams together. */
 export const streamHubs = [streamRoom, hub(TimelineHub), hub(EventHub)];

@@ -34,16 +34,18 @@ export class TimelineController {
   @ApiHeader({
     name: 'Last-Event-ID',
     required: false,
-    description: 'The last id that was seen: the stream goes on after it. Without one it begins now.',
+    description:
+      'Id of the last event that the client received. The stream resumes after it. If absent, it starts now.',
     schema: { type: 'string', pattern: '^\\d{1,20}$' },
   })
   @Endpoint({
-    summary: 'Follow an agent: lifecycle, status, log and job events',
+    summary: 'Stream an agent’s events',
     reads: 'log',
     description:
-      'Server-sent events, each with its number in the agent’s timeline as id. A comment comes every 15 s. Where the ' +
-      'number asked for is gone, or was never given, a resync event says so and the stream goes on from now: read ' +
-      'the rest from the logs. A reader that falls far behind is disconnected, and resumes with its last id.',
+      'Sends server-sent events about lifecycle, status, log and job changes. The id of an event is its number in ' +
+      'the agent’s timeline. A comment is sent every 15 s. If the requested id is no longer stored or was never ' +
+      'assigned, the stream sends a `resync` event and continues from now. Read the missing entries from the logs. ' +
+      'A client that falls far behind is disconnected and can resume with its last id.',
     access: readers,
     stream: [AgentLifecycleEvent, AgentStatusEvent, AgentLogEvent, AgentJobEvent, AgentResyncEvent],
     errors: ['invalid_payload', 'agent_not_found'],
@@ -72,7 +74,7 @@ export class TimelineController {
       'x-accel-buffering': 'no',
     });
     if (request.method === 'HEAD') return void connection.end();
-    // An id of its own lets a reader resume that lost its connection before the first event.
+    // This id lets a client resume that loses its connection before the first event.
     const beginning = lastEventId === undefined ? `id: ${seq}\n` : '';
     connection.write(`: the timeline of ${agentId}\nretry: 2000\n${beginning}\n${resync ? resyncFrame(resync) : ''}`);
     if (connection.destroyed) return;
@@ -81,7 +83,8 @@ export class TimelineController {
 
   @Get('logs')
   @Endpoint({
-    summary: 'Read an agent’s timeline: lifecycle, status and job entries, provisioning and execution logs',
+    summary: 'Read an agent’s timeline',
+    description: 'Returns lifecycle, status and job entries, provisioning logs and execution logs.',
     reads: 'log',
     access: readers,
     answer: AgentLogList,

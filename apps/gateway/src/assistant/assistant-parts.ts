@@ -6,7 +6,7 @@ import { Clock, PubSub } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
 
-/** What the assistant's tools stand on. */
+/** The dependencies of the assistant's tools. */
 @Injectable()
 export class AssistantParts implements ToolParts {
   readonly wakeTimeoutMs: number;

@@ -27,13 +27,17 @@ export class AutopilotEventsController {
   @ApiHeader({
     name: 'Last-Event-ID',
     required: false,
-    description: 'The last id that was seen: the stream goes on after it. Without one it begins at the beginning.',
+    description:
+      'Id of the last event that the client received. The stream resumes after it. If absent, it starts with the ' +
+      'first event.',
     schema: { type: 'string', pattern: '^\\d{1,20}$' },
   })
   @Endpoint({
-    summary: 'Follow a session: its states, steps and attempts',
+    summary: 'Stream an autopilot session’s events',
     reads: 'autopilot',
-    description: 'Server-sent events, numbered from 1 in each session. A comment comes every 15 s.',
+    description:
+      'Sends server-sent events about the session’s states, steps and attempts. Their ids are numbered from 1 in ' +
+      'each session. A comment is sent every 15 s.',
     access: readers,
     stream: [SessionEvent],
     errors: ['invalid_payload', 'agent_not_found', 'not_found'],

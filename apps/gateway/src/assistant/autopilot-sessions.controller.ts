@@ -8,7 +8,7 @@ import { ObjectStorage } from '@muster/storage';
 import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 
-/** Sessions whatever their agent: what an organization's people look through. */
+/** The autopilot sessions of all agents of an organization. */
 @ApiTags('Assistant')
 @Controller('/api/autopilot-sessions')
 export class AutopilotSessionsController {
@@ -19,7 +19,9 @@ export class AutopilotSessionsController {
 
   @Get()
   @Endpoint({
-    summary: 'List the autopilot’s sessions, newest first',
+    summary: 'List autopilot sessions, newest first',
+    description:
+      'Returns the sessions of all agents. A key that is bound to an agent gets the sessions of this agent only.',
     reads: 'autopilot',
     access: sessionsAndKeysOf('viewer'),
     answer: AutopilotSessionList,
@@ -39,7 +41,8 @@ export class AutopilotSessionsController {
 
   @Get('/:id')
   @Endpoint({
-    summary: 'Read a session of the autopilot, whole',
+    summary: 'Read an autopilot session',
+    description: 'Returns the complete session with its task, steps and metrics.',
     reads: 'autopilot',
     access: sessionsAndKeysOf('viewer'),
     answer: AutopilotSession,

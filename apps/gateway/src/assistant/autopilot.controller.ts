@@ -58,12 +58,13 @@ export class AutopilotController {
 
   @Post()
   @Endpoint({
-    summary: 'Have a task done in a browser of the agent, step by step',
+    summary: 'Start or control an autopilot session',
     description:
-      'generate-task writes a task from an intent, analyze-script one from a script and what it lacks: both answer 200 ' +
-      'at once. start begins a session (202): each step is done by what earlier sessions of the same task learned, else ' +
-      'by the model, and verified. resume answers what a paused session asks, cancel ends one. A stopped agent is woken ' +
-      'where the organization allows that; an agent has one session, or one run, at a time.',
+      '`generate-task` writes a task from an intent. `analyze-script` writes one from a script and a description of ' +
+      'what the script lacks. Both return 200 with the result. `start` starts a session and returns 202. Each step ' +
+      'is done with what earlier sessions of the same task learned, or else by the model, and is then verified. ' +
+      '`resume` answers the question of a paused session. `cancel` ends a session. A stopped agent is woken if the ' +
+      'organization allows it. An agent has one session or one run at a time.',
     access: sessionsAndKeysOf('member'),
     unsuspended: 'sometimes',
     body: AutopilotBody,
@@ -81,9 +82,9 @@ export class AutopilotController {
       'not_found',
     ],
     idempotent: true,
-    // The model writes a task as long as it does; its own limit ends the waiting.
+    // Writing a task can take long. The model call's own timeout ends the wait.
     waits: true,
-    otherwise: { status: HttpStatus.OK, description: 'The task, or the plan', answer: AutopilotAnswer },
+    otherwise: { status: HttpStatus.OK, description: 'The task or the plan.', answer: AutopilotAnswer },
   })
   async act(
     @Mutation() mutation: MutationRequest,
@@ -108,7 +109,10 @@ export class AutopilotController {
 
   @Get()
   @Endpoint({
-    summary: 'One session of an agent, whole; or its recent sessions, the newest first',
+    summary: 'List an agent’s autopilot sessions, or read one',
+    description:
+      'Returns the complete session if `sessionId` is specified. Otherwise returns the agent’s sessions, newest ' +
+      'first.',
     reads: 'autopilot',
     access: readers,
     answer: AutopilotSession,
@@ -145,7 +149,7 @@ export class AutopilotController {
   private async analyze(caller: Principal, agentId: string, body: AutopilotBody): Promise<AutopilotAnswer> {
     const { workflowId, gap } = body;
     if ((body.script === undefined) === (workflowId === undefined)) {
-      throw invalidField('script', 'give either script or workflowId');
+      throw invalidField('script', 'specify exactly one of script and workflowId');
     }
     const script = body.script ?? scriptOf(await findWorkflow(this.database, caller.organizationId, workflowId!));
     if (script === null) throw invalidField('workflowId', 'the workflow has neither a script nor steps');
@@ -157,7 +161,7 @@ export class AutopilotController {
   private async start(mutation: MutationRequest, caller: Principal, agentId: string, body: AutopilotBody) {
     await this.model(caller, agentId);
     const { wakeTimeoutMs } = this.vm;
-    // What somebody typed of the vault's is not kept either.
+    // The intent is stored, so secrets of the vault are removed from it.
     const intent = body.intent && (await this.hidden(caller, body.intent));
     const work = this.mutations.run(mutation, async (tx) => {
       const started = await startSession(tx, caller, agentId, { body: { ...body, intent }, wakeTimeoutMs });
@@ -178,7 +182,7 @@ export class AutopilotController {
     });
   }
 
-  /** What somebody typed of the vault's is told to no model. */
+  /** Replaces values of the vault's secrets in a text that a person typed, so that no model receives them. */
   private async hidden({ organizationId }: Principal, text: string): Promise<string> {
     const { database, keyRing } = this;
     return (await hideSecrets({ database, keyRing }, organizationId)).text(text);

@@ -10,7 +10,7 @@ export interface ChatStream {
 
 const logger = new Logger('ChatStream');
 
-/** Takes the connection over for server-sent events: from here on a failure is an event too. */
+/** Takes over the connection for server-sent events. From then on, a failure must be sent as an event too. */
 export function openChatStream(reply: FastifyReply, heartbeatMs: number): ChatStream {
   reply.hijack();
   const connection = reply.raw;
@@ -29,7 +29,7 @@ export function openChatStream(reply: FastifyReply, heartbeatMs: number): ChatSt
     send,
     fail: (error) => {
       const known = error instanceof AppError ? error : null;
-      if (!known) logger.error('a chat’s stream failed', { err: error });
+      if (!known) logger.error('a chat stream failed', { err: error });
       const detail = known?.message ?? 'Something failed on our side; it is logged.';
       send('error', { code: wireCodeOf(known?.code ?? 'internal_error'), detail });
     },

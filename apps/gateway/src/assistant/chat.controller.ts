@@ -46,17 +46,18 @@ export class ChatController {
 
   @Post()
   @Endpoint({
-    summary: 'Talk with a model about an agent',
+    summary: 'Chat with a model about an agent',
     description:
-      'It calls the tools of manage, with the caller’s own rights; a viewer’s read alone. What changes something waits ' +
-      'for a confirmation. One message at a time in a session: a second one gets 409 until the first is answered. ' +
-      'Who goes away ends the answer, and finds in the history what was said until then.',
+      'The model calls the tools of the manage operation with the caller’s rights. If the caller is a viewer, the ' +
+      'model can only read. A call that changes something waits for a confirmation. A session processes one message ' +
+      'at a time. A second message gets 409 until the first is answered. If the client disconnects, the answer ' +
+      'ends. The history contains what was written until then.',
     access: talkers,
     unsuspended: true,
     body: ChatBody,
     answer: ChatAnswer,
     errors,
-    // A model takes as long as it takes; its own timeout ends the waiting.
+    // A model call can take long. Its own timeout ends the wait.
     waits: true,
   })
   async chat(
@@ -72,10 +73,11 @@ export class ChatController {
 
   @Post('stream')
   @Endpoint({
-    summary: 'Talk with a model about an agent, and hear its answer as it comes',
+    summary: 'Chat with a model and stream its answer',
     description:
-      'As chat, answered as server-sent events: session first, then token, tool_call and tool_result as they come, and ' +
-      'at the end usage and done, or error. A comment comes every 15 s.',
+      'Works like the chat operation but responds with server-sent events. `session` is sent first, then `token`, ' +
+      '`tool_call` and `tool_result` as they occur. The last events are `usage` and `done`, or `error`. A comment ' +
+      'is sent every 15 s.',
     access: talkers,
     unsuspended: true,
     body: ChatBody,
@@ -121,7 +123,10 @@ export class ChatController {
 
   @Get()
   @Endpoint({
-    summary: 'List the caller’s own sessions about an agent, or read one',
+    summary: 'List your chat sessions, or read one',
+    description:
+      'Returns the messages of a session if `sessionId` is specified. Otherwise returns the caller’s sessions about ' +
+      'the agent, the most recently used first.',
     reads: 'chat',
     access: talkers,
     answer: ChatHistory,
@@ -144,7 +149,7 @@ export class ChatController {
     });
   }
 
-  /** All that can be said before anything is written down. */
+  /** Checks the agent and the model before the message is stored, so that a rejected message leaves nothing behind. */
   private async begin(caller: Principal, agentId: string, body: ChatBody): Promise<Turn> {
     requireOwnAgent(caller, agentId);
     await findAgent(this.parts.database, caller.organizationId, agentId);

@@ -18,11 +18,12 @@ export class ManageController {
 
   @Post('manage')
   @Endpoint({
-    summary: 'Call a tool of the assistant, or decide a call that waits',
+    summary: 'Call an assistant tool or decide a call',
     description:
-      'The same tools as in a chat, without a model: list names them, with their arguments and the role that each ' +
-      'needs. With confirmationId and approve it decides a call of the caller’s own chat, which then is done exactly ' +
-      'as it was shown. What a tool’s route refuses is refused here with the same problem.',
+      'Offers the same tools as a chat, without a model. The tool `list` returns all tools with their arguments and ' +
+      'required roles. With `confirmationId` and `approve`, decides a pending call of the caller’s own chat. An ' +
+      'approved call is executed exactly as it was shown. If the operation that a tool uses rejects the call, the ' +
+      'same problem is returned here.',
     access: sessionsAndKeysOf('viewer'),
     unsuspended: 'sometimes',
     body: ManageBody,
@@ -39,7 +40,7 @@ export class ManageController {
       'no_pinned_version',
       'execution_timeout',
     ],
-    // A machine is given a few seconds for its answer.
+    // A tool may wait a few seconds for the machine's response.
     waits: true,
   })
   async manage(
@@ -63,12 +64,12 @@ type Wanted = { decision: Decision } | { tool: string; given?: Record<string, un
 
 function wantedOf({ tool, arguments: given, confirmationId, approve }: ManageBody): Wanted {
   if (confirmationId === undefined) {
-    if (tool === undefined) throw invalidField('tool', 'tool must be given, or a confirmationId with approve');
-    if (approve !== undefined) throw invalidField('approve', 'approve goes with a confirmationId');
+    if (tool === undefined) throw invalidField('tool', 'tool must be given, or else confirmationId and approve');
+    if (approve !== undefined) throw invalidField('approve', 'approve requires a confirmationId');
     return { tool, given };
   }
   if (approve === undefined) throw invalidField('approve', 'approve must be given with a confirmationId');
-  if (tool !== undefined) throw invalidField('tool', 'a confirmation names its tool itself');
-  if (given !== undefined) throw invalidField('arguments', 'a confirmation is for the arguments that were shown');
+  if (tool !== undefined) throw invalidField('tool', 'tool must be absent when confirmationId is given');
+  if (given !== undefined) throw invalidField('arguments', 'arguments must be absent when confirmationId is given');
   return { decision: { confirmationId, approve } };
 }

@@ -165,8 +165,8 @@ describe('manage', () => {
       [{ tool: 'list_files', arguments: { path: '/etc' } }, 'stay in it'],
       [{ approve: true }, 'tool must be given'],
       [{ confirmationId: newId() }, 'approve must be given'],
-      [{ confirmationId: newId(), approve: true, tool: 'stop' }, 'names its tool itself'],
-      [{ confirmationId: newId(), approve: true, arguments: {} }, 'the arguments that were shown'],
+      [{ confirmationId: newId(), approve: true, tool: 'stop' }, 'tool must be absent'],
+      [{ confirmationId: newId(), approve: true, arguments: {} }, 'arguments must be absent'],
     ];
     for (const [body, detail] of bad) {
       const answer = await ours.as.admin.post(path, body);

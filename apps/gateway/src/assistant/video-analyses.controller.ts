@@ -29,10 +29,10 @@ export class VideoAnalysesController {
 
   @Post('/agents/:id/video-analyze')
   @Endpoint({
-    summary: 'Make a draft of a workflow of a recording',
+    summary: 'Draft a workflow from a recording',
     description:
-      'From the events of a recorded browser alone, or from a film: frames of it are taken on the machine, and a ' +
-      'language model tells which steps are seen in them. Steps that it is not sure of wait to be confirmed.',
+      'Uses the events of a recorded browser, or a video. For a video, the machine extracts frames and a language ' +
+      'model identifies the steps in them. Steps that the model is not sure of must be confirmed.',
     access: sessionsAndKeysOf('member'),
     unsuspended: true,
     body: VideoAnalyzeBody,
@@ -55,7 +55,7 @@ export class VideoAnalysesController {
 
   @Get('/agents/:id/video-analyze')
   @Endpoint({
-    summary: 'How far an analysis of a recording is',
+    summary: 'Read the progress of a recording’s analysis',
     reads: 'film',
     access: sessionsAndKeysOf('viewer'),
     answer: VideoAnalysis,
@@ -71,8 +71,10 @@ export class VideoAnalysesController {
 
   @Post('/uploads')
   @Endpoint({
-    summary: 'Send a film',
-    description: 'Answers where its bytes go, straight to the storage, and the key that names it afterwards.',
+    summary: 'Request an upload URL for a video',
+    description:
+      'Returns a presigned URL of the object store and the key that identifies the video afterwards. Send the bytes ' +
+      'to the URL within an hour, with the returned method and headers.',
     access: sessionsAndKeysOf('member'),
     body: FilmUploadBody,
     answer: FilmUpload,

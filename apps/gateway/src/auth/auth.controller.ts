@@ -58,8 +58,8 @@ export class AuthController {
   @Endpoint({
     summary: 'Sign in',
     description:
-      'Answers who you are and sets the cookie muster_session. Where the password does not suffice, it answers what is ' +
-      'needed, and a ticket for that.',
+      'Returns the signed-in user and sets the cookie `muster_session`. If the password alone is not sufficient, ' +
+      'returns what else is needed and a ticket for the next step.',
     access: anyone,
     body: LoginBody,
     answer: Identity,
@@ -101,7 +101,7 @@ export class AuthController {
   @Post('/password')
   @Endpoint({
     summary: 'Change your password',
-    description: 'Ends all your other sessions, and every sign-in that the old one has begun.',
+    description: 'Ends all your other sessions and all sign-ins that were started with the old password.',
     access: sessionsOf('viewer'),
     body: ChangePasswordBody,
     answer: SuccessAnswer,
@@ -121,7 +121,8 @@ export class AuthController {
   @Get('/sessions')
   @Endpoint({
     summary: 'List your sessions',
-    description: 'Those that are not over: where and when each was opened, and by which browser.',
+    description:
+      'Returns the sessions that have not ended. Each has the address, time and browser with which it was opened.',
     access: sessionsOf('viewer'),
     answer: SessionList,
   })
@@ -163,8 +164,8 @@ export class AuthController {
 
   @Get('/me')
   @Endpoint({
-    summary: 'Who is calling',
-    description: 'For a key, the user is the key itself: its id, no email address, and its role.',
+    summary: 'Read the caller’s identity',
+    description: 'For an API key, the user is the key itself: its id, no email address, and its role.',
     access: sessionsAndKeysOf('viewer'),
     answer: Identity,
   })
@@ -178,8 +179,10 @@ export class AuthController {
 
   @Post('/organization')
   @Endpoint({
-    summary: 'Look at another organization',
-    description: 'For the rest of the session every request is about that organization; null returns to the own one.',
+    summary: 'Switch to another organization',
+    description:
+      'All further requests of the session are about that organization. Null returns to the caller’s own ' +
+      'organization.',
     access: sessionsOf('super_admin'),
     body: OrganizationOverrideBody,
     answer: Identity,

@@ -33,7 +33,7 @@ import {
 import { Database } from '@muster/database';
 import { Attempts, ClientAddress, Clock, publicAddress } from '@muster/platform';
 
-/** How a program on a machine is let in from a browser (RFC 8628): it shows a code, and a person allows it. */
+/** Signs in a program from a browser (RFC 8628). The program shows a code, and a signed-in person allows it. */
 @ApiTags('Auth')
 @Controller('/api/auth/device')
 export class DeviceController {
@@ -47,8 +47,10 @@ export class DeviceController {
 
   @Post()
   @Endpoint({
-    summary: 'Begin to sign in a program from a browser',
-    description: 'RFC 8628, in JSON. A person who is signed in allows it at verification_uri with the user_code.',
+    summary: 'Start a program’s sign-in from a browser',
+    description:
+      'Follows RFC 8628, with JSON bodies. A signed-in person allows the program at `verification_uri` with the ' +
+      '`user_code`.',
     access: anyone,
     body: BeginDeviceLoginBody,
     answer: DeviceCodes,
@@ -77,8 +79,10 @@ export class DeviceController {
 
   @Post('/token')
   @Endpoint({
-    summary: 'Fetch the key of a program that was let in',
-    description: 'Until somebody has answered, 400 authorization_pending; asked more often than `interval`, slow_down.',
+    summary: 'Fetch the key of an allowed program',
+    description:
+      'Returns 400 with `authorization_pending` until a person has answered, or with `slow_down` if the program ' +
+      'polls more often than `interval`.',
     access: anyone,
     body: DeviceTokenBody,
     answer: DeviceToken,
@@ -93,7 +97,8 @@ export class DeviceController {
 
   @Get()
   @Endpoint({
-    summary: 'Read which program waits with a code',
+    summary: 'Read the program that shows a code',
+    description: 'Returns the program whose sign-in waits for an answer under this code.',
     access: sessionsOf('viewer'),
     answer: DeviceLogin,
     errors: ['invalid_payload', 'not_found', 'rate_limited'],
@@ -108,8 +113,10 @@ export class DeviceController {
 
   @Post('/answer')
   @Endpoint({
-    summary: 'Let a program in, or not',
-    description: 'It gets an API key with your rights, a member’s at most, that ends with your account.',
+    summary: 'Allow or deny a program’s sign-in',
+    description:
+      'An allowed program gets an API key with your rights, limited to those of a member. The key is valid only as ' +
+      'long as your account.',
     access: sessionsOf('viewer'),
     sensitive: true,
     unsuspended: true,
@@ -138,7 +145,7 @@ export class DeviceController {
   @Delete()
   @Endpoint({
     summary: 'Sign out a program',
-    description: 'Revokes the key that calls, where a person let its program in.',
+    description: 'Revokes the API key that the request uses. The key must come from a program’s sign-in.',
     access: { sessions: null, keys: ['api'] },
     status: 204,
     errors: ['conflict'],

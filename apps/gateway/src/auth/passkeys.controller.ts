@@ -65,9 +65,10 @@ export class PasskeysController {
 
   @Post('/options')
   @Endpoint({
-    summary: 'Begin to add a passkey',
+    summary: 'Start adding a passkey',
     description:
-      'What the browser makes one by. Passkeys hold for the host of PUBLIC_APP_URL, and for localhost without it.',
+      'Returns the options with which the browser creates the passkey. Passkeys are valid for the host of ' +
+      'PUBLIC_APP_URL, or for localhost if it is not set.',
     access: sessionsOf('viewer'),
     sensitive: true,
     answer: PasskeyCreationOptions,
@@ -81,7 +82,8 @@ export class PasskeysController {
   @Endpoint({
     summary: 'Add a passkey',
     description:
-      'It signs in by itself, and is a second factor: a first one ends your other sessions, which were opened without it.',
+      'You can sign in with a passkey alone, and it is a second factor. If it is your first second factor, your ' +
+      'other sessions end, because they were opened without one.',
     access: sessionsOf('viewer'),
     sensitive: true,
     body: CreatePasskeyBody,
@@ -98,7 +100,8 @@ export class PasskeysController {
   @Endpoint({
     summary: 'Remove one of your passkeys',
     description:
-      'Ends your other sessions, and where it was the only second factor and the organization requires one this one too.',
+      'Ends your other sessions. If the passkey was your only second factor and the organization requires one, this ' +
+      'session ends too.',
     access: sessionsOf('viewer'),
     sensitive: true,
     status: 204,
@@ -117,8 +120,10 @@ export class PasskeysController {
 
   @Post('/sign-in/options')
   @Endpoint({
-    summary: 'Begin to sign in with a passkey',
-    description: 'Also before a passkey proves that it is you to POST /api/auth/step-up. It asks for no email address.',
+    summary: 'Start signing in with a passkey',
+    description:
+      'Returns the options for the browser. No email address is required. Also call it before you prove a passkey ' +
+      'to POST /api/auth/step-up.',
     access: anyone,
     answer: PasskeyRequestOptions,
     errors: ['permission_denied', 'conflict'],
@@ -131,7 +136,7 @@ export class PasskeysController {
   @Post('/sign-in')
   @Endpoint({
     summary: 'Sign in with a passkey',
-    description: 'Without a password. Answers who you are and sets the cookie muster_session.',
+    description: 'No password is required. Returns the signed-in user and sets the cookie `muster_session`.',
     access: anyone,
     body: PasskeySignInBody,
     answer: Identity,

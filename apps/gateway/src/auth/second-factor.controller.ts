@@ -60,9 +60,10 @@ export class SecondFactorController {
 
   @Post('/login/totp')
   @Endpoint({
-    summary: 'Sign in: the second step',
+    summary: 'Complete a sign-in with a second factor',
     description:
-      'With the ticket of the first, and a code, a recovery code or a passkey. Five wrong ones end the ticket.',
+      'Requires the ticket of the first step and a code, a recovery code or a passkey. After five wrong attempts, ' +
+      'the ticket is no longer valid.',
     access: anyone,
     body: TotpLoginBody,
     answer: Identity,
@@ -82,7 +83,9 @@ export class SecondFactorController {
 
   @Post('/login/enrolment')
   @Endpoint({
-    summary: 'Sign in: begin to set up the second factor that the organization requires',
+    summary: 'Start a required second factor at sign-in',
+    description:
+      'Starts the setup of an authenticator app if the organization requires a second factor and the user has none.',
     access: anyone,
     body: TicketBody,
     answer: TotpEnrolment,
@@ -99,8 +102,10 @@ export class SecondFactorController {
 
   @Post('/login/enrolment/confirm')
   @Endpoint({
-    summary: 'Sign in: confirm the second factor with a first code',
-    description: 'Answers who you are and the recovery codes, and sets the cookie muster_session.',
+    summary: 'Confirm a required second factor at sign-in',
+    description:
+      'Requires the first code of the authenticator app. Returns the signed-in user and the recovery codes, and ' +
+      'sets the cookie `muster_session`.',
     access: anyone,
     body: TicketCodeBody,
     answer: EnrolledIdentity,
@@ -120,7 +125,10 @@ export class SecondFactorController {
 
   @Get('/totp')
   @Endpoint({
-    summary: 'Read whether you have codes of an authenticator app',
+    summary: 'Read your second factors',
+    description:
+      'Returns since when you have had an authenticator app, how many recovery codes are left, and the number of ' +
+      'passkeys.',
     access: sessionsOf('viewer'),
     answer: OwnSecondFactor,
   })
@@ -135,8 +143,9 @@ export class SecondFactorController {
 
   @Post('/totp')
   @Endpoint({
-    summary: 'Begin to set up codes of an authenticator app',
-    description: 'It counts once it is confirmed with a code; whoever begins again has a new secret.',
+    summary: 'Start setting up an authenticator app',
+    description:
+      'The app becomes a second factor when it is confirmed with a code. Starting again replaces the secret.',
     access: sessionsOf('viewer'),
     sensitive: true,
     answer: TotpEnrolment,
@@ -148,8 +157,8 @@ export class SecondFactorController {
 
   @Post('/totp/confirm')
   @Endpoint({
-    summary: 'Confirm the second factor with a first code',
-    description: 'Ends your other sessions, which were opened without it.',
+    summary: 'Confirm an authenticator app with a code',
+    description: 'Returns the recovery codes. Ends your other sessions, because they were opened without the app.',
     access: sessionsOf('viewer'),
     body: CodeBody,
     answer: RecoveryCodes,
@@ -161,9 +170,10 @@ export class SecondFactorController {
 
   @Delete('/totp')
   @Endpoint({
-    summary: 'Remove the codes of your authenticator app',
+    summary: 'Remove your authenticator app',
     description:
-      'Ends your other sessions, and where the organization requires a second factor and you have no passkey this one too.',
+      'Ends your other sessions. If the organization requires a second factor and you have no passkey, this session ' +
+      'ends too.',
     access: sessionsOf('viewer'),
     body: RemoveTotpBody,
     status: 204,
@@ -181,8 +191,8 @@ export class SecondFactorController {
 
   @Post('/step-up')
   @Endpoint({
-    summary: 'Prove the second factor again',
-    description: 'For 15 minutes, acts answer that otherwise answer step_up_required.',
+    summary: 'Prove your second factor again',
+    description: 'For 15 minutes, operations that otherwise fail with `step_up_required` are allowed.',
     access: sessionsOf('viewer'),
     body: SecondFactorProof,
     answer: SuccessAnswer,
