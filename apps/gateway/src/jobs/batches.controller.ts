@@ -40,6 +40,10 @@ export class BatchesController {
   @Endpoint({
     summary: 'Queue a run for each row of a table',
     description:
+      'Send the rows as JSON, or as a CSV file in a form. The runs are distributed evenly over the agents. A wrong ' +
+      'row is rejected with its errors, and the other rows are queued. With `strict` true, a wrong row rejects the ' +
+      'whole batch.',
+    description:
       'The rows come as JSON, or as a CSV file in a form. They are spread over the agents evenly; a row that is wrong ' +
       'is rejected with its reasons and the others are queued, unless strict is true.',
     access: sessionsAndKeysOf('member'),
@@ -62,7 +66,10 @@ export class BatchesController {
 
   @Post('/api/jobs/batch/check')
   @Endpoint({
-    summary: 'Say what is wrong with each row of a table, and queue nothing',
+    summary: 'Check the rows of a table',
+    description:
+      'Returns the errors of each wrong row and queues nothing. The body is that of POST /api/jobs/batch, but ' +
+      '`agentIds` is optional.',
     description: 'The body is a batch’s; where it is to run may be left out.',
     access: sessionsAndKeysOf('member'),
     body: CheckBatchBody,
@@ -94,7 +101,8 @@ export class BatchesController {
 
   @Get('/api/batches/:id')
   @Endpoint({
-    summary: 'Read a batch: what became of its rows so far',
+    summary: 'Read a batch and its progress',
+    description: 'To list the runs of the batch, use GET /api/jobs?batchId=<id>.',
     description: 'Its runs are at /api/jobs?batchId=.',
     access: sessionsAndKeysOf('viewer'),
     answer: Batch,
@@ -106,7 +114,10 @@ export class BatchesController {
 
   @Post('/api/batches/:id/cancel')
   @Endpoint({
-    summary: 'Cancel everything of a batch that is open',
+    summary: 'Cancel the open runs of a batch',
+    description:
+      'After this request, no further run of the batch starts. Runs that have not started are cancelled, and started ' +
+      'runs are instructed to stop. For a large batch this takes some time; read the batch to see the progress.',
     description:
       'From then on nothing of it starts. What had not started is cancelled, and the rest is told to stop, which takes ' +
       'a moment for large batches: reading the batch shows how far it is.',

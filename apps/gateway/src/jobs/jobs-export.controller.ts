@@ -19,7 +19,11 @@ export class JobsExportController {
 
   @Get('/export')
   @Endpoint({
-    summary: 'Jobs as CSV, as the list has them with the same filters and sort',
+    summary: 'Export jobs as CSV',
+    description:
+      'Takes the filters and the sort order of GET /api/jobs. The file is UTF-8 with a byte order mark and CRLF line ' +
+      'ends. A cell that a spreadsheet would evaluate starts with an apostrophe. The response is streamed; a response ' +
+      'without its last chunk is incomplete.',
     reads: 'runs',
     description:
       'UTF-8 with a byte order mark, lines end with CRLF. A cell that a spreadsheet would run begins with an apostrophe. ' +

@@ -40,7 +40,8 @@ export class ApiKeysController {
 
   @Post()
   @Endpoint({
-    summary: 'Make an API key',
+    summary: 'Create an API key',
+    description: 'The response contains the secret, which is not shown again.',
     description: 'The secret is in this answer and never shown again.',
     access: sessionsOf('admin'),
     sensitive: true,

@@ -65,7 +65,8 @@ export class OrganizationController {
 
   @Get('/signing-secret')
   @Endpoint({
-    summary: 'Show the secret that signs callbacks and calls',
+    summary: 'Read the signing secret',
+    description: 'Workers sign callbacks with this secret, and the service signs its calls to workers with it.',
     access: sessionsOf('admin'),
     answer: SigningSecret,
   })

@@ -43,7 +43,7 @@ export class UsersController {
 
   @Post()
   @Endpoint({
-    summary: 'Make a user',
+    summary: 'Create a user',
     access: sessionsOf('admin'),
     sensitive: true,
     unsuspended: true,
@@ -78,6 +78,7 @@ export class UsersController {
   @Patch('/:id')
   @Endpoint({
     summary: 'Change a user',
+    description: 'A new password, or disabling the account, ends the user’s sessions and revokes the user’s API keys.',
     description: 'A new password, or disabling the account, ends its sessions.',
     access: sessionsOf('admin'),
     sensitive: true,
@@ -103,6 +104,8 @@ export class UsersController {
   @Delete('/:id')
   @Endpoint({
     summary: 'Disable a user',
+    description:
+      'The account is not deleted, because other records refer to it. PATCH with `disabled` false enables it again.',
     description: 'The account stays, for what it did; PATCH with disabled false opens it again.',
     access: sessionsOf('admin'),
     sensitive: true,
@@ -119,6 +122,9 @@ export class UsersController {
   @Delete('/:id/totp')
   @Endpoint({
     summary: 'Reset a user’s second factor',
+    description:
+      'For a user who has lost it. The codes and passkeys are removed and the user’s sessions end. The user then ' +
+      'signs in with the password alone, or has to set up a new second factor if one is required.',
     description:
       'For who has lost it: codes and passkeys are removed, their sessions end, and the password alone signs in or leads ' +
       'to a new set-up.',
