@@ -72,6 +72,7 @@ export class PacksController {
   @Get('/:id')
   @Endpoint({
     summary: 'Read a pack with its versions, installations and bundles',
+    description: 'Contains at most the 200 newest versions, installations and bundles.',
     description: 'Contains at most the 200 newest versions and installations.',
     access: sessionsOf('viewer'),
     answer: WorkflowPack,

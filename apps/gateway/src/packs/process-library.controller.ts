@@ -38,7 +38,7 @@ export class ProcessLibraryController {
 
   @Put('/:workerKey')
   @Endpoint({
-    summary: 'Create or rename a process',
+    summary: 'Create or change a process',
     access: sessionsOf('admin'),
     body: PutProcessBody,
     answer: LibraryProcess,

@@ -17,7 +17,8 @@ export class CostsController {
 
   @Get('/jobs/:id/cost')
   @Endpoint({
-    summary: 'What a run cost, and of what that is made',
+    summary: 'Read the cost of a run',
+    description: 'Contains the total and its components.',
     access: sessionsAndKeysOf('viewer'),
     answer: JobCost,
     errors: ['not_found'],
@@ -28,7 +29,11 @@ export class CostsController {
 
   @Get('/costs')
   @Endpoint({
-    summary: 'What runs cost, by the day on which they ended, or by what they were of',
+    summary: 'Read the costs of runs',
+    description:
+      'The costs are grouped by the day on which the runs ended, or as `groupBy` specifies. The groups add up to the ' +
+      'total and include deleted runs. A range has at most three years. `idle` contains the time that machines were ' +
+      'on between their runs, and what adaptive idle stop saved or would have saved of it.',
     description:
       'The groups add up to the total. Deleted runs are among them. At most three years at once. `idle` says what ' +
       'machines were on for between their runs, and what adaptive idle stop would have saved of that, or did.',
@@ -42,7 +47,8 @@ export class CostsController {
 
   @Get('/costs/export')
   @Endpoint<string>({
-    summary: 'The same as a table',
+    summary: 'Export the costs of runs as CSV',
+    description: 'A cell that a spreadsheet would evaluate starts with an apostrophe.',
     description: 'A cell that a spreadsheet would run is quoted with an apostrophe.',
     access: sessionsAndKeysOf('viewer'),
     csv: true,
