@@ -87,7 +87,6 @@ export class FeedbackSubmissionsController {
   @Endpoint({
     summary: 'List submissions, newest first',
     description: 'An admin sees all submissions of the organization. Other callers see only their own.',
-    description: 'An admin sees all of the organization, others what they reported themselves.',
     access: sessionsAndKeysOf('viewer'),
     answer: FeedbackSubmissionList,
   })
@@ -114,7 +113,6 @@ export class FeedbackSubmissionsController {
   @Endpoint({
     summary: 'Change a submission’s status',
     description: 'The new status is also synchronized to the trackers that the submission is linked to.',
-    description: 'It is carried to the trackers that the submission is linked to.',
     access: sessionsOf('admin'),
     body: UpdateFeedbackBody,
     answer: FeedbackSubmissionDetail,

@@ -16,7 +16,6 @@ export class HealthController {
   @Endpoint({
     summary: 'Check that the process is alive',
     description: 'Checks only this process, not the services that it depends on.',
-    description: 'Asks nothing but this process.',
     access: anyone,
     answer: Health,
     exempt: true,
@@ -32,7 +31,6 @@ export class HealthController {
       'Checks the database, the queue and the object storage, each for at most 2 seconds. If the database check ' +
       'fails, the response is 503 and `status` is failed. If only another check fails, the response is 200 and ' +
       '`status` is degraded. `checks` contains the reason for each failure, such as a full disk.',
-    description: '503 only for the database; the body says what failed in both cases, a full disk too.',
     access: anyone,
     answer: DeepHealth,
     exempt: true,

@@ -28,9 +28,6 @@ export class ImagingCompositeController {
       'Starts a command on the agent. The worker finds the patient in the practice’s own database and uses the newest ' +
       'image of each requested tooth. A tooth without an image becomes a placeholder. A lookup that matches several ' +
       'patients fails, and the error names none of them.',
-    description:
-      'The worker finds the patient in the practice’s own database and takes the newest image of each tooth; a tooth ' +
-      'without one is a placeholder. A lookup that several patients answer to fails, and names nobody.',
     access: sessionsAndKeysOf('member'),
     unsuspended: true,
     body: ImagingCompositeBody,
@@ -63,9 +60,6 @@ export class ImagingCompositeController {
       'After a success, the output contains JSON between __IMAGING_COMP_START__ and __IMAGING_COMP_END__. Its fields ' +
       'are composite_key, patient {patimageid, chart, name}, teeth_found, teeth_missing and lines_skipped.',
     reads: 'imaging',
-    description:
-      'The output of a success holds, between __IMAGING_COMP_START__ and __IMAGING_COMP_END__, JSON with ' +
-      'composite_key, patient {patimageid, chart, name}, teeth_found, teeth_missing and lines_skipped.',
     access: sessionsAndKeysOf('viewer'),
     answer: ImagingCompositeStatus,
     errors: ['invalid_payload', 'agent_not_found', 'not_found'],

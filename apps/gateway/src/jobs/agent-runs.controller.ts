@@ -48,7 +48,6 @@ export class AgentRunsController {
       'Contains jobs that have started, the latest start first, with the cost of their AI calls. To list queued jobs, ' +
       'use GET /api/jobs.',
     reads: 'runs',
-    description: 'Jobs that began, the latest start first. What is queued is listed by GET /api/jobs.',
     access: sessionsAndKeysOf('viewer'),
     answer: RunList,
     errors: ['invalid_payload', 'agent_not_found'],

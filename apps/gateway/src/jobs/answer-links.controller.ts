@@ -28,7 +28,6 @@ export class AnswerLinksController {
   @Endpoint({
     summary: 'Read the question of an answer link',
     description: 'The question is not changed.',
-    description: 'Changes nothing.',
     access: anyone,
     body: AnswerLinkBody,
     answer: LinkedQuestion,
@@ -48,7 +47,6 @@ export class AnswerLinksController {
   @Endpoint({
     summary: 'Answer a question by its link',
     description: 'A question can be answered once, as with POST /api/questions/{id}/answer.',
-    description: 'Once, as POST /api/questions/{id}/answer.',
     access: anyone,
     body: AnswerByLinkBody,
     answer: LinkedQuestion,

@@ -43,9 +43,6 @@ export class BatchesController {
       'Send the rows as JSON, or as a CSV file in a form. The runs are distributed evenly over the agents. A wrong ' +
       'row is rejected with its errors, and the other rows are queued. With `strict` true, a wrong row rejects the ' +
       'whole batch.',
-    description:
-      'The rows come as JSON, or as a CSV file in a form. They are spread over the agents evenly; a row that is wrong ' +
-      'is rejected with its reasons and the others are queued, unless strict is true.',
     access: sessionsAndKeysOf('member'),
     unsuspended: true,
     body: CreateBatchBody,
@@ -70,7 +67,6 @@ export class BatchesController {
     description:
       'Returns the errors of each wrong row and queues nothing. The body is that of POST /api/jobs/batch, but ' +
       '`agentIds` is optional.',
-    description: 'The body is a batch’s; where it is to run may be left out.',
     access: sessionsAndKeysOf('member'),
     body: CheckBatchBody,
     form: CheckBatchForm,
@@ -103,7 +99,6 @@ export class BatchesController {
   @Endpoint({
     summary: 'Read a batch and its progress',
     description: 'To list the runs of the batch, use GET /api/jobs?batchId=<id>.',
-    description: 'Its runs are at /api/jobs?batchId=.',
     access: sessionsAndKeysOf('viewer'),
     answer: Batch,
     errors: ['invalid_payload', 'not_found'],
@@ -118,9 +113,6 @@ export class BatchesController {
     description:
       'After this request, no further run of the batch starts. Runs that have not started are cancelled, and started ' +
       'runs are instructed to stop. For a large batch this takes some time; read the batch to see the progress.',
-    description:
-      'From then on nothing of it starts. What had not started is cancelled, and the rest is told to stop, which takes ' +
-      'a moment for large batches: reading the batch shows how far it is.',
     access: sessionsAndKeysOf('member'),
     body: CancelBatchBody,
     answer: Batch,

@@ -69,7 +69,6 @@ export class ConcurrencyKeysController {
     description:
       'If a key has several limits, the smallest one applies. With limit 0, no run that needs the key starts; runs ' +
       'that already hold it continue.',
-    description: 'The smallest limit holds. With 0 no run that asks for the key begins; those that hold it go on.',
     access: sessionsOf('admin'),
     body: SetConcurrencyLimitBody,
     answer: ConcurrencyLimit,

@@ -21,8 +21,6 @@ export class JobSummariesController {
       'The cause with the most recent failure comes first. Two runs have the same cause if the first lines of their ' +
       'errors are equal, apart from words that contain digits, such as numbers, ids and times.',
     reads: 'runs',
-    description:
-      'Two runs have the same cause where their errors’ first lines are the same but for words with digits: numbers, ids, times.',
     access: sessionsAndKeysOf('viewer'),
     answer: FailureCauses,
     errors: ['invalid_payload'],

@@ -25,9 +25,6 @@ export class JobsExportController {
       'ends. A cell that a spreadsheet would evaluate starts with an apostrophe. The response is streamed; a response ' +
       'without its last chunk is incomplete.',
     reads: 'runs',
-    description:
-      'UTF-8 with a byte order mark, lines end with CRLF. A cell that a spreadsheet would run begins with an apostrophe. ' +
-      'It comes as it is read; one that ends without its last chunk is not whole.',
     access: sessionsAndKeysOf('viewer'),
     csv: true,
     waits: true,

@@ -77,7 +77,6 @@ export class JobsController {
   @Endpoint({
     summary: 'Queue a run of a workflow on an agent',
     description: 'The job runs the revision that the workflow has now. It starts when the agent can run it.',
-    description: 'The revision that the workflow has now is what runs. It starts when the agent can take it.',
     access: sessionsAndKeysOf('member'),
     unsuspended: true,
     body: LaunchJobBody,
@@ -97,7 +96,6 @@ export class JobsController {
   @Endpoint({
     summary: 'Cancel many jobs',
     description: 'Select the jobs by `ids` or by `filter`. A request cancels at most 1,000 jobs, oldest first.',
-    description: 'By ids, or by what they have in common; at most 1,000 at once, oldest first.',
     access: sessionsAndKeysOf('member'),
     body: CancelJobsBody,
     answer: CancelledJobs,
@@ -141,9 +139,6 @@ export class JobsController {
       'An open job is ended first, and its worker is instructed to stop. The cost of the job remains in usage, costs ' +
       'and billing records. Schedules and batches no longer refer to the job. Later reports of its worker are ' +
       'answered with the reason job_over.',
-    description:
-      'An open one ends, and its worker is told to stop. What it cost stays, in usage, costs and billing records. ' +
-      'Schedules and batches that point at it forget it; workers that report of it hear that it is over.',
     access: sessionsOf('member'),
     sensitive: true,
     status: 204,
@@ -167,8 +162,6 @@ export class JobsController {
     description:
       'A queued job is cancelled at once. A started job has the status cancelling until its agent confirms that ' +
       'nothing of it runs.',
-    description:
-      'A queued job is over at once. A started one shows cancelling until its agent has said that nothing of it runs.',
     access: sessionsAndKeysOf('member'),
     body: CancelJobBody,
     answer: Job,

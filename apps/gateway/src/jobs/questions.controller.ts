@@ -67,7 +67,6 @@ export class QuestionsController {
     summary: 'Answer a question',
     description:
       'A question can be answered once; a second answer fails with already_answered. The run then continues.',
-    description: 'Once: whoever comes second is told so. The run goes on where it was.',
     access: sessionsAndKeysOf('member'),
     body: AnswerQuestionBody,
     answer: Question,
@@ -90,7 +89,6 @@ export class QuestionsController {
     description:
       'The script continues with the question’s default answer. If the question has no default, the script’s call ' +
       'raises an error.',
-    description: 'Its script goes on with its default, or hears that nobody answered.',
     access: sessionsAndKeysOf('member'),
     body: DeclineQuestionBody,
     answer: Question,

@@ -24,9 +24,6 @@ export class AccessLogController {
       'Covers screenshots, recordings, imaging, logs, variables, results and exports. Repeated reads of the same ' +
       'resource by the same caller through the same route are one row per minute. A row appears about a second after ' +
       'the read and is retained for six years.',
-    description:
-      'Of screenshots, recordings, imaging, logs, variables, results and exports: one row a minute for the same person, ' +
-      'thing and route, there about a second after the read. Kept for six years.',
     access: sessionsOf('admin'),
     answer: AccessLogList,
     errors: ['invalid_payload'],

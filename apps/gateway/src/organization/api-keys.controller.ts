@@ -42,7 +42,6 @@ export class ApiKeysController {
   @Endpoint({
     summary: 'Create an API key',
     description: 'The response contains the secret, which is not shown again.',
-    description: 'The secret is in this answer and never shown again.',
     access: sessionsOf('admin'),
     sensitive: true,
     unsuspended: true,

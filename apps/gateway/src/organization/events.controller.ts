@@ -45,11 +45,6 @@ export class EventsController {
       'organization if that is shorter. With an expired id, the stream sends a resync event and starts from now. ' +
       'Events of one agent arrive in order. A client that reads too slowly is disconnected, and can resume with its ' +
       'last id.',
-    description:
-      'Server-sent events. Their ids are for coming back with, and say nothing else. A comment comes every 15 s, with a ' +
-      'newer id where there is one. After seven days, or when the organization keeps its timeline for less, an id is too ' +
-      'old: a resync event says so and the stream goes on from now. Events of one agent come in their order. A reader ' +
-      'that falls far behind is disconnected, and resumes with its last id.',
     access: readers,
     stream: [
       OrganizationJobEvent,

@@ -43,7 +43,6 @@ export class InboundCodesController {
     description:
       'An SMS or mail gateway posts messages with one-time codes to the address. The response contains the secret ' +
       'that signs these messages; it is not shown again.',
-    description: 'What its messages are signed with is in this answer, and never shown again.',
     access: sessionsOf('admin'),
     body: CreateInboundCodeBody,
     answer: InboundCodeWithSecret,

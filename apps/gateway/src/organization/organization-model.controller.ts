@@ -40,8 +40,7 @@ export class OrganizationModelController {
   @Put()
   @Endpoint({
     summary: 'Set the organization’s own language model',
-    description: 'This model is called instead of the deployment’s, with the vault secret that `apiKeyVaultKey` names.',
-    description: 'It is called in place of the deployment’s, with the secret that is named.',
+    description: 'The model is called instead of the deployment’s, with the vault secret that `apiKeyVaultKey` names.',
     access: sessionsOf('admin'),
     body: PutOrganizationModelBody,
     answer: OrganizationModel,

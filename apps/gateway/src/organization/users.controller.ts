@@ -79,7 +79,6 @@ export class UsersController {
   @Endpoint({
     summary: 'Change a user',
     description: 'A new password, or disabling the account, ends the user’s sessions and revokes the user’s API keys.',
-    description: 'A new password, or disabling the account, ends its sessions.',
     access: sessionsOf('admin'),
     sensitive: true,
     body: UpdateUserBody,
@@ -106,7 +105,6 @@ export class UsersController {
     summary: 'Disable a user',
     description:
       'The account is not deleted, because other records refer to it. PATCH with `disabled` false enables it again.',
-    description: 'The account stays, for what it did; PATCH with disabled false opens it again.',
     access: sessionsOf('admin'),
     sensitive: true,
     status: 204,
@@ -125,9 +123,6 @@ export class UsersController {
     description:
       'For a user who has lost it. The codes and passkeys are removed and the user’s sessions end. The user then ' +
       'signs in with the password alone, or has to set up a new second factor if one is required.',
-    description:
-      'For who has lost it: codes and passkeys are removed, their sessions end, and the password alone signs in or leads ' +
-      'to a new set-up.',
     access: sessionsOf('admin'),
     sensitive: true,
     status: 204,

@@ -45,7 +45,6 @@ export class VaultController {
   @Endpoint({
     summary: 'Set a secret',
     description: 'A script that names the key receives the value as an environment variable of that name.',
-    description: 'Scripts that name the key find the value as an environment variable of that name.',
     access: sessionsOf('admin'),
     sensitive: true,
     body: PutSecretBody,

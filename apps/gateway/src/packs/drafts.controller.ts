@@ -100,9 +100,6 @@ export class DraftsController {
     description:
       'Deprecated and kept for older workers; use publish-from-vm/upload and publish-from-vm/finalize instead. A body ' +
       'that cannot be parsed is answered with 400, `parseError` and `contentLength`.',
-    description:
-      'Kept for older workers; publish-from-vm/upload and …/finalize take its place. A body that cannot be parsed is ' +
-      'answered with 400, `parseError` and `contentLength`.',
     access: workersAndSessionsOf('member'),
     body: PutDraftBody,
     bodyLimit: directLimit,
@@ -129,7 +126,6 @@ export class DraftsController {
     description:
       'Upload the zip directly to the object store within 15 minutes, with exactly the returned headers. It may have ' +
       'at most 64 MiB. Then call publish-from-vm/finalize.',
-    description: 'The zip, 64 MiB at most, goes straight to the store within 15 minutes, with exactly these headers.',
     access: workersAndSessionsOf('member'),
     body: BundleUploadBody,
     answer: BundleUploadTicket,
@@ -163,9 +159,6 @@ export class DraftsController {
     description:
       'The draft head changes only if it is still `baseRuntimeBundleId`. The request can be repeated safely: if the ' +
       'upload is the draft head already, the response is the same again.',
-    description:
-      'The head moves only if it is still baseRuntimeBundleId. Safe to repeat: an upload that has become the head is ' +
-      'answered with it again.',
     access: workersAndSessionsOf('member'),
     body: FinalizeUploadBody,
     bodyLimit: 8 * mebibyte,

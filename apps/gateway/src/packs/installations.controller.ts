@@ -113,8 +113,6 @@ export class InstallationsController {
     summary: 'Pin an installation to a version',
     description:
       'The next launches run this version. Jobs that are queued already keep the version that they were launched with.',
-    description:
-      'What runs there from the next launch on. Jobs that wait keep the version that they were launched with.',
     access: sessionsOf('member'),
     body: PinBody,
     answer: PackInstallation,

@@ -73,7 +73,6 @@ export class PacksController {
   @Endpoint({
     summary: 'Read a pack with its versions, installations and bundles',
     description: 'Contains at most the 200 newest versions, installations and bundles.',
-    description: 'Contains at most the 200 newest versions and installations.',
     access: sessionsOf('viewer'),
     answer: WorkflowPack,
     errors: ['not_found'],

@@ -80,10 +80,6 @@ export class VersionsController {
       'Allowed moves: draft → internal_verified, archived; internal_verified → pilot, draft, archived; pilot → ' +
       'production, internal_verified, archived; production → deprecated, pilot; deprecated → production, archived. ' +
       'Moves to production, deprecated and archived require the role admin.',
-    description:
-      'draft → internal_verified, archived; internal_verified → pilot, draft, archived; pilot → production, ' +
-      'internal_verified, archived; production → deprecated, pilot; deprecated → production, archived. To production, ' +
-      'deprecated and archived is an admin’s to say.',
     access: sessionsOf('member'),
     body: PromoteVersionBody,
     answer: PackVersion,
@@ -122,7 +118,6 @@ export class VersionsController {
     summary: 'Export a version with its bundle',
     description:
       'The response is a zip of manifest.json and bundle.zip, which POST /api/workflow-packs/{id}/import accepts.',
-    description: 'A zip of manifest.json and bundle.zip, which import takes.',
     access: sessionsOf('viewer'),
     zip: true,
     errors: ['not_found'],

@@ -18,7 +18,6 @@ export class SessionsController {
     description:
       'A session describes a reported batch in one sentence. It appears shortly after the batch was reported.',
     reads: 'session',
-    description: 'A session is there a moment after its batch was reported.',
     access: sessionsAndKeysOf('viewer'),
     answer: LibrarySessionList,
     errors: ['invalid_payload'],

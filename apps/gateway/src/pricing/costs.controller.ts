@@ -34,9 +34,6 @@ export class CostsController {
       'The costs are grouped by the day on which the runs ended, or as `groupBy` specifies. The groups add up to the ' +
       'total and include deleted runs. A range has at most three years. `idle` contains the time that machines were ' +
       'on between their runs, and what adaptive idle stop saved or would have saved of it.',
-    description:
-      'The groups add up to the total. Deleted runs are among them. At most three years at once. `idle` says what ' +
-      'machines were on for between their runs, and what adaptive idle stop would have saved of that, or did.',
     access: sessionsAndKeysOf('viewer'),
     answer: Costs,
   })
@@ -49,7 +46,6 @@ export class CostsController {
   @Endpoint<string>({
     summary: 'Export the costs of runs as CSV',
     description: 'A cell that a spreadsheet would evaluate starts with an apostrophe.',
-    description: 'A cell that a spreadsheet would run is quoted with an apostrophe.',
     access: sessionsAndKeysOf('viewer'),
     csv: true,
   })

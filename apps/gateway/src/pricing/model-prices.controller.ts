@@ -53,8 +53,6 @@ export class ModelPricesController {
     description:
       'Runs that have ended keep their costs until they are recomputed. The ETag is the revision of the ' +
       'organization’s own prices.',
-    description:
-      'A run that has ended keeps its prices; see recompute. The ETag is that of the organization’s own prices.',
     access: sessionsOf('admin'),
     body: PutModelPricesBody,
     answer: ModelPriceList,

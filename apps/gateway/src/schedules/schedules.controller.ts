@@ -77,7 +77,6 @@ export class SchedulesController {
   @Endpoint({
     summary: 'Create a schedule',
     description: 'Daylight saving time is handled as in cron(8). The preview shows what that means for an expression.',
-    description: 'Daylight saving as in cron(8); see the preview for what that means for an expression.',
     access: sessionsAndKeysOf('member'),
     body: CreateScheduleBody,
     answer: Schedule,
@@ -97,7 +96,6 @@ export class SchedulesController {
   @Endpoint({
     summary: 'Preview the runs of a cron expression',
     description: 'Saves nothing. Runs that are more than a century ahead are left out.',
-    description: 'Fewer than asked for where they are more than a century ahead.',
     access: sessionsAndKeysOf('viewer'),
     body: PreviewScheduleBody,
     answer: SchedulePreview,
@@ -118,9 +116,6 @@ export class SchedulesController {
     description:
       'Each scheduled time is executed only once, so the request can be repeated safely. With `force`, send an ' +
       'Idempotency-Key to make a repeat safe.',
-    description:
-      'Each time of a schedule runs once, whoever executes it, so a repeat is safe; with force, an Idempotency-Key ' +
-      'makes it so.',
     access: sessionsAndKeysOf('member'),
     unsuspended: true,
     body: ExecuteSchedulesBody,
@@ -177,7 +172,6 @@ export class SchedulesController {
     description:
       'Absent fields keep their values. If the times change or the schedule is enabled, the next run is computed from ' +
       'now and missed runs are not made up for.',
-    description: 'A change of its times, or enabling it, begins anew: nothing that was missed is made up for.',
     access: sessionsAndKeysOf('member'),
     body: UpdateScheduleBody,
     answer: Schedule,
@@ -221,7 +215,6 @@ export class SchedulesController {
   @Endpoint({
     summary: 'Preview a schedule’s next runs',
     description: 'Shows the effect of daylight saving time. A disabled schedule is previewed as if it were enabled.',
-    description: 'As if it were enabled.',
     access: sessionsAndKeysOf('viewer'),
     answer: SchedulePreview,
     errors: ['invalid_payload', 'not_found'],

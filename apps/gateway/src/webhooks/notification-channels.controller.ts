@@ -56,9 +56,6 @@ export class NotificationChannelsController {
       'A channel notifies people by e-mail, Slack or Teams, or a program by webhook. People receive each event at ' +
       'most once; events within a minute of a message are combined into one message with a count. A webhook channel ' +
       'receives each event at least once, like a webhook endpoint. An organization can have up to 20 channels.',
-    description:
-      'People get each fact at most once, and what happens within a minute of a message in one message with a count. A ' +
-      'webhook is sent as to any endpoint: at least once. At most 20 channels.',
     access: sessionsOf('admin'),
     body: CreateNotificationChannelBody,
     answer: NotificationChannelWithSecret,
@@ -127,7 +124,7 @@ export class NotificationChannelsController {
   @Delete('/:id')
   @Endpoint({
     summary: 'Delete a notification channel',
-    description: 'Its messages are deleted too, and pending ones are not sent.',
+    description: 'The channel’s messages are deleted too, and pending ones are not sent.',
     access: sessionsOf('admin'),
     status: 204,
     errors: ['not_found'],
@@ -146,7 +143,6 @@ export class NotificationChannelsController {
     description:
       'The message is sent even if the channel is disabled, whatever events it receives. The channel’s `lastAttempt` ' +
       'shows the result.',
-    description: 'Whatever it gets, and though it be off. What came of it is the channel’s lastAttempt.',
     access: sessionsOf('admin'),
     answer: NotificationTestStarted,
     status: 202,

@@ -57,7 +57,6 @@ export class WebhookDeliveriesController {
     description:
       'The delivery is sent at once, with the same webhook-id and body and a new timestamp. It may be attempted as ' +
       'often as a new delivery.',
-    description: 'With its webhook-id and body and a new timestamp, at once, and with all its attempts.',
     access: sessionsOf('admin'),
     answer: WebhookRedelivery,
     status: 202,

@@ -57,9 +57,6 @@ export class WebhookEndpointsController {
       'Deliveries follow the Standard Webhooks specification and are signed with the secret in this response, which ' +
       'is not shown again. Each event is delivered at least once and in no guaranteed order; `data.sequence` ' +
       'increases with each event of a resource. An organization can have up to 20 endpoints.',
-    description:
-      'Deliveries are Standard Webhooks, signed with the secret in this answer, which is never shown again. At least ' +
-      'once each, in no promised order: data.sequence grows with each fact of one thing. At most 20 endpoints.',
     access: sessionsOf('admin'),
     body: CreateWebhookEndpointBody,
     answer: WebhookEndpointWithSecret,
@@ -108,7 +105,6 @@ export class WebhookEndpointsController {
     description:
       'A disabled endpoint receives no deliveries, and none are created for new events. Deliveries that are pending ' +
       'are sent when it is enabled again.',
-    description: 'Turned off, it is sent nothing and told of nothing new; what waits goes when it is turned on again.',
     access: sessionsOf('admin'),
     body: UpdateWebhookEndpointBody,
     answer: WebhookEndpoint,
@@ -131,7 +127,7 @@ export class WebhookEndpointsController {
   @Delete('/:id')
   @Endpoint({
     summary: 'Delete a webhook endpoint',
-    description: 'Its deliveries are deleted too, and pending ones are not sent.',
+    description: 'The endpoint’s deliveries are deleted too, and pending ones are not sent.',
     access: sessionsOf('admin'),
     status: 204,
     errors: ['not_found'],
@@ -150,7 +146,6 @@ export class WebhookEndpointsController {
     description:
       'For 24 hours, deliveries are signed with the previous secret too. At most five secrets are valid at the same ' +
       'time.',
-    description: 'For 24 hours deliveries are signed with the old one too. At most five hold at the same time.',
     access: sessionsOf('admin'),
     answer: WebhookEndpointWithSecret,
     status: 200,
@@ -170,7 +165,6 @@ export class WebhookEndpointsController {
     description:
       'The event is sent even if the endpoint is disabled, whatever events it receives. It is retried like any other ' +
       'event.',
-    description: 'Whatever it listens to, and though it be off. It is retried as any other.',
     access: sessionsOf('admin'),
     answer: WebhookTestStarted,
     status: 202,

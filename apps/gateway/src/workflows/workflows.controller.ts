@@ -98,10 +98,6 @@ export class WorkflowsController {
       'Stores the steps of the recording and generates a Python script that replays them in a headless Chromium on ' +
       'the agent. A {{NAME}} in typed text or in an opened address becomes a variable of the workflow. A password ' +
       'that was typed in a recorded browser becomes a variable that each run must provide as a vault key.',
-    description:
-      'The recording’s steps are kept, and a Python script is written that plays them in a headless Chromium on the ' +
-      'agent. A {{NAME}} in what is typed or opened becomes a variable of the workflow; a password that was typed in a ' +
-      'recorded browser becomes one that each run brings as a vault key.',
     access: sessionsAndKeysOf('member'),
     body: UploadWorkflowBody,
     form: UploadWorkflowForm,
@@ -192,7 +188,6 @@ export class WorkflowsController {
   @Endpoint({
     summary: 'Archive a workflow',
     description: 'The workflow can no longer be launched. Its runs remain.',
-    description: 'It can no longer be launched; its runs stay.',
     access: sessionsAndKeysOf('member'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],
@@ -265,7 +260,6 @@ export class WorkflowsController {
   @Endpoint({
     summary: 'Confirm a step of a draft',
     description: 'A run stops before a step that is marked for review, until a person has confirmed the step.',
-    description: 'Runs stop in front of a step that is marked for review until somebody has confirmed it.',
     access: sessionsAndKeysOf('member'),
     body: ConfirmStepBody,
     answer: Workflow,

@@ -31,9 +31,6 @@ export class CommandsController {
       'Each response contains a command until it is acknowledged or its result is reported. Never start the same ' +
       'command twice. The header X-Service-Time is the service’s clock, in milliseconds since 1970; the deadlines of ' +
       'the commands refer to it.',
-    description:
-      'A command is in each answer until it is acknowledged or has its result; never start the same id twice. The header ' +
-      'X-Service-Time is the time by which the deadlines of the commands are set, in milliseconds since 1970.',
     access: workers,
     answer: AgentCommandList,
     errors: ['invalid_payload', 'agent_not_found', 'conflict'],
@@ -77,7 +74,6 @@ export class CommandsController {
   @Endpoint({
     summary: 'Report a command’s output so far',
     description: 'The output is shown with the status of the command until its result replaces it.',
-    description: 'Shown to whoever asks for its status, until its result takes the place of it.',
     access: workers,
     body: CommandOutputBody,
     answer: CommandReceipt,
@@ -98,7 +94,6 @@ export class CommandsController {
   @Endpoint({
     summary: 'Report a command’s result',
     description: 'The first result wins; a repeat is answered with `accepted` false.',
-    description: 'The first result counts; a repeat is answered with accepted false.',
     access: workers,
     body: CommandResultBody,
     // 4 MiB of text, plus the escapes that JSON adds for quotes and line ends.

@@ -23,9 +23,6 @@ export class DownloadsController {
     description:
       'The file is the extension of a deploy_extension command: an artifact or the bundle of a pack. The URL needs no ' +
       'credentials and is valid for 15 minutes.',
-    description:
-      'The extension of a deploy_extension, an artifact or the bundle of a pack. The URL needs no credentials and works ' +
-      'for a quarter of an hour.',
     access: workers,
     body: DownloadBody,
     answer: DownloadTicket,

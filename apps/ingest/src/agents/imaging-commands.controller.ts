@@ -22,8 +22,6 @@ export class ImagingCommandsController {
     summary: 'Request upload URLs for an imaging command',
     description:
       'Upload each image to its `uploadUrl` with the returned method and headers. The request can be repeated.',
-    description:
-      'Each goes to its uploadUrl, by the method and with the headers that are answered. Asking again is fine.',
     access: workers,
     body: CommandUploadsBody,
     answer: CommandUploads,
@@ -45,7 +43,6 @@ export class ImagingCommandsController {
   @Endpoint({
     summary: 'Report the progress of an imaging command',
     description: 'The progress is recorded in the agent’s timeline, as numbers only.',
-    description: 'Told on the agent’s timeline, in numbers alone.',
     access: workers,
     body: CommandProgressBody,
     answer: CommandReceipt,

@@ -40,8 +40,6 @@ export class MachinesController {
     description:
       'End everything that runs of the jobs in `abandon`. 409 means that this boot has not sent a handshake or that ' +
       'the agent is terminated.',
-    description:
-      'End what runs of the jobs in abandon. 409: this boot has not shaken hands, or the agent is terminated.',
     access: workers,
     body: HeartbeatBody,
     answer: HeartbeatAnswer,
@@ -56,7 +54,6 @@ export class MachinesController {
   @Endpoint({
     summary: 'Report that a machine has booted',
     description: '409 means that the agent is stopping or terminated, or that this boot has ended.',
-    description: '409: the agent is stopping or terminated.',
     access: workers,
     body: HandshakeBody,
     answer: HandshakeAnswer,

@@ -21,7 +21,6 @@ export class UploadsController {
     summary: 'Request an upload URL for a file',
     description:
       'Upload the file to `uploadUrl` with the returned method and headers. A file may have at most 100 MiB.',
-    description: 'The file goes to uploadUrl, by the method and with the headers that are answered.',
     access: workers,
     body: UploadBody,
     answer: UploadTicket,

@@ -14,7 +14,7 @@ import {
 } from '@muster/feedback';
 import { parseJsonBody, Unparsed, UnparsedBody } from '@muster/platform';
 
-/** Receives webhooks of the trackers. Checks the signature first, then the event type, then the organization. */
+/** Receives webhooks of the trackers. Checks the signature, then the event type, then the work items that it concerns. */
 @ApiTags('Feedback')
 @Controller('/api/webhooks')
 export class FeedbackWebhooksController {
@@ -32,8 +32,6 @@ export class FeedbackWebhooksController {
     description:
       'Accepts events of issues and pull requests. X-Hub-Signature-256 is sha256=<hex HMAC-SHA256 of the raw body>. ' +
       'The webhook only triggers a synchronization; the changes are read from the tracker.',
-    description:
-      'X-Hub-Signature-256: sha256=<hex HMAC-SHA256 of the raw body>. What happened is read from the tracker.',
     access: anyone,
     answer: FeedbackWebhookAnswer,
     status: 202,
@@ -59,7 +57,6 @@ export class FeedbackWebhooksController {
     description:
       'Accepts events of tasks. X-Signature is the hex HMAC-SHA256 of the raw body. The webhook only triggers a ' +
       'synchronization; the changes are read from the tracker.',
-    description: 'X-Signature: hex HMAC-SHA256 of the raw body. What happened is read from the tracker.',
     access: anyone,
     answer: FeedbackWebhookAnswer,
     status: 202,

@@ -24,9 +24,6 @@ export class InboundController {
     description:
       'Accepts Twilio’s form with X-Twilio-Signature, the inbound forms of Mailgun and SendGrid with their ' +
       'signatures, or JSON {from, text} with x-service-signature. Each message counts once, and for one question.',
-    description:
-      'Twilio’s form with X-Twilio-Signature, Mailgun’s and SendGrid’s inbound forms with their signatures, or JSON ' +
-      '{from, text} with x-service-signature. Each counts once, and for one question.',
     access: anyone,
     answer: InboundReceipt,
     errors: ['unauthenticated', 'payload_too_large'],

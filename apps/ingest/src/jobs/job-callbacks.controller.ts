@@ -49,7 +49,6 @@ export class JobCallbacksController {
     summary: 'Report that a job runs or has ended',
     description:
       'The first end wins. If `accepted` is false with the reason job_over, the worker must end its run of the job.',
-    description: 'The first end wins. accepted false with job_over tells the worker to end its copy.',
     access: workers,
     body: JobWebhookBody,
     answer: JobWebhookAnswer,
@@ -65,8 +64,6 @@ export class JobCallbacksController {
     description:
       'A step only moves forward. Of two reports, the one with the end is the later; otherwise, the one with the ' +
       'greater `seq`.',
-    description:
-      'A step only moves forward; of two reports the one with the end, or else the greater seq, is the later.',
     access: workers,
     body: StepStatusBody,
     answer: CallbackAnswer,
@@ -88,7 +85,6 @@ export class JobCallbacksController {
     description:
       'A request has at most 1,000 entries. It is rejected completely if one of its jobs does not belong to the ' +
       'caller.',
-    description: 'Up to 1,000. A batch that touches a job that is not the caller’s is refused whole.',
     access: workers,
     body: JobLogsBody,
     answer: JobLogsAnswer,
@@ -111,10 +107,6 @@ export class JobCallbacksController {
       'A request has at most 100 claims. A claim counts once for its job; of two reports of a claim, the one that was ' +
       'signed later wins. The signature is sufficient, with the secret of the organization or of the job’s agent. If ' +
       'a worker key is sent too, it must belong to the job’s organization.',
-    description:
-      'Up to 100. A claim counts once for its job; of two reports of one claim the one signed later holds. The signature ' +
-      'is enough, by the secret of the organization or of the job’s agent; a worker key that is sent has to be of the ' +
-      'job’s organization.',
     access: signers,
     body: ClaimResultsBody,
     answer: ClaimResultsAnswer,

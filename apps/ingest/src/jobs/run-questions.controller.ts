@@ -35,9 +35,6 @@ export class RunQuestionsController {
     description:
       'The worker receives the answer as a command of the kind answer, or can read it. The same questionKey in the ' +
       'same run returns the question that was created first.',
-    description:
-      'The answer comes as a command of the kind answer, and to whoever asks for it. The same questionKey in the same ' +
-      'run answers the question that it made first.',
     access: workers,
     body: AskQuestionBody,
     answer: AskedQuestion,
@@ -59,7 +56,7 @@ export class RunQuestionsController {
   @Get('/questions/:questionId')
   @Endpoint({
     summary: 'Read or await the answer to a question',
-    description: 'With `wait`, the response is delayed until the question ends or the time has passed.',
+    description: 'If `wait` is set, the response is delayed until the question ends or the time has passed.',
     access: workers,
     answer: QuestionForWorker,
     errors: ['invalid_payload', 'not_found', 'question_over'],
@@ -89,9 +86,6 @@ export class RunQuestionsController {
     description:
       'Returns the current code. If that code is valid for less than 3 s or was returned to another run, the response ' +
       'waits for the next code and returns it when it becomes valid.',
-    description:
-      'The code of this moment; with less than 3 s left of its window, or where another run was given it, the next ' +
-      'one, which is answered when its window begins.',
     access: workers,
     body: GiveTotpBody,
     answer: GivenTotp,

@@ -21,11 +21,6 @@ export class RunSummaryController {
       'body has exactly one of three envelopes, with keys in camelCase or in snake_case. Unknown keys are stored as ' +
       'metadata. A rejected body changes nothing, and the error’s `shape` describes it: its envelope, its keys and ' +
       'the number of its rows.',
-    description:
-      'A batch is known by its id within the organization, and told again it takes the place of what was told before. ' +
-      'Exactly one of three envelopes, keys in camelCase or in snake_case; keys that are not known are kept as ' +
-      'metadata. What is refused leaves nothing behind, and says in `shape` what the body looked like: its envelope, ' +
-      'its keys and the number of its rows.',
     access: workersAndSessionsOf('member'),
     body: RunSummaryBody,
     bodyLimit: maxSummaryBytes,
