@@ -8,7 +8,8 @@ import { presentTicks, runDueSchedules } from '@muster/schedules';
 
 const scheduledRuns = {
   summary: 'Execute due schedules of all organizations',
-  description: 'The service also does this automatically; each scheduled time is executed only once. A body is ignored.',
+  description:
+    'The service also does this automatically; each scheduled time is executed only once. A body is ignored.',
   access: cron,
   answer: ScheduleTicks,
 };

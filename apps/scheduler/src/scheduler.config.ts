@@ -3,7 +3,8 @@ import { EnvInt } from '@muster/platform';
 
 export class SchedulerConfig extends CronConfig {
   @EnvInt('MAINTENANCE_TICK_MS', {
-    description: 'Interval of the maintenance loops: deleting expired rows, sending a canary to every queue, and others.',
+    description:
+      'Interval of the maintenance loops: deleting expired rows, sending a canary to every queue, and others.',
     default: 60_000,
     min: 100,
   })

@@ -153,7 +153,10 @@ export class FeedbackSubmissionsController {
     if (!screenshot) return make(null);
     const key = `${path}.${screenshot.kind}`;
     await this.storage.put(key, screenshot.bytes, `image/${screenshot.kind}`).catch((cause: unknown) => {
-      throw new AppError('service_unavailable', { detail: 'The screenshot could not be stored. Try again later.', cause });
+      throw new AppError('service_unavailable', {
+        detail: 'The screenshot could not be stored. Try again later.',
+        cause,
+      });
     });
     try {
       return await make(key);

@@ -93,11 +93,11 @@ export class ObjectPassage {
 
 function requireLent({ method, raw, headers }: FastifyRequest): void {
   const signed = new URL(raw.url!, 'http://object').searchParams.has('X-Amz-Signature');
-  if (!signed) throw new AppError('permission_denied', { detail: 'Objects can be read and written only with a signed URL.' });
+  if (!signed)
+    throw new AppError('permission_denied', { detail: 'Objects can be read and written only with a signed URL.' });
   if (method !== 'PUT') return;
   const size = headers['content-length'];
-  if (size === undefined)
-    throw new AppError('invalid_payload', { detail: 'The Content-Length header is required.' });
+  if (size === undefined) throw new AppError('invalid_payload', { detail: 'The Content-Length header is required.' });
   if (Number(size) > maxLentBytes) {
     throw new AppError('payload_too_large', { detail: `An object may have at most ${maxLentBytes} bytes.` });
   }

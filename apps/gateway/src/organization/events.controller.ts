@@ -33,7 +33,8 @@ export class EventsController {
   @ApiHeader({
     name: 'Last-Event-ID',
     required: false,
-    description: 'Id of the last event that was received; the stream resumes after it. Without it, the stream starts now.',
+    description:
+      'Id of the last event that was received; the stream resumes after it. Without it, the stream starts now.',
     schema: { type: 'string', maxLength: 4000 },
   })
   @Endpoint({

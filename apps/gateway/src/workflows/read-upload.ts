@@ -45,7 +45,8 @@ async function readUploadForm(given: FormOrJson) {
 async function recordedBy({ database, storage, organizationId }: Parts, recordingId: string) {
   const { name, status, eventsKey, eventsSize } = await findRecording(database, organizationId, recordingId);
   const refuse = (detail: string) => new AppError('conflict', { detail, extra: { recordingStatus: status } });
-  if (status !== 'kept') throw refuse(`The recording is ${status}; a workflow can be created only from a recording with the status kept.`);
+  if (status !== 'kept')
+    throw refuse(`The recording is ${status}; a workflow can be created only from a recording with the status kept.`);
   if (!eventsKey) throw refuse('The recording is only a video. It contains no steps to create a workflow from.');
   if (eventsSize! > maxRecordingBytes)
     throw new AppError('payload_too_large', { detail: 'The recording is too large.' });

@@ -75,7 +75,8 @@ export class JobCallbacksController {
     @Body() body: StepStatusBody,
   ): Promise<CallbackAnswer> {
     const { organizationId, agentId: own } = reporterOf(caller);
-    if (own && own !== agentId) throw new AppError('permission_denied', { detail: 'This key belongs to another agent.' });
+    if (own && own !== agentId)
+      throw new AppError('permission_denied', { detail: 'This key belongs to another agent.' });
     return this.counted('step-status', applyStepStatus(this.database, { organizationId, agentId }, body));
   }
 
