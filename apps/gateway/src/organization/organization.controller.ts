@@ -66,7 +66,9 @@ export class OrganizationController {
   @Get('/signing-secret')
   @Endpoint({
     summary: 'Read the signing secret',
-    description: 'Workers sign callbacks with this secret, and the service signs its calls to workers with it.',
+    description:
+      'Workers sign callbacks with this secret, and the service signs its calls to workers with it. A worker whose key ' +
+      'is bound to an agent signs with a secret of that agent instead.',
     access: sessionsOf('admin'),
     answer: SigningSecret,
   })

@@ -121,8 +121,8 @@ export class UsersController {
   @Endpoint({
     summary: 'Reset a user’s second factor',
     description:
-      'For a user who has lost it. The codes and passkeys are removed and the user’s sessions end. The user then ' +
-      'signs in with the password alone, or has to set up a new second factor if one is required.',
+      'For a user who has lost the second factor. The codes and passkeys are removed and the sessions end. The user ' +
+      'then signs in with the password alone, or has to set up a new second factor if one is required.',
     access: sessionsOf('admin'),
     sensitive: true,
     status: 204,

@@ -31,9 +31,9 @@ export class CostsController {
   @Endpoint({
     summary: 'Read the costs of runs',
     description:
-      'The costs are grouped by the day on which the runs ended, or as `groupBy` specifies. The groups add up to the ' +
-      'total and include deleted runs. A range has at most three years. `idle` contains the time that machines were ' +
-      'on between their runs, and what adaptive idle stop saved or would have saved of it.',
+      'By default, the costs are grouped by the day on which the runs ended; `groupBy` selects another grouping. The ' +
+      'groups add up to the total and include deleted runs. A range has at most three years. `idle` contains the time ' +
+      'that machines were on between their runs, and what adaptive idle stop saved or would have saved of it.',
     access: sessionsAndKeysOf('viewer'),
     answer: Costs,
   })

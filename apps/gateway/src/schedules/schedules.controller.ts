@@ -193,7 +193,7 @@ export class SchedulesController {
   @Delete('/:id')
   @Endpoint({
     summary: 'Disable or delete a schedule',
-    description: 'The schedule is disabled. With `hard=true`, it is deleted with its history.',
+    description: 'Disables the schedule. With `hard=true`, deletes it and its history.',
     access: sessionsAndKeysOf('member'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],
