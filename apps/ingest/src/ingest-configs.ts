@@ -3,7 +3,7 @@ import { WebhookSecretsConfig } from '@muster/feedback';
 import type { BaseConfig } from '@muster/platform';
 import { StorageConfig } from '@muster/storage';
 
-/** All that this process reads of its environment. */
+/** The configuration that this process reads from its environment. */
 export const ingestConfigs: [new () => BaseConfig, ...(new () => BaseConfig)[]] = [
   StorageConfig,
   AgentsConfig,

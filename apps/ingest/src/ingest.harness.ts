@@ -1,5 +1,5 @@
 import { ingestConfigs } from './ingest-configs';
 import { IngestModule } from './ingest.module';
 
-/** What the specs of this app start. */
+/** The app that the specs start. */
 export const ingest = { name: 'ingest' as const, configs: ingestConfigs, modules: [IngestModule] };

@@ -7,8 +7,9 @@ import { Clock } from '@muster/platform';
 import { presentTicks, runDueSchedules } from '@muster/schedules';
 
 const scheduledRuns = {
-  summary: 'Execute what is due in all organizations',
-  description: 'The service ticks by itself as well; whoever comes first, each time runs once. No body is read.',
+  summary: 'Execute due schedules of all organizations',
+  description:
+    'The service also does this automatically; each scheduled time is executed only once. A body is ignored.',
   access: cron,
   answer: ScheduleTicks,
 };

@@ -5,10 +5,13 @@ import { measureRuns } from '@muster/jobs';
 import type { Metrics } from '@muster/platform';
 import { measureMoney } from '@muster/pricing';
 
-/** A message that is due is published within a second or two; what is later was missed. */
+/** Due messages are published within about two seconds, so a message that waits longer than this was missed. */
 const overdueSeconds = 60;
 
-/** What only rows can tell, for Prometheus. Each replica of the scheduler says the same: the greatest is to be taken. */
+/**
+ * Sets the Prometheus metrics that are computed from the database. Every replica of the scheduler reports the same
+ * values, so queries must use the maximum.
+ */
 export async function measureHouse(database: Database, metrics: Metrics, now: Date): Promise<void> {
   const [machines, runs, money, overdue] = await Promise.all([
     measureMachines(database),

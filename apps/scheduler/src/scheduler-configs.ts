@@ -2,5 +2,5 @@ import type { BaseConfig } from '@muster/platform';
 import { StorageConfig } from '@muster/storage';
 import { SchedulerConfig } from './scheduler.config';
 
-/** What this app reads from its environment. */
+/** The configuration that this app reads from its environment. */
 export const schedulerConfigs: [new () => BaseConfig, ...(new () => BaseConfig)[]] = [SchedulerConfig, StorageConfig];

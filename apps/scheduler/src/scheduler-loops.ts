@@ -23,7 +23,7 @@ import { notifyExpiringKeys, rewrapWebhookSecrets } from '@muster/webhooks';
 import { measureHouse } from './measure-house';
 import { SchedulerConfig } from './scheduler.config';
 
-/** The service's own ticks, and what keeps the house in order. */
+/** Runs due schedules and the maintenance loops. */
 @Injectable()
 export class SchedulerLoops extends AppLoops {
   constructor(
@@ -43,7 +43,7 @@ export class SchedulerLoops extends AppLoops {
         {
           name: 'run due schedules',
           intervalMs: config.scheduleTickMs,
-          // A time that is known is not met by chance.
+          // The next due time is known, so the loop runs then and not only at its interval.
           dueInMs: () => nextDueInMs(database, clock.now()),
           budgetMs: 60_000,
           runOnce: async (round) => {

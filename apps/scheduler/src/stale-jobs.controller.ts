@@ -7,8 +7,10 @@ import { failStaleJobs } from '@muster/jobs';
 import { SchedulerConfig } from './scheduler.config';
 
 const staleJobs = {
-  summary: 'Fail runs past their limit, in all organizations',
-  description: 'The service ticks by itself as well; whoever comes first, each job fails once. No body is read.',
+  summary: 'Fail stale jobs of all organizations',
+  description:
+    'Fails runs that exceed their maximum runtime and jobs whose worker no longer reports. The service also does this ' +
+    'automatically; each job fails only once. A body is ignored.',
   access: cron,
   answer: StaleJobs,
 };

@@ -30,26 +30,26 @@ const page = `<!doctype html>
 </html>
 `;
 
-/** The OpenAPI document of all apps, and a page that reads it. */
+/** Serves the OpenAPI document of all apps, and a Swagger UI page that displays it. */
 @Controller()
 export class DocsController {
-  /** Who opens the service's address in a browser finds the console. */
+  /** Redirects a browser that opens the service's address to the console. */
   @Get('/')
   @ApiExcludeEndpoint()
-  @Endpoint({ summary: 'The front door', access: anyone })
+  @Endpoint({ summary: 'Redirect to the console', access: anyone })
   frontDoor(@Res() reply: FastifyReply): void {
     void reply.redirect('/app', 302);
   }
 
   @Get('/api/openapi.json')
-  @Endpoint({ summary: 'This document', access: anyone })
+  @Endpoint({ summary: 'Read the OpenAPI document', access: anyone })
   document(@Res() reply: FastifyReply): void {
     void reply.send(openApiDocument);
   }
 
   @Get('/api/docs')
   @ApiExcludeEndpoint()
-  @Endpoint({ summary: 'This document, as a page', access: anyone })
+  @Endpoint({ summary: 'Show the OpenAPI document as a page', access: anyone })
   page(@Res() reply: FastifyReply): void {
     void reply
       .header('content-security-policy', pagePolicy("img-src 'self' data:", "style-src 'self' 'unsafe-inline'"))
@@ -59,7 +59,7 @@ export class DocsController {
 
   @Get('/api/docs/:file')
   @ApiExcludeEndpoint()
-  @Endpoint({ summary: 'The page’s parts', access: anyone })
+  @Endpoint({ summary: 'Read a file of the documentation page', access: anyone })
   asset(@Param('file') file: string, @Res() reply: FastifyReply): void {
     if (file === 'start.js') {
       void reply.type('text/javascript; charset=utf-8').send(start);

@@ -38,7 +38,7 @@ import { Clock, FormOrJson, Given, newId, pageOf, paginate } from '@muster/platf
 import { ObjectStorage } from '@muster/storage';
 import { readFeedbackForm } from './read-feedback-form';
 
-/** The picture, the payload, and what holds them together. */
+/** Maximum size of the form in bytes: the screenshot, the payload and the multipart overhead. */
 const maxFormBytes = maxScreenshotBytes + 256 * 1024;
 
 @ApiTags('Feedback')
@@ -53,7 +53,10 @@ export class FeedbackSubmissionsController {
 
   @Post('/feedback-submissions')
   @Endpoint({
-    summary: 'Report a bug, a wish, or what is wrong with a workflow',
+    summary: 'Report a bug, feature request or workflow issue',
+    description:
+      'Send multipart/form-data with the report as JSON in `payload` and, if there is one, an image in `screenshot`. ' +
+      'A workflow_issue_report cannot have a screenshot.',
     access: sessionsAndKeysOf('viewer'),
     form: FeedbackForm,
     bodyLimit: maxFormBytes,
@@ -83,7 +86,7 @@ export class FeedbackSubmissionsController {
   @Get('/feedback-submissions')
   @Endpoint({
     summary: 'List submissions, newest first',
-    description: 'An admin sees all of the organization, others what they reported themselves.',
+    description: 'An admin sees all submissions of the organization. Other callers see only their own.',
     access: sessionsAndKeysOf('viewer'),
     answer: FeedbackSubmissionList,
   })
@@ -108,8 +111,8 @@ export class FeedbackSubmissionsController {
 
   @Patch('/feedback-submissions/:id')
   @Endpoint({
-    summary: 'Set a submission’s status',
-    description: 'It is carried to the trackers that the submission is linked to.',
+    summary: 'Change a submission’s status',
+    description: 'The new status is also synchronized to the trackers that the submission is linked to.',
     access: sessionsOf('admin'),
     body: UpdateFeedbackBody,
     answer: FeedbackSubmissionDetail,
@@ -128,7 +131,8 @@ export class FeedbackSubmissionsController {
 
   @Get('/feedback/agents')
   @Endpoint({
-    summary: 'The machines that a report can be about',
+    summary: 'List the agents that a report can concern',
+    description: 'Terminated agents are not included.',
     access: sessionsAndKeysOf('viewer'),
     answer: FeedbackAgentList,
   })
@@ -140,7 +144,7 @@ export class FeedbackSubmissionsController {
     return { storage: this.storage, now: this.clock.now() };
   }
 
-  /** Keeps the picture while its submission is made, which may come to nothing: then it goes again. */
+  /** Stores the screenshot before the submission is created, and deletes it again if the creation fails. */
   private async keeping<T>(
     screenshot: Screenshot | null,
     path: string,
@@ -149,7 +153,10 @@ export class FeedbackSubmissionsController {
     if (!screenshot) return make(null);
     const key = `${path}.${screenshot.kind}`;
     await this.storage.put(key, screenshot.bytes, `image/${screenshot.kind}`).catch((cause: unknown) => {
-      throw new AppError('service_unavailable', { detail: 'The screenshot cannot be kept at the moment.', cause });
+      throw new AppError('service_unavailable', {
+        detail: 'The screenshot could not be stored. Try again later.',
+        cause,
+      });
     });
     try {
       return await make(key);

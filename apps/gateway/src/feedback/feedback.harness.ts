@@ -1,6 +1,6 @@
 import type { Answer, HttpClient } from '@muster/testing';
 
-/** Sends a form as browsers do. */
+/** Sends a multipart form as a browser does. */
 export async function sendForm(
   client: HttpClient,
   path: string,

@@ -2,13 +2,13 @@ import { FeedbackForm, invalidField } from '@muster/contracts';
 import { maxScreenshotBytes, readPayload, redrawScreenshot, type Screenshot } from '@muster/feedback';
 import { checkBody, type FormOrJson } from '@muster/platform';
 
-/** The report and its picture, as the form has them. */
+/** Reads the report and its screenshot from the form. */
 export async function readFeedbackForm(given: FormOrJson) {
   const { fields, file } = await given.readForm({ file: 'screenshot', maxFileBytes: maxScreenshotBytes }, bytesOf);
-  // How large it may be is measured in bytes, below.
+  // `readPayload` checks the size of the payload in bytes, so one character of it is enough here.
   checkBody(FeedbackForm, { ...fields, ...('payload' in fields ? { payload: fields['payload'].slice(0, 1) } : {}) });
   const report = await readPayload(fields['payload']!);
-  // A page's form has an empty one in it where nobody has chosen a picture.
+  // A browser sends an empty file if the user has chosen no image.
   if (!file || (!file.filename && file.content.length === 0)) return { report, screenshot: null };
   if (report.type === 'workflow_issue_report') {
     throw invalidField('screenshot', 'a workflow_issue_report has no screenshot');

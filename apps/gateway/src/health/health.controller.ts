@@ -14,8 +14,8 @@ export class HealthController {
 
   @Get()
   @Endpoint({
-    summary: 'Liveness',
-    description: 'Asks nothing but this process.',
+    summary: 'Check that the process is alive',
+    description: 'Checks only this process, not the services that it depends on.',
     access: anyone,
     answer: Health,
     exempt: true,
@@ -26,12 +26,15 @@ export class HealthController {
 
   @Get('/deep')
   @Endpoint({
-    summary: 'What this process needs, asked in bounded time',
-    description: '503 only for the database; the body says what failed in both cases, a full disk too.',
+    summary: 'Check the services that the process needs',
+    description:
+      'Checks the database, the queue and the object storage, each for at most 2 seconds. If the database check ' +
+      'fails, the response is 503 and `status` is failed. If only another check fails, the response is 200 and ' +
+      '`status` is degraded. `checks` contains the reason for each failure, such as a full disk.',
     access: anyone,
     answer: DeepHealth,
     exempt: true,
-    otherwise: { status: 503, description: 'The database does not answer', answer: DeepHealth },
+    otherwise: { status: 503, description: 'The database check failed', answer: DeepHealth },
   })
   async deep(@Reply() reply: ReplyHead): Promise<DeepHealth> {
     const [database, queue, storage] = await Promise.all(

@@ -23,10 +23,11 @@ export class ImagingCompositeController {
 
   @Post()
   @Endpoint({
-    summary: 'Build one labelled picture of a patient’s teeth',
+    summary: 'Build a labelled image of a patient’s teeth',
     description:
-      'The worker finds the patient in the practice’s own database and takes the newest image of each tooth; a tooth ' +
-      'without one is a placeholder. A lookup that several patients answer to fails, and names nobody.',
+      'Starts a command on the agent. The worker finds the patient in the practice’s own database and uses the newest ' +
+      'image of each requested tooth. A tooth without an image becomes a placeholder. A lookup that matches several ' +
+      'patients fails, and the error names none of them.',
     access: sessionsAndKeysOf('member'),
     unsuspended: true,
     body: ImagingCompositeBody,
@@ -54,11 +55,11 @@ export class ImagingCompositeController {
 
   @Get('/status')
   @Endpoint({
-    summary: 'How a composite stands',
-    reads: 'imaging',
+    summary: 'Read the status of an imaging composite',
     description:
-      'The output of a success holds, between __IMAGING_COMP_START__ and __IMAGING_COMP_END__, JSON with ' +
-      'composite_key, patient {patimageid, chart, name}, teeth_found, teeth_missing and lines_skipped.',
+      'After a success, the output contains JSON between __IMAGING_COMP_START__ and __IMAGING_COMP_END__. Its fields ' +
+      'are composite_key, patient {patimageid, chart, name}, teeth_found, teeth_missing and lines_skipped.',
+    reads: 'imaging',
     access: sessionsAndKeysOf('viewer'),
     answer: ImagingCompositeStatus,
     errors: ['invalid_payload', 'agent_not_found', 'not_found'],

@@ -17,7 +17,7 @@ export class AgentRunsController {
 
   @Post('run')
   @Endpoint({
-    summary: 'Run a saved workflow on this agent',
+    summary: 'Run a saved workflow on an agent',
     access: sessionsAndKeysOf('member'),
     unsuspended: true,
     body: RunOnAgentBody,
@@ -32,7 +32,7 @@ export class AgentRunsController {
     @Body() { scriptId, workflowId = scriptId, ...options }: RunOnAgentBody,
   ): Promise<LaunchedJob> {
     if (!workflowId || (scriptId && scriptId !== workflowId)) {
-      const message = workflowId ? 'workflowId and scriptId name two workflows' : 'workflowId must be given';
+      const message = workflowId ? 'workflowId and scriptId must name the same workflow' : 'workflowId is required';
       throw invalidField('workflowId', message);
     }
     return this.mutations.run(mutation, async (tx, caller) => {
@@ -43,9 +43,11 @@ export class AgentRunsController {
 
   @Get('runs')
   @Endpoint({
-    summary: 'The agent’s 20 most recent runs, with what their AI calls cost',
+    summary: 'List an agent’s 20 most recent runs',
+    description:
+      'Contains jobs that have started, the latest start first, with the cost of their AI calls. To list queued jobs, ' +
+      'use GET /api/jobs.',
     reads: 'runs',
-    description: 'Jobs that began, the latest start first. What is queued is listed by GET /api/jobs.',
     access: sessionsAndKeysOf('viewer'),
     answer: RunList,
     errors: ['invalid_payload', 'agent_not_found'],

@@ -9,8 +9,8 @@ import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 
 /**
- * Questions that are answered by the link of a message, without an account. The token travels in bodies alone: paths are
- * logged, and what follows a link by itself, such as a mail scanner, sends no bodies.
+ * Lets a person answer a question without an account, by the link in a message. The token is sent only in request
+ * bodies: paths are logged, and programs that open links automatically, such as mail scanners, send no bodies.
  */
 @ApiTags('Questions')
 @Controller('/api/answer-links')
@@ -26,8 +26,8 @@ export class AnswerLinksController {
   @Post('/read')
   @HttpCode(200)
   @Endpoint({
-    summary: 'Read the question of a link',
-    description: 'Changes nothing.',
+    summary: 'Read the question of an answer link',
+    description: 'The question is not changed.',
     access: anyone,
     body: AnswerLinkBody,
     answer: LinkedQuestion,
@@ -45,8 +45,8 @@ export class AnswerLinksController {
   @Post('/answer')
   @HttpCode(200)
   @Endpoint({
-    summary: 'Answer the question of a link',
-    description: 'Once, as POST /api/questions/{id}/answer.',
+    summary: 'Answer a question by its link',
+    description: 'A question can be answered once, as with POST /api/questions/{id}/answer.',
     access: anyone,
     body: AnswerByLinkBody,
     answer: LinkedQuestion,
@@ -65,7 +65,7 @@ export class AnswerLinksController {
     return presentLinkedQuestion(answered, this.storage);
   }
 
-  /** Guesses are counted by address, as those of passwords are. */
+  /** Wrong tokens are limited per client address, as failed sign-ins are. */
   private async find(browser: Browser, address: string, token: string) {
     browser.requireSameOrigin(this.config);
     const policy = { name: 'answer-links', limit: this.config.rateLimitFailedLoginsPerMinute, windowSeconds: 60 };

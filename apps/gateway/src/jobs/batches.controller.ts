@@ -40,8 +40,9 @@ export class BatchesController {
   @Endpoint({
     summary: 'Queue a run for each row of a table',
     description:
-      'The rows come as JSON, or as a CSV file in a form. They are spread over the agents evenly; a row that is wrong ' +
-      'is rejected with its reasons and the others are queued, unless strict is true.',
+      'Send the rows as JSON, or as a CSV file in a form. The runs are distributed evenly over the agents. A wrong ' +
+      'row is rejected with its errors, and the other rows are queued. With `strict` true, a wrong row rejects the ' +
+      'whole batch.',
     access: sessionsAndKeysOf('member'),
     unsuspended: true,
     body: CreateBatchBody,
@@ -62,8 +63,10 @@ export class BatchesController {
 
   @Post('/api/jobs/batch/check')
   @Endpoint({
-    summary: 'Say what is wrong with each row of a table, and queue nothing',
-    description: 'The body is a batch’s; where it is to run may be left out.',
+    summary: 'Check the rows of a table',
+    description:
+      'Returns the errors of each wrong row and queues nothing. The body is that of POST /api/jobs/batch, but ' +
+      '`agentIds` is optional.',
     access: sessionsAndKeysOf('member'),
     body: CheckBatchBody,
     form: CheckBatchForm,
@@ -94,8 +97,8 @@ export class BatchesController {
 
   @Get('/api/batches/:id')
   @Endpoint({
-    summary: 'Read a batch: what became of its rows so far',
-    description: 'Its runs are at /api/jobs?batchId=.',
+    summary: 'Read a batch and its progress',
+    description: 'To list the runs of the batch, use GET /api/jobs?batchId=<id>.',
     access: sessionsAndKeysOf('viewer'),
     answer: Batch,
     errors: ['invalid_payload', 'not_found'],
@@ -106,10 +109,10 @@ export class BatchesController {
 
   @Post('/api/batches/:id/cancel')
   @Endpoint({
-    summary: 'Cancel everything of a batch that is open',
+    summary: 'Cancel the open runs of a batch',
     description:
-      'From then on nothing of it starts. What had not started is cancelled, and the rest is told to stop, which takes ' +
-      'a moment for large batches: reading the batch shows how far it is.',
+      'After this request, no further run of the batch starts. Runs that have not started are cancelled, and started ' +
+      'runs are instructed to stop. For a large batch this takes some time; read the batch to see the progress.',
     access: sessionsAndKeysOf('member'),
     body: CancelBatchBody,
     answer: Batch,

@@ -31,7 +31,9 @@ export class ConcurrencyKeysController {
 
   @Get()
   @Endpoint({
-    summary: 'List the keys that runs hold or wait for, and those with a limit of the organization’s own',
+    summary: 'List concurrency keys',
+    description:
+      'Contains the keys that runs hold or wait for, and the keys for which the organization has set a limit.',
     access: sessionsAndKeysOf('viewer'),
     answer: ConcurrencyKeyList,
     errors: ['invalid_payload'],
@@ -50,7 +52,8 @@ export class ConcurrencyKeysController {
 
   @Get('/holders')
   @Endpoint({
-    summary: 'List the runs that hold a key',
+    summary: 'List the runs that hold a concurrency key',
+    description: 'Returns at most 1,000 runs, the longest holder first.',
     access: sessionsAndKeysOf('viewer'),
     answer: KeyHolderList,
     errors: ['invalid_payload'],
@@ -62,8 +65,10 @@ export class ConcurrencyKeysController {
 
   @Put()
   @Endpoint({
-    summary: 'Set an organization’s own limit of a key',
-    description: 'The smallest limit holds. With 0 no run that asks for the key begins; those that hold it go on.',
+    summary: 'Set the organization’s limit for a concurrency key',
+    description:
+      'If a key has several limits, the smallest one applies. With limit 0, no run that needs the key starts; runs ' +
+      'that already hold it continue.',
     access: sessionsOf('admin'),
     body: SetConcurrencyLimitBody,
     answer: ConcurrencyLimit,
@@ -77,7 +82,7 @@ export class ConcurrencyKeysController {
 
   @Delete()
   @Endpoint({
-    summary: 'Remove an organization’s own limit of a key',
+    summary: 'Remove the organization’s limit for a concurrency key',
     access: sessionsOf('admin'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],

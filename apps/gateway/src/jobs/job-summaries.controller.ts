@@ -16,10 +16,11 @@ export class JobSummariesController {
 
   @Get('/failures')
   @Endpoint({
-    summary: 'Failed jobs by their cause, the latest first',
-    reads: 'runs',
+    summary: 'Group failed jobs by cause',
     description:
-      'Two runs have the same cause where their errors’ first lines are the same but for words with digits: numbers, ids, times.',
+      'The cause with the most recent failure comes first. Two runs have the same cause if the first lines of their ' +
+      'errors are equal, apart from words that contain digits, such as numbers, ids and times.',
+    reads: 'runs',
     access: sessionsAndKeysOf('viewer'),
     answer: FailureCauses,
     errors: ['invalid_payload'],
@@ -30,7 +31,8 @@ export class JobSummariesController {
 
   @Get('/activity')
   @Endpoint({
-    summary: 'How many jobs completed, failed and were cancelled in each hour',
+    summary: 'Count ended jobs by hour',
+    description: 'Returns the number of completed, failed and cancelled jobs for each hour in which jobs ended.',
     access: sessionsAndKeysOf('viewer'),
     answer: JobActivity,
     errors: ['invalid_payload'],

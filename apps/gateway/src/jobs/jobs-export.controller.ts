@@ -19,11 +19,12 @@ export class JobsExportController {
 
   @Get('/export')
   @Endpoint({
-    summary: 'Jobs as CSV, as the list has them with the same filters and sort',
-    reads: 'runs',
+    summary: 'Export jobs as CSV',
     description:
-      'UTF-8 with a byte order mark, lines end with CRLF. A cell that a spreadsheet would run begins with an apostrophe. ' +
-      'It comes as it is read; one that ends without its last chunk is not whole.',
+      'Takes the filters and the sort order of GET /api/jobs. The file is UTF-8 with a byte order mark and CRLF line ' +
+      'ends. A cell that a spreadsheet would evaluate starts with an apostrophe. The response is streamed; a response ' +
+      'without its last chunk is incomplete.',
+    reads: 'runs',
     access: sessionsAndKeysOf('viewer'),
     csv: true,
     waits: true,

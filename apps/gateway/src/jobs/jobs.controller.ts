@@ -58,7 +58,8 @@ export class JobsController {
 
   @Get('/api/jobs')
   @Endpoint({
-    summary: 'List jobs, newest first unless sorted otherwise',
+    summary: 'List jobs',
+    description: 'The newest job comes first, unless `sort` specifies another order.',
     reads: 'runs',
     access: sessionsAndKeysOf('viewer'),
     answer: JobList,
@@ -75,7 +76,7 @@ export class JobsController {
   @Post('/api/jobs/launch')
   @Endpoint({
     summary: 'Queue a run of a workflow on an agent',
-    description: 'The revision that the workflow has now is what runs. It starts when the agent can take it.',
+    description: 'The job runs the revision that the workflow has now. It starts when the agent can run it.',
     access: sessionsAndKeysOf('member'),
     unsuspended: true,
     body: LaunchJobBody,
@@ -94,7 +95,7 @@ export class JobsController {
   @Post('/api/jobs/cancel')
   @Endpoint({
     summary: 'Cancel many jobs',
-    description: 'By ids, or by what they have in common; at most 1,000 at once, oldest first.',
+    description: 'Select the jobs by `ids` or by `filter`. A request cancels at most 1,000 jobs, oldest first.',
     access: sessionsAndKeysOf('member'),
     body: CancelJobsBody,
     answer: CancelledJobs,
@@ -107,7 +108,7 @@ export class JobsController {
 
   @Get('/api/job-status')
   @Endpoint({
-    summary: 'Status and result of a job',
+    summary: 'Read the status and result of a job',
     reads: 'run',
     access: sessionsAndKeysOf('viewer'),
     answer: JobStatusAnswer,
@@ -120,7 +121,8 @@ export class JobsController {
 
   @Get('/api/jobs/:id')
   @Endpoint({
-    summary: 'Read a job: status, progress, what it waits for',
+    summary: 'Read a job',
+    description: 'Contains its status, its progress and, if it waits, the reason.',
     reads: 'run',
     access: sessionsAndKeysOf('viewer'),
     answer: Job,
@@ -132,10 +134,11 @@ export class JobsController {
 
   @Delete('/api/jobs/:id')
   @Endpoint({
-    summary: 'Delete a job and what was kept of it',
+    summary: 'Delete a job and its stored data',
     description:
-      'An open one ends, and its worker is told to stop. What it cost stays, in usage, costs and billing records. ' +
-      'Schedules and batches that point at it forget it; workers that report of it hear that it is over.',
+      'An open job is ended first, and its worker is instructed to stop. The cost of the job remains in usage, costs ' +
+      'and billing records. Schedules and batches no longer refer to the job. Later reports of its worker are ' +
+      'answered with the reason job_over.',
     access: sessionsOf('member'),
     sensitive: true,
     status: 204,
@@ -148,7 +151,7 @@ export class JobsController {
         await deleteJob(tx, caller, id, { now: this.clock.now(), forget: forgetJobOfBatches });
         return { body: undefined };
       },
-      // What was billed is the system's to write.
+      // Billing records can be written only in the system's scope.
       { scope: 'system' },
     );
   }
@@ -157,7 +160,8 @@ export class JobsController {
   @Endpoint({
     summary: 'Cancel a job',
     description:
-      'A queued job is over at once. A started one shows cancelling until its agent has said that nothing of it runs.',
+      'A queued job is cancelled at once. A started job has the status cancelling until its agent confirms that ' +
+      'nothing of it runs.',
     access: sessionsAndKeysOf('member'),
     body: CancelJobBody,
     answer: Job,
@@ -179,7 +183,8 @@ export class JobsController {
 
   @Post('/api/jobs/:id/replay')
   @Endpoint({
-    summary: 'Run an ended job again as it was',
+    summary: 'Run an ended job again',
+    description: 'Queues a new job with the same revision, agent, variables and options.',
     access: sessionsAndKeysOf('member'),
     unsuspended: true,
     answer: LaunchedJob,
@@ -196,7 +201,7 @@ export class JobsController {
 
   @Get('/api/jobs/:id/steps')
   @Endpoint({
-    summary: 'List a job’s steps in their order',
+    summary: 'List a job’s steps in order',
     reads: 'run',
     access: sessionsAndKeysOf('viewer'),
     answer: JobStepList,
@@ -215,7 +220,8 @@ export class JobsController {
 
   @Get('/api/jobs/:id/logs')
   @Endpoint({
-    summary: 'Read what a job wrote, oldest first unless asked otherwise',
+    summary: 'List a job’s log entries',
+    description: 'The oldest entry comes first, unless `order` is desc.',
     reads: 'log',
     access: sessionsAndKeysOf('viewer'),
     answer: AgentLogList,

@@ -36,7 +36,8 @@ export class QuestionsController {
 
   @Get()
   @Endpoint({
-    summary: 'List what runs wait for people with',
+    summary: 'List the questions of runs',
+    description: 'A question is what a run asks a person; the run waits for the answer.',
     reads: 'questions',
     access: sessionsAndKeysOf('viewer'),
     answer: QuestionList,
@@ -64,7 +65,8 @@ export class QuestionsController {
   @Post('/:id/answer')
   @Endpoint({
     summary: 'Answer a question',
-    description: 'Once: whoever comes second is told so. The run goes on where it was.',
+    description:
+      'A question can be answered once; a second answer fails with already_answered. The run then continues.',
     access: sessionsAndKeysOf('member'),
     body: AnswerQuestionBody,
     answer: Question,
@@ -83,8 +85,10 @@ export class QuestionsController {
 
   @Post('/:id/decline')
   @Endpoint({
-    summary: 'Say that nobody will answer a question',
-    description: 'Its script goes on with its default, or hears that nobody answered.',
+    summary: 'Decline a question',
+    description:
+      'The script continues with the question’s default answer. If the question has no default, the script’s call ' +
+      'raises an error.',
     access: sessionsAndKeysOf('member'),
     body: DeclineQuestionBody,
     answer: Question,

@@ -15,17 +15,17 @@ export interface GivenBatch<Input = BatchInput> {
   rows: GivenRow[];
 }
 
-/** A batch as it was sent: JSON with its rows, or a form with a table. */
+/** Reads a batch from JSON with its rows, or from a form with a CSV file. */
 export function readBatch(given: FormOrJson): Promise<GivenBatch> {
   return read<BatchInput>(given, { json: CreateBatchBody, form: CreateBatchForm });
 }
 
-/** The same of one that is only to be checked. */
+/** Reads a batch that is only checked. */
 export function readBatchToCheck(given: FormOrJson): Promise<GivenBatch<CheckInput>> {
   return read<CheckInput>(given, { json: CheckBatchBody, form: CheckBatchForm });
 }
 
-/** The classes of a batch's options, with its rows or with the name of its file. */
+/** The classes of the body: the batch's options with its rows, and the options with its file. */
 interface Shapes<Input> {
   json: new () => Input & { rows: unknown };
   form: new () => Input & { file: unknown };
@@ -42,7 +42,10 @@ async function readJsonBatch<Input extends object>(body: unknown, { json }: Shap
   return { input: input as unknown as Input, rows: givenRows(rows as unknown[]) };
 }
 
-/** Each row is checked in its turn, with others' requests in between; that they are a list is what is looked at here. */
+/**
+ * Returns an empty list if `rows` is a list, so that validation checks only its type. The rows are checked later, one
+ * after another, without blocking other requests.
+ */
 function sampleOf(rows: unknown): unknown {
   return Array.isArray(rows) ? [] : rows;
 }
@@ -84,14 +87,14 @@ async function readFormBatch<Input extends object>(
     Object.entries(fields).map(async ([name, text]) => [name, await valueOf(name, text)]),
   );
   const options = { ...(Object.fromEntries(values) as Record<string, unknown>), ...lists };
-  if (!file) throw invalidField('file', 'file must be given');
+  if (!file) throw invalidField('file', 'file is required');
   const { file: _file, ...input } = checkBody(form, { ...options, file: 'given' });
   return { input: input as unknown as Input, rows: file.content };
 }
 
 const texts = ['workflowId', 'retryBackoff'];
 
-/** A form's fields are texts: what is none of these is JSON in one, and no other JSON than a body's. */
+/** Returns the value of a form field. Fields that are not in `texts` contain JSON, with the limits of a JSON body. */
 async function valueOf(name: string, text: string): Promise<unknown> {
   if (texts.includes(name)) return text;
   try {

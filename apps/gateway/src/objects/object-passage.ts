@@ -5,6 +5,7 @@ import { AppError } from '@muster/contracts';
 import { lentHost, lentPath, maxLentBytes } from '@muster/storage';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
+/** Time without traffic after which the request to the store is aborted. */
 const silenceMs = 60_000;
 const toStore = [
   'content-type',
@@ -20,10 +21,10 @@ const toStore = [
 const notToCaller = ['connection', 'keep-alive', 'transfer-encoding', 'server', 'date'];
 const raster = /^image\/(png|jpeg|webp|gif)(;|$)/i;
 
-/** Passes what was lent by a presigned URL on to the store and back, as it streams. The store judges the signature. */
+/** Proxies requests for presigned URLs to the object store, as streams. The store checks the signature. */
 export class ObjectPassage {
   private readonly agents = {
-    // A connection that was kept may be closed by the store at the moment of its use, and an upload cannot be sent twice.
+    // The store may close a kept-alive connection just when it is reused, and a streamed upload cannot be repeated.
     'http:': new HttpAgent({ keepAlive: false }),
     'https:': new HttpsAgent({ keepAlive: false }),
   };
@@ -39,7 +40,7 @@ export class ObjectPassage {
       ...(reply.getHeaders() as Record<string, string>),
       ...headersOf(answer),
     });
-    // Either side that breaks off ends the other: half an object must not look like a whole one.
+    // If one side aborts, the other is closed too, so that a partial object does not look complete.
     await pipeline(answer, raw).catch(() => undefined);
   }
 
@@ -61,14 +62,14 @@ export class ObjectPassage {
           ...Object.fromEntries(
             Object.entries(raw.headers).filter(([name]) => toStore.includes(name) || name.startsWith('x-amz-')),
           ),
-          // What was signed: a name that stays, wherever the store is this time.
+          // URLs are signed for this fixed host, so they stay valid if the store's address changes.
           host: lentHost,
-          // Or the store would close with its refusal, which is lost where it comes amid an upload.
+          // Without it, the store closes the connection after an error, and an error during an upload is lost.
           connection: 'keep-alive',
         },
       });
       outgoing.on('timeout', () => outgoing.destroy(new Error('silence')));
-      // A store that has answered may read no further: what still comes is dropped, or its sender would wait for ever.
+      // After its response, the store may stop reading. The rest of the upload is discarded, or the client would hang.
       const drop = () => {
         raw.unpipe(outgoing);
         raw.resume();
@@ -82,7 +83,7 @@ export class ObjectPassage {
       });
       outgoing.on('error', () => {
         drop();
-        reject(new AppError('service_unavailable', { detail: 'The object store does not answer.' }));
+        reject(new AppError('service_unavailable', { detail: 'The object store does not answer. Try again later.' }));
       });
       raw.on('close', () => raw.readableEnded || outgoing.destroy());
       raw.pipe(outgoing);
@@ -92,17 +93,17 @@ export class ObjectPassage {
 
 function requireLent({ method, raw, headers }: FastifyRequest): void {
   const signed = new URL(raw.url!, 'http://object').searchParams.has('X-Amz-Signature');
-  if (!signed) throw new AppError('permission_denied', { detail: 'An object is read and written by a signed URL.' });
+  if (!signed)
+    throw new AppError('permission_denied', { detail: 'Objects can be read and written only with a signed URL.' });
   if (method !== 'PUT') return;
   const size = headers['content-length'];
-  if (size === undefined)
-    throw new AppError('invalid_payload', { detail: 'Say the size of the object in Content-Length.' });
+  if (size === undefined) throw new AppError('invalid_payload', { detail: 'The Content-Length header is required.' });
   if (Number(size) > maxLentBytes) {
     throw new AppError('payload_too_large', { detail: `An object may have at most ${maxLentBytes} bytes.` });
   }
 }
 
-/** An object shares its origin with the service's own pages: a browser shows only pictures of it, and runs nothing. */
+/** Objects share the origin of the service's pages, so browsers may only display images and must not run anything. */
 function headersOf(answer: IncomingMessage): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = Object.fromEntries(
     Object.entries(answer.headers).filter(([name]) => !notToCaller.includes(name)),
@@ -119,7 +120,7 @@ function headersOf(answer: IncomingMessage): OutgoingHttpHeaders {
   };
 }
 
-/** The signature is all that it takes, from whatever page; no cookie is looked at. */
+/** Any page may use a signed URL: access depends only on the signature, not on cookies. */
 const anyOrigin = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': 'etag, content-length, content-range, accept-ranges, last-modified',

@@ -6,8 +6,9 @@ import type { FastifyInstance } from 'fastify';
 import { ObjectPassage, preflightHeaders } from './object-passage';
 
 /**
- * Objects below the service's own address, for a store that only the service reaches. Not a controller: bodies of any
- * type and size stream through, which no parser may touch; and the URLs are the store's, signed, and nobody's to build.
+ * Serves objects below the service's own address, for an object store that only the service can reach. These routes are
+ * not a controller, because bodies of any type and size are streamed without a parser. Their URLs are presigned by the
+ * storage client, so they do not appear in the OpenAPI document.
  */
 @Injectable()
 export class ObjectsRoutes implements OnModuleInit, OnApplicationShutdown {

@@ -7,7 +7,7 @@ import { Clock, OpenStreams, pageOf, paginate } from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { streamCsv } from '../stream-csv';
 
-/** Who read what may be a patient's. */
+/** Serves the log of who read data that may identify patients. */
 @ApiTags('Audit')
 @Controller('/api/access-log')
 export class AccessLogController {
@@ -19,10 +19,11 @@ export class AccessLogController {
 
   @Get()
   @Endpoint({
-    summary: 'Read who read what, newest first',
+    summary: 'List accesses to sensitive data, newest first',
     description:
-      'Of screenshots, recordings, imaging, logs, variables, results and exports: one row a minute for the same person, ' +
-      'thing and route, there about a second after the read. Kept for six years.',
+      'Covers screenshots, recordings, imaging, logs, variables, results and exports. Repeated reads of the same ' +
+      'resource by the same caller through the same route are one row per minute. A row appears about a second after ' +
+      'the read and is retained for six years.',
     access: sessionsOf('admin'),
     answer: AccessLogList,
     errors: ['invalid_payload'],
@@ -36,7 +37,7 @@ export class AccessLogController {
 
   @Get('/export')
   @Endpoint({
-    summary: 'The same as CSV',
+    summary: 'Export the access log as CSV',
     access: sessionsOf('admin'),
     csv: true,
     waits: true,

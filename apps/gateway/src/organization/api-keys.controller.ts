@@ -40,8 +40,8 @@ export class ApiKeysController {
 
   @Post()
   @Endpoint({
-    summary: 'Make an API key',
-    description: 'The secret is in this answer and never shown again.',
+    summary: 'Create an API key',
+    description: 'The response contains the secret, which is not shown again.',
     access: sessionsOf('admin'),
     sensitive: true,
     unsuspended: true,

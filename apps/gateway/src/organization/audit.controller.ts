@@ -12,7 +12,7 @@ export class AuditController {
 
   @Get()
   @Endpoint({
-    summary: 'Read the audit trail, newest first',
+    summary: 'List audit entries, newest first',
     access: sessionsOf('admin'),
     answer: AuditList,
     errors: ['invalid_payload'],

@@ -6,7 +6,7 @@ import { Database, listDeadLetters, replayDeadLetter } from '@muster/database';
 import { pageOf, paginate } from '@muster/platform';
 import { noSuchDeadLetter, presentDeadLetter } from '../admin/present-dead-letter';
 
-/** Messages of the organization that were given up. */
+/** Messages of the organization that failed permanently. */
 @ApiTags('Queues')
 @Controller('/api/dead-letters')
 export class DeadLettersController {
@@ -17,7 +17,8 @@ export class DeadLettersController {
 
   @Get()
   @Endpoint({
-    summary: 'List the organization’s messages that were given up, newest first',
+    summary: 'List the organization’s dead letters, newest first',
+    description: 'A dead letter is a queue message that failed permanently.',
     access: sessionsOf('admin'),
     answer: DeadLetterList,
     errors: ['invalid_payload'],
@@ -32,7 +33,8 @@ export class DeadLettersController {
 
   @Post('/:id/replay')
   @Endpoint({
-    summary: 'Publish it again, with all its attempts',
+    summary: 'Replay a dead letter',
+    description: 'The message is published again and may be attempted as often as a new one.',
     access: sessionsOf('admin'),
     answer: SuccessAnswer,
     status: 202,

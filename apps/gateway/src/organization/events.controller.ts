@@ -19,7 +19,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 const readers = sessionsAndKeysOf('viewer');
 
-/** What happens in an organization, as it happens. */
+/** Streams the events of an organization. */
 @ApiTags('Events')
 @Controller('/api/events')
 export class EventsController {
@@ -33,16 +33,19 @@ export class EventsController {
   @ApiHeader({
     name: 'Last-Event-ID',
     required: false,
-    description: 'The last id that was seen: the stream goes on after it. Without one it begins now.',
+    description:
+      'Id of the last event that was received; the stream resumes after it. Without it, the stream starts now.',
     schema: { type: 'string', maxLength: 4000 },
   })
   @Endpoint({
-    summary: 'Follow the organization: runs, agents, batches, schedules, limits and messages that were given up',
+    summary: 'Stream the events of the organization',
     description:
-      'Server-sent events. Their ids are for coming back with, and say nothing else. A comment comes every 15 s, with a ' +
-      'newer id where there is one. After seven days, or when the organization keeps its timeline for less, an id is too ' +
-      'old: a resync event says so and the stream goes on from now. Events of one agent come in their order. A reader ' +
-      'that falls far behind is disconnected, and resumes with its last id.',
+      'Sends server-sent events about runs, agents, batches, schedules, questions, limits and dead letters. Use the ' +
+      'id of an event only to resume the stream; its content has no other meaning. A comment is sent every 15 s, with ' +
+      'a newer id if there is one. An id expires after seven days, or after the timeline retention of the ' +
+      'organization if that is shorter. With an expired id, the stream sends a resync event and starts from now. ' +
+      'Events of one agent arrive in order. A client that reads too slowly is disconnected, and can resume with its ' +
+      'last id.',
     access: readers,
     stream: [
       OrganizationJobEvent,
@@ -78,7 +81,7 @@ export class EventsController {
       'x-accel-buffering': 'no',
     });
     if (request.method === 'HEAD') return void connection.end();
-    // An id of its own lets a reader resume that lost its connection before the first event.
+    // A client that loses the connection before the first event can resume with this id.
     const beginning = lastEventId === undefined ? `id: ${writePlace(place)}\n` : '';
     const said = resync ? resyncFrameOf(place, resync) : '';
     connection.write(`: the organization\nretry: 2000\n${beginning}\n${said}`);

@@ -25,7 +25,7 @@ export class InboundCodesController {
 
   @Get()
   @Endpoint({
-    summary: 'List the addresses that codes come to',
+    summary: 'List inbound addresses for codes',
     access: sessionsOf('admin'),
     answer: InboundCodeList,
     errors: ['invalid_payload'],
@@ -39,8 +39,10 @@ export class InboundCodesController {
 
   @Post()
   @Endpoint({
-    summary: 'Make an address that an SMS or mail gateway posts messages with codes to',
-    description: 'What its messages are signed with is in this answer, and never shown again.',
+    summary: 'Create an inbound address for codes',
+    description:
+      'An SMS or mail gateway posts messages with one-time codes to the address. The response contains the secret ' +
+      'that signs these messages; it is not shown again.',
     access: sessionsOf('admin'),
     body: CreateInboundCodeBody,
     answer: InboundCodeWithSecret,
@@ -57,7 +59,8 @@ export class InboundCodesController {
 
   @Delete('/:id')
   @Endpoint({
-    summary: 'Delete an inbound address: what comes there is refused',
+    summary: 'Delete an inbound address',
+    description: 'Later messages to the address are rejected.',
     access: sessionsOf('admin'),
     status: 204,
     errors: ['not_found'],

@@ -24,7 +24,7 @@ export class OrganizationModelController {
 
   @Get()
   @Endpoint({
-    summary: 'Read which language model the organization has of its own',
+    summary: 'Read the organization’s own language model',
     access: sessionsOf('admin'),
     answer: OrganizationModel,
     errors: ['not_found'],
@@ -32,15 +32,15 @@ export class OrganizationModelController {
   })
   async read(@Reply() reply: ReplyHead, @OrganizationId() organizationId: string): Promise<OrganizationModel> {
     const model = await findOrganizationModel(this.database, organizationId);
-    if (!model) throw new AppError('not_found', { detail: 'The organization has no model of its own.' });
+    if (!model) throw new AppError('not_found', { detail: 'The organization has not set its own language model.' });
     reply.etag(modelRevision(model));
     return model;
   }
 
   @Put()
   @Endpoint({
-    summary: 'Bring a language model of the organization’s own',
-    description: 'It is called in place of the deployment’s, with the secret that is named.',
+    summary: 'Set the organization’s own language model',
+    description: 'The model is called instead of the deployment’s, with the vault secret that `apiKeyVaultKey` names.',
     access: sessionsOf('admin'),
     body: PutOrganizationModelBody,
     answer: OrganizationModel,
@@ -60,7 +60,8 @@ export class OrganizationModelController {
 
   @Delete()
   @Endpoint({
-    summary: 'Take the organization’s own model away: the deployment’s holds again',
+    summary: 'Remove the organization’s own language model',
+    description: 'The deployment’s model is used again.',
     access: sessionsOf('admin'),
     status: 204,
     errors: ['not_found'],

@@ -65,7 +65,10 @@ export class OrganizationController {
 
   @Get('/signing-secret')
   @Endpoint({
-    summary: 'Show the secret that signs callbacks and calls',
+    summary: 'Read the signing secret',
+    description:
+      'Workers sign callbacks with this secret, and the service signs its calls to workers with it. A worker whose key ' +
+      'is bound to an agent signs with a secret of that agent instead.',
     access: sessionsOf('admin'),
     answer: SigningSecret,
   })

@@ -43,7 +43,7 @@ export class UsersController {
 
   @Post()
   @Endpoint({
-    summary: 'Make a user',
+    summary: 'Create a user',
     access: sessionsOf('admin'),
     sensitive: true,
     unsuspended: true,
@@ -78,7 +78,7 @@ export class UsersController {
   @Patch('/:id')
   @Endpoint({
     summary: 'Change a user',
-    description: 'A new password, or disabling the account, ends its sessions.',
+    description: 'A new password, or disabling the account, ends the user’s sessions and revokes the user’s API keys.',
     access: sessionsOf('admin'),
     sensitive: true,
     body: UpdateUserBody,
@@ -103,7 +103,8 @@ export class UsersController {
   @Delete('/:id')
   @Endpoint({
     summary: 'Disable a user',
-    description: 'The account stays, for what it did; PATCH with disabled false opens it again.',
+    description:
+      'The account is not deleted, because other records refer to it. PATCH with `disabled` false enables it again.',
     access: sessionsOf('admin'),
     sensitive: true,
     status: 204,
@@ -120,8 +121,8 @@ export class UsersController {
   @Endpoint({
     summary: 'Reset a user’s second factor',
     description:
-      'For who has lost it: codes and passkeys are removed, their sessions end, and the password alone signs in or leads ' +
-      'to a new set-up.',
+      'For a user who has lost the second factor. The codes and passkeys are removed and the sessions end. The user ' +
+      'then signs in with the password alone, or has to set up a new second factor if one is required.',
     access: sessionsOf('admin'),
     sensitive: true,
     status: 204,

@@ -28,7 +28,8 @@ export class VaultController {
 
   @Get()
   @Endpoint({
-    summary: 'List the secrets, names and dates only',
+    summary: 'List secrets',
+    description: 'Contains the name, kind and dates of each secret, never its value.',
     access: sessionsOf('admin'),
     answer: SecretList,
     errors: ['invalid_payload'],
@@ -43,7 +44,7 @@ export class VaultController {
   @Put('/:key')
   @Endpoint({
     summary: 'Set a secret',
-    description: 'Scripts that name the key find the value as an environment variable of that name.',
+    description: 'A script that names the key receives the value as an environment variable of that name.',
     access: sessionsOf('admin'),
     sensitive: true,
     body: PutSecretBody,

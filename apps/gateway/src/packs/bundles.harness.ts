@@ -8,7 +8,7 @@ export interface TestBundle {
   digest: string;
 }
 
-/** A bundle as a careful author makes one, its files stored as they are. */
+/** Returns a valid bundle, with its files uncompressed. */
 export function makeBundle(files: Record<string, string | Buffer>): TestBundle {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -45,7 +45,7 @@ export function makeBundle(files: Record<string, string | Buffer>): TestBundle {
   };
 }
 
-/** One that no other test has: equal bytes are kept once. */
+/** Returns a bundle with unique content, because the store keeps equal bundles only once. */
 export function anyBundle(): TestBundle {
   return makeBundle({ 'main.py': `print("${randomBytes(8).toString('hex')}")\n`, 'lib/claims.py': 'x = 1\n' });
 }
@@ -61,7 +61,7 @@ export function putDraft(client: HttpClient, packId: string, { zip, files }: Tes
   return client.put(`/api/workflow-packs/${packId}/draft`, { bundleBase64: zip.toString('base64'), files, ...more });
 }
 
-/** Sends the zip to the store, and answers the upload's key. */
+/** Uploads the zip to the store, and returns the upload's key. */
 export async function upload(client: HttpClient, packId: string, zip: Buffer): Promise<string> {
   const { body } = await client.post(`/api/workflow-packs/${packId}/publish-from-vm/upload`);
   const sent = await fetch(body.uploadUrl, { method: 'PUT', headers: body.headers, body: new Uint8Array(zip) });
@@ -77,7 +77,7 @@ export function finalize(
   return client.post(`/api/workflow-packs/${packId}/publish-from-vm/finalize`, body);
 }
 
-/** A version of new bytes, moved to a stage. */
+/** Publishes a version of a new bundle, and promotes it through the stages. */
 export async function makeVersion(tenant: Tenant, packId: string, ...stages: string[]): Promise<string> {
   await putDraft(tenant.as.member, packId, anyBundle());
   const { body } = await tenant.as.member.post(`/api/workflow-packs/${packId}/versions`);

@@ -43,7 +43,7 @@ import { asLegacyFailure, deprecationHeaders } from './legacy-publish';
 const mebibyte = 1024 * 1024;
 const directLimit = 24 * mebibyte;
 const draftOf = (packId: string) => `/api/workflow-packs/${packId}/draft`;
-/** A run of its own in the store and on the processor: what is over is told by the client's patience, not by ours. */
+/** Bundles take long to store and to check, so these requests have no timeout; the client decides how long it waits. */
 const takesItsTime = true;
 
 @ApiTags('Workflow packs')
@@ -57,7 +57,7 @@ export class DraftsController {
 
   @Get('/draft')
   @Endpoint({
-    summary: 'Read the draft',
+    summary: 'Read a pack’s draft',
     access: sessionsOf('viewer'),
     answer: PackDraft,
     errors: ['not_found', 'draft_not_found'],
@@ -96,10 +96,10 @@ export class DraftsController {
 
   @Post('/publish-from-vm')
   @Endpoint({
-    summary: 'Upload a bundle as the draft, in one call',
+    summary: 'Upload a bundle as the draft, in one request',
     description:
-      'Kept for older workers; publish-from-vm/upload and …/finalize take its place. A body that cannot be parsed is ' +
-      'answered with 400, `parseError` and `contentLength`.',
+      'Deprecated and kept for older workers; use publish-from-vm/upload and publish-from-vm/finalize instead. A body ' +
+      'that cannot be parsed is answered with 400, `parseError` and `contentLength`.',
     access: workersAndSessionsOf('member'),
     body: PutDraftBody,
     bodyLimit: directLimit,
@@ -122,8 +122,10 @@ export class DraftsController {
 
   @Post('/publish-from-vm/upload')
   @Endpoint({
-    summary: 'Begin to publish: where to send the zip to',
-    description: 'The zip, 64 MiB at most, goes straight to the store within 15 minutes, with exactly these headers.',
+    summary: 'Request an upload URL for a bundle',
+    description:
+      'Upload the zip directly to the object store within 15 minutes, with exactly the returned headers. It may have ' +
+      'at most 64 MiB. Then call publish-from-vm/finalize.',
     access: workersAndSessionsOf('member'),
     body: BundleUploadBody,
     answer: BundleUploadTicket,
@@ -153,10 +155,10 @@ export class DraftsController {
 
   @Post('/publish-from-vm/finalize')
   @Endpoint({
-    summary: 'Make what was uploaded the draft',
+    summary: 'Make an uploaded bundle the draft',
     description:
-      'The head moves only if it is still baseRuntimeBundleId. Safe to repeat: an upload that has become the head is ' +
-      'answered with it again.',
+      'The draft head changes only if it is still `baseRuntimeBundleId`. The request can be repeated safely: if the ' +
+      'upload is the draft head already, the response is the same again.',
     access: workersAndSessionsOf('member'),
     body: FinalizeUploadBody,
     bodyLimit: 8 * mebibyte,
@@ -186,7 +188,7 @@ export class DraftsController {
         const head = await finalizeUpload(tx, caller, prepared);
         return { body: { runtimeBundleId: head }, location: draftOf(id), etag: etagOf(head) };
       },
-      { unaudited: 'a draft that is the head already is answered again' },
+      { unaudited: 'an upload that is the draft head already changes nothing' },
     );
     const { organizationId } = caller;
     return presentDraft(this.storage, organizationId, await readBundle(this, organizationId, runtimeBundleId));
@@ -194,7 +196,7 @@ export class DraftsController {
 
   @Post('/import')
   @Endpoint({
-    summary: 'Make an exported version the draft',
+    summary: 'Import an exported version as the draft',
     access: sessionsOf('member'),
     form: ImportVersionForm,
     bodyLimit: maxExportBytes + mebibyte,

@@ -112,7 +112,7 @@ export class InstallationsController {
   @Endpoint({
     summary: 'Pin an installation to a version',
     description:
-      'What runs there from the next launch on. Jobs that wait keep the version that they were launched with.',
+      'The next launches run this version. Jobs that are queued already keep the version that they were launched with.',
     access: sessionsOf('member'),
     body: PinBody,
     answer: PackInstallation,
@@ -128,7 +128,7 @@ export class InstallationsController {
     return this.mutations.run(
       mutation,
       async (tx, caller) => presented(await pinInstallation(tx, caller, id, { ...body, ifMatch })),
-      { unaudited: 'pinning what is pinned changes nothing' },
+      { unaudited: 'pinning the pinned version changes nothing' },
     );
   }
 
@@ -156,7 +156,7 @@ export class InstallationsController {
 
   @Get('/:id/history')
   @Endpoint({
-    summary: 'Where an installation was pinned to, newest first',
+    summary: 'List an installation’s pins, newest first',
     access: sessionsOf('viewer'),
     answer: InstallationHistory,
     errors: ['not_found'],

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 const deprecatedAt = Date.UTC(2026, 0, 1) / 1000;
 const sunset = new Date(Date.UTC(2027, 11, 31)).toUTCString();
 
-/** RFC 9745 and RFC 8594: that it goes, when, and what takes its place. */
+/** RFC 9745 and RFC 8594: the deprecation, the date of removal, and the successor. */
 export function deprecationHeaders(packId: string): Record<string, string> {
   return {
     deprecation: `@${deprecatedAt}`,
@@ -13,7 +13,7 @@ export function deprecationHeaders(packId: string): Record<string, string> {
   };
 }
 
-/** Interface 7: a body that cannot be parsed is told of in the parser's words, and by its length. */
+/** Interface 7: adds the parser's message and the body's length to the error for a body that cannot be parsed. */
 export function asLegacyFailure(error: AppError | undefined, request: FastifyRequest): AppError | undefined {
   if (!error) return undefined;
   const { id = '' } = (request.params ?? {}) as { id?: string };

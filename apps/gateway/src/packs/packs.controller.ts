@@ -41,12 +41,13 @@ export class PacksController {
 
   @Post()
   @Endpoint({
-    summary: 'The pack of a process: make it, or get the one that exists',
+    summary: 'Create or read the pack of a process',
+    description: 'If the process has a pack already, the response is 200 with that pack, unchanged.',
     access: sessionsOf('member'),
     body: EnsurePackBody,
     answer: WorkflowPack,
     status: 201,
-    otherwise: { status: 200, description: 'It exists already, and stays as it is.', answer: WorkflowPack },
+    otherwise: { status: 200, description: 'The pack exists already and was not changed.', answer: WorkflowPack },
     etag: 'read',
     errors: ['process_not_found'],
   })
@@ -63,7 +64,7 @@ export class PacksController {
         const location = `/api/workflow-packs/${packId}`;
         return { body: { id: packId }, status: made ? 201 : 200, etag: etagOf(version), location };
       },
-      { unaudited: 'one that exists stays as it is' },
+      { unaudited: 'an existing pack is not changed' },
     );
     return this.present(organizationId, await findPack(this.database, organizationId, id));
   }
@@ -71,6 +72,7 @@ export class PacksController {
   @Get('/:id')
   @Endpoint({
     summary: 'Read a pack with its versions, installations and bundles',
+    description: 'Contains at most the 200 newest versions, installations and bundles.',
     access: sessionsOf('viewer'),
     answer: WorkflowPack,
     errors: ['not_found'],
@@ -118,7 +120,7 @@ export class PacksController {
     ]);
     return {
       ...presentPackBase(pack),
-      // Lists bring one more than is asked for, to say whether there are more.
+      // The lists return one row more than the limit, to show whether there are more.
       versions: versions.slice(0, newest.limit).map(presentVersion),
       installations: installations.slice(0, newest.limit).map(presentInstallation),
       runtimeBundles: bundles.map((row) => presentBundle(organizationId, row)),

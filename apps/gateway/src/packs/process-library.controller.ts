@@ -24,7 +24,8 @@ export class ProcessLibraryController {
 
   @Get()
   @Endpoint({
-    summary: 'What the organization automates, and the pack that there is of each',
+    summary: 'List processes',
+    description: 'A process is what the organization automates. `packId` is its workflow pack, or null if it has none.',
     access: sessionsAndKeysOf('viewer'),
     answer: ProcessLibrary,
   })
@@ -37,7 +38,7 @@ export class ProcessLibraryController {
 
   @Put('/:workerKey')
   @Endpoint({
-    summary: 'Name a process',
+    summary: 'Create or change a process',
     access: sessionsOf('admin'),
     body: PutProcessBody,
     answer: LibraryProcess,

@@ -77,9 +77,9 @@ export class VersionsController {
   @Endpoint({
     summary: 'Move a version to another stage',
     description:
-      'draft → internal_verified, archived; internal_verified → pilot, draft, archived; pilot → production, ' +
-      'internal_verified, archived; production → deprecated, pilot; deprecated → production, archived. To production, ' +
-      'deprecated and archived is an admin’s to say.',
+      'Allowed moves: draft → internal_verified, archived; internal_verified → pilot, draft, archived; pilot → ' +
+      'production, internal_verified, archived; production → deprecated, pilot; deprecated → production, archived. ' +
+      'Moves to production, deprecated and archived require the role admin.',
     access: sessionsOf('member'),
     body: PromoteVersionBody,
     answer: PackVersion,
@@ -98,7 +98,8 @@ export class VersionsController {
 
   @Get('/:versionId/diff')
   @Endpoint({
-    summary: 'What a version has that another has not',
+    summary: 'Compare two versions of a pack',
+    description: 'Contains the files that were added, removed and changed since the version `from`.',
     access: sessionsOf('viewer'),
     answer: VersionDiff,
     errors: ['not_found'],
@@ -114,8 +115,9 @@ export class VersionsController {
 
   @Get('/:versionId/export')
   @Endpoint<StreamableFile>({
-    summary: 'A version with its bundle as one file',
-    description: 'A zip of manifest.json and bundle.zip, which import takes.',
+    summary: 'Export a version with its bundle',
+    description:
+      'The response is a zip of manifest.json and bundle.zip, which POST /api/workflow-packs/{id}/import accepts.',
     access: sessionsOf('viewer'),
     zip: true,
     errors: ['not_found'],

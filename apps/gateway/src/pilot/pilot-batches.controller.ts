@@ -14,7 +14,8 @@ export class PilotBatchesController {
 
   @Get()
   @Endpoint({
-    summary: 'List the batches that practices reported, the latest first',
+    summary: 'List reported batches, latest first',
+    description: 'A batch is a practice’s own summary of claims.',
     reads: 'session',
     access: sessionsAndKeysOf('viewer'),
     answer: PilotBatchList,
@@ -29,7 +30,8 @@ export class PilotBatchesController {
 
   @Get(':batchId')
   @Endpoint({
-    summary: 'Read a batch with its claims and stop events',
+    summary: 'Read a reported batch',
+    description: 'Contains its claims and stop events.',
     reads: 'session',
     access: sessionsAndKeysOf('viewer'),
     answer: PilotBatchDetail,

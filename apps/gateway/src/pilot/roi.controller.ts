@@ -16,11 +16,11 @@ export class RoiController {
 
   @Get()
   @Endpoint({
-    summary: 'Return on investment of a range of days',
+    summary: 'Read the return on investment',
     description:
-      'Days are those of the organization’s time zone, both ends included; without any, the last 30. Sums over daily ' +
-      'equal the totals. What was deleted or has run out stays in the figures. The batches behind them: ' +
-      '`GET /api/pilot/batches` with the same days.',
+      'The days are those of the organization’s time zone, with the first and the last included. Without a range, the ' +
+      'last 30 days are used. The sums over `daily` equal the totals. Deleted and expired data remain in the figures. ' +
+      'To list the batches that they are computed from, use `GET /api/pilot/batches` with the same days.',
     access: sessionsAndKeysOf('viewer'),
     answer: Roi,
     errors: ['invalid_payload'],

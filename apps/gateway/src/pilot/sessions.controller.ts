@@ -14,9 +14,10 @@ export class SessionsController {
 
   @Get()
   @Endpoint({
-    summary: 'List sessions, the latest first: each a batch in one sentence',
+    summary: 'List sessions, latest first',
+    description:
+      'A session describes a reported batch in one sentence. It appears shortly after the batch was reported.',
     reads: 'session',
-    description: 'A session is there a moment after its batch was reported.',
     access: sessionsAndKeysOf('viewer'),
     answer: LibrarySessionList,
     errors: ['invalid_payload'],

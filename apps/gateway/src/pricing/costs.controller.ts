@@ -17,7 +17,8 @@ export class CostsController {
 
   @Get('/jobs/:id/cost')
   @Endpoint({
-    summary: 'What a run cost, and of what that is made',
+    summary: 'Read the cost of a run',
+    description: 'Contains the total and its components.',
     access: sessionsAndKeysOf('viewer'),
     answer: JobCost,
     errors: ['not_found'],
@@ -28,10 +29,11 @@ export class CostsController {
 
   @Get('/costs')
   @Endpoint({
-    summary: 'What runs cost, by the day on which they ended, or by what they were of',
+    summary: 'Read the costs of runs',
     description:
-      'The groups add up to the total. Deleted runs are among them. At most three years at once. `idle` says what ' +
-      'machines were on for between their runs, and what adaptive idle stop would have saved of that, or did.',
+      'By default, the costs are grouped by the day on which the runs ended; `groupBy` selects another grouping. The ' +
+      'groups add up to the total and include deleted runs. A range has at most three years. `idle` contains the time ' +
+      'that machines were on between their runs, and what adaptive idle stop saved or would have saved of it.',
     access: sessionsAndKeysOf('viewer'),
     answer: Costs,
   })
@@ -42,8 +44,8 @@ export class CostsController {
 
   @Get('/costs/export')
   @Endpoint<string>({
-    summary: 'The same as a table',
-    description: 'A cell that a spreadsheet would run is quoted with an apostrophe.',
+    summary: 'Export the costs of runs as CSV',
+    description: 'A cell that a spreadsheet would evaluate starts with an apostrophe.',
     access: sessionsAndKeysOf('viewer'),
     csv: true,
   })

@@ -6,26 +6,26 @@ export interface Used {
   model: string;
   input?: number;
   output?: number;
-  /** What its worker said that it cost, in micro-dollars. */
+  /** Cost that its worker reported, in micro-dollars. */
   said?: number | null;
-  /** The moment of its step; when the run ended unless given. */
+  /** Time of its step; the end of the run if absent. */
   at?: string;
 }
 
 export interface EndedRun {
   organizationId: string;
   finishedAt: string;
-  /** How long it ran; null for one that never started. */
+  /** Runtime in milliseconds; null if it never started. */
   ms?: number | null;
   used?: Used[];
-  /** What its worker said that all of it cost, in micro-dollars. */
+  /** Cost of the whole run that its worker reported, in micro-dollars. */
   said?: number;
   agentId?: string;
   workflowId?: string;
   scheduleId?: string;
 }
 
-/** A run that ended, as the ingest and the metering leave it. */
+/** Inserts an ended run in the state in which ingest and metering leave it. */
 export async function endRun(
   db: Harness['db'],
   run: EndedRun,
@@ -45,7 +45,7 @@ export async function endRun(
   return job;
 }
 
-/** What a run used, each with a step of its own. */
+/** Inserts the model usage of a run, with one step for each entry. */
 export async function report(
   db: Harness['db'],
   { jobId, organizationId, finishedAt }: { jobId: string; organizationId: string; finishedAt: string },

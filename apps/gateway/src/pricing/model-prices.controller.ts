@@ -33,7 +33,10 @@ export class ModelPricesController {
 
   @Get('/organization/model-prices')
   @Endpoint({
-    summary: 'What language models cost: the organization’s own prices, and the default ones behind them',
+    summary: 'List the prices of language models',
+    description:
+      'Contains the organization’s own prices, followed by the default prices. A default price applies if the ' +
+      'organization has none of its own.',
     access: sessionsAndKeysOf('viewer'),
     answer: ModelPriceList,
     etag: 'read',
@@ -48,7 +51,8 @@ export class ModelPricesController {
   @Endpoint({
     summary: 'Replace the organization’s own prices',
     description:
-      'A run that has ended keeps its prices; see recompute. The ETag is that of the organization’s own prices.',
+      'Runs that have ended keep their costs until they are recomputed. The ETag is the revision of the ' +
+      'organization’s own prices.',
     access: sessionsOf('admin'),
     body: PutModelPricesBody,
     answer: ModelPriceList,
@@ -68,7 +72,9 @@ export class ModelPricesController {
 
   @Post('/organization/model-prices/recompute')
   @Endpoint({
-    summary: 'Price ended runs anew, by the prices as they are now',
+    summary: 'Recompute the costs of ended runs',
+    description:
+      'Applies the current prices to runs that ended, and to model calls that were made, on the specified days.',
     access: sessionsOf('admin'),
     body: RecomputeCostsBody,
     answer: CostRecompute,
@@ -84,7 +90,7 @@ export class ModelPricesController {
 
   @Get('/organization/model-prices/recompute/:id')
   @Endpoint({
-    summary: 'How far pricing anew is',
+    summary: 'Read the progress of a recompute',
     access: sessionsAndKeysOf('viewer'),
     answer: CostRecompute,
     errors: ['not_found'],
@@ -95,7 +101,7 @@ export class ModelPricesController {
 
   @Get('/admin/model-prices')
   @Endpoint({
-    summary: 'The default prices of language models',
+    summary: 'List the default prices of language models',
     access: sessionsOf('super_admin'),
     answer: ModelPriceList,
     etag: 'read',
@@ -108,7 +114,7 @@ export class ModelPricesController {
 
   @Put('/admin/model-prices')
   @Endpoint({
-    summary: 'Replace the default prices',
+    summary: 'Replace the default prices of language models',
     access: sessionsOf('super_admin'),
     body: PutModelPricesBody,
     answer: ModelPriceList,

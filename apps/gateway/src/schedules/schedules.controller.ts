@@ -60,7 +60,8 @@ export class SchedulesController {
 
   @Get()
   @Endpoint({
-    summary: 'List schedules, disabled ones too',
+    summary: 'List schedules',
+    description: 'Includes disabled schedules.',
     access: sessionsAndKeysOf('viewer'),
     answer: ScheduleList,
     errors: ['invalid_payload'],
@@ -74,8 +75,8 @@ export class SchedulesController {
 
   @Post()
   @Endpoint({
-    summary: 'Make a schedule',
-    description: 'Daylight saving as in cron(8); see the preview for what that means for an expression.',
+    summary: 'Create a schedule',
+    description: 'Daylight saving time is handled as in cron(8). The preview shows what that means for an expression.',
     access: sessionsAndKeysOf('member'),
     body: CreateScheduleBody,
     answer: Schedule,
@@ -93,8 +94,8 @@ export class SchedulesController {
 
   @Post('/preview')
   @Endpoint({
-    summary: 'Show when an expression would run, before it is saved',
-    description: 'Fewer than asked for where they are more than a century ahead.',
+    summary: 'Preview the runs of a cron expression',
+    description: 'Saves nothing. Runs that are more than a century ahead are left out.',
     access: sessionsAndKeysOf('viewer'),
     body: PreviewScheduleBody,
     answer: SchedulePreview,
@@ -113,8 +114,8 @@ export class SchedulesController {
   @Endpoint({
     summary: 'Execute due schedules, or one by force',
     description:
-      'Each time of a schedule runs once, whoever executes it, so a repeat is safe; with force, an Idempotency-Key ' +
-      'makes it so.',
+      'Each scheduled time is executed only once, so the request can be repeated safely. With `force`, send an ' +
+      'Idempotency-Key to make a repeat safe.',
     access: sessionsAndKeysOf('member'),
     unsuspended: true,
     body: ExecuteSchedulesBody,
@@ -134,7 +135,7 @@ export class SchedulesController {
       return presentTicks(await executeSchedules(this.database, caller, { now, dryRun, limit, scheduleId }));
     }
     if (!scheduleId) {
-      const detail = 'force runs one schedule: say which with scheduleId.';
+      const detail = 'force runs a single schedule. Specify it in scheduleId.';
       throw invalidField('scheduleId', 'scheduleId is required with force', detail);
     }
     if (dryRun) return presentTicks(await foreseeForced(this.database, caller, scheduleId, now));
@@ -146,7 +147,7 @@ export class SchedulesController {
 
   @Get('/:id')
   @Endpoint({
-    summary: 'Read a schedule and what became of its latest times',
+    summary: 'Read a schedule and its recent runs',
     access: sessionsAndKeysOf('viewer'),
     answer: ScheduleDetail,
     errors: ['invalid_payload', 'not_found'],
@@ -167,8 +168,10 @@ export class SchedulesController {
 
   @Put('/:id')
   @Endpoint({
-    summary: 'Change the given fields of a schedule',
-    description: 'A change of its times, or enabling it, begins anew: nothing that was missed is made up for.',
+    summary: 'Change fields of a schedule',
+    description:
+      'Absent fields keep their values. If the times change or the schedule is enabled, the next run is computed from ' +
+      'now and missed runs are not made up for.',
     access: sessionsAndKeysOf('member'),
     body: UpdateScheduleBody,
     answer: Schedule,
@@ -189,7 +192,8 @@ export class SchedulesController {
 
   @Delete('/:id')
   @Endpoint({
-    summary: 'Disable a schedule, or with hard=true delete it and its history',
+    summary: 'Disable or delete a schedule',
+    description: 'Disables the schedule. With `hard=true`, deletes it and its history.',
     access: sessionsAndKeysOf('member'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],
@@ -209,8 +213,8 @@ export class SchedulesController {
 
   @Get('/:id/preview')
   @Endpoint({
-    summary: 'Show a schedule’s next runs, and what daylight saving does to them',
-    description: 'As if it were enabled.',
+    summary: 'Preview a schedule’s next runs',
+    description: 'Shows the effect of daylight saving time. A disabled schedule is previewed as if it were enabled.',
     access: sessionsAndKeysOf('viewer'),
     answer: SchedulePreview,
     errors: ['invalid_payload', 'not_found'],

@@ -1,7 +1,7 @@
 import { FakeClock, type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
-/** A gateway on a clock that stands at 09:00:20, and for each test a tenant with a workflow and an agent. */
+/** A gateway whose clock is stopped at 09:00:20, with a new tenant, workflow and agent for each test. */
 export class SchedulesLab {
   readonly clock = new FakeClock();
   harness!: Harness;

@@ -16,7 +16,8 @@ export class UsageController {
 
   @Get()
   @Endpoint({
-    summary: 'A month’s runs and spend, its limits, and whether another run may be launched',
+    summary: 'Read the usage of a month',
+    description: 'Contains the month’s runs and spend, its limits, and whether another run may be launched.',
     access: sessionsAndKeysOf('viewer'),
     answer: Usage,
     errors: ['invalid_payload'],

@@ -51,10 +51,11 @@ export class NotificationChannelsController {
 
   @Post()
   @Endpoint({
-    summary: 'Make a channel that notifies people by e-mail, Slack or Teams, or a program by webhook',
+    summary: 'Create a notification channel',
     description:
-      'People get each fact at most once, and what happens within a minute of a message in one message with a count. A ' +
-      'webhook is sent as to any endpoint: at least once. At most 20 channels.',
+      'A channel notifies people by e-mail, Slack or Teams, or a program by webhook. People receive each event at ' +
+      'most once; events within a minute of a message are combined into one message with a count. A webhook channel ' +
+      'receives each event at least once, like a webhook endpoint. An organization can have up to 20 channels.',
     access: sessionsOf('admin'),
     body: CreateNotificationChannelBody,
     answer: NotificationChannelWithSecret,
@@ -80,7 +81,8 @@ export class NotificationChannelsController {
 
   @Get('/:id')
   @Endpoint({
-    summary: 'Read a notification channel, and what came of its last message',
+    summary: 'Read a notification channel',
+    description: '`lastAttempt` contains the result of its last message.',
     access: sessionsOf('admin'),
     answer: NotificationChannel,
     errors: ['not_found'],
@@ -98,7 +100,8 @@ export class NotificationChannelsController {
 
   @Patch('/:id')
   @Endpoint({
-    summary: 'Change the given fields of a notification channel',
+    summary: 'Change fields of a notification channel',
+    description: 'Absent fields keep their values.',
     access: sessionsOf('admin'),
     body: UpdateNotificationChannelBody,
     answer: NotificationChannel,
@@ -120,7 +123,8 @@ export class NotificationChannelsController {
 
   @Delete('/:id')
   @Endpoint({
-    summary: 'Delete a notification channel, and with it what was sent or is to be',
+    summary: 'Delete a notification channel',
+    description: 'The channel’s messages are deleted too, and pending ones are not sent.',
     access: sessionsOf('admin'),
     status: 204,
     errors: ['not_found'],
@@ -136,7 +140,9 @@ export class NotificationChannelsController {
   @Post('/:id/test')
   @Endpoint({
     summary: 'Send a test message to a notification channel',
-    description: 'Whatever it gets, and though it be off. What came of it is the channel’s lastAttempt.',
+    description:
+      'The message is sent even if the channel is disabled, whatever events it receives. The channel’s `lastAttempt` ' +
+      'shows the result.',
     access: sessionsOf('admin'),
     answer: NotificationTestStarted,
     status: 202,

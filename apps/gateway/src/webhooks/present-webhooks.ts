@@ -27,7 +27,7 @@ export function presentDelivery({
   };
 }
 
-/** The address of Slack or Teams is a secret: its host alone is shown. */
+/** The URL of a Slack or Teams channel is a secret, so only its host is returned. */
 export function presentChannel(row: ChannelRow): NotificationChannel {
   const { id, name, kind, recipients, url, events, filter, enabled, turnedOffReason, lastAttempt } = row;
   const isSecret = hasSecretUrl(kind);

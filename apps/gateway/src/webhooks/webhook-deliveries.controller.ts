@@ -18,7 +18,8 @@ export class WebhookDeliveriesController {
 
   @Get()
   @Endpoint({
-    summary: 'List an endpoint’s deliveries of the last 30 days with their attempts, newest first',
+    summary: 'List deliveries of an endpoint, newest first',
+    description: 'Contains the deliveries of the last 30 days with their attempts.',
     access: sessionsOf('admin'),
     answer: WebhookDeliveryList,
     errors: ['invalid_payload', 'not_found'],
@@ -36,7 +37,7 @@ export class WebhookDeliveriesController {
 
   @Get('/:deliveryId')
   @Endpoint({
-    summary: 'Read a delivery with the body as it was sent',
+    summary: 'Read a delivery with the sent body',
     access: sessionsOf('admin'),
     answer: WebhookDeliveryDetail,
     errors: ['not_found'],
@@ -53,7 +54,9 @@ export class WebhookDeliveriesController {
   @Post('/:deliveryId/redeliver')
   @Endpoint({
     summary: 'Send a delivery again',
-    description: 'With its webhook-id and body and a new timestamp, at once, and with all its attempts.',
+    description:
+      'The delivery is sent at once, with the same webhook-id and body and a new timestamp. It may be attempted as ' +
+      'often as a new delivery.',
     access: sessionsOf('admin'),
     answer: WebhookRedelivery,
     status: 202,

@@ -52,10 +52,11 @@ export class WebhookEndpointsController {
 
   @Post()
   @Endpoint({
-    summary: 'Name an address that is to be told of facts',
+    summary: 'Create a webhook endpoint',
     description:
-      'Deliveries are Standard Webhooks, signed with the secret in this answer, which is never shown again. At least ' +
-      'once each, in no promised order: data.sequence grows with each fact of one thing. At most 20 endpoints.',
+      'Deliveries follow the Standard Webhooks specification and are signed with the secret in this response, which ' +
+      'is not shown again. Each event is delivered at least once and in no guaranteed order; `data.sequence` ' +
+      'increases with each event of a resource. An organization can have up to 20 endpoints.',
     access: sessionsOf('admin'),
     body: CreateWebhookEndpointBody,
     answer: WebhookEndpointWithSecret,
@@ -81,7 +82,8 @@ export class WebhookEndpointsController {
 
   @Get('/:id')
   @Endpoint({
-    summary: 'Read a webhook endpoint: whether it is on, and if not why',
+    summary: 'Read a webhook endpoint',
+    description: 'Contains whether the endpoint is enabled and, if it was turned off, the reason.',
     access: sessionsOf('admin'),
     answer: WebhookEndpoint,
     errors: ['not_found'],
@@ -99,8 +101,10 @@ export class WebhookEndpointsController {
 
   @Patch('/:id')
   @Endpoint({
-    summary: 'Change the given fields of a webhook endpoint',
-    description: 'Turned off, it is sent nothing and told of nothing new; what waits goes when it is turned on again.',
+    summary: 'Change fields of a webhook endpoint',
+    description:
+      'A disabled endpoint receives no deliveries, and none are created for new events. Deliveries that are pending ' +
+      'are sent when it is enabled again.',
     access: sessionsOf('admin'),
     body: UpdateWebhookEndpointBody,
     answer: WebhookEndpoint,
@@ -122,7 +126,8 @@ export class WebhookEndpointsController {
 
   @Delete('/:id')
   @Endpoint({
-    summary: 'Delete a webhook endpoint, and with it what was sent or is to be',
+    summary: 'Delete a webhook endpoint',
+    description: 'The endpoint’s deliveries are deleted too, and pending ones are not sent.',
     access: sessionsOf('admin'),
     status: 204,
     errors: ['not_found'],
@@ -137,8 +142,10 @@ export class WebhookEndpointsController {
 
   @Post('/:id/rotate-secret')
   @Endpoint({
-    summary: 'Give a webhook endpoint another secret',
-    description: 'For 24 hours deliveries are signed with the old one too. At most five hold at the same time.',
+    summary: 'Rotate the secret of a webhook endpoint',
+    description:
+      'For 24 hours, deliveries are signed with the previous secret too. At most five secrets are valid at the same ' +
+      'time.',
     access: sessionsOf('admin'),
     answer: WebhookEndpointWithSecret,
     status: 200,
@@ -154,8 +161,10 @@ export class WebhookEndpointsController {
 
   @Post('/:id/test')
   @Endpoint({
-    summary: 'Send webhook.test to an endpoint',
-    description: 'Whatever it listens to, and though it be off. It is retried as any other.',
+    summary: 'Send a webhook.test event to an endpoint',
+    description:
+      'The event is sent even if the endpoint is disabled, whatever events it receives. It is retried like any other ' +
+      'event.',
     access: sessionsOf('admin'),
     answer: WebhookTestStarted,
     status: 202,

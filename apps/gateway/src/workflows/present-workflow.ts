@@ -4,7 +4,7 @@ import { type Step, warningsOf, type WorkflowRow } from '@muster/workflows';
 
 const shownSeconds = 3600;
 
-/** With addresses of the frames that steps were seen in, good for an hour. */
+/** Includes presigned URLs of the video frames of the steps, valid for an hour. */
 export async function presentWorkflow(
   storage: ObjectStorage,
   organizationId: string,
@@ -30,7 +30,7 @@ export function presentSummary(row: Omit<WorkflowRow, 'script' | 'steps' | 'sour
   };
 }
 
-/** Whoever saves steps writes their keys: only a frame of the organization's own films is lent. */
+/** Users can save any `frameKey`, so only frames of the organization's own videos are presigned. */
 async function withFrame(storage: ObjectStorage, organizationId: string, step: Step): Promise<Step> {
   const { frameKey } = step;
   if (frameKey === undefined) return step;

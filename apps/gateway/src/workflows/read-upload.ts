@@ -13,7 +13,7 @@ interface Parts {
   organizationId: string;
 }
 
-/** A recording as it was sent in a form, or one that a machine has made, which a form or JSON names. */
+/** Reads the recording that a form contains, or the stored recording that a form or JSON refers to by its id. */
 export async function readUpload(given: FormOrJson, parts: Parts): Promise<{ recording: Recording; name?: string }> {
   const { file, recordingId, name } = given.isForm
     ? await readUploadForm(given)
@@ -25,7 +25,7 @@ export async function readUpload(given: FormOrJson, parts: Parts): Promise<{ rec
 
 function readUploadBody(body: unknown): UploadWorkflowBody {
   if (typeof body === 'object' && body !== null && 'steps' in body) {
-    throw new AppError('unsupported_media_type', { detail: 'Send the recording as a file of multipart/form-data.' });
+    throw new AppError('unsupported_media_type', { detail: 'Send the recording as a file in multipart/form-data.' });
   }
   return checkBody(UploadWorkflowBody, body);
 }
@@ -36,23 +36,24 @@ async function readUploadForm(given: FormOrJson) {
     ...fields,
     ...(file ? { recording: 'given' } : {}),
   });
-  if (!file && !recordingId) throw invalidField('recording', 'recording must be given, or the recordingId of one');
-  if (file && recordingId) throw invalidField('recordingId', 'recordingId and recording cannot both be given');
+  if (!file && !recordingId) throw invalidField('recording', 'recording or recordingId is required');
+  if (file && recordingId) throw invalidField('recordingId', 'recordingId and recording cannot be combined');
   return { file: file?.content, recordingId, name };
 }
 
-/** What was done in the browser that the recording is of. */
+/** Reads the recorded steps of a recording that a worker made. */
 async function recordedBy({ database, storage, organizationId }: Parts, recordingId: string) {
   const { name, status, eventsKey, eventsSize } = await findRecording(database, organizationId, recordingId);
   const refuse = (detail: string) => new AppError('conflict', { detail, extra: { recordingStatus: status } });
-  if (status !== 'kept') throw refuse(`The recording is ${status}; a workflow is made of one that is kept.`);
-  if (!eventsKey) throw refuse('The recording is a film alone: there are no steps that a workflow could be made of.');
+  if (status !== 'kept')
+    throw refuse(`The recording is ${status}; a workflow can be created only from a recording with the status kept.`);
+  if (!eventsKey) throw refuse('The recording is only a video. It contains no steps to create a workflow from.');
   if (eventsSize! > maxRecordingBytes)
     throw new AppError('payload_too_large', { detail: 'The recording is too large.' });
   const bytes = await storage.get(eventsKey).catch((cause: unknown) => {
-    throw new AppError('service_unavailable', { detail: 'The recording cannot be read at the moment.', cause });
+    throw new AppError('service_unavailable', { detail: 'The recording could not be read. Try again later.', cause });
   });
-  if (!bytes) throw refuse('The recording’s steps are not in the storage any more.');
+  if (!bytes) throw refuse('The recording’s steps are no longer stored.');
   return { recording: await readRecording(bytes), name: name ?? undefined };
 }
 

@@ -211,7 +211,7 @@ describe('a recording that is uploaded', () => {
         status: 409,
         body: { code: 'conflict', recordingStatus: 'recording' },
       });
-      expect((await ask({ recordingId: await make(null) })).body.detail).toContain('a film alone');
+      expect((await ask({ recordingId: await make(null) })).body.detail).toContain('only a video');
       for (const bad of [{}, { recordingId: 'x' }, { recordingId, script: 'print(1)' }, []]) {
         expect((await ask(bad)).status).toBe(400);
       }

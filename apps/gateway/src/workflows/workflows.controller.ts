@@ -75,7 +75,7 @@ export class WorkflowsController {
 
   @Post()
   @Endpoint({
-    summary: 'Make a workflow',
+    summary: 'Create a workflow',
     access: sessionsAndKeysOf('member'),
     body: CreateWorkflowBody,
     answer: Workflow,
@@ -93,11 +93,11 @@ export class WorkflowsController {
 
   @Post('/upload')
   @Endpoint({
-    summary: 'Make a workflow of a recording',
+    summary: 'Create a workflow from a recording',
     description:
-      'The recording’s steps are kept, and a Python script is written that plays them in a headless Chromium on the ' +
-      'agent. A {{NAME}} in what is typed or opened becomes a variable of the workflow; a password that was typed in a ' +
-      'recorded browser becomes one that each run brings as a vault key.',
+      'Stores the steps of the recording and generates a Python script that replays them in a headless Chromium on ' +
+      'the agent. A {{NAME}} in typed text or in an opened address becomes a variable of the workflow. A password ' +
+      'that was typed in a recorded browser becomes a variable that each run must provide as a vault key.',
     access: sessionsAndKeysOf('member'),
     body: UploadWorkflowBody,
     form: UploadWorkflowForm,
@@ -144,7 +144,8 @@ export class WorkflowsController {
 
   @Post('/:id/save')
   @Endpoint({
-    summary: 'Save script, steps or variables as a new revision',
+    summary: 'Save a workflow as a new revision',
+    description: 'The body contains the script, steps or variables that change.',
     access: sessionsAndKeysOf('member'),
     body: SaveWorkflowBody,
     answer: Workflow,
@@ -164,7 +165,8 @@ export class WorkflowsController {
 
   @Patch('/:id')
   @Endpoint({
-    summary: 'Change name or description',
+    summary: 'Change a workflow’s name, description or settings',
+    description: 'Creates no revision.',
     access: sessionsAndKeysOf('member'),
     body: UpdateWorkflowBody,
     answer: Workflow,
@@ -185,7 +187,7 @@ export class WorkflowsController {
   @Delete('/:id')
   @Endpoint({
     summary: 'Archive a workflow',
-    description: 'It can no longer be launched; its runs stay.',
+    description: 'The workflow can no longer be launched. Its runs remain.',
     access: sessionsAndKeysOf('member'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],
@@ -218,7 +220,8 @@ export class WorkflowsController {
 
   @Get('/:id/revisions/:revision/diff')
   @Endpoint({
-    summary: 'What a revision has that another has not',
+    summary: 'Compare two revisions of a workflow',
+    description: 'The revision is compared with `against`, or with the previous revision if that is absent.',
     access: sessionsAndKeysOf('viewer'),
     answer: RevisionDiff,
     errors: ['invalid_payload', 'not_found'],
@@ -234,7 +237,8 @@ export class WorkflowsController {
 
   @Post('/:id/revisions/:revision/restore')
   @Endpoint({
-    summary: 'Save an old revision again as the newest',
+    summary: 'Restore an old revision',
+    description: 'The old revision is saved as the newest one.',
     access: sessionsAndKeysOf('member'),
     answer: Workflow,
     errors: ['invalid_payload', 'not_found'],
@@ -255,7 +259,7 @@ export class WorkflowsController {
   @Patch('/:id/steps/:step')
   @Endpoint({
     summary: 'Confirm a step of a draft',
-    description: 'Runs stop in front of a step that is marked for review until somebody has confirmed it.',
+    description: 'A run stops before a step that is marked for review, until a person has confirmed the step.',
     access: sessionsAndKeysOf('member'),
     body: ConfirmStepBody,
     answer: Workflow,
@@ -281,7 +285,7 @@ export class WorkflowsController {
 
 function revisionOf(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) {
-    const detail = "The path's revision must be a number.";
+    const detail = 'The revision in the path must be a positive integer.';
     throw invalidField('revision', 'revision must be a positive integer', detail);
   }
   return Number(text);

@@ -13,7 +13,7 @@ import {
 import { Database } from '@muster/database';
 import { Clock, Connection, OpenStreams, Reply, ReplyHead } from '@muster/platform';
 
-/** How a machine without a tunnel gets its commands, and how every machine gives back what came of them. */
+/** Hands out commands to workers without a tunnel, and receives the results of all workers. */
 @ApiTags('Machines')
 @Controller('/api/agents/:id/commands')
 export class CommandsController {
@@ -26,10 +26,11 @@ export class CommandsController {
 
   @Get()
   @Endpoint({
-    summary: 'Take the commands that wait',
+    summary: 'Poll for pending commands',
     description:
-      'A command is in each answer until it is acknowledged or has its result; never start the same id twice. The header ' +
-      'X-Service-Time is the time by which the deadlines of the commands are set, in milliseconds since 1970.',
+      'Each response contains a command until it is acknowledged or its result is reported. Never start the same ' +
+      'command twice. The header X-Service-Time is the service’s clock, in milliseconds since 1970; the deadlines of ' +
+      'the commands refer to it.',
     access: workers,
     answer: AgentCommandList,
     errors: ['invalid_payload', 'agent_not_found', 'conflict'],
@@ -54,7 +55,7 @@ export class CommandsController {
 
   @Post('/:commandId/ack')
   @Endpoint({
-    summary: 'Say that a command was taken',
+    summary: 'Acknowledge a command',
     access: workers,
     answer: CommandReceipt,
     errors: ['invalid_payload', 'not_found'],
@@ -71,8 +72,8 @@ export class CommandsController {
 
   @Post('/:commandId/output')
   @Endpoint({
-    summary: 'Say what a command’s code has printed until now',
-    description: 'Shown to whoever asks for its status, until its result takes the place of it.',
+    summary: 'Report a command’s output so far',
+    description: 'The output is shown with the status of the command until its result replaces it.',
     access: workers,
     body: CommandOutputBody,
     answer: CommandReceipt,
@@ -91,11 +92,11 @@ export class CommandsController {
 
   @Post('/:commandId/result')
   @Endpoint({
-    summary: 'Give back what came of a command',
-    description: 'The first result counts; a repeat is answered with accepted false.',
+    summary: 'Report a command’s result',
+    description: 'The first result wins; a repeat is answered with `accepted` false.',
     access: workers,
     body: CommandResultBody,
-    // 4 MiB of text, and what JSON makes of its quotes and line ends.
+    // 4 MiB of text, plus the escapes that JSON adds for quotes and line ends.
     bodyLimit: 10 * 1024 * 1024,
     answer: CommandReceipt,
     errors: ['not_found'],

@@ -19,10 +19,10 @@ export class DownloadsController {
 
   @Post()
   @Endpoint({
-    summary: 'Ask where to read the file that a command is about',
+    summary: 'Request a download URL for a command',
     description:
-      'The extension of a deploy_extension, an artifact or the bundle of a pack. The URL needs no credentials and works ' +
-      'for a quarter of an hour.',
+      'The file is the extension of a deploy_extension command: an artifact or the bundle of a pack. The URL needs no ' +
+      'credentials and is valid for 15 minutes.',
     access: workers,
     body: DownloadBody,
     answer: DownloadTicket,

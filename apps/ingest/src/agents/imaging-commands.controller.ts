@@ -7,7 +7,7 @@ import { Database } from '@muster/database';
 import { Clock } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 
-/** What a machine asks and says while it makes pictures. */
+/** Requests of a worker while it creates images. */
 @ApiTags('Machines')
 @Controller('/api/agents/:id/commands/:commandId')
 export class ImagingCommandsController {
@@ -19,9 +19,9 @@ export class ImagingCommandsController {
 
   @Post('/uploads')
   @Endpoint({
-    summary: 'Ask where to send pictures of an imaging command',
+    summary: 'Request upload URLs for an imaging command',
     description:
-      'Each goes to its uploadUrl, by the method and with the headers that are answered. Asking again is fine.',
+      'Upload each image to its `uploadUrl` with the returned method and headers. The request can be repeated.',
     access: workers,
     body: CommandUploadsBody,
     answer: CommandUploads,
@@ -41,8 +41,8 @@ export class ImagingCommandsController {
 
   @Post('/progress')
   @Endpoint({
-    summary: 'Say how far an imaging command has come',
-    description: 'Told on the agent’s timeline, in numbers alone.',
+    summary: 'Report the progress of an imaging command',
+    description: 'The progress is recorded in the agent’s timeline, as numbers only.',
     access: workers,
     body: CommandProgressBody,
     answer: CommandReceipt,

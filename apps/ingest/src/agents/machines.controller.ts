@@ -22,7 +22,7 @@ import { Database } from '@muster/database';
 import { BaseConfig, Clock, publicAddress } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 
-/** What machines say of themselves. */
+/** Receives the reports of workers about their machines. */
 @ApiTags('Machines')
 @Controller()
 export class MachinesController {
@@ -36,9 +36,10 @@ export class MachinesController {
 
   @Post('/api/agent/heartbeat')
   @Endpoint({
-    summary: 'A machine is alive',
+    summary: 'Send a heartbeat',
     description:
-      'End what runs of the jobs in abandon. 409: this boot has not shaken hands, or the agent is terminated.',
+      'End everything that runs of the jobs in `abandon`. 409 means that this boot has not sent a handshake or that ' +
+      'the agent is terminated.',
     access: workers,
     body: HeartbeatBody,
     answer: HeartbeatAnswer,
@@ -51,8 +52,8 @@ export class MachinesController {
 
   @Post('/api/agents/handshake')
   @Endpoint({
-    summary: 'A machine has booted and reports for work',
-    description: '409: the agent is stopping or terminated.',
+    summary: 'Report that a machine has booted',
+    description: '409 means that the agent is stopping or terminated, or that this boot has ended.',
     access: workers,
     body: HandshakeBody,
     answer: HandshakeAnswer,
@@ -88,7 +89,7 @@ export class MachinesController {
 
   @Post('/api/agent/setup-status')
   @Endpoint({
-    summary: 'How far a machine’s installation is',
+    summary: 'Report the progress of a machine’s installation',
     access: workers,
     body: SetupStatusBody,
     answer: SuccessAnswer,

@@ -18,8 +18,9 @@ export class UploadsController {
 
   @Post()
   @Endpoint({
-    summary: 'Ask where to send a file',
-    description: 'The file goes to uploadUrl, by the method and with the headers that are answered.',
+    summary: 'Request an upload URL for a file',
+    description:
+      'Upload the file to `uploadUrl` with the returned method and headers. A file may have at most 100 MiB.',
     access: workers,
     body: UploadBody,
     answer: UploadTicket,

@@ -14,7 +14,7 @@ import {
 } from '@muster/feedback';
 import { parseJsonBody, Unparsed, UnparsedBody } from '@muster/platform';
 
-/** The trackers' doorbells: signature first, then the kind of event, then whose it is. */
+/** Receives webhooks of the trackers. Checks the signature, then the event type, then the work items that it concerns. */
 @ApiTags('Feedback')
 @Controller('/api/webhooks')
 export class FeedbackWebhooksController {
@@ -28,9 +28,10 @@ export class FeedbackWebhooksController {
   @ApiHeader({ name: 'X-GitHub-Event', required: false, schema: { type: 'string' } })
   @ApiHeader({ name: 'X-GitHub-Delivery', required: false, schema: { type: 'string' } })
   @Endpoint({
-    summary: 'What GitHub has to tell of an issue or a pull request',
+    summary: 'Receive a webhook from GitHub',
     description:
-      'X-Hub-Signature-256: sha256=<hex HMAC-SHA256 of the raw body>. What happened is read from the tracker.',
+      'Accepts events of issues and pull requests. X-Hub-Signature-256 is sha256=<hex HMAC-SHA256 of the raw body>. ' +
+      'The webhook only triggers a synchronization; the changes are read from the tracker.',
     access: anyone,
     answer: FeedbackWebhookAnswer,
     status: 202,
@@ -52,8 +53,10 @@ export class FeedbackWebhooksController {
   @Post('/tasktracker/feedback')
   @ApiHeader({ name: 'X-Signature', required: true, schema: { type: 'string' } })
   @Endpoint({
-    summary: 'What ClickUp has to tell of a task',
-    description: 'X-Signature: hex HMAC-SHA256 of the raw body. What happened is read from the tracker.',
+    summary: 'Receive a webhook from ClickUp',
+    description:
+      'Accepts events of tasks. X-Signature is the hex HMAC-SHA256 of the raw body. The webhook only triggers a ' +
+      'synchronization; the changes are read from the tracker.',
     access: anyone,
     answer: FeedbackWebhookAnswer,
     status: 202,
@@ -80,7 +83,7 @@ export class FeedbackWebhooksController {
   }
 }
 
-/** GitHub sends a form with the JSON in its field `payload` where nobody has chosen otherwise. */
+/** By default, GitHub sends a form with the JSON in its field `payload`. */
 function jsonIn(bytes: Buffer): Buffer {
   if (bytes.toString('latin1', 0, 8) !== 'payload=') return bytes;
   return Buffer.from(new URLSearchParams(bytes.toString('utf8')).get('payload')!);

@@ -7,7 +7,7 @@ import { receiveMessage } from '@muster/jobs';
 import { BaseConfig, Clock, publicAddress, Unparsed, UnparsedBody } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 
-/** Where SMS and mail gateways post the messages that codes come by. */
+/** Receives messages with one-time codes from SMS and mail gateways. */
 @ApiTags('Callbacks')
 @Controller('/api/inbound')
 export class InboundController {
@@ -20,10 +20,10 @@ export class InboundController {
 
   @Post('/:id')
   @Endpoint({
-    summary: 'A message that came to an inbound address',
+    summary: 'Post a message to an inbound address',
     description:
-      'Twilio’s form with X-Twilio-Signature, Mailgun’s and SendGrid’s inbound forms with their signatures, or JSON ' +
-      '{from, text} with x-service-signature. Each counts once, and for one question.',
+      'Accepts Twilio’s form with X-Twilio-Signature, the inbound forms of Mailgun and SendGrid with their ' +
+      'signatures, or JSON {from, text} with x-service-signature. Each message counts once, and for one question.',
     access: anyone,
     answer: InboundReceipt,
     errors: ['unauthenticated', 'payload_too_large'],

@@ -30,7 +30,10 @@ import { Clock, Metrics, nilId, Unparsed, UnparsedBody } from '@muster/platform'
 import { KeyRing } from '@muster/vault';
 import { reporterOf } from './reporter-of';
 
-/** What workers say of their jobs. At least once and in any order; what changes nothing is answered, never an error. */
+/**
+ * Receives the reports of workers about their jobs. A report can arrive several times and in any order. A report that
+ * changes nothing is answered normally, never with an error.
+ */
 @ApiTags('Callbacks')
 @Controller()
 export class JobCallbacksController {
@@ -43,8 +46,9 @@ export class JobCallbacksController {
 
   @Post('/api/job-webhook')
   @Endpoint({
-    summary: 'A job’s sign of life, or its end',
-    description: 'The first end wins. accepted false with job_over tells the worker to end its copy.',
+    summary: 'Report that a job runs or has ended',
+    description:
+      'The first end wins. If `accepted` is false with the reason job_over, the worker must end its run of the job.',
     access: workers,
     body: JobWebhookBody,
     answer: JobWebhookAnswer,
@@ -56,9 +60,10 @@ export class JobCallbacksController {
 
   @Post('/api/agents/:id/step-status')
   @Endpoint({
-    summary: 'A step’s progress',
+    summary: 'Report the progress of a step',
     description:
-      'A step only moves forward; of two reports the one with the end, or else the greater seq, is the later.',
+      'A step only moves forward. Of two reports, the one with the end is the later; otherwise, the one with the ' +
+      'greater `seq`.',
     access: workers,
     body: StepStatusBody,
     answer: CallbackAnswer,
@@ -70,14 +75,17 @@ export class JobCallbacksController {
     @Body() body: StepStatusBody,
   ): Promise<CallbackAnswer> {
     const { organizationId, agentId: own } = reporterOf(caller);
-    if (own && own !== agentId) throw new AppError('permission_denied', { detail: 'This key is another agent’s.' });
+    if (own && own !== agentId)
+      throw new AppError('permission_denied', { detail: 'This key belongs to another agent.' });
     return this.counted('step-status', applyStepStatus(this.database, { organizationId, agentId }, body));
   }
 
   @Post('/api/job-logs')
   @Endpoint({
-    summary: 'A batch of log entries',
-    description: 'Up to 1,000. A batch that touches a job that is not the caller’s is refused whole.',
+    summary: 'Report log entries',
+    description:
+      'A request has at most 1,000 entries. It is rejected completely if one of its jobs does not belong to the ' +
+      'caller.',
     access: workers,
     body: JobLogsBody,
     answer: JobLogsAnswer,
@@ -95,11 +103,11 @@ export class JobCallbacksController {
     schema: { type: 'string' },
   })
   @Endpoint({
-    summary: 'Outcomes of claims',
+    summary: 'Report the outcomes of claims',
     description:
-      'Up to 100. A claim counts once for its job; of two reports of one claim the one signed later holds. The signature ' +
-      'is enough, by the secret of the organization or of the job’s agent; a worker key that is sent has to be of the ' +
-      'job’s organization.',
+      'A request has at most 100 claims. A claim counts once for its job; of two reports of a claim, the one that was ' +
+      'signed later wins. The signature is sufficient, with the secret of the organization or of the job’s agent. If ' +
+      'a worker key is sent too, it must belong to the job’s organization.',
     access: signers,
     body: ClaimResultsBody,
     answer: ClaimResultsAnswer,
@@ -116,7 +124,7 @@ export class JobCallbacksController {
     if (key && key.organizationId !== owner?.organizationId)
       throw new AppError('not_found', { detail: 'There is no such job.' });
     const signed = Buffer.concat([Buffer.from(`${jobId}.`), body.bytes]);
-    // A caller without a key does not learn whether the job exists: the answer is that of a wrong signature.
+    // A caller without a key must not learn whether the job exists, so the error is that of a wrong signature.
     const organizationId = owner?.organizationId ?? nilId;
     const boundAgentId = key && boundAgentOf(key);
     const signer = { organizationId, agentId: owner?.agentId ?? boundAgentId ?? nilId };
@@ -135,7 +143,7 @@ export class JobCallbacksController {
     );
   }
 
-  /** Counted once it is in the database: applied, or the reason that its worker is told. */
+  /** Counts a report once it is in the database: as applied, or by the reason that is returned to the worker. */
   private async counted<T extends { accepted: boolean | number; reason?: string }>(
     callback: string,
     applying: Promise<T>,

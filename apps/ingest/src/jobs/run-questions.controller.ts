@@ -17,7 +17,7 @@ import { Clock, Connection, OpenStreams, PubSub, Reply, ReplyHead } from '@muste
 import { KeyRing } from '@muster/vault';
 import { reporterOf } from './reporter-of';
 
-/** What a run asks people, and the answer for whoever does not wait for a command. */
+/** Receives the questions of runs, and serves the answers to workers that do not wait for a command. */
 @ApiTags('Callbacks')
 @Controller('/api/jobs/:id')
 export class RunQuestionsController {
@@ -31,10 +31,10 @@ export class RunQuestionsController {
 
   @Post('/questions')
   @Endpoint({
-    summary: 'Ask people something, and wait',
+    summary: 'Ask a person a question',
     description:
-      'The answer comes as a command of the kind answer, and to whoever asks for it. The same questionKey in the same ' +
-      'run answers the question that it made first.',
+      'The worker receives the answer as a command of the kind answer, or can read it. The same questionKey in the ' +
+      'same run returns the question that was created first.',
     access: workers,
     body: AskQuestionBody,
     answer: AskedQuestion,
@@ -55,7 +55,8 @@ export class RunQuestionsController {
 
   @Get('/questions/:questionId')
   @Endpoint({
-    summary: 'Read the answer to a question, or wait for it',
+    summary: 'Read or await the answer to a question',
+    description: 'If `wait` is set, the response is delayed until the question ends or the time has passed.',
     access: workers,
     answer: QuestionForWorker,
     errors: ['invalid_payload', 'not_found', 'question_over'],
@@ -81,10 +82,10 @@ export class RunQuestionsController {
 
   @Post('/totp')
   @Endpoint({
-    summary: 'A code of a TOTP of the vault',
+    summary: 'Request a TOTP code from the vault',
     description:
-      'The code of this moment; with less than 3 s left of its window, or where another run was given it, the next ' +
-      'one, which is answered when its window begins.',
+      'Returns the current code. If that code is valid for less than 3 s or was returned to another run, the response ' +
+      'waits for the next code and returns it when it becomes valid.',
     access: workers,
     body: GiveTotpBody,
     answer: GivenTotp,

@@ -2,7 +2,7 @@ import { AppError, type ErrorCode } from '@muster/contracts';
 import { shapeOf } from '@muster/pilot';
 import type { FastifyRequest } from 'fastify';
 
-/** What the request was refused with before it was a summary, in the words of run summaries. */
+/** Run summary codes for requests that fail before their body is read as a summary. */
 const unreadable: Partial<Record<ErrorCode, ErrorCode>> = {
   invalid_payload: 'RUN_SUMMARY_REQUEST_FAILED',
   payload_too_large: 'run_summary_too_large',
@@ -18,13 +18,13 @@ const own: ErrorCode[] = [
 ];
 
 /**
- * The interface's five codes (section 7) with the body's shape. Who is calling, and how often, is not about summaries
- * and stays what it is.
+ * Returns the error with one of the interface's codes (section 7) and the shape of the body. Errors of authentication and
+ * of rate limits do not concern the summary and are returned unchanged.
  */
 export function asRunSummaryFailure(thrown: AppError | undefined, request: FastifyRequest): AppError | undefined {
   if (!thrown || thrown.status >= 500) {
     return new AppError('DENTRIX_RUN_SUMMARY_INGEST_FAILED', {
-      detail: 'The summary could not be stored. Send it again: a batch that is told twice is kept once.',
+      detail: 'The summary could not be stored. Send it again; a batch that is sent twice is stored once.',
       extra: { shape: shapeOf(request.body) },
     });
   }

@@ -15,12 +15,12 @@ export class RunSummaryController {
 
   @Post()
   @Endpoint({
-    summary: 'A practice’s summary of a batch',
+    summary: 'Report a practice’s summary of a batch',
     description:
-      'A batch is known by its id within the organization, and told again it takes the place of what was told before. ' +
-      'Exactly one of three envelopes, keys in camelCase or in snake_case; keys that are not known are kept as ' +
-      'metadata. What is refused leaves nothing behind, and says in `shape` what the body looked like: its envelope, ' +
-      'its keys and the number of its rows.',
+      'A batch is identified by its id within the organization; sending it again replaces the stored summary. The ' +
+      'body has exactly one of three envelopes, with keys in camelCase or in snake_case. Unknown keys are stored as ' +
+      'metadata. A rejected body changes nothing, and the error’s `shape` describes it: its envelope, its keys and ' +
+      'the number of its rows.',
     access: workersAndSessionsOf('member'),
     body: RunSummaryBody,
     bodyLimit: maxSummaryBytes,
@@ -41,7 +41,7 @@ export class RunSummaryController {
   async ingest(
     @Reply() reply: ReplyHead,
     @Caller() caller: Principal,
-    // Not as its class: which of the three it is, and how it is spelled, is found out here.
+    // Not typed as its class, because `readRunSummary` detects the envelope and the spelling of the keys.
     @Body() body: unknown,
   ): Promise<RunSummaryAnswer> {
     if (body === undefined) throw new AppError('RUN_SUMMARY_REQUEST_FAILED', { detail: 'The body is empty.' });
