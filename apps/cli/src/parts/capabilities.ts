@@ -1,6 +1,6 @@
 import type { Agent } from '@muster/sdk';
 
-/** What a machine has of what commands need, and what it lacks with the reason; null where its worker did not say. */
+/** Lists which requirements of commands a machine has, and which it lacks and why. Null if there are none to list. */
 export function capabilityLines(capabilities: Agent['capabilities']): [string, string | null][] {
   const lines = (available: boolean) =>
     (capabilities ?? [])
