@@ -21,7 +21,7 @@ const listen: Command = {
   args: '<url>',
   summary: 'Forward webhooks to an address on this machine until Ctrl-C (admins only)',
   more:
-    'While the command runs, the service has an extra endpoint with an address that does not exist. The command reads ' +
+    'While the command runs, the service has a temporary endpoint whose address does not exist. The command reads ' +
     'the deliveries of this endpoint and sends them to the specified address, signed with the printed secret. ' +
     'The service does not need to be able to reach this machine.',
   options: {

@@ -17,7 +17,7 @@ import {
 import { inLine, plain } from '../output/plain';
 import { ago } from '../output/words';
 
-const force: Option = { type: 'boolean', about: 'Overwrite workflows that were changed on both sides' };
+const force: Option = { type: 'boolean', about: 'Overwrite workflows that are in conflict' };
 const only: Option = { type: 'string', value: 'NAME', multiple: true, about: 'Only the workflow with this name' };
 
 type Outcome = 'unchanged' | 'pulled' | 'updated' | 'created' | 'conflict' | 'gone';

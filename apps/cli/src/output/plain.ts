@@ -12,7 +12,7 @@ export function inLine(text: string): string {
   return plain(text).replace(/\s*[\t\n\u2028\u2029]+\s*/g, ' ');
 }
 
-/** Makes untrusted text of several lines safe. Lines after the first are indented, so that none looks like our output. */
+/** Makes untrusted text of several lines safe. Indents lines after the first, so that none looks like our output. */
 export function inBlock(text: string): string {
   return plain(text.trimEnd()).replaceAll('\n', '\n    ');
 }
