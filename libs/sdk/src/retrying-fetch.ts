@@ -6,7 +6,7 @@ export interface Retrying {
   maxRetries: number;
   /** Maximum Retry-After to wait for. A longer one is not waited for; the response is returned immediately. */
   maxRetryAfterMs: number;
-  /** Maximum size of a response, in bytes. A larger one cannot come from the service and is rejected. Default no limit. */
+  /** Maximum size of a response in bytes, by default unlimited. A larger one cannot come from the service and fails. */
   maxResponseBytes?: number;
 }
 

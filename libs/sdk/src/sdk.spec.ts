@@ -54,7 +54,7 @@ describe('the SDK', () => {
     expect(asked[2]!.headers['x-api-key']).toBe('msk_1');
   });
 
-  it('sends an idempotency key with each creating call, either a random or a passed one, and with no other call', async () => {
+  it('sends an idempotency key, random or passed, with each creating call and with no other call', async () => {
     handlers = [answers(202, { jobId: 'j', status: 'queued' })];
     const muster = new Muster({ baseUrl });
     await muster.jobs.launch(launch);
@@ -66,7 +66,7 @@ describe('the SDK', () => {
     expect(keys[0]).not.toBe(keys[1]);
   });
 
-  it('fails at once if Retry-After exceeds the maximum, and after the retries if the service keeps rejecting', async () => {
+  it('fails at once if Retry-After exceeds the maximum, otherwise after the maximum number of retries', async () => {
     handlers = [answers(429, { code: 'rate_limited' }, { 'retry-after': '3600' })];
     await expect(new Muster({ baseUrl }).usage.get()).rejects.toMatchObject({ code: 'rate_limited', status: 429 });
     expect(asked).toHaveLength(1);
@@ -198,7 +198,7 @@ describe('the SDK', () => {
     ]);
   });
 
-  it('streams events in arbitrary chunks, and resumes after the last event when a connection is lost or rejected', async () => {
+  it('streams events in arbitrary chunks, and resumes after the last one if a connection is lost or rejected', async () => {
     const says = (...pieces: string[]): Handler =>
       async function (_, response) {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
