@@ -27,7 +27,7 @@ export async function* logOfJob(
 ): AsyncGenerator<LogLine, void, undefined> {
   const { agentId } = await jobsRead({ client, path: { id: jobId }, signal });
   const from = await newestId(client, agentId, signal);
-  // Checked before the lines are read. If the run has ended by then, no line can be added after they are read.
+  // Checked before the lines are read. If the run has ended by then, no line can be added while they are read.
   const over = isTerminal(await jobsRead({ client, path: { id: jobId }, signal }));
   let last = 0n;
   for await (const line of written(client, { agentId, jobId, order: 'asc', limit: 200, signal })) {

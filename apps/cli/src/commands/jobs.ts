@@ -17,9 +17,9 @@ const columns: Column<Job>[] = [
     color: (row) => statusColor(row.status),
   },
   { title: 'QUEUED', of: ({ queuedAt }) => ago(queuedAt) },
-  { title: 'TOOK', of: ({ durationMs }) => duration(durationMs) },
+  { title: 'DURATION', of: ({ durationMs }) => duration(durationMs) },
   { title: 'COST', of: ({ totalCostUsd }) => usd(totalCostUsd) },
-  { title: 'WHY', of: ({ error, waiting }) => error ?? waiting?.reason },
+  { title: 'REASON', of: ({ error, waiting }) => error ?? waiting?.reason },
 ];
 
 const list: Command = {
@@ -62,7 +62,7 @@ const get: Command = {
       ['queued', job.queuedAt],
       ['started', job.startedAt],
       ['finished', job.finishedAt],
-      ['took', duration(job.durationMs)],
+      ['duration', duration(job.durationMs)],
       ['waiting for', job.waiting?.reason],
       ['steps', `${progress.stepsPassed} passed, ${progress.stepsFailed} failed, of ${progress.stepsTotal}`],
       ['claims', `${claims.attempted} attempted, ${claims.eobUploaded} with EOB, ${claims.failed} failed`],

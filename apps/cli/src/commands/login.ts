@@ -64,7 +64,7 @@ const whoami: Command = {
     terminal.fields({ context: name, url, user, organization }, [
       ['context', name],
       ['service', url],
-      ['you', user.email ?? `the API key ${user.id}`],
+      ['user', user.email ?? `the API key ${user.id}`],
       ['role', user.role],
       ['organization', organization.name],
     ]);
@@ -73,7 +73,7 @@ const whoami: Command = {
 
 const contexts: Command = {
   words: 'contexts',
-  args: '[use]',
+  args: '[name]',
   summary: 'List the saved logins, or switch to one by name',
   async run({ args, logins, terminal }) {
     if (args[0]) logins.use(args[0]);
@@ -83,7 +83,7 @@ const contexts: Command = {
         { title: '', of: ({ current }) => (current ? '*' : ' ') },
         { title: 'NAME', of: ({ name }) => name },
         { title: 'SERVICE', of: ({ url }) => url },
-        { title: 'AS', of: ({ email }) => email ?? 'an API key' },
+        { title: 'USER', of: ({ email }) => email ?? 'an API key' },
         { title: 'ORGANIZATION', of: ({ organization }) => organization },
       ],
       'There are no saved logins. To sign in, run muster login.',

@@ -10,7 +10,7 @@ const costs: Command = {
   options: {
     from: { type: 'string', value: 'DATE', about: 'First day, such as 2026-01-31 (default 29 days before --to)' },
     to: { type: 'string', value: 'DATE', about: 'Last day (default today)' },
-    by: { type: 'string', value: 'WHAT', about: `Grouping: ${groupings.join(', ')} (default day)` },
+    by: { type: 'string', value: 'GROUP', about: `Grouping: ${groupings.join(', ')} (default day)` },
     csv: { type: 'boolean', about: 'Print CSV' },
   },
   async run(call) {
@@ -53,7 +53,7 @@ const usage: Command = {
       ['cancelled', found.cancelled],
       ['run time', duration(found.runMinutes * 60_000)],
       ['spent', `${usd(found.spendUsd)}${of(limits.monthlySpendLimitUsd, '$')}`],
-      ['may run', found.canLaunchRuns ? 'yes' : `no: ${found.reason}`],
+      ['can launch runs', found.canLaunchRuns ? 'yes' : `no: ${found.reason}`],
     ]);
   },
 };

@@ -41,7 +41,7 @@ const versions: Command = {
         { title: 'NUMBER', of: ({ number }) => number },
         { title: 'LABEL', of: ({ label }) => label },
         { title: 'STAGE', of: ({ stage }) => stage, color: ({ stage }) => statusColor(stage) },
-        { title: 'MADE', of: ({ createdAt }) => ago(createdAt) },
+        { title: 'CREATED', of: ({ createdAt }) => ago(createdAt) },
         { title: 'ID', of: ({ versionId }) => versionId },
       ],
       'The pack has no versions yet.',
@@ -61,7 +61,7 @@ const installations: Command = {
       [
         { title: 'NAME', of: ({ name }) => name },
         { title: 'PINNED', of: ({ pinnedVersionId }) => pinnedVersionId },
-        { title: 'BEFORE', of: ({ previousVersionId }) => previousVersionId },
+        { title: 'PREVIOUS', of: ({ previousVersionId }) => previousVersionId },
         { title: 'ID', of: ({ id }) => id },
       ],
       'There are no installations. To create one, run muster packs pin <installation> <version> --pack <pack> --create',

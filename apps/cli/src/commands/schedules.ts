@@ -29,7 +29,7 @@ const preview: Command = {
   args: '<schedule>',
   summary: 'List the next run times of a schedule',
   more:
-    'THERE is the local time in the zone of the schedule. SHIFT is set if daylight saving time affects a run: ' +
+    'LOCAL TIME is in the time zone of the schedule. DST SHIFT is set if daylight saving time affects a run: ' +
     'gap if the scheduled time does not exist on that day, overlap if it occurs twice.',
   options: { count: { type: 'string', short: 'n', value: 'N', about: 'Number of run times (default 10)' } },
   async run(call) {
@@ -40,8 +40,8 @@ const preview: Command = {
       runs,
       [
         { title: 'AT', of: ({ at }) => at },
-        { title: 'THERE', of: ({ local }) => local },
-        { title: 'SHIFT', of: ({ shift }) => shift },
+        { title: 'LOCAL TIME', of: ({ local }) => local },
+        { title: 'DST SHIFT', of: ({ shift }) => shift },
       ],
       'The schedule has no further run times.',
     );

@@ -4,7 +4,7 @@ import { usageFault } from './failure';
 
 export const globalOptions: Record<string, Option> = {
   json: { type: 'boolean', about: 'Print JSON' },
-  context: { type: 'string', value: 'NAME', about: 'Name of the login to use' },
+  context: { type: 'string', value: 'NAME', about: 'Name of the login to use, or to save with muster login' },
   help: { type: 'boolean', short: 'h', about: 'Print this help' },
 };
 

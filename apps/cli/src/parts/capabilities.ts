@@ -1,6 +1,6 @@
 import type { Agent } from '@muster/sdk';
 
-/** Lists which requirements of commands a machine has, and which it lacks and why. Null if there are none to list. */
+/** Lists the capabilities that a machine has, and those that it lacks, with details. Null if a list is empty. */
 export function capabilityLines(capabilities: Agent['capabilities']): [string, string | null][] {
   const lines = (available: boolean) =>
     (capabilities ?? [])
