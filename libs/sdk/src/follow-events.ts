@@ -8,7 +8,7 @@ import { sleep } from './sleep';
 export type AgentEvent = TimelineEventsResponse & { id: string };
 
 export interface FollowOptions {
-  /** The last event that was seen: what came after it comes first. Without one the stream begins now. */
+  /** Id of the last event that was received. The stream continues after it. If absent, the stream starts now. */
   lastEventId?: string;
   signal?: AbortSignal;
 }
@@ -16,8 +16,8 @@ export interface FollowOptions {
 const longestWaitMs = 15_000;
 
 /**
- * What happens to an agent, as it happens. A connection that breaks is made anew after the last event that came, so
- * that none is missed and none comes twice; it ends with its signal, or when it is refused for good.
+ * Streams the events of an agent. If the connection is lost, it reconnects and continues after the last event, so that
+ * no event is missed or repeated. Ends when the signal aborts. Throws if the service rejects the request permanently.
  */
 export async function* followEvents(
   client: Client,
@@ -69,7 +69,7 @@ async function* connect(client: Client, agentId: string, lastId: string | undefi
   }
 }
 
-/** A line that broke, a service that restarts: it may well be there again. */
+/** Whether a retry can succeed: the connection was lost, or the service is overloaded or restarting. */
 function isPassing(error: unknown): boolean {
   if (!(error instanceof MusterError)) return true;
   return error.status === 0 || error.status === 429 || error.status >= 500;

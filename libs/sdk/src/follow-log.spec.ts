@@ -35,7 +35,7 @@ describe('the log that the SDK reads', () => {
     return ids.join();
   };
 
-  it('has the last lines of an agent, however many pages they are behind', async () => {
+  it('returns the last lines of an agent even if many pages without lines precede them', async () => {
     const pages = [
       { entries: entries(9) },
       { entries: [], nextCursor: 'one' },
@@ -49,7 +49,7 @@ describe('the log that the SDK reads', () => {
     expect(await seen(muster.agents.logs('a'))).toBe('1,2');
   });
 
-  it('has every line of a run that ends while its lines are being read', async () => {
+  it('returns every line of a run that ends while its lines are being read', async () => {
     let status = 'running';
     const event = (id: number, data: object) =>
       `id: ${id}\ndata: ${JSON.stringify({ jobId: 'j', timestamp: 1, ...data })}\n\n`;

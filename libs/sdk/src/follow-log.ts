@@ -4,22 +4,22 @@ import { followEvents } from './follow-events';
 import { isTerminal } from './wait-for-job';
 
 export interface LogLine {
-  /** Its number in the agent's timeline. */
+  /** Number of the line in the agent's timeline. */
   id: string;
   jobId: string | null;
   level: 'debug' | 'info' | 'warn' | 'error';
   message: string;
-  /** ISO 8601. */
+  /** Time of the line, as ISO 8601. */
   timestamp: string;
 }
 
 export interface LogOptions {
-  /** Goes on with what comes: of a run until its end, of an agent until the signal. */
+  /** Whether to continue with new lines: for a run until it ends, for an agent until the signal aborts. */
   follow?: boolean;
   signal?: AbortSignal;
 }
 
-/** What a run has said, oldest first. */
+/** Returns the log of a run, oldest line first. */
 export async function* logOfJob(
   client: Client,
   jobId: string,
@@ -27,7 +27,7 @@ export async function* logOfJob(
 ): AsyncGenerator<LogLine, void, undefined> {
   const { agentId } = await jobsRead({ client, path: { id: jobId }, signal });
   const from = await newestId(client, agentId, signal);
-  // Whether it is over is looked at before its lines are read, so that none of them can come in between.
+  // Checked before the lines are read. If the run has ended by then, no line can be added while they are read.
   const over = isTerminal(await jobsRead({ client, path: { id: jobId }, signal }));
   let last = 0n;
   for await (const line of written(client, { agentId, jobId, order: 'asc', limit: 200, signal })) {
@@ -36,14 +36,14 @@ export async function* logOfJob(
   }
   if (!follow || over) return;
   for await (const event of followEvents(client, agentId, { lastEventId: from, signal })) {
-    if (event.type === 'resync') throw new Error('The agent’s timeline is not kept as far back as this log.');
+    if (event.type === 'resync') throw new Error('The agent’s timeline does not reach back to the start of this log.');
     if (event.type === 'log' && event.jobId === jobId && BigInt(event.id) > last) yield lineOf(event);
-    // Its end is reported last.
+    // The end of a run is always its last event.
     if (event.type === 'job' && event.jobId === jobId && isTerminal(event)) return;
   }
 }
 
-/** What is said on an agent, by whatever runs there: the last lines, and then what comes. */
+/** Returns the last log lines of an agent, of all its runs and commands, then new lines if `follow` is set. */
 export async function* logOfAgent(
   client: Client,
   agentId: string,
@@ -73,7 +73,7 @@ interface Written {
   signal?: AbortSignal;
 }
 
-/** Page after page: one may be empty though there are lines behind it, among much that is no line. */
+/** Reads all pages of log lines. A page can be empty although later pages contain lines. */
 async function* written(client: Client, { agentId, signal, ...asked }: Written) {
   let cursor: string | undefined;
   do {
@@ -88,7 +88,7 @@ async function* written(client: Client, { agentId, signal, ...asked }: Written) 
   } while (cursor);
 }
 
-/** Where a stream begins that shall miss nothing from now on. */
+/** Returns the id of the newest timeline entry. A stream that starts after it misses no later event. */
 async function newestId(client: Client, agentId: string, signal?: AbortSignal): Promise<string | undefined> {
   const { entries } = await timelineLogs({ client, path: { id: agentId }, query: { limit: 1 }, signal });
   return entries[0]?.id;

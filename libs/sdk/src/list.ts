@@ -4,10 +4,7 @@ interface Page {
 
 type FetchPage<P extends Page> = (cursor: { cursor?: string }) => Promise<P>;
 
-/**
- * A list of the API: `for await` goes over all of it, and each page is fetched when its turn comes. Nothing is asked
- * for before.
- */
+/** A list of the API. `for await` iterates over all items and fetches each page only when it is needed. */
 export class List<T, P extends Page = Page> implements AsyncIterable<T> {
   constructor(
     private readonly fetchPage: FetchPage<P>,
@@ -18,7 +15,7 @@ export class List<T, P extends Page = Page> implements AsyncIterable<T> {
     for await (const page of this.pages()) yield* this.itemsOf(page);
   }
 
-  /** Page by page, as the API answers. */
+  /** Iterates over the pages, as the API returns them. */
   async *pages(): AsyncGenerator<P, void, undefined> {
     let cursor: string | undefined;
     do {
@@ -28,7 +25,7 @@ export class List<T, P extends Page = Page> implements AsyncIterable<T> {
     } while (cursor !== undefined);
   }
 
-  /** The first `max` of them, or all. */
+  /** Returns the first `max` items, by default all. */
   async toArray(max = Infinity): Promise<T[]> {
     const items: T[] = [];
     if (max <= 0) return items;

@@ -7,20 +7,20 @@ import { type Retrying, retryingFetch } from './retrying-fetch';
 export interface ClientSettings extends Retrying {
   baseUrl: string;
   apiKey?: string;
-  /** The cookie of a session, `name=value`; a browser has its own. */
+  /** Session cookie, as `name=value`. Not needed in a browser, which sends its own cookie. */
   session?: string;
   fetch: typeof fetch;
   headers: Record<string, string>;
 }
 
-/** A client for the generated operations: who is calling, retries, an Idempotency-Key for what creates, typed errors. */
+/** Creates a client for the generated operations, with credentials, retries, idempotency keys and typed errors. */
 export function makeClient({ baseUrl, apiKey, session, fetch, headers, ...retrying }: ClientSettings): Client {
   const repeat = retryingFetch((request) => fetch(request), retrying);
   const client = createClient(
     createConfig({
       baseUrl,
       credentials: 'same-origin',
-      // A redirect would take the credential and the body to whatever address the answer names.
+      // Following a redirect would send the credentials and the body to the address in the response.
       redirect: 'manual',
       throwOnError: true,
       fetch: (input, init) => repeat(input instanceof Request && !init ? input : new Request(input, init)),
@@ -37,16 +37,16 @@ export function makeClient({ baseUrl, apiKey, session, fetch, headers, ...retryi
   client.interceptors.response.use(refuseRedirect);
   client.interceptors.response.use(requireService);
   client.interceptors.error.use((error, response, request) =>
-    // Who has given it up gets the reason that he gave.
+    // A caller that aborted the call receives its own abort reason.
     request?.signal.aborted ? error : toMusterError(error, response),
   );
   return client;
 }
 
-/** Throws for a redirect, with the address that it names. The service itself never redirects a call of its API. */
+/** Throws an error that names the target if the response is a redirect. The service never redirects API calls. */
 function refuseRedirect(response: Response, request: Request): Response {
   const { status, type, headers } = response;
-  // A browser does not show the page what kind of redirect it was, or where it leads.
+  // A browser hides the status and the target of a redirect from the page.
   const isRedirect = type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(status);
   if (!isRedirect) return response;
   const target = originOf(headers.get('location'), request.url);
@@ -54,11 +54,11 @@ function refuseRedirect(response: Response, request: Request): Response {
     code: 'redirected',
     detail:
       `${new URL(request.url).origin} redirects to ${target ?? 'another address'}. The call was not sent there, ` +
-      'because it carries your credentials. If that is your Muster, use its address as the base URL.',
+      'because it contains your credentials. If the target is your Muster service, use its address as the base URL.',
   });
 }
 
-/** The location is text from an unknown server; null if it is not an address. */
+/** Returns the origin of a Location header, or null if the header is missing or not a valid URL. */
 function originOf(location: string | null, base: string): string | null {
   try {
     return location === null ? null : new URL(location, base).origin;
@@ -67,14 +67,15 @@ function originOf(location: string | null, base: string): string | null {
   }
 }
 
-/** Whatever stands in front of the service, or in its place, answers with a page. */
+/** Throws if the response is an HTML page, which comes from a proxy or from another server. */
 function requireService(response: Response): Response {
   if (!response.ok || !response.headers.get('content-type')?.startsWith('text/html')) return response;
-  const detail = 'Something answered that is not the service: a page came where data was asked for.';
+  const detail =
+    'The response is an HTML page instead of data. The server is not a Muster service, or a proxy sent the page.';
   throw new MusterError(response.status, { code: 'not_muster', detail });
 }
 
-/** crypto.randomUUID is only there where a page came by https. */
+/** Returns a random key. crypto.randomUUID would not work in pages that are not loaded over HTTPS. */
 function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');

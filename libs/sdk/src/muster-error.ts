@@ -1,15 +1,15 @@
 import type { Problem } from './generated';
 
 /**
- * What the service answered instead, by its `code`; the answer itself is `problem`. Where it could not be reached the
- * status is 0 and the code `unreachable`.
+ * An error of the service, identified by its `code`. `problem` is the response body. If the service is unreachable, the
+ * status is 0 and the code is `unreachable`.
  */
 export class MusterError extends Error {
   readonly code: string;
   readonly status: number;
-  /** What support asks for. */
+  /** Id of the request, to include when you contact support. */
   readonly requestId: string | undefined;
-  /** What is wrong with the fields that were sent. */
+  /** Validation errors of the request's fields. */
   readonly fields: { field: string; message: string }[];
   readonly problem: Partial<Problem> & Record<string, unknown>;
 
@@ -28,7 +28,7 @@ export function isMusterError(error: unknown, ...codes: string[]): error is Must
   return error instanceof MusterError && (codes.length === 0 || codes.includes(error.code));
 }
 
-/** Whatever was thrown on the way to an answer, as one type. What the caller has given up stays what it is. */
+/** Converts a thrown value to a MusterError. Returns abort errors unchanged. */
 export function toMusterError(thrown: unknown, response?: Response): unknown {
   if (thrown instanceof MusterError || isAbort(thrown)) return thrown;
   if (!response) {
@@ -45,7 +45,7 @@ export function toMusterError(thrown: unknown, response?: Response): unknown {
   return new MusterError(response.status, { requestId, ...problem });
 }
 
-/** By its name: it may be another window's error, or no Error at all. */
+/** Whether a thrown value is an abort or a timeout. Checks the name, because instanceof fails across windows. */
 export function isAbort(thrown: unknown): boolean {
   const { name } = (thrown ?? {}) as { name?: unknown };
   return name === 'AbortError' || name === 'TimeoutError';

@@ -14,28 +14,28 @@ import { WebhookEndpoints } from './resources/webhook-endpoints';
 import { Workflows } from './resources/workflows';
 
 export interface MusterOptions {
-  /** Where the service is, such as `https://muster.example`. In its own pages it is `''`. */
+  /** Address of the service, such as `https://muster.example`. Use `''` in pages of the service itself. */
   baseUrl: string;
-  /** `msk_…`: works with a member's rights. */
+  /** API key, `msk_…`. It has the rights of a member. */
   apiKey?: string;
-  /** A session's cookie, `name=value`, as `session` of one that has signed in. A browser has its own. */
+  /** Session cookie, `name=value`: the `session` of a Muster that has signed in. Not needed in a browser. */
   session?: string;
-  /** How often a call is made again that was answered with 429 or 503, or whose answer was lost; 4. */
+  /** Maximum number of retries after a 429 or 503 response, or a lost response. Default 4. */
   maxRetries?: number;
-  /** A Retry-After that asks for more than this is an error at once; 60,000. */
+  /** Maximum Retry-After to wait for, in milliseconds. A longer one fails immediately. Default 60,000. */
   maxRetryAfterMs?: number;
-  /** A longer answer fails with the code `not_muster`; no limit. */
+  /** Maximum size of a response, in bytes. A larger one fails with the code `not_muster`. Default no limit. */
   maxResponseBytes?: number;
   fetch?: typeof fetch;
-  /** Sent with each call. */
+  /** Headers to send with each call. */
   headers?: Record<string, string>;
 }
 
-/** The service, as its user sees it. Whatever has no method here is an operation that takes `client`. */
+/** A client of the service. An operation without a method here is a function that takes `client`. */
 export class Muster {
-  /** For the operations of `@muster/sdk/operations`: `auditList({ client: muster.client })`. */
+  /** Client for the functions of `@muster/sdk/operations`, such as `auditList({ client: muster.client })`. */
   readonly client: Client;
-  /** The cookie of the session that it calls with, to be kept like a password. */
+  /** Session cookie of this client. Protect it like a password. */
   readonly session: string | undefined;
   readonly agents: Agents;
   readonly batches: Batches;
@@ -54,7 +54,7 @@ export class Muster {
 
   constructor(options: MusterOptions) {
     const { baseUrl, apiKey, session, maxRetries = 4, maxRetryAfterMs = 60_000, headers = {} } = options;
-    // Taken when it is called, and on its own: a browser's fetch refuses to be anybody's method.
+    // Called as a plain function, because a browser's fetch throws if it is called as a method of another object.
     const fetch: typeof globalThis.fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
     const trimmed = baseUrl.replace(/\/+$/, '');
     this.session = session;
@@ -78,8 +78,8 @@ export class Muster {
   }
 
   /**
-   * Signs in as a person: some calls are theirs alone. `secondFactor` is asked where the account has one; without it
-   * the error has the code `second_factor_required`.
+   * Signs in as a person, which some calls require. Calls `secondFactor` if the account has a second factor. If it is
+   * absent, throws an error with the code `second_factor_required`.
    */
   static async signIn(
     options: MusterOptions & { email: string; password: string; secondFactor?: () => Promise<SecondFactorProof> },
@@ -89,7 +89,7 @@ export class Muster {
     const own = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
     const watching: typeof fetch = async (input, init) => {
       const response = await own(input, init);
-      // A browser keeps it, and shows it to nobody.
+      // A browser stores the cookie and does not expose it to scripts.
       session =
         response.headers
           .getSetCookie?.()
@@ -112,15 +112,15 @@ export class Muster {
 const refusals = {
   totp: {
     code: 'second_factor_required',
-    detail: 'This account signs in with a code of its second factor too.',
+    detail: 'This account requires a code of its second factor. Pass the option secondFactor, or use an API key.',
   },
   passkey: {
     code: 'second_factor_required',
-    detail: 'This account signs in with a passkey, which a browser alone can ask for; use an API key instead.',
+    detail: 'This account requires a passkey, which works only in a browser. Use an API key instead.',
   },
   enrolment: {
     code: 'enrolment_required',
-    detail: 'The organization requires a second factor: sign in to the console once, and set it up there.',
+    detail: 'The organization requires a second factor. Sign in to the console and set one up.',
   },
 };
 

@@ -1,5 +1,5 @@
-/** Every operation of the API and all of its types, as they are generated, for who brings a client of their own. */
-// eslint-disable-next-line no-restricted-syntax -- The generated index lists its exports; a list of them here would be stale.
+/** All generated operations and types of the API, for use with `muster.client` or with another client. */
+// eslint-disable-next-line no-restricted-syntax -- The generated index lists its exports; a copy would become outdated.
 export * from './generated';
 export { type Client, createClient, formDataBodySerializer } from './generated/client';
 export { client } from './generated/client.gen';

@@ -1,12 +1,13 @@
 export interface EventPiece {
-  /** None, where the stream only says where it is. */
+  /** Data of the event. Absent if the stream only sends an id or a retry time. */
   data?: string;
-  /** Its number, and how long to wait before coming back, where the stream said so. */
+  /** Id of the event, if the stream sent one. */
   id?: string;
+  /** Time to wait before reconnecting, if the stream sent one. */
   retryMs?: number;
 }
 
-/** Server-sent events, out of text that comes in any pieces. */
+/** Parses server-sent events from text that arrives in arbitrary chunks. */
 export class EventParser {
   private rest = '';
   private data: string[] = [];
@@ -24,7 +25,7 @@ export class EventParser {
     }
   }
 
-  /** Answers false at the end of an event. */
+  /** Parses one line. Returns false at the end of an event. */
   private take(line: string): boolean {
     if (line === '') return false;
     const colon = line.indexOf(':');

@@ -2,13 +2,13 @@ import type { Client } from './generated/client';
 
 export interface CallOptions {
   signal?: AbortSignal;
-  /** One's own, for a call that is made again by another process; otherwise each call gets one. */
+  /** Idempotency key, if another process can repeat the call. By default, each creating call gets a random key. */
   idempotencyKey?: string;
-  /** Refuses with `precondition_failed` where the resource is another by now. */
+  /** ETag of the resource. If the resource has changed since, the call fails with `precondition_failed`. */
   ifMatch?: string;
 }
 
-/** What all resources have: the client, and how a call's options reach it. */
+/** Base class of all resources: holds the client and converts the options of a call. */
 export abstract class Resource {
   constructor(protected readonly client: Client) {}
 

@@ -2,19 +2,19 @@ import { isAbort, isMusterError, MusterError } from './muster-error';
 import { sleep } from './sleep';
 
 export interface Retrying {
-  /** How often a call is made again; 0 is never. */
+  /** Maximum number of retries; 0 for none. */
   maxRetries: number;
-  /** Who is told to wait longer than this gives up at once. */
+  /** Maximum Retry-After to wait for. A longer one is not waited for; the response is returned immediately. */
   maxRetryAfterMs: number;
-  /** A longer answer is refused, because no answer of the service to this caller is. Without it, an answer may have any length. */
+  /** Maximum size of a response in bytes, by default unlimited. A larger one cannot come from the service and fails. */
   maxResponseBytes?: number;
 }
 
 type Fetch = (request: Request) => Promise<Response>;
 
 /**
- * Makes a call again that was answered with 429 or 503, when Retry-After says. One whose answer was lost, whole or in its
- * middle, is made again only where a second one does nothing more: reads, and calls that carry an Idempotency-Key.
+ * Retries a call after a 429 or 503 response, at the time of Retry-After. If the response was lost completely or in
+ * part, retries only calls that are safe to repeat: reads, and calls with an Idempotency-Key.
  */
 export function retryingFetch(
   fetch: Fetch,
@@ -25,7 +25,7 @@ export function retryingFetch(
       const isLast = attempt >= maxRetries;
       let response: Response;
       try {
-        // The body of a request can be sent once.
+        // The body of a request can be sent only once, so that a retry needs a clone.
         response = await whole(await fetch(isLast ? request : request.clone()), maxResponseBytes);
       } catch (error) {
         if (isLast || request.signal.aborted || isAbort(error) || isMusterError(error) || !mayRepeat(request))
@@ -43,10 +43,10 @@ export function retryingFetch(
 
 const withoutBody = new Set([204, 205, 304]);
 
-/** The answer once all of it is here; a stream is handed on as it comes. */
+/** Reads the response completely, except for an event stream. */
 async function whole(response: Response, maxBytes: number): Promise<Response> {
   const { status, statusText, headers, body } = response;
-  // Browsers have a body, of nothing, also where there can be none.
+  // In browsers, responses with these statuses have an empty body instead of none.
   if (!body || withoutBody.has(status) || headers.get('content-type')?.startsWith('text/event-stream')) return response;
   return new Response(await readAtMost(body, maxBytes, status), { status, statusText, headers });
 }
@@ -61,13 +61,13 @@ async function readAtMost(body: ReadableStream<Uint8Array>, maxBytes: number, st
     size += value.length;
     if (size > maxBytes) {
       await reader.cancel();
-      throw new MusterError(status, { code: 'not_muster', detail: `The answer is longer than ${maxBytes} bytes.` });
+      throw new MusterError(status, { code: 'not_muster', detail: `The response is larger than ${maxBytes} bytes.` });
     }
     chunks.push(value as Uint8Array<ArrayBuffer>);
   }
 }
 
-/** What Retry-After says, in seconds or as a date. */
+/** Parses a Retry-After header, which contains seconds or a date. */
 function retryAfterMs(value: string | null, now: number): number | undefined {
   if (!value) return undefined;
   if (/^\s*\d+(\.\d+)?\s*$/.test(value)) return Number(value) * 1000;
@@ -79,7 +79,7 @@ function mayRepeat({ method, headers }: Request): boolean {
   return method === 'GET' || method === 'HEAD' || headers.has('idempotency-key');
 }
 
-/** Half of it by chance, so that those who were refused together don't come back together. */
+/** Exponential backoff. Half of it is random, so that clients that failed together do not retry together. */
 function backoffMs(attempt: number): number {
   const whole = Math.min(8000, 500 * 2 ** attempt);
   return whole / 2 + (Math.random() * whole) / 2;

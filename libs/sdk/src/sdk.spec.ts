@@ -39,7 +39,7 @@ describe('the SDK', () => {
   const breaks: Handler = (request) => request.socket.destroy();
   const launch = { workflowId: 'w', agentId: 'a' };
 
-  it('waits for a 429 or 503 as Retry-After says, in seconds and as a date, and sends the same key again', async () => {
+  it('retries a 429 or 503 after Retry-After, in seconds or as a date, with the same idempotency key', async () => {
     const inASecond = new Date(Date.now() + 1500).toUTCString();
     handlers = [
       answers(503, { code: 'service_unavailable' }, { 'retry-after': '0' }),
@@ -54,7 +54,7 @@ describe('the SDK', () => {
     expect(asked[2]!.headers['x-api-key']).toBe('msk_1');
   });
 
-  it('gives each creating call a key of its own, a given one its own, and none to others', async () => {
+  it('sends an idempotency key, random or passed, with each creating call and with no other call', async () => {
     handlers = [answers(202, { jobId: 'j', status: 'queued' })];
     const muster = new Muster({ baseUrl });
     await muster.jobs.launch(launch);
@@ -66,7 +66,7 @@ describe('the SDK', () => {
     expect(keys[0]).not.toBe(keys[1]);
   });
 
-  it('gives up at once on who asks for too long, and after its retries on who goes on refusing', async () => {
+  it('fails at once if Retry-After exceeds the maximum, otherwise after the maximum number of retries', async () => {
     handlers = [answers(429, { code: 'rate_limited' }, { 'retry-after': '3600' })];
     await expect(new Muster({ baseUrl }).usage.get()).rejects.toMatchObject({ code: 'rate_limited', status: 429 });
     expect(asked).toHaveLength(1);
@@ -75,7 +75,7 @@ describe('the SDK', () => {
     expect(asked).toHaveLength(4);
   });
 
-  it('asks again where an answer was lost, but never does twice what has no key', async () => {
+  it('retries a lost response, but not for a changing call without an idempotency key', async () => {
     handlers = [breaks, answers(200, { month: '2026-01' })];
     expect(await new Muster({ baseUrl }).usage.get()).toEqual({ month: '2026-01' });
     handlers = [breaks, answers(202, { jobId: 'j', status: 'queued' })];
@@ -86,7 +86,7 @@ describe('the SDK', () => {
     expect(asked).toHaveLength(before + 1);
   });
 
-  it('asks again where an answer broke off in its middle, and says so where it may not', async () => {
+  it('retries a response that was lost in part, or throws unreachable if the call is not safe to repeat', async () => {
     const half: Handler = (_, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
       response.write('{"month":', () => response.destroy());
@@ -101,12 +101,12 @@ describe('the SDK', () => {
     expect((await new Muster({ baseUrl, maxRetries: 0 }).jobs.wait('j')).status).toBe('completed');
   });
 
-  it('says that it is not the service where a page comes in its place', async () => {
+  it('throws not_muster if the response is an HTML page', async () => {
     handlers = [(_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Sign in</h1>')];
     await expect(new Muster({ baseUrl }).agents.list().toArray()).rejects.toMatchObject({ code: 'not_muster' });
   });
 
-  it('reads no more of an answer than it is allowed to, and does not ask again', async () => {
+  it('stops reading a response above the maximum size, and does not retry', async () => {
     let sent = 0;
     handlers = [
       (_, response) => {
@@ -140,13 +140,13 @@ describe('the SDK', () => {
     elsewhere.close();
   });
 
-  it('says that it was redirected where the address that is named is none', async () => {
+  it('throws redirected if the Location header is not a valid URL', async () => {
     handlers = [(_, response) => response.writeHead(302, { location: 'http://[' }).end()];
     const refusal = { code: 'redirected', message: expect.stringContaining('redirects to another address.') };
     await expect(new Muster({ baseUrl }).agents.list().toArray()).rejects.toMatchObject(refusal);
   });
 
-  it('ends with the reason of who gives up, before an answer, in it, and while it waits', async () => {
+  it('throws the abort reason of the caller before a response, during a response and between retries', async () => {
     const reason = new Error('enough');
     const given = (handler: Handler) => {
       const enough = new AbortController();
@@ -167,7 +167,7 @@ describe('the SDK', () => {
     await expect(muster.jobs.wait('j', given(answers(200, { status: 'running' })))).rejects.toBe(reason);
   });
 
-  it('throws what the service answered, by its code, with what support asks for', async () => {
+  it('throws an error with the code, fields and request id of the response', async () => {
     const errors = [{ field: 'agentId', message: 'agentId must be a UUID' }];
     handlers = [answers(400, { code: 'invalid_payload', detail: 'No.', requestId: 'r-1', errors })];
     const thrown: unknown = await new Muster({ baseUrl }).jobs.launch(launch).catch((error: unknown) => error);
@@ -182,7 +182,7 @@ describe('the SDK', () => {
     });
   });
 
-  it('goes over a list page by page, and asks for none before its turn', async () => {
+  it('iterates over a list page by page, and fetches each page only when it is needed', async () => {
     handlers = [
       answers(200, { jobs: [{ id: '1' }, { id: '2' }], nextCursor: 'next' }),
       answers(200, { jobs: [{ id: '3' }], nextCursor: null }),
@@ -198,7 +198,7 @@ describe('the SDK', () => {
     ]);
   });
 
-  it('follows events over broken lines and a refusal, from the last one that came, in whatever pieces they come', async () => {
+  it('streams events in arbitrary chunks, and resumes after the last one if a connection is lost or rejected', async () => {
     const says = (...pieces: string[]): Handler =>
       async function (_, response) {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -224,7 +224,7 @@ describe('the SDK', () => {
     await expect(new Muster({ baseUrl }).agents.events('b').next()).rejects.toMatchObject({ code: 'agent_not_found' });
   });
 
-  it('waits for the end of a run while the service is away for a while', async () => {
+  it('waits for the end of a run while the service is temporarily unreachable', async () => {
     const job = (status: string) => answers(200, { id: 'j', status });
     handlers = [job('queued'), breaks, answers(502, {}), job('running'), job('failed')];
     const seen: string[] = [];
@@ -257,7 +257,7 @@ describe('verifyWebhook', () => {
     'Webhook-Signature': signature,
   });
 
-  it('answers what was signed, as text and as bytes, with headers in any form', async () => {
+  it('returns the signed event, for a body as text or as bytes, and for headers in any form', async () => {
     const { timestamp, signature } = sign(key);
     const headers = headersOf(timestamp, signature);
     const event = { type: 'job.completed', timestamp: '2026-01-01T00:00:00.000Z', data: { name: 'ü' } };
@@ -266,7 +266,7 @@ describe('verifyWebhook', () => {
     expect(await verifyWebhook({ secret, headers: new Headers(headers), body: bytes, now })).toEqual(event);
   });
 
-  it('takes any of several signatures, and of several secrets', async () => {
+  it('accepts one valid signature of several, and one valid secret of several', async () => {
     const { timestamp, signature } = sign(key);
     const { signature: other } = sign(randomBytes(32));
     const headers = headersOf(timestamp, `v1a,abc v2,xyz ${other} ${signature}`);
@@ -277,7 +277,7 @@ describe('verifyWebhook', () => {
 
   it.each<[string, string, (ok: ReturnType<typeof sign>) => Partial<Parameters<typeof verifyWebhook>[0]>]>([
     ['is older than five minutes', 'webhook_too_old', () => ({ now: now + 300_001 })],
-    ['is from later', 'webhook_too_old', () => ({ now: now - 300_001 })],
+    ['is more than five minutes in the future', 'webhook_too_old', () => ({ now: now - 300_001 })],
     ['was changed', 'webhook_signature', () => ({ body: body.replace('ü', 'u') })],
     [
       'is signed with another secret',
@@ -285,20 +285,20 @@ describe('verifyWebhook', () => {
       ({ timestamp }) => ({ headers: headersOf(timestamp, sign(randomBytes(32)).signature) }),
     ],
     [
-      'has another time than the one signed',
+      'has another timestamp than the signed one',
       'webhook_signature',
       ({ signature }) => ({ headers: headersOf(String(now / 1000 + 1), signature) }),
     ],
     ['has no signature', 'webhook_signature', ({ timestamp }) => ({ headers: headersOf(timestamp, 'v1, v1,!') })],
     ['lacks a header', 'webhook_headers', () => ({ headers: { 'webhook-id': 'm' } })],
-    ['comes with a secret that is none', 'webhook_secret', () => ({ secret: 'hunter2' })],
-  ])('refuses what %s', async (_, code, change) => {
+    ['is verified with an invalid secret', 'webhook_secret', () => ({ secret: 'hunter2' })],
+  ])('rejects a webhook that %s', async (_, code, change) => {
     const { timestamp, signature } = sign(key);
     const delivery = { secret, headers: headersOf(timestamp, signature), body, now };
     await expect(verifyWebhook({ ...delivery, ...change({ timestamp, signature }) })).rejects.toMatchObject({ code });
   });
 
-  it('takes what is five minutes old', async () => {
+  it('accepts a webhook that is exactly five minutes old', async () => {
     const { timestamp, signature } = sign(key);
     await verifyWebhook({ secret, headers: headersOf(timestamp, signature), body, now: now + 300_000 });
   });

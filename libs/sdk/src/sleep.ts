@@ -1,4 +1,4 @@
-/** Ends early, with the signal's reason, when that says so. */
+/** Waits for `ms` milliseconds. Rejects with the signal's reason if the signal aborts. */
 export function sleep(ms: number, signal?: AbortSignal | null): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason as Error);

@@ -7,20 +7,20 @@ export interface WebhookEvent<T = Record<string, unknown>> {
 }
 
 export interface SignedDelivery {
-  /** The endpoint's `whsec_…`; several while one takes over from another. */
+  /** Secret of the endpoint, `whsec_…`. Pass both secrets while a secret is rotated. */
   secret: string | string[];
   headers: Headers | Record<string, string | string[] | undefined>;
-  /** The bytes as they came, before anybody has parsed them. */
+  /** The unparsed request body. */
   body: string | Uint8Array;
-  /** Milliseconds; for tests. */
+  /** Current time in milliseconds. Only for tests. */
   now?: number;
 }
 
 const toleranceMs = 5 * 60_000;
 
 /**
- * What one of our webhooks says, once its signature holds (Standard Webhooks). One that is older than five minutes is
- * refused, with whatever signature: it may be somebody's copy.
+ * Verifies the signature of a webhook (Standard Webhooks) and returns its event. Throws if the signature is invalid, or
+ * if the timestamp differs from the current time by more than five minutes, because it can be a replay.
  */
 export async function verifyWebhook<T = Record<string, unknown>>(delivery: SignedDelivery): Promise<WebhookEvent<T>> {
   const { secret, headers, body, now = Date.now() } = delivery;
@@ -29,10 +29,14 @@ export async function verifyWebhook<T = Record<string, unknown>>(delivery: Signe
   const id = header('webhook-id');
   const timestamp = header('webhook-timestamp');
   const signatures = header('webhook-signature');
-  if (!/^\d{1,12}$/.test(timestamp)) refuse('webhook_headers', 'webhook-timestamp is no number of seconds.');
+  if (!/^\d{1,12}$/.test(timestamp))
+    refuse('webhook_headers', 'The header webhook-timestamp is not a number of seconds.');
   const ageMs = now - Number(timestamp) * 1000;
   if (Math.abs(ageMs) > toleranceMs) {
-    refuse('webhook_too_old', 'It was not signed within the last five minutes; are both clocks right?');
+    refuse(
+      'webhook_too_old',
+      'The webhook was not signed within the last five minutes. Check the clocks of both machines.',
+    );
   }
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
   const signed = concatenated(new TextEncoder().encode(`${id}.${timestamp}.`), bytes);
@@ -42,13 +46,16 @@ export async function verifyWebhook<T = Record<string, unknown>>(delivery: Signe
     ]);
     for (const signature of signatures.split(' ')) {
       const mac = signature.startsWith('v1,') ? fromBase64(signature.slice(3)) : undefined;
-      // In constant time.
+      // crypto.subtle.verify compares in constant time.
       if (mac && (await crypto.subtle.verify('HMAC', key, mac, signed))) {
         return JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body)) as WebhookEvent<T>;
       }
     }
   }
-  return refuse('webhook_signature', 'No signature of it is made with this secret; was the body changed on its way?');
+  return refuse(
+    'webhook_signature',
+    'No signature matches the secret and the body. Pass the unparsed body and the secret of this endpoint.',
+  );
 }
 
 function headerOf(headers: SignedDelivery['headers'], name: string): string | undefined {
@@ -61,7 +68,7 @@ function keyBytes(secret: string): Uint8Array<ArrayBuffer> {
   const bytes = secret.startsWith('whsec_') ? fromBase64(secret.slice('whsec_'.length)) : undefined;
   return bytes?.length
     ? bytes
-    : refuse('webhook_secret', 'The secret is none of an endpoint: those begin with whsec_.');
+    : refuse('webhook_secret', 'The secret is not valid. The secret of an endpoint starts with whsec_.');
 }
 
 function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {

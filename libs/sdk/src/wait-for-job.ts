@@ -4,20 +4,20 @@ import { isMusterError, MusterError } from './muster-error';
 import { sleep } from './sleep';
 
 export interface WaitOptions {
-  /** Gives up then with `wait_timeout`; the run goes on. */
+  /** Time after which the wait fails with `wait_timeout`. The run continues. */
   timeoutMs?: number;
-  /** Called with what the run has become, each time that it was looked at. */
+  /** Called with the current state of the run after each poll. */
   onChange?: (job: Job) => void;
   signal?: AbortSignal;
 }
 
-/** Timers hold no more; who waits longer waits for ever. */
+/** Maximum delay of a timer. A longer timeout is treated as no timeout. */
 const longestTimerMs = 2 ** 31;
 const looksMs = { first: 200, longest: 2000 };
-/** As long as a service may be away while somebody waits. */
+/** Time for which the service may be unreachable before the wait fails. */
 const awayMs = 120_000;
 
-/** Waits for the end of a run, whatever it is. */
+/** Waits until a run is completed, failed or cancelled, and returns it. */
 export async function waitForJob(client: Client, id: string, options: WaitOptions = {}): Promise<Job> {
   const { timeoutMs = Infinity, onChange, signal } = options;
   const limit = timeoutMs < longestTimerMs ? AbortSignal.timeout(Math.max(0, timeoutMs)) : undefined;

@@ -1,2 +1,2 @@
-/** What the generated client names of the web, where TypeScript has Node's types alone. */
+/** A web type that the generated client uses, for compilation with only the types of Node. */
 type BodyInit = NonNullable<RequestInit['body']>;

@@ -11,14 +11,15 @@ import { onInterrupt } from '../parts/interrupts';
 import { printLine } from '../parts/log-lines';
 import { wholeNumber } from '../parts/numbers';
 
-const force: Option = { type: 'boolean', about: 'also where a run ends for it' };
+const force: Option = { type: 'boolean', about: 'Proceed even if a run is in progress; the run then fails' };
 
 const list: Command = {
   words: 'agents list',
-  summary: 'The machines, and why each is on or off',
+  summary: 'List agents',
+  more: 'REASON is the reason for the current status.',
   options: {
-    status: { type: 'string', value: 'STATUS', about: 'such as online' },
-    label: { type: 'string', value: 'LABEL', about: 'those that have it' },
+    status: { type: 'string', value: 'STATUS', about: 'Only agents with this status, such as online' },
+    label: { type: 'string', value: 'LABEL', about: 'Only agents with this label' },
   },
   async run(call) {
     const [status, label] = [call.text('status') as Agent['status'] | undefined, call.text('label')];
@@ -32,12 +33,12 @@ const list: Command = {
         { title: 'NAME', of: ({ name }) => name },
         { title: 'STATUS', of: ({ status: now }) => now, color: (row) => statusColor(row.status) },
         { title: 'PROVIDER', of: ({ provider }) => provider },
-        { title: 'SEEN', of: ({ lastSeen }) => ago(lastSeen) },
+        { title: 'LAST SEEN', of: ({ lastSeen }) => ago(lastSeen) },
         { title: 'RUN', of: ({ currentJobId }) => currentJobId },
         { title: 'ID', of: ({ id }) => id },
-        { title: 'WHY', of: ({ why }) => why },
+        { title: 'REASON', of: ({ why }) => why },
       ],
-      'There is no such machine. An admin adds this one: muster worker install',
+      'There are no matching agents. To make this machine an agent, an admin runs muster worker install.',
     );
   },
 };
@@ -45,7 +46,7 @@ const list: Command = {
 const get: Command = {
   words: 'agents get',
   args: '<agent>',
-  summary: 'One machine',
+  summary: 'Show an agent',
   async run({ args, muster: of, terminal }) {
     const muster = of();
     const agent = await muster.agents.get(await agentId(muster, args[0]!));
@@ -53,11 +54,11 @@ const get: Command = {
       ['name', agent.name],
       ['id', agent.id],
       ['status', agent.status],
-      ['why', agent.why],
+      ['reason', agent.why],
       ['provider', agent.provider],
       ['labels', agent.labels.join(', ')],
       ['run', agent.currentJobId],
-      ['seen', ago(agent.lastSeen)],
+      ['last seen', ago(agent.lastSeen)],
       ['stops', agent.stopAt && ago(agent.stopAt)],
       ['worker', agent.workerVersion],
       ...capabilityLines(agent.capabilities),
@@ -82,27 +83,31 @@ function action(verb: string, summary: string, act: Act, options?: Record<string
 }
 
 const actions = [
-  action('start', 'Starts a machine', (muster, id) => muster.agents.start(id)),
-  action('stop', 'Stops a machine', (muster, id, call) => muster.agents.stop(id, { force: call.flag('force') }), {
+  action('start', 'Start an agent', (muster, id) => muster.agents.start(id)),
+  action('stop', 'Stop an agent', (muster, id, call) => muster.agents.stop(id, { force: call.flag('force') }), {
     force,
   }),
-  action('reboot', 'Reboots a machine; a run that it has fails', (muster, id) => muster.agents.reboot(id)),
+  action('reboot', 'Reboot an agent. A run in progress fails', (muster, id) => muster.agents.reboot(id)),
   action(
     'drain',
-    'Gives a machine nothing new, and lets it finish',
+    'Drain an agent: start no new runs on it',
     (muster, id, call) => muster.agents.drain(id, call.flag('now') ? 'now' : 'finish', { force: call.flag('force') }),
-    { now: { type: 'boolean', about: 'does not wait for its run; with --force that run ends' }, force },
+    {
+      now: { type: 'boolean', about: 'Drain at once; requires --force if a run is in progress, which then fails' },
+      force,
+    },
   ),
-  action('undrain', 'Gives a machine work again', (muster, id) => muster.agents.undrain(id)),
+  action('undrain', 'Resume a drained agent: start runs on it again', (muster, id) => muster.agents.undrain(id)),
 ];
 
 const logs: Command = {
   words: 'agents logs',
   args: '<agent>',
-  summary: 'What is said on a machine; with --json one line of JSON for each',
+  summary: 'Print the log of an agent',
+  more: 'With --json, each line of the log is one line of JSON.',
   options: {
-    follow: { type: 'boolean', short: 'f', about: 'goes on until Ctrl-C' },
-    lines: { type: 'string', short: 'n', value: 'N', about: 'how many of the last lines; 50' },
+    follow: { type: 'boolean', short: 'f', about: 'Print new lines until Ctrl-C' },
+    lines: { type: 'string', short: 'n', value: 'N', about: 'Number of last lines to print (default 50)' },
   },
   async run(call) {
     const muster = call.muster();
@@ -124,11 +129,15 @@ const logs: Command = {
 const runSnippet: Command = {
   words: 'agents run-snippet',
   args: '<agent> [file]',
-  summary: 'Runs Python on a machine, and prints what it says',
-  more: 'The code comes from --code, a file, or stdin.',
+  summary: 'Run Python code on an agent and print its output',
+  more: 'The code is read from --code, from a file, or from stdin.',
   options: {
-    code: { type: 'string', short: 'c', value: 'CODE', about: 'the code itself' },
-    timeout: { type: 'string', value: 'SECONDS', about: 'ends it then' },
+    code: { type: 'string', short: 'c', value: 'CODE', about: 'Python code to run' },
+    timeout: {
+      type: 'string',
+      value: 'SECONDS',
+      about: 'Time after which the code is stopped, 1 to 3600 (default 600)',
+    },
   },
   async run(call) {
     const { args, terminal } = call;
@@ -152,6 +161,7 @@ export const agentCommands = [list, get, ...actions, logs, runSnippet];
 
 async function codeOf(file: string | undefined): Promise<string> {
   if (file && file !== '-') return readFileSync(file, 'utf8');
-  if (process.stdin.isTTY) throw usageFault('There is no code.', 'Give --code, a file, or pipe it in.');
+  if (process.stdin.isTTY)
+    throw usageFault('There is no code to run.', 'Specify --code or a file, or pipe the code to stdin.');
   return (await stdinBytes()).toString('utf8');
 }

@@ -11,20 +11,28 @@ import { onInterrupt } from '../parts/interrupts';
 import { variablesOf } from '../parts/variables';
 
 const looksMs = 1000;
-/** As long as a service may be away while somebody waits. */
+/** Time for which the service may be unreachable before the command stops waiting. */
 const awayMs = 120_000;
 
 const batch: Command = {
   words: 'batch',
   args: '<csv>',
-  summary: 'Runs a workflow once for each row of a table',
-  more: 'The columns are the workflow’s variables, unless --map says otherwise; - reads the table from stdin.',
+  summary: 'Run a workflow once for each row of a CSV file',
+  more:
+    'Each variable of the workflow is read from the column with its name, unless --map specifies another column. ' +
+    'Specify - to read the table from stdin.',
   options: {
-    workflow: { type: 'string', value: 'WORKFLOW', about: 'which one' },
-    agent: { type: 'string', short: 'a', value: 'AGENT', multiple: true, about: 'the rows are spread over these' },
-    map: { type: 'string', value: 'K=COLUMN', multiple: true, about: 'the column of a variable' },
-    strict: { type: 'boolean', about: 'all rows or none' },
-    wait: { type: 'boolean', short: 'w', about: 'stays until all of them have ended' },
+    workflow: { type: 'string', value: 'WORKFLOW', about: 'Workflow to run (required)' },
+    agent: {
+      type: 'string',
+      short: 'a',
+      value: 'AGENT',
+      multiple: true,
+      about: 'Agent to run on (required); rows are distributed over all',
+    },
+    map: { type: 'string', value: 'K=COLUMN', multiple: true, about: 'Column to read a variable from' },
+    strict: { type: 'boolean', about: 'Reject the whole batch if one row is invalid' },
+    wait: { type: 'boolean', short: 'w', about: 'Wait until all runs have ended' },
   },
   async run(call) {
     const { terminal, args } = call;
@@ -43,12 +51,9 @@ const batch: Command = {
       ...(Object.keys(mapping).length ? { mapping } : {}),
       ...(call.flag('strict') ? { strict: true } : {}),
     });
-    for (const { row, errors } of made.rejected) terminal.say(`row ${row} was refused: ${inLine(errors.join('; '))}`);
+    for (const { row, errors } of made.rejected) terminal.say(`Row ${row} was rejected: ${inLine(errors.join('; '))}`);
     if (call.flag('wait')) return attendBatch(call, muster, made.batchId);
-    terminal.show(
-      made,
-      `${made.queued} runs are queued, ${made.rejected.length} rows were refused: batch ${made.batchId}`,
-    );
+    terminal.show(made, `Batch ${made.batchId}: ${made.queued} runs queued, ${made.rejected.length} rows rejected`);
     return made.rejected.length ? exitCodes.failed : exitCodes.ok;
   },
 };
@@ -56,8 +61,8 @@ const batch: Command = {
 const get: Command = {
   words: 'batches get',
   args: '<batch>',
-  summary: 'How far a batch is',
-  options: { wait: { type: 'boolean', short: 'w', about: 'stays until all of its runs have ended' } },
+  summary: 'Show the progress of a batch',
+  options: { wait: { type: 'boolean', short: 'w', about: 'Wait until all runs have ended' } },
   async run(call) {
     const muster = call.muster();
     if (call.flag('wait')) return attendBatch(call, muster, call.args[0]!);
@@ -68,12 +73,12 @@ const get: Command = {
 
 export const batchCommands = [batch, get];
 
-/** The first Ctrl-C cancels what has not ended, the second leaves. */
+/** Waits until all runs have ended. The first Ctrl-C cancels the remaining runs, the second stops waiting. */
 async function attendBatch({ terminal }: Call, muster: Muster, id: string): Promise<number> {
   const leave = new AbortController();
   const stop = onInterrupt((count) => {
     if (count > 1) return leave.abort();
-    terminal.say('\nCancelling the batch; Ctrl-C again leaves without waiting for it.');
+    terminal.say('\nCancelling the batch. Press Ctrl-C again to exit without waiting for it.');
     muster.batches.cancel(id, 'interrupted at the command line').catch((error: Error) => terminal.say(error.message));
   });
   let reachedAt = Date.now();
@@ -84,12 +89,12 @@ async function attendBatch({ terminal }: Call, muster: Muster, id: string): Prom
         const { status } = explain(error);
         const isAway = status === 0 || (status ?? 400) >= 500;
         if (isAway && Date.now() - reachedAt < awayMs) return null;
-        terminal.say(`The batch goes on: muster batches get ${id} --wait`);
+        terminal.say(`The batch continues. To wait again, run muster batches get ${id} --wait`);
         throw error;
       });
       if (found === undefined) return left(terminal, id);
       if (found === null) {
-        terminal.progress('the service is away for a moment');
+        terminal.progress('the service is unreachable, trying again');
         await sleep(looksMs, leave.signal);
         continue;
       }
@@ -100,7 +105,7 @@ async function attendBatch({ terminal }: Call, muster: Muster, id: string): Prom
         terminal.show(found, words(found));
         return found.failed + found.cancelled + found.rejected ? exitCodes.failed : exitCodes.ok;
       }
-      terminal.progress(`${found.total - open} of ${found.total} have ended`, `, ${found.running} run`);
+      terminal.progress(`${found.total - open} of ${found.total} runs have ended`, `, ${found.running} running`);
       await sleep(looksMs, leave.signal);
       if (leave.signal.aborted) return left(terminal, id);
     }
@@ -111,11 +116,11 @@ async function attendBatch({ terminal }: Call, muster: Muster, id: string): Prom
 
 function left(terminal: Terminal, id: string): number {
   terminal.close();
-  terminal.say(`Left. The batch is ${id}: muster batches get ${id} --wait`);
+  terminal.say(`Stopped waiting. To wait again, run muster batches get ${id} --wait`);
   return exitCodes.failed;
 }
 
-/** Ends early when the signal says so. */
+/** Returns early if the signal aborts. */
 async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   await wait(ms, undefined, { signal }).catch(() => undefined);
 }
@@ -133,5 +138,5 @@ interface Counts {
 function words({ id, ...counts }: Counts): string {
   const names = ['completed', 'failed', 'cancelled', 'running', 'queued', 'rejected'] as const;
   const said = names.filter((name) => counts[name] > 0).map((name) => `${counts[name]} ${name}`);
-  return `batch ${id}: ${said.join(', ') || 'nothing'}`;
+  return `Batch ${id}: ${said.join(', ') || 'no runs'}`;
 }

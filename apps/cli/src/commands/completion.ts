@@ -2,16 +2,18 @@ import type { Command } from '../frame/command';
 import { usageFault } from '../frame/failure';
 import { globalOptions } from '../frame/parse';
 
-/** Which words and options may come next, for shells: made of the table of commands. */
+/** The command that prints completion scripts for shells, which are generated from the table of commands. */
 export function completionCommand(all: () => readonly Command[]): Command {
   return {
     words: 'completion',
     args: '<shell>',
-    summary: 'Completion for bash, zsh or fish',
-    more: 'bash, zsh: source <(muster completion bash)   fish: muster completion fish | source',
+    summary: 'Print the completion script for bash, zsh or fish',
+    more:
+      'bash: source <(muster completion bash)   zsh: source <(muster completion zsh)   ' +
+      'fish: muster completion fish | source',
     async run({ args, terminal }) {
       const write = writers[args[0]!];
-      if (!write) throw usageFault('There is completion for bash, zsh and fish.');
+      if (!write) throw usageFault('The shell must be bash, zsh or fish.');
       terminal.print(write(all()));
     },
   };
@@ -71,7 +73,7 @@ const writers: Record<string, (commands: readonly Command[]) => string> = {
     ].join('\n'),
 };
 
-/** What was typed so far where another word must come, and which may. */
+/** Lists the incomplete command names, such as `agents`, with the words that can follow each. */
 function groups(commands: readonly Command[]): [words: string, next: string[]][] {
   const first = [...new Set(commands.map(({ words }) => words.split(' ')[0]!))];
   const below = first.flatMap((word): [string, string[]][] => {

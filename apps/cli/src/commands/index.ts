@@ -14,7 +14,7 @@ import { webhookCommands } from './webhooks';
 import { workerCommands } from './worker';
 import { workflowCommands } from './workflows';
 
-/** As the help shows them. */
+/** All commands, in the order of the help. */
 export const commands: readonly Command[] = [
   ...loginCommands,
   runCommand,

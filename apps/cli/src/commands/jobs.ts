@@ -17,24 +17,24 @@ const columns: Column<Job>[] = [
     color: (row) => statusColor(row.status),
   },
   { title: 'QUEUED', of: ({ queuedAt }) => ago(queuedAt) },
-  { title: 'TOOK', of: ({ durationMs }) => duration(durationMs) },
+  { title: 'DURATION', of: ({ durationMs }) => duration(durationMs) },
   { title: 'COST', of: ({ totalCostUsd }) => usd(totalCostUsd) },
-  { title: 'WHY', of: ({ error, waiting }) => error ?? waiting?.reason },
+  { title: 'REASON', of: ({ error, waiting }) => error ?? waiting?.reason },
 ];
 
 const list: Command = {
   words: 'jobs list',
-  summary: 'Runs, newest first',
+  summary: 'List runs, newest first',
   options: {
-    status: { type: 'string', value: 'STATUS', about: statuses.join(', ') },
-    agent: { type: 'string', short: 'a', value: 'AGENT', about: 'of one machine' },
-    workflow: { type: 'string', value: 'WORKFLOW', about: 'of one workflow' },
-    limit: { type: 'string', value: 'N', about: 'how many; 30' },
+    status: { type: 'string', value: 'STATUS', about: `Only runs with this status: ${statuses.join(', ')}` },
+    agent: { type: 'string', short: 'a', value: 'AGENT', about: 'Only runs on this agent' },
+    workflow: { type: 'string', value: 'WORKFLOW', about: 'Only runs of this workflow' },
+    limit: { type: 'string', value: 'N', about: 'Maximum number of runs (default 30)' },
   },
   async run(call) {
     const muster = call.muster();
     const status = statuses.find((each) => each === call.text('status'));
-    if (call.text('status') && !status) throw usageFault(`--status is one of ${statuses.join(', ')}.`);
+    if (call.text('status') && !status) throw usageFault(`--status must be one of ${statuses.join(', ')}.`);
     const [agent, workflow] = [call.text('agent'), call.text('workflow')];
     const limit = wholeNumber(call.text('limit'), 'limit', 30);
     const jobs = muster.jobs.list({
@@ -43,14 +43,14 @@ const list: Command = {
       ...(agent ? { agentId: await agentId(muster, agent) } : {}),
       ...(workflow ? { workflowId: await workflowId(muster, workflow) } : {}),
     });
-    call.terminal.table(await jobs.toArray(limit), columns, 'There is no such run.');
+    call.terminal.table(await jobs.toArray(limit), columns, 'There are no matching runs.');
   },
 };
 
 const get: Command = {
   words: 'jobs get',
   args: '<run>',
-  summary: 'What became of a run',
+  summary: 'Show a run and its result',
   async run({ args, muster, terminal }) {
     const job = await muster().jobs.get(args[0]!);
     const { progress, claims } = job;
@@ -62,7 +62,7 @@ const get: Command = {
       ['queued', job.queuedAt],
       ['started', job.startedAt],
       ['finished', job.finishedAt],
-      ['took', duration(job.durationMs)],
+      ['duration', duration(job.durationMs)],
       ['waiting for', job.waiting?.reason],
       ['steps', `${progress.stepsPassed} passed, ${progress.stepsFailed} failed, of ${progress.stepsTotal}`],
       ['claims', `${claims.attempted} attempted, ${claims.eobUploaded} with EOB, ${claims.failed} failed`],
@@ -77,8 +77,9 @@ const get: Command = {
 const logs: Command = {
   words: 'jobs logs',
   args: '<run>',
-  summary: 'What a run has said; with --json one line of JSON for each',
-  options: { follow: { type: 'boolean', short: 'f', about: 'goes on until its end' } },
+  summary: 'Print the log of a run',
+  more: 'With --json, each line of the log is one line of JSON.',
+  options: { follow: { type: 'boolean', short: 'f', about: 'Print new lines until the run ends' } },
   async run({ args, flag, muster, terminal }) {
     for await (const line of muster().jobs.logs(args[0]!, { follow: flag('follow') })) printLine(terminal, line);
   },
@@ -87,10 +88,11 @@ const logs: Command = {
 const cancel: Command = {
   words: 'jobs cancel',
   args: '<run>',
-  summary: 'Cancels a run; it is cancelled when its machine says that nothing of it runs',
+  summary: 'Cancel a run',
+  more: 'The run is cancelled when its machine confirms that it has stopped.',
   options: {
-    reason: { type: 'string', value: 'TEXT', about: 'is kept with it' },
-    wait: { type: 'boolean', short: 'w', about: 'stays until it ends' },
+    reason: { type: 'string', value: 'TEXT', about: 'Reason to record with the run' },
+    wait: { type: 'boolean', short: 'w', about: 'Wait until the run ends' },
   },
   async run(call) {
     const { terminal, args } = call;
@@ -104,8 +106,8 @@ const cancel: Command = {
 const replay: Command = {
   words: 'jobs replay',
   args: '<run>',
-  summary: 'Runs the same again, as a new run',
-  options: { wait: { type: 'boolean', short: 'w', about: 'stays until it ends' } },
+  summary: 'Start a new run with the input of an earlier run',
+  options: { wait: { type: 'boolean', short: 'w', about: 'Wait until the run ends' } },
   async run({ args, flag, muster: of, terminal }) {
     const muster = of();
     const { jobId, status } = await muster.jobs.replay(args[0]!);
@@ -118,7 +120,8 @@ const replay: Command = {
 const wait: Command = {
   words: 'jobs wait',
   args: '<run>',
-  summary: 'Waits for the end of a run; the exit code is 1 unless it completes',
+  summary: 'Wait until a run ends',
+  more: 'The exit code is 0 if the run completes, otherwise 1.',
   async run({ args, muster, terminal }) {
     return attendJob(args[0]!, { muster: muster(), terminal });
   },

@@ -10,15 +10,15 @@ import { clientOf } from '../frame/client';
 
 const login: Command = {
   words: 'login',
-  summary: 'Signs in: with an API key, or as a person with an email address',
+  summary: 'Sign in with an API key, or as a person with an email address',
   more:
-    'In a terminal it opens a page of the service where you let this machine in, or takes an API key that you paste. ' +
-    'Elsewhere the key or password is read from stdin, so that it is seen nowhere.',
+    'In a terminal, approve the login on the page that opens in your browser, or paste an API key. ' +
+    'Without a terminal, the API key or the password is read from stdin.',
   options: {
-    url: { type: 'string', value: 'URL', about: 'the address of the service' },
-    key: { type: 'string', value: 'KEY', about: 'an API key; - reads it from stdin' },
-    browser: { type: 'boolean', about: 'waits until you let this machine in from a browser, wherever that is' },
-    email: { type: 'string', value: 'EMAIL', about: 'signs in as a person: some commands are theirs alone' },
+    url: { type: 'string', value: 'URL', about: 'Address of the service' },
+    key: { type: 'string', value: 'KEY', about: 'API key; - reads it from stdin' },
+    browser: { type: 'boolean', about: 'Wait until you approve the login in a browser, on any machine' },
+    email: { type: 'string', value: 'EMAIL', about: 'Sign in as a person; some commands require it' },
   },
   async run(call) {
     const { terminal, logins } = call;
@@ -26,7 +26,7 @@ const login: Command = {
     await requireMuster(url);
     const email = call.text('email');
     const ways = [email, call.text('key'), call.flag('browser') || undefined].filter((way) => way !== undefined);
-    if (ways.length > 1) throw usageFault('One of --key, --email and --browser.');
+    if (ways.length > 1) throw usageFault('Only one of --key, --email and --browser can be used.');
     const found = email ? await asPerson(call, url, email) : await withKey(call, url);
     const name = call.text('context') ?? new URL(url).host;
     const { user, organization } = await clientOf({ name, url, ...found }).signedIn.me();
@@ -41,10 +41,10 @@ const login: Command = {
 
 const logout: Command = {
   words: 'logout',
-  summary: 'Ends the login, and forgets it',
+  summary: 'Sign out and delete the saved login',
   async run({ login: current, logins, muster, terminal }) {
     const { name, session, byBrowser } = current();
-    // One that has ended already is as good.
+    // Errors are ignored, because the session may have ended already.
     if (session)
       await muster()
         .signedIn.signOut()
@@ -57,14 +57,14 @@ const logout: Command = {
 
 const whoami: Command = {
   words: 'whoami',
-  summary: 'Who you are, and where',
+  summary: 'Show the current login',
   async run({ login: current, muster, terminal }) {
     const { name, url } = current();
     const { user, organization } = await muster().signedIn.me();
     terminal.fields({ context: name, url, user, organization }, [
       ['context', name],
       ['service', url],
-      ['you', user.email ?? `the API key ${user.id}`],
+      ['user', user.email ?? `the API key ${user.id}`],
       ['role', user.role],
       ['organization', organization.name],
     ]);
@@ -73,8 +73,8 @@ const whoami: Command = {
 
 const contexts: Command = {
   words: 'contexts',
-  args: '[use]',
-  summary: 'The logins that are kept; with a name, the one to use from now on',
+  args: '[name]',
+  summary: 'List the saved logins, or switch to one by name',
   async run({ args, logins, terminal }) {
     if (args[0]) logins.use(args[0]);
     terminal.table(
@@ -83,10 +83,10 @@ const contexts: Command = {
         { title: '', of: ({ current }) => (current ? '*' : ' ') },
         { title: 'NAME', of: ({ name }) => name },
         { title: 'SERVICE', of: ({ url }) => url },
-        { title: 'AS', of: ({ email }) => email ?? 'an API key' },
+        { title: 'USER', of: ({ email }) => email ?? 'an API key' },
         { title: 'ORGANIZATION', of: ({ organization }) => organization },
       ],
-      'You are not signed in anywhere: muster login',
+      'There are no saved logins. To sign in, run muster login.',
     );
   },
 };
@@ -95,7 +95,7 @@ export const loginCommands = [login, logout, whoami, contexts];
 
 interface Found {
   apiKey: string;
-  /** Made for this machine: signing out revokes it. */
+  /** Whether the API key was created for this machine. Signing out revokes it. */
   byBrowser?: true;
 }
 
@@ -107,7 +107,7 @@ async function withKey(call: Call, url: string): Promise<Found> {
   return { apiKey: (await readSecret(call.terminal, `API key for ${url}: `)).trim() };
 }
 
-/** Whichever comes first. */
+/** Returns the API key that is approved in the browser or pasted in the terminal, whichever is first. */
 async function fromBrowserOrTyped(call: Call, url: string): Promise<Found> {
   const over = new AbortController();
   const { signal } = over;
@@ -133,13 +133,18 @@ async function asPerson(call: Call, url: string, email: string): Promise<{ sessi
     if (!(error instanceof MusterError) || error.status !== 401) throw error;
     throw new Failure(error.code, error.message, { exitCode: exitCodes.refused });
   }
-  throw new Failure('not_muster', `${url} signed in without a session.`, { exitCode: exitCodes.refused });
+  throw new Failure('not_muster', `The server at ${url} accepted the password but returned no session.`, {
+    exitCode: exitCodes.refused,
+  });
 }
 
-/** A code of six digits, or a recovery code, which is longer. */
+/** Prompts for a code of six digits, or a recovery code, which is longer. */
 async function secondFactorOf({ terminal }: Call, email: string): Promise<{ code: string } | { recoveryCode: string }> {
   if (!terminal.canAsk) {
-    throw usageFault(`${email} signs in with a code too, and there is nobody to ask for it.`, 'muster login --key -');
+    throw usageFault(
+      `${email} also requires a code, which can only be entered in a terminal.`,
+      'To sign in with an API key instead, run muster login --key -',
+    );
   }
   const code = (await ask('Code of your authenticator app, or a recovery code: ')).trim();
   return /^[\d\s]{6,8}$/.test(code) ? { code } : { recoveryCode: code };
@@ -150,17 +155,17 @@ function addressOf(text: string): string {
     const { protocol, origin, pathname } = new URL(/^[a-z]+:\/\//i.test(text) ? text : `https://${text}`);
     if (/^https?:$/.test(protocol)) return `${origin}${pathname}`.replace(/\/+$/, '');
   } catch {
-    // Said below.
+    // Throws the usage error below.
   }
-  throw usageFault(`${text} is no address.`, 'It looks like https://muster.example');
+  throw usageFault(`${text} is not a valid address.`, 'Specify an address such as https://muster.example');
 }
 
 async function asked({ terminal }: Call, question: string): Promise<string> {
-  if (!terminal.canAsk) throw usageFault('--url is missing.', 'muster login --url https://…');
+  if (!terminal.canAsk) throw usageFault('--url is missing.', 'Specify the address: muster login --url https://…');
   return (await ask(question)).trim();
 }
 
-/** Before anything secret is sent there. */
+/** Checks that the address belongs to a Muster service, before any secret is sent to it. */
 async function requireMuster(url: string): Promise<void> {
   let text: string;
   let location: string | null;
@@ -170,21 +175,21 @@ async function requireMuster(url: string): Promise<void> {
     text = await answer.text();
   } catch (error) {
     const why = (error as { cause?: { code?: string } }).cause?.code ?? (error as Error).name;
-    throw new Failure('unreachable', `Nothing answers at ${url} (${why}).`, {
-      hint: 'Is the service running, and is that its address?',
+    throw new Failure('unreachable', `The service at ${url} cannot be reached (${why}).`, {
+      hint: 'Check that the service is running and that the address is correct.',
       exitCode: exitCodes.refused,
     });
   }
   if (location !== null) {
     const target = URL.canParse(location, url) ? new URL(location, url).origin : location;
-    throw new Failure('redirected', `${url} redirects to ${target}. Nothing was sent there.`, {
-      hint: 'If that is your Muster, sign in there: muster login --url …',
+    throw new Failure('redirected', `${url} redirects to ${target}. No credentials were sent.`, {
+      hint: 'If the target is your Muster service, sign in there: muster login --url …',
       exitCode: exitCodes.refused,
     });
   }
   if (/^\s*\{.*"uptimeSeconds"/s.test(text)) return;
-  throw new Failure('not_muster', `Something answers at ${url}, but it is not Muster.`, {
-    hint: 'Give the address where the console is, without /app.',
+  throw new Failure('not_muster', `The server at ${url} is not a Muster service.`, {
+    hint: 'Specify the address of the console without /app.',
     exitCode: exitCodes.refused,
   });
 }

@@ -6,17 +6,17 @@ const groupings = ['day', 'workflow', 'agent', 'model', 'schedule'] as const;
 
 const costs: Command = {
   words: 'costs',
-  summary: 'What runs cost',
+  summary: 'Show the cost of runs',
   options: {
-    from: { type: 'string', value: 'DATE', about: 'first day, 2026-01-31' },
-    to: { type: 'string', value: 'DATE', about: 'last day' },
-    by: { type: 'string', value: 'WHAT', about: `${groupings.join(', ')}; day` },
-    csv: { type: 'boolean', about: 'as a table for spreadsheets' },
+    from: { type: 'string', value: 'DATE', about: 'First day, such as 2026-01-31 (default 29 days before --to)' },
+    to: { type: 'string', value: 'DATE', about: 'Last day (default today)' },
+    by: { type: 'string', value: 'GROUP', about: `Grouping: ${groupings.join(', ')} (default day)` },
+    csv: { type: 'boolean', about: 'Print CSV' },
   },
   async run(call) {
     const muster = call.muster();
     const groupBy = groupings.find((each) => each === (call.text('by') ?? 'day'));
-    if (!groupBy) throw usageFault(`--by is one of ${groupings.join(', ')}.`);
+    if (!groupBy) throw usageFault(`--by must be one of ${groupings.join(', ')}.`);
     const [from, to] = [call.text('from'), call.text('to')];
     const query = { groupBy, ...(from ? { from } : {}), ...(to ? { to } : {}) };
     if (call.flag('csv')) return call.terminal.print((await muster.costs.export(query)).trimEnd());
@@ -31,7 +31,7 @@ const costs: Command = {
         { title: 'COMPUTE', of: ({ computeUsd }) => usd(computeUsd) },
         { title: 'TOTAL', of: ({ totalUsd }) => usd(totalUsd) },
       ],
-      'Nothing ran.',
+      'There are no runs in this period.',
     );
     call.terminal.say(`${usd(found.totalUsd)} from ${found.from} to ${found.to}`);
   },
@@ -39,8 +39,8 @@ const costs: Command = {
 
 const usage: Command = {
   words: 'usage',
-  summary: 'What was used in a month, and what the limits leave',
-  options: { month: { type: 'string', value: 'YYYY-MM', about: 'this month' } },
+  summary: 'Show usage and limits of a month',
+  options: { month: { type: 'string', value: 'YYYY-MM', about: 'Month (default the current month)' } },
   async run(call) {
     const found = await call.muster().usage.get(call.text('month'));
     const { limits } = found;
@@ -53,7 +53,7 @@ const usage: Command = {
       ['cancelled', found.cancelled],
       ['run time', duration(found.runMinutes * 60_000)],
       ['spent', `${usd(found.spendUsd)}${of(limits.monthlySpendLimitUsd, '$')}`],
-      ['may run', found.canLaunchRuns ? 'yes' : `no: ${found.reason}`],
+      ['can launch runs', found.canLaunchRuns ? 'yes' : `no: ${found.reason}`],
     ]);
   },
 };

@@ -9,11 +9,11 @@ import { ago, statusColor } from '../output/words';
 import { installation, isId, packId, versionOf } from '../parts/find';
 
 const stages = ['draft', 'internal_verified', 'pilot', 'production', 'deprecated', 'archived'] as const;
-const pack: Option = { type: 'string', short: 'p', value: 'PACK', about: 'its id, worker key or name' };
+const pack: Option = { type: 'string', short: 'p', value: 'PACK', about: 'Id, worker key or name of the pack' };
 
 const list: Command = {
   words: 'packs list',
-  summary: 'Bundles of files that workflows run with',
+  summary: 'List packs, the bundles of files that workflows import',
   async run({ muster, terminal }) {
     terminal.table(
       await muster().packs.list().toArray(),
@@ -24,7 +24,7 @@ const list: Command = {
         { title: 'INSTALLATIONS', of: ({ installationCount }) => installationCount },
         { title: 'ID', of: ({ id }) => id },
       ],
-      'There is no pack: muster packs publish <folder> --pack <key> --create',
+      'There are no packs. To create one, run muster packs publish <folder> --pack <key> --create',
     );
   },
 };
@@ -32,7 +32,7 @@ const list: Command = {
 const versions: Command = {
   words: 'packs versions',
   args: '<pack>',
-  summary: 'The versions of a pack, newest first',
+  summary: 'List the versions of a pack, newest first',
   async run({ args, muster: of, terminal }) {
     const muster = of();
     terminal.table(
@@ -41,10 +41,10 @@ const versions: Command = {
         { title: 'NUMBER', of: ({ number }) => number },
         { title: 'LABEL', of: ({ label }) => label },
         { title: 'STAGE', of: ({ stage }) => stage, color: ({ stage }) => statusColor(stage) },
-        { title: 'MADE', of: ({ createdAt }) => ago(createdAt) },
+        { title: 'CREATED', of: ({ createdAt }) => ago(createdAt) },
         { title: 'ID', of: ({ versionId }) => versionId },
       ],
-      'Nothing of it is published yet.',
+      'The pack has no versions yet.',
     );
   },
 };
@@ -52,7 +52,7 @@ const versions: Command = {
 const installations: Command = {
   words: 'packs installations',
   args: '[pack]',
-  summary: 'Which version runs where',
+  summary: 'List installations and the version that each runs',
   async run({ args, muster: of, terminal }) {
     const muster = of();
     const query = args[0] ? { packId: await packId(muster, args[0]) } : {};
@@ -61,10 +61,10 @@ const installations: Command = {
       [
         { title: 'NAME', of: ({ name }) => name },
         { title: 'PINNED', of: ({ pinnedVersionId }) => pinnedVersionId },
-        { title: 'BEFORE', of: ({ previousVersionId }) => previousVersionId },
+        { title: 'PREVIOUS', of: ({ previousVersionId }) => previousVersionId },
         { title: 'ID', of: ({ id }) => id },
       ],
-      'It is installed nowhere: muster packs pin <installation> <version> --pack <pack> --create',
+      'There are no installations. To create one, run muster packs pin <installation> <version> --pack <pack> --create',
     );
   },
 };
@@ -72,12 +72,12 @@ const installations: Command = {
 const publish: Command = {
   words: 'packs publish',
   args: '<folder>',
-  summary: 'Makes a folder the next version of a pack',
+  summary: 'Publish a folder as the next version of a pack',
   options: {
     pack,
-    create: { type: 'boolean', about: 'puts its key into the process library where it is not there yet (an admin)' },
-    label: { type: 'string', value: 'LABEL', about: 'what the version is called' },
-    notes: { type: 'string', value: 'TEXT', about: 'what is new' },
+    create: { type: 'boolean', about: 'Add the pack’s key to the process library if it is missing (admins only)' },
+    label: { type: 'string', value: 'LABEL', about: 'Label of the version' },
+    notes: { type: 'string', value: 'TEXT', about: 'Release notes of the version' },
   },
   async run(call) {
     const { args, terminal } = call;
@@ -103,12 +103,14 @@ const publish: Command = {
 const promote: Command = {
   words: 'packs promote',
   args: '<version>',
-  summary: 'Moves a version to another stage, one step after the other',
-  more: `Stages: ${stages.join(', ')}. Production, deprecated and archived are an admin’s to say.`,
+  summary: 'Move a version to another stage',
+  more:
+    `Stages: ${stages.join(', ')}. Only an admin can move a version to production, deprecated or archived. ` +
+    'A version that moves up passes each stage on the way.',
   options: {
     pack,
-    stage: { type: 'string', value: 'STAGE', about: 'where to; on the way up each stage is passed' },
-    reason: { type: 'string', value: 'TEXT', about: 'is kept with it' },
+    stage: { type: 'string', value: 'STAGE', about: 'Target stage (required)' },
+    reason: { type: 'string', value: 'TEXT', about: 'Reason to record in the history' },
   },
   async run(call) {
     const muster = call.muster();
@@ -127,11 +129,11 @@ const promote: Command = {
 const pin: Command = {
   words: 'packs pin',
   args: '<installation> <version>',
-  summary: 'Makes an installation run a version',
+  summary: 'Pin an installation to a version',
   options: {
     pack,
-    create: { type: 'boolean', about: 'makes the installation where it is not there yet' },
-    reason: { type: 'string', value: 'TEXT', about: 'is kept with it' },
+    create: { type: 'boolean', about: 'Create the installation if it does not exist; requires --pack' },
+    reason: { type: 'string', value: 'TEXT', about: 'Reason to record in the history' },
   },
   async run(call) {
     const muster = call.muster();
@@ -140,21 +142,23 @@ const pin: Command = {
     const { versionId, number } = await versionOf(muster, found.packId, wanted);
     const reason = call.text('reason');
     const pinned = await muster.installations.pin(found.id, { versionId, ...(reason ? { reason } : {}) });
-    call.terminal.show(pinned, `${inLine(pinned.name)} runs version ${number}.`);
+    call.terminal.show(pinned, `${inLine(pinned.name)} now runs version ${number}.`);
   },
 };
 
 const rollback: Command = {
   words: 'packs rollback',
   args: '<installation>',
-  summary: 'Makes an installation run what it ran before',
-  options: { pack, reason: { type: 'string', value: 'TEXT', about: 'is kept with it' } },
+  summary: 'Pin an installation to its previous version',
+  options: { pack, reason: { type: 'string', value: 'TEXT', about: 'Reason to record in the history' } },
   async run(call) {
     const muster = call.muster();
     const { id } = await installation(muster, call.args[0]!, call.text('pack'));
     const answer = await muster.installations.rollback(id, call.text('reason'));
     const { name, pinnedVersionId } = answer.installation;
-    const queued = answer.queuedJobs.length ? ` ${answer.queuedJobs.length} queued runs keep the version left.` : '';
+    const queued = answer.queuedJobs.length
+      ? ` ${answer.queuedJobs.length} queued runs still use the version that was replaced.`
+      : '';
     call.terminal.show(answer, `${inLine(name)} runs version ${pinnedVersionId} again.${queued}`);
   },
 };
@@ -162,7 +166,7 @@ const rollback: Command = {
 const diff: Command = {
   words: 'packs diff',
   args: '<from> <to>',
-  summary: 'Which files differ between two versions',
+  summary: 'List the files that differ between two versions',
   options: { pack },
   async run(call) {
     const muster = call.muster();
@@ -174,7 +178,7 @@ const diff: Command = {
       ...found.added.map((path) => call.terminal.paint('green', `+ ${path}`)),
       ...found.changed.map(({ path }) => `~ ${path}`),
     ];
-    call.terminal.show(found, lines.join('\n') || 'Nothing differs.');
+    call.terminal.show(found, lines.join('\n') || 'The versions have the same files.');
   },
 };
 
@@ -202,10 +206,10 @@ async function installationOrNew(call: Call, muster: Muster, name: string): Prom
   }
 }
 
-/** Upward each stage in between; anywhere else at once, which the service allows or not. */
+/** Returns the stages to pass: on the way up each stage in between, otherwise only the target. */
 function wayTo(from: string, wanted: string): (typeof stages)[number][] {
   const to = stages.find((each) => each === wanted);
-  if (!to) throw usageFault(`--stage is one of ${stages.join(', ')}.`);
+  if (!to) throw usageFault(`--stage must be one of ${stages.join(', ')}.`);
   const ladder = stages.slice(0, 4);
   const [low, high] = [ladder.indexOf(from as 'draft'), ladder.indexOf(to)];
   return low >= 0 && high > low ? ladder.slice(low + 1, high + 1) : [to];

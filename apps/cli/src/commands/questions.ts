@@ -7,10 +7,10 @@ import { readSecret } from '../parts/input';
 
 const list: Command = {
   words: 'questions',
-  summary: 'What runs wait for people with',
+  summary: 'List questions of runs that wait for a person',
   options: {
-    all: { type: 'boolean', about: 'those that are over too' },
-    mine: { type: 'boolean', about: 'only what you may answer' },
+    all: { type: 'boolean', about: 'Include closed questions' },
+    mine: { type: 'boolean', about: 'Only questions that you may answer' },
   },
   async run(call) {
     const open = call.flag('all') ? {} : { status: 'open' as const };
@@ -26,7 +26,7 @@ const list: Command = {
         { title: 'UNTIL', of: ({ expiresAt }) => ago(expiresAt) },
         { title: 'ID', of: ({ id }) => id },
       ],
-      'No run waits for anybody.',
+      'There are no matching questions.',
     );
   },
 };
@@ -34,37 +34,43 @@ const list: Command = {
 const answer: Command = {
   words: 'answer',
   args: '<question> [answer]',
-  summary: 'Answers what a run waits for; a code comes from stdin, or is typed unseen',
-  more: 'A form is answered with JSON: {"npi": "1234567893"}. A confirmation with yes or no.',
+  summary: 'Answer or decline a question of a run',
+  more:
+    'Without an answer argument, the answer is read from stdin, or typed without being displayed. ' +
+    'Answer a confirmation with yes or no. Answer a form with a JSON object such as {"npi": "1234567893"}.',
   options: {
-    decline: { type: 'boolean', about: 'nobody will answer it' },
-    reason: { type: 'string', value: 'TEXT', about: 'why it is declined' },
+    decline: { type: 'boolean', about: 'Decline the question' },
+    reason: { type: 'string', value: 'TEXT', about: 'Reason for declining' },
   },
   async run(call) {
     const { args, terminal } = call;
     const { questions } = call.muster();
     const id = args[0]!;
     if (call.flag('decline')) {
-      terminal.show(await questions.decline(id, call.text('reason')), 'It is declined.');
+      terminal.show(await questions.decline(id, call.text('reason')), 'The question is declined.');
       return;
     }
     const question = await questions.get(id);
     const given = args[1] ?? (await readSecret(terminal, `${inLine(question.question)} `));
-    terminal.show(await questions.answer(id, answerOf(question, given)), 'It is answered, and the run goes on.');
+    terminal.show(
+      await questions.answer(id, answerOf(question, given)),
+      'The question is answered. The run continues.',
+    );
   },
 };
 
 function answerOf({ kind }: Question, given: string): string | boolean | Record<string, unknown> {
   if (kind === 'confirm') {
     const yes = ['yes', 'y', 'true'].includes(given.toLowerCase());
-    if (!yes && !['no', 'n', 'false'].includes(given.toLowerCase())) throw usageFault('Answer yes or no.');
+    if (!yes && !['no', 'n', 'false'].includes(given.toLowerCase()))
+      throw usageFault('The answer to a confirmation must be yes or no.');
     return yes;
   }
   if (kind !== 'form') return given;
   try {
     return JSON.parse(given) as Record<string, unknown>;
   } catch {
-    throw usageFault('The answer to a form is a JSON object.');
+    throw usageFault('The answer to a form must be a JSON object.');
   }
 }
 

@@ -8,32 +8,32 @@ import { variablesOf } from '../parts/variables';
 export const runCommand: Command = {
   words: 'run',
   args: '<workflow>',
-  summary: 'Runs a workflow on an agent',
+  summary: 'Run a workflow on an agent',
   more:
-    'With --wait its log is shown as it comes, and the exit code is 1 unless it completes. The first Ctrl-C cancels ' +
-    'the run, the second leaves.',
+    'With --wait, the log is printed during the run, and the exit code is 0 if the run completes, otherwise 1. ' +
+    'The first Ctrl-C cancels the run. The second exits without waiting for it.',
   options: {
-    agent: { type: 'string', short: 'a', value: 'AGENT', about: 'on which machine' },
-    var: { type: 'string', short: 'v', value: 'K=V', multiple: true, about: 'a variable of the workflow' },
-    secret: { type: 'string', value: 'KEY', multiple: true, about: 'the name of a secret that it gets' },
-    wait: { type: 'boolean', short: 'w', about: 'stays until it ends' },
+    agent: { type: 'string', short: 'a', value: 'AGENT', about: 'Agent to run on (required)' },
+    var: { type: 'string', short: 'v', value: 'K=V', multiple: true, about: 'Value of a variable' },
+    secret: { type: 'string', value: 'KEY', multiple: true, about: 'Key of a secret to pass to the run' },
+    wait: { type: 'boolean', short: 'w', about: 'Wait until the run ends' },
     key: {
       type: 'string',
       value: 'KEY',
       multiple: true,
-      about: 'a concurrency key: one run at a time holds it, others wait',
+      about: 'Concurrency key; runs with the same key run one at a time',
     },
-    priority: { type: 'string', value: '0-10', about: '10 goes first' },
-    retries: { type: 'string', value: 'N', about: 'how often it is tried again when it fails' },
-    installation: { type: 'string', value: 'ID', about: 'the installation of a pack that it runs with' },
+    priority: { type: 'string', value: '0-10', about: 'Priority in the queue; 10 is the highest' },
+    retries: { type: 'string', value: 'N', about: 'Maximum number of retries if the run fails' },
+    installation: { type: 'string', value: 'ID', about: 'Id of the pack installation to run with' },
   },
   async run(call) {
     const { args, terminal } = call;
     const muster = call.muster();
     const agent = call.text('agent');
-    if (!agent) throw usageFault('--agent is missing.', 'muster agents list shows those that there are.');
+    if (!agent) throw usageFault('--agent is missing.', 'To list the agents, run muster agents list.');
     const installation = call.text('installation');
-    if (installation && !isId(installation)) throw usageFault('--installation is an id.');
+    if (installation && !isId(installation)) throw usageFault('--installation must be an id.');
     const variables = variablesOf(call.list('var'));
     const secrets = call.list('secret');
     const keys = call.list('key');
@@ -48,7 +48,10 @@ export const runCommand: Command = {
       ...(installation ? { workflowPackInstallationId: installation } : {}),
     });
     if (!call.flag('wait'))
-      return terminal.show({ jobId, status }, `${status}: run ${jobId}\nmuster jobs wait ${jobId}`);
+      return terminal.show(
+        { jobId, status },
+        `${status}: run ${jobId}\nTo wait for its end: muster jobs wait ${jobId}`,
+      );
     terminal.say(`run ${jobId}`);
     return attendJob(jobId, { muster, terminal, withLog: true, mayCancel: true });
   },

@@ -7,7 +7,7 @@ import { wholeNumber } from '../parts/numbers';
 
 const list: Command = {
   words: 'schedules list',
-  summary: 'What runs by the clock, and when next',
+  summary: 'List schedules and when each runs next',
   async run({ muster, terminal }) {
     terminal.table(
       await muster().schedules.list({ limit: 200 }).toArray(),
@@ -19,7 +19,7 @@ const list: Command = {
         { title: 'LAST', of: ({ lastResult }) => lastResult, color: ({ lastResult }) => statusColor(lastResult ?? '') },
         { title: 'ID', of: ({ id }) => id },
       ],
-      'There is no schedule.',
+      'There are no schedules.',
     );
   },
 };
@@ -27,8 +27,11 @@ const list: Command = {
 const preview: Command = {
   words: 'schedules preview',
   args: '<schedule>',
-  summary: 'When it runs next, with what daylight saving does to it',
-  options: { count: { type: 'string', short: 'n', value: 'N', about: 'how many; 10' } },
+  summary: 'List the next run times of a schedule',
+  more:
+    'LOCAL TIME is in the time zone of the schedule. DST SHIFT is set if daylight saving time affects a run: ' +
+    'gap if the scheduled time does not exist on that day, overlap if it occurs twice.',
+  options: { count: { type: 'string', short: 'n', value: 'N', about: 'Number of run times (default 10)' } },
   async run(call) {
     const muster = call.muster();
     const count = wholeNumber(call.text('count'), 'count', 10);
@@ -37,10 +40,10 @@ const preview: Command = {
       runs,
       [
         { title: 'AT', of: ({ at }) => at },
-        { title: 'THERE', of: ({ local }) => local },
-        { title: 'SHIFT', of: ({ shift }) => shift },
+        { title: 'LOCAL TIME', of: ({ local }) => local },
+        { title: 'DST SHIFT', of: ({ shift }) => shift },
       ],
-      'It does not run any more.',
+      'The schedule has no further run times.',
     );
   },
 };
@@ -48,13 +51,13 @@ const preview: Command = {
 const run: Command = {
   words: 'schedules run',
   args: '<schedule>',
-  summary: 'Runs it now, whatever the time',
+  summary: 'Run a schedule now, even if it is not due',
   async run({ args, muster: of, terminal }) {
     const muster = of();
     const ticks = await muster.schedules.execute({ scheduleId: await scheduleId(muster, args[0]!), force: true });
     const [launched] = ticks.launched;
     const why = ticks.skipped[0]?.reason ?? ticks.failed[0]?.reason ?? 'not_due';
-    terminal.show(ticks, launched ? `run ${launched.jobId}` : `It was not run: ${why.replaceAll('_', ' ')}.`);
+    terminal.show(ticks, launched ? `run ${launched.jobId}` : `The schedule was not run: ${why.replaceAll('_', ' ')}.`);
     return launched ? exitCodes.ok : exitCodes.failed;
   },
 };
@@ -76,6 +79,6 @@ export const scheduleCommands = [
   list,
   preview,
   run,
-  turn('pause', 'Runs it no more until it is resumed', 'is paused'),
-  turn('resume', 'Runs it again from now on', 'runs again'),
+  turn('pause', 'Pause a schedule', 'is paused'),
+  turn('resume', 'Resume a paused schedule', 'is resumed'),
 ];

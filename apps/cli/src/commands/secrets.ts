@@ -5,17 +5,18 @@ import { readSecret } from '../parts/input';
 const set: Command = {
   words: 'secrets set',
   args: '<key>',
-  summary: 'Keeps a secret that runs may have; its value comes from stdin, or is typed unseen',
+  summary: 'Save a secret for use by runs',
+  more: 'The value is read from stdin, or typed without being displayed.',
   async run({ args, muster, terminal }) {
     const key = args[0]!;
     const secret = await muster().secrets.set(key, await readSecret(terminal, `Value of ${key}: `));
-    terminal.show(secret, `${key} is kept. A run gets it with --secret ${key}.`);
+    terminal.show(secret, `${key} is saved. To pass it to a run, use muster run … --secret ${key}.`);
   },
 };
 
 const list: Command = {
   words: 'secrets list',
-  summary: 'The names of secrets; their values are shown to nobody',
+  summary: 'List the keys of secrets. Their values are never displayed',
   async run({ muster, terminal }) {
     terminal.table(
       await muster().secrets.list().toArray(),
@@ -23,7 +24,7 @@ const list: Command = {
         { title: 'KEY', of: ({ key }) => key },
         { title: 'CHANGED', of: ({ updatedAt }) => ago(updatedAt) },
       ],
-      'There is no secret.',
+      'There are no secrets.',
     );
   },
 };
@@ -31,10 +32,10 @@ const list: Command = {
 const remove: Command = {
   words: 'secrets delete',
   args: '<key>',
-  summary: 'Forgets a secret',
+  summary: 'Delete a secret',
   async run({ args, muster, terminal }) {
     await muster().secrets.delete(args[0]!);
-    terminal.show({ key: args[0] }, `${args[0]} is gone.`);
+    terminal.show({ key: args[0] }, `${args[0]} is deleted.`);
   },
 };
 

@@ -7,7 +7,7 @@ import { onEnd } from '../parts/interrupts';
 
 const looksMs = 1000;
 
-/** What a receiver answered, or why it did not. */
+/** The response of a receiver, or the error if there was none. */
 interface Forwarded {
   deliveryId: string;
   type: string;
@@ -19,12 +19,19 @@ interface Forwarded {
 const listen: Command = {
   words: 'webhooks listen',
   args: '<url>',
-  summary: 'Forwards webhooks to an address on this machine, until Ctrl-C (an admin)',
+  summary: 'Forward webhooks to an address on this machine until Ctrl-C (admins only)',
   more:
-    'For as long as it runs there is an endpoint at a name that leads nowhere; what is to be delivered there is fetched ' +
-    'and sent on from here, signed with its secret. So the service need not reach this machine.',
+    'While the command runs, the service has a temporary endpoint whose address does not exist. The command reads ' +
+    'the deliveries of this endpoint and sends them to the specified address, signed with the printed secret. ' +
+    'The service does not need to be able to reach this machine.',
   options: {
-    event: { type: 'string', short: 'e', value: 'TYPE', multiple: true, about: 'such as job.failed; all of them' },
+    event: {
+      type: 'string',
+      short: 'e',
+      value: 'TYPE',
+      multiple: true,
+      about: 'Event type to forward, such as job.failed (default all)',
+    },
   },
   async run(call) {
     const { terminal } = call;
@@ -39,7 +46,7 @@ const listen: Command = {
       description: `muster webhooks listen on ${hostname()}`,
     });
     try {
-      terminal.showLine({ endpointId: id, secret, target }, `Listening for ${target}, signed with ${secret}`);
+      terminal.showLine({ endpointId: id, secret, target }, `Forwarding to ${target}, signed with ${secret}`);
       const seen = new Set<string>();
       while (!leave.signal.aborted) {
         for (const delivery of await unseen(muster, id, seen)) {
@@ -67,7 +74,7 @@ interface Delivery {
   body: string;
 }
 
-/** Oldest first. A service that is away for a moment is asked again. */
+/** Reads new deliveries, oldest first. Returns none if the service is unreachable; the next poll tries again. */
 async function unseen(muster: Muster, endpointId: string, seen: Set<string>): Promise<Delivery[]> {
   const fresh: Delivery[] = [];
   try {
@@ -117,5 +124,5 @@ async function forward(target: string, secret: string, { id, type, body }: Deliv
 function addressOf(text: string): string {
   const url = /^\d+$/.test(text) ? `http://127.0.0.1:${text}/` : text;
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
-  throw usageFault(`${text} is no address.`, 'It looks like http://localhost:4000/hooks');
+  throw usageFault(`${text} is not a valid address.`, 'Specify an address such as http://localhost:4000/hooks');
 }

@@ -9,23 +9,28 @@ import { capabilityLines } from '../parts/capabilities';
 import { findSystemd, SystemdUnit } from '../parts/systemd-unit';
 import { WorkerFolder } from '../parts/worker-folder';
 
-const dir: Option = { type: 'string', value: 'FOLDER', about: 'where it lives; ~/.local/state/muster-worker' };
+const dir: Option = {
+  type: 'string',
+  value: 'FOLDER',
+  about: 'Folder of the worker (default ~/.local/state/muster-worker)',
+};
 const onlineWithinMs = 60_000;
 const startsWithinMs = 15_000;
 const endsWithinMs = 60_000;
 
 const install: Command = {
   words: 'worker install',
-  summary: 'Makes this machine an agent: puts a worker on it, and starts it',
+  summary: 'Install a worker on this machine and start it',
   more:
-    'It takes an admin’s login, which makes the agent. For an agent that is there already: --agent ID, and its worker ' +
-    'key through stdin. It needs Node and Python here, and no open port. Where systemd runs, it is a service that begins with ' +
-    'the machine (root’s, else the user’s own). IMAGING_ROOT and the other variables of a worker that are set now are kept ' +
-    'in worker.env of its folder, where they can be changed: muster worker start takes them.',
+    'Creates an agent for this machine, which requires the login of an admin. To use an existing agent, specify ' +
+    '--agent ID and pipe its worker key to stdin. The machine needs Node and Python, and no open port. ' +
+    'If systemd is available, the worker is installed as a service that starts at boot: a system service for root, ' +
+    'otherwise a user service. IMAGING_ROOT and other variables of the worker that are set now are saved in the file ' +
+    'worker.env in its folder. To apply changes to this file, run muster worker stop and muster worker start.',
   options: {
-    name: { type: 'string', value: 'NAME', about: 'what the agent is called; the name of this machine' },
-    label: { type: 'string', value: 'LABEL', multiple: true, about: 'its labels' },
-    agent: { type: 'string', value: 'ID', about: 'an agent that is there already; its key comes through stdin' },
+    name: { type: 'string', value: 'NAME', about: 'Name of the agent (default the hostname)' },
+    label: { type: 'string', value: 'LABEL', multiple: true, about: 'Label of the agent' },
+    agent: { type: 'string', value: 'ID', about: 'Id of an existing agent; its worker key is read from stdin' },
     dir,
   },
   async run(call) {
@@ -33,8 +38,8 @@ const install: Command = {
     const folder = folderOf(call);
     if (folder.isInstalled) {
       throw usageFault(
-        `A worker is installed in ${folder.folder}.`,
-        'muster worker start starts it; --dir puts another elsewhere.',
+        `A worker is already installed in ${folder.folder}.`,
+        'To start it, run muster worker start. To install another worker, specify another folder with --dir.',
       );
     }
     requirePython();
@@ -48,20 +53,22 @@ const install: Command = {
     begin(call, folder, unit);
     await untilOnline(call, muster, { id, folder });
     const pid = folder.runningPid() ?? null;
-    const asService = `It is the service ${unit?.name}, and begins again after a reboot.${later ? `\n${later}` : ''}`;
+    const asService = `The worker is the systemd service ${unit?.name}.${later ? `\n${later}` : ' It starts at boot.'}`;
     const capabilities = folder.capabilities(ofWorkers);
-    const machine = capabilityLines(capabilities).flatMap(([word, names]) => (names ? [`It ${word} ${names}.\n`] : []));
+    const machine = capabilityLines(capabilities).flatMap(([word, names]) =>
+      names ? [`This machine ${word} ${names}.\n`] : [],
+    );
     terminal.show(
       { agentId: id, folder: folder.folder, pid, service: unit?.name ?? null, capabilities },
-      `This machine is agent ${id}, and online. Its worker is process ${pid}, in ${folder.folder}.\n${machine.join('')}` +
-        (unit ? asService : 'muster worker stop ends it; after a reboot: muster worker start'),
+      `Agent ${id} is online. Its worker runs as process ${pid} in ${folder.folder}.\n${machine.join('')}` +
+        (unit ? asService : 'To stop it, run muster worker stop. After a reboot, run muster worker start.'),
     );
   },
 };
 
 const start: Command = {
   words: 'worker start',
-  summary: 'Starts the worker that is installed here',
+  summary: 'Start the installed worker',
   options: { dir },
   async run(call) {
     const folder = folderOf(call);
@@ -75,14 +82,14 @@ const start: Command = {
     const pid = running ?? (await untilRunning(folder));
     call.terminal.show(
       { agentId: id, pid },
-      running ? `It runs, as process ${pid}.` : `It is started, as process ${pid}.`,
+      running ? `The worker is already running as process ${pid}.` : `The worker is running as process ${pid}.`,
     );
   },
 };
 
 const stop: Command = {
   words: 'worker stop',
-  summary: 'Ends the worker that is installed here',
+  summary: 'Stop the installed worker',
   options: { dir },
   async run(call) {
     const folder = folderOf(call);
@@ -93,14 +100,14 @@ const stop: Command = {
     else if (pid !== undefined) process.kill(pid, 'SIGTERM');
     call.terminal.show(
       { agentId: id, pid: pid ?? null },
-      pid ? `Process ${pid} was asked to stop.` : 'It does not run.',
+      pid ? `The worker is stopping (process ${pid}).` : 'The worker is not running.',
     );
   },
 };
 
 const status: Command = {
   words: 'worker status',
-  summary: 'Whether the worker that is installed here runs, and how it is begun',
+  summary: 'Show whether the installed worker runs and what starts it',
   options: { dir },
   async run(call) {
     const folder = folderOf(call);
@@ -111,12 +118,12 @@ const status: Command = {
     call.terminal.fields({ agentId, url, folder: folder.folder, pid, service, log: folder.log, capabilities }, [
       ['agent', agentId],
       ['service', url],
-      ['worker', pid === null ? 'does not run: muster worker start' : `runs, as process ${pid}`],
+      ['worker', pid === null ? 'not running; to start it, run muster worker start' : `running as process ${pid}`],
       [
-        'begun by',
+        'started by',
         service
-          ? `systemd, as ${service}: also after a reboot`
-          : 'muster worker start, which is needed after a reboot too',
+          ? `systemd, as ${service}, also after a reboot`
+          : 'muster worker start, which is also required after a reboot',
       ],
       ['folder', folder.folder],
       ['log', folder.log],
@@ -127,13 +134,13 @@ const status: Command = {
 
 const logs: Command = {
   words: 'worker logs',
-  summary: 'The last lines that the worker here has said',
-  options: { dir, lines: { type: 'string', short: 'n', value: 'N', about: 'how many; 100' } },
+  summary: 'Print the last lines of the worker’s log',
+  options: { dir, lines: { type: 'string', short: 'n', value: 'N', about: 'Number of lines (default 100)' } },
   async run(call) {
     const folder = folderOf(call);
     folder.read();
     const count = Number(call.text('lines') ?? 100);
-    if (!Number.isInteger(count) || count < 1) throw usageFault('--lines takes a whole number of at least 1.');
+    if (!Number.isInteger(count) || count < 1) throw usageFault('--lines must be a whole number of at least 1.');
     const text = folder.lastWords(count);
     call.terminal.show({ lines: text.split('\n') }, text);
   },
@@ -141,8 +148,8 @@ const logs: Command = {
 
 const upgrade: Command = {
   words: 'worker upgrade',
-  summary: 'Puts the worker that this muster carries in the place of the one that is installed here',
-  more: 'A run goes on meanwhile: the new worker takes it over.',
+  summary: 'Replace the installed worker with the version in this CLI',
+  more: 'A run in progress continues. The new worker takes it over.',
   options: { dir },
   async run(call) {
     const folder = folderOf(call);
@@ -150,19 +157,19 @@ const upgrade: Command = {
     const before = folder.runningPid();
     folder.prepare();
     const unit = installedUnit(call, folder);
-    // Killed and not told to end: so its run lives on for the next one.
+    // SIGTERM would end the run in progress. After SIGKILL the run continues, and the new worker takes it over.
     if (before !== undefined) process.kill(before, 'SIGKILL');
     unit?.install(serviceOf(call, folder));
     begin(call, folder, unit);
     const pid = await untilRunning(folder, before);
-    call.terminal.show({ agentId, pid }, `The new worker runs, as process ${pid}.`);
+    call.terminal.show({ agentId, pid }, `The new worker is running as process ${pid}.`);
   },
 };
 
 const uninstall: Command = {
   words: 'worker uninstall',
-  summary: 'Ends the worker that is installed here, and takes it and its folder away',
-  more: 'What it had not sent yet goes too. The agent stays in the service, where an admin can terminate it.',
+  summary: 'Stop the installed worker and delete its folder',
+  more: 'Data that the worker has not sent yet is lost. The agent remains in the service until an admin terminates it.',
   options: { dir },
   async run(call) {
     const folder = folderOf(call);
@@ -175,13 +182,13 @@ const uninstall: Command = {
     while (folder.runningPid() !== undefined && Date.now() < until) await rest();
     if (folder.runningPid() !== undefined) {
       throw new Failure('worker_runs', `Process ${pid} has not ended within ${endsWithinMs / 1000} s.`, {
-        hint: 'muster worker uninstall again, or end it by hand.',
+        hint: 'Run muster worker uninstall again, or stop the process yourself.',
       });
     }
     folder.remove();
     call.terminal.show(
       { agentId, folder: folder.folder },
-      `Nothing of it is left here. The agent ${agentId} stays in the service.`,
+      `The worker is removed from this machine. The agent ${agentId} remains in the service.`,
     );
   },
 };
@@ -193,7 +200,7 @@ function unitOf({ environment }: Call, { folder }: WorkerFolder): SystemdUnit | 
   return systemd && new SystemdUnit(systemd, { folder, isUsual: folder === resolve(environment.workerFolder) });
 }
 
-/** The one that begins the worker of this folder, where it was installed as a service. */
+/** Returns the systemd unit of this folder's worker, or null if it is not installed as a service. */
 function installedUnit(call: Call, folder: WorkerFolder): SystemdUnit | null {
   const unit = unitOf(call, folder);
   return unit?.isInstalled ? unit : null;
@@ -211,7 +218,7 @@ function begin(call: Call, folder: WorkerFolder, unit: SystemdUnit | null): void
   else folder.start(call.environment.ofWorkers);
 }
 
-/** Its process, once it has its folder; another one than before. */
+/** Waits until the worker runs and returns its process id. Ignores the process `before`. */
 async function untilRunning(folder: WorkerFolder, before?: number): Promise<number> {
   const until = Date.now() + startsWithinMs;
   for (;;) {
@@ -219,7 +226,7 @@ async function untilRunning(folder: WorkerFolder, before?: number): Promise<numb
     if (pid !== undefined && pid !== before) return pid;
     if (Date.now() > until) {
       throw new Failure('worker_silent', `The worker did not start.\n${folder.lastWords()}`, {
-        hint: `It says more in ${folder.log}`,
+        hint: `For details, see ${folder.log}`,
       });
     }
     await rest();
@@ -238,8 +245,8 @@ function requirePython(): void {
   try {
     execFileSync('python3', ['--version'], { stdio: 'ignore' });
   } catch {
-    throw new Failure('no_python', 'There is no python3 on this machine, and scripts are Python.', {
-      hint: 'Install it, such as with apt-get install python3.',
+    throw new Failure('no_python', 'This machine has no python3, which is required to run scripts.', {
+      hint: 'Install it, for example with apt-get install python3.',
     });
   }
 }
@@ -263,13 +270,13 @@ async function untilOnline(
 ): Promise<void> {
   const until = Date.now() + onlineWithinMs;
   while ((await muster.agents.status(id)).status !== 'online') {
-    call.terminal.progress('waiting for its worker to report');
+    call.terminal.progress('waiting for the worker to come online');
     if (Date.now() > until) {
       throw new Failure(
         'worker_silent',
-        `The worker has not reported within ${onlineWithinMs / 1000} s.\n${folder.lastWords()}`,
+        `The worker did not come online within ${onlineWithinMs / 1000} s.\n${folder.lastWords()}`,
         {
-          hint: `It says more in ${folder.log}`,
+          hint: `For details, see ${folder.log}`,
           exitCode: exitCodes.refused,
         },
       );

@@ -17,8 +17,8 @@ import {
 import { inLine, plain } from '../output/plain';
 import { ago } from '../output/words';
 
-const force: Option = { type: 'boolean', about: 'though the other side has changed it too' };
-const only: Option = { type: 'string', value: 'NAME', multiple: true, about: 'these alone' };
+const force: Option = { type: 'boolean', about: 'Overwrite workflows that are in conflict' };
+const only: Option = { type: 'string', value: 'NAME', multiple: true, about: 'Only the workflow with this name' };
 
 type Outcome = 'unchanged' | 'pulled' | 'updated' | 'created' | 'conflict' | 'gone';
 interface Result {
@@ -30,7 +30,7 @@ interface Result {
 
 const list: Command = {
   words: 'workflows list',
-  summary: 'What there is to run',
+  summary: 'List workflows',
   async run({ muster, terminal }) {
     terminal.table(
       await muster().workflows.list({ limit: 200 }).toArray(),
@@ -41,7 +41,7 @@ const list: Command = {
         { title: 'CHANGED', of: ({ updatedAt }) => ago(updatedAt) },
         { title: 'ID', of: ({ id }) => id },
       ],
-      'There is no workflow yet: muster workflows push <folder>',
+      'There are no workflows. To create them from files, run muster workflows push <folder>',
     );
   },
 };
@@ -49,8 +49,10 @@ const list: Command = {
 const pull: Command = {
   words: 'workflows pull',
   args: '<folder>',
-  summary: 'Writes the workflows into a folder that git can hold',
-  more: 'Each is a folder with workflow.json, script.py and steps.json. What was changed here is not written over.',
+  summary: 'Download workflows to a folder, for example for use with git',
+  more:
+    'Each workflow is a subfolder with workflow.json, script.py and steps.json. Without --force, a workflow that was ' +
+    'changed in the folder is not overwritten.',
   options: { only, force },
   async run(call) {
     const folder = call.args[0]!;
@@ -71,14 +73,15 @@ const pull: Command = {
       results.push({ folder: name, name: remote.name, outcome });
     }
     seen.save();
-    return report(call, results, 'It was changed here: push it, or pull with --force to lose that.');
+    return report(call, results, 'It was changed in the folder. Push it, or discard the changes with pull --force.');
   },
 };
 
 const push: Command = {
   words: 'workflows push',
   args: '<folder>',
-  summary: 'Brings the folder’s workflows to the service; what is equal stays as it is',
+  summary: 'Upload the changed workflows of a folder',
+  more: 'Without --force, a workflow that was changed in the service since the last pull or push is not overwritten.',
   options: { only, force },
   async run(call) {
     const folder = call.args[0]!;
@@ -90,17 +93,22 @@ const push: Command = {
         results.push(await pushOne({ muster, folder, local, seen, force: call.flag('force') }));
       }
     } finally {
-      // Also of those before one that failed.
+      // If one workflow fails, the state of those pushed before it is saved too.
       seen.save();
     }
-    return report(call, results, 'It was changed at the service since: pull, or push with --force to lose that.');
+    return report(
+      call,
+      results,
+      'It was changed in the service. Pull it, or overwrite those changes with push --force.',
+    );
   },
 };
 
 const diff: Command = {
   words: 'workflows diff',
   args: '<folder>',
-  summary: 'What a push would change; the exit code is 1 where that is anything',
+  summary: 'Show the changes that a push would make',
+  more: 'The exit code is 0 if there are no changes, otherwise 1.',
   options: { only },
   async run(call) {
     const muster = call.muster();
@@ -117,7 +125,10 @@ const diff: Command = {
       if (files.length) changes.push({ folder, name: content.name, new: !remote, files });
     }
     const { terminal } = call;
-    terminal.show(changes, () => changes.flatMap((change) => written(call, change)).join('\n') || 'Nothing differs.');
+    terminal.show(
+      changes,
+      () => changes.flatMap((change) => written(call, change)).join('\n') || 'There are no changes.',
+    );
     return changes.length ? exitCodes.failed : exitCodes.ok;
   },
 };
@@ -176,11 +187,11 @@ function pulled({ known, remote, seen, force: forced }: Pulling): Outcome {
   if (!known) return 'pulled';
   const [ours, theirs] = [digestOf(known.content), digestOf(contentOf(remote))];
   if (ours === theirs) return 'unchanged';
-  // What is here is what both had last: only the service has changed it.
+  // The folder still has the content of the last pull or push, so only the service has changed it.
   return forced || seen.of(remote.id) === ours ? 'pulled' : 'conflict';
 }
 
-/** By its id; one of another service by its name. */
+/** Finds a workflow by id. If the id does not exist, for example in another service, finds it by its unique name. */
 async function remoteOf(muster: Muster, id: string | null, name: string): Promise<Workflow | undefined> {
   if (id) {
     try {
@@ -241,7 +252,7 @@ function report({ terminal }: Call, results: Result[], onConflict: string): numb
         color: ({ outcome }) => (outcome === 'conflict' ? 'red' : undefined),
       },
     ],
-    'There is no workflow.',
+    'There are no workflows.',
   );
   for (const { name, warnings = [] } of results)
     for (const warning of warnings) terminal.say(inLine(`${name}: ${warning}`));
@@ -258,7 +269,7 @@ interface Change {
 
 function written({ terminal }: Call, change: Change): string[] {
   return change.files.flatMap(({ file, lines }) => [
-    terminal.paint('bold', change.new ? '--- nothing yet' : `--- service/${change.folder}/${file}`),
+    terminal.paint('bold', change.new ? '--- does not exist in the service' : `--- service/${change.folder}/${file}`),
     terminal.paint('bold', `+++ ${change.folder}/${file}`),
     ...lines.map((line) => {
       const color = line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : undefined;

@@ -4,11 +4,11 @@ import { readPlainFile, writePlainFile } from './plain-file';
 const file = '.muster.json';
 
 interface Kept {
-  /** By the service's address, then by workflow: the digest of what both sides had. */
+  /** By address of the service, then by workflow id: the digest of the content at the last pull or push. */
   services: Record<string, Record<string, string>>;
 }
 
-/** What folder and service had in common last, so that nobody's change is lost to the other side. */
+/** The workflow contents at the last pull or push, by which a change on both sides is detected as a conflict. */
 export class LastSeen {
   private readonly kept: Kept;
   private readonly own: Record<string, string>;

@@ -7,11 +7,11 @@ import { longForm } from '@muster/testing';
 import { lineDiff } from './line-diff';
 
 describe('lineDiff', () => {
-  it('says nothing of equal texts', () => {
+  it('returns no lines for equal texts', () => {
     expect(lineDiff('a\nb', 'a\nb')).toEqual([]);
   });
 
-  it('shows what changed with three lines around it, and a line’s missing end', () => {
+  it('shows changes with three lines of context, and marks a missing newline at the end', () => {
     const lines = Array.from({ length: 20 }, (_, at) => `line ${at}`);
     const changed = [...lines];
     changed[10] = 'another';
@@ -23,7 +23,7 @@ describe('lineDiff', () => {
     ]);
   });
 
-  it('is what makes the one of the other, as git applies it', () => {
+  it('produces a patch that git apply accepts and that yields the second text', () => {
     const folder = mkdtempSync(join(tmpdir(), 'muster-diff-'));
     try {
       const line = fc.constantFrom('a', 'b', 'c', '', 'd\r');

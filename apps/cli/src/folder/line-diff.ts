@@ -4,16 +4,16 @@ interface Line {
 }
 
 const context = 3;
-/** Past so many different lines the whole middle is shown as replaced. */
+/** Maximum number of edits to search for. Above it, the whole differing middle is shown as replaced. */
 const mostEdits = 2000;
 
-/** How one text becomes another, in the form of `diff -u`; nothing where they are equal. */
+/** Returns the hunks of `diff -u` between two texts, or no lines if the texts are equal. */
 export function lineDiff(from: string, to: string): string[] {
   if (from === to) return [];
   return hunksOf(edits(linesOf(from), linesOf(to)));
 }
 
-/** With their ends, so that a missing last one and a carriage return are differences. */
+/** Splits a text into lines with their newlines, so that a missing newline and a carriage return are differences. */
 function linesOf(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
@@ -28,7 +28,7 @@ function edits(from: string[], to: string[]): Line[] {
   return [...same(from.slice(0, start)), ...middle, ...same(from.slice(from.length - end))];
 }
 
-/** Myers: the shortest way, by how far each diagonal has come with so many edits. */
+/** Myers' algorithm: finds the shortest edit script by the furthest position on each diagonal per number of edits. */
 function between(from: string[], to: string[]): Line[] {
   const trace: Map<number, number>[] = [];
   let reached = new Map<number, number>([[1, 0]]);

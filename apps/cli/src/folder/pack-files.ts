@@ -4,18 +4,19 @@ import { join } from 'node:path';
 import { usageFault } from '../frame/failure';
 import type { FileToZip } from './write-zip';
 
-/** What is made anew wherever it is needed, and what is about the folder itself. */
+/** Files and folders that are not part of a pack: generated files, and metadata of the folder. */
 const leftOut = new Set(['__pycache__', '.git', '.DS_Store', '.muster-pack.json']);
 
-/** Every file below a folder, by its path from there. */
+/** Reads every file below a folder, with its path relative to the folder. */
 export function readPack(folder: string): FileToZip[] {
-  if (!lstatSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw usageFault(`There is no folder ${folder}.`);
+  if (!lstatSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw usageFault(`${folder} is not an existing folder.`);
   const files = pathsIn(folder, '').map((path) => ({
     path,
     content: readFileSync(join(folder, path)),
     isProgram: (lstatSync(join(folder, path)).mode & 0o100) !== 0,
   }));
-  if (!files.length) throw usageFault(`There is no file in ${folder}.`);
+  if (!files.length) throw usageFault(`The folder ${folder} contains no files.`);
   return files;
 }
 
@@ -33,6 +34,9 @@ function pathsIn(folder: string, below: string): string[] {
     const path = below ? `${below}/${entry.name}` : entry.name;
     if (entry.isDirectory()) return pathsIn(folder, path);
     if (entry.isFile()) return [path];
-    throw usageFault(`${path} is neither file nor folder.`, 'Put the file itself there: a pack has no links.');
+    throw usageFault(
+      `${path} is neither a file nor a folder.`,
+      'A pack cannot contain links. Replace the link with the file itself.',
+    );
   });
 }

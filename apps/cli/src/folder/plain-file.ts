@@ -1,13 +1,13 @@
 import { constants, lstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { usageFault } from '../frame/failure';
 
-// A folder of workflows may come from somebody else. A symbolic link in it could send any file of this machine to the
-// service, or have a pull write over one, so links are refused and never followed.
+// A folder of workflows can come from another person. A symbolic link in it could make a push upload any file of this
+// machine, or make a pull overwrite it. Therefore links are rejected and never followed.
 
-/** Windows has no such flag; making a link there needs privileges. */
+/** Windows has no such flag. Creating a link there requires privileges. */
 const noFollow = constants.O_NOFOLLOW ?? 0;
 
-/** The file's bytes, or undefined if there is no such file. */
+/** Reads the bytes of a file. Undefined if the file does not exist. */
 export function readPlainFile(file: string): Buffer | undefined {
   try {
     return readFileSync(file, { flag: constants.O_RDONLY | noFollow } as unknown as { flag: string });
@@ -26,13 +26,16 @@ export function writePlainFile(file: string, text: string): void {
   }
 }
 
-/** Throws if the path is a symbolic link. A path that does not exist is none. */
+/** Throws if the path is a symbolic link. Does not throw if the path does not exist. */
 export function refuseLink(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) throw linkRefused(path);
 }
 
 function linkRefused(path: string): Error {
-  return usageFault(`${path} is a symbolic link, which is not followed.`, 'Put the file or folder itself there.');
+  return usageFault(
+    `${path} is a symbolic link, which is not followed.`,
+    'Replace the link with the file or folder itself.',
+  );
 }
 
 function codeOf(error: unknown): string | undefined {

@@ -33,13 +33,13 @@ describe('a folder of workflows', () => {
   };
   const refused = /is a symbolic link, which is not followed/;
 
-  it('is written and read again as it was', () => {
+  it('is read back with the content that was written', () => {
     writeWorkflow(folder, claims);
     expect(readWorkflows(folder)).toEqual([claims]);
   });
 
   it.each(['claims/script.py', 'claims/steps.json', 'claims/workflow.json'])(
-    'that has a link for %s is neither read nor written',
+    'is neither read nor written if %s is a symbolic link',
     (name) => {
       rmSync(join(folder, name), { force: true });
       symlinkSync(secret, join(folder, name));
@@ -49,7 +49,7 @@ describe('a folder of workflows', () => {
     },
   );
 
-  it('that has a link for the folder of a workflow is neither read nor written', () => {
+  it('is neither read nor written if the folder of a workflow is a symbolic link', () => {
     const elsewhere = join(folder, '../elsewhere');
     mkdirSync(elsewhere);
     writeFileSync(join(elsewhere, 'workflow.json'), '{"name":"Other"}');
@@ -59,7 +59,7 @@ describe('a folder of workflows', () => {
     expect(existsSync(join(elsewhere, 'script.py'))).toBe(false);
   });
 
-  it.each(['.gitattributes', '.muster.json'])('that has a link for %s is not written', (name) => {
+  it.each(['.gitattributes', '.muster.json'])('is not written if %s is a symbolic link', (name) => {
     symlinkSync(secret, join(folder, name));
     const write = () => {
       writeWorkflow(folder, claims);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { usageFault } from '../frame/failure';
 import { readPlainFile, refuseLink, writePlainFile } from './plain-file';
 
-/** What of a workflow is in a folder; the rest is the service's. */
+/** The fields of a workflow that are stored in its folder. The other fields exist only in the service. */
 export interface WorkflowContent {
   name: string;
   description: string;
@@ -16,9 +16,9 @@ export interface WorkflowContent {
 }
 
 export interface LocalWorkflow {
-  /** Of its folder. */
+  /** Name of the workflow's folder. */
   folder: string;
-  /** None until it was pushed. */
+  /** Null until the workflow is pushed. */
   id: string | null;
   content: WorkflowContent;
 }
@@ -28,9 +28,10 @@ const scriptFile = 'script.py';
 const stepsFile = 'steps.json';
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Each workflow is a folder of its own: what it is called, its script byte for byte, and its steps. */
+/** Reads all workflows of a folder. Each is a subfolder with its metadata, its script, byte for byte, and its steps. */
 export function readWorkflows(folder: string): LocalWorkflow[] {
-  if (!existsSync(folder)) throw usageFault(`There is no folder ${folder}.`, `muster workflows pull ${folder}`);
+  if (!existsSync(folder))
+    throw usageFault(`The folder ${folder} does not exist.`, `To create it, run muster workflows pull ${folder}.`);
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => existsSync(join(folder, entry.name, metadataFile)))
     .map((entry) => readWorkflow(folder, entry.name))
@@ -43,7 +44,7 @@ function readWorkflow(folder: string, name: string): LocalWorkflow {
   const metadata = readJson(join(at, metadataFile)) as Partial<WorkflowContent> & { id?: string };
   if (typeof metadata?.name !== 'string') throw usageFault(`${join(at, metadataFile)} has no name.`);
   const steps = readJson(join(at, stepsFile)) ?? [];
-  if (!Array.isArray(steps)) throw usageFault(`${join(at, stepsFile)} is no list.`);
+  if (!Array.isArray(steps)) throw usageFault(`${join(at, stepsFile)} is not a JSON array.`);
   return {
     folder: name,
     id: metadata.id ?? null,
@@ -64,14 +65,14 @@ export function writeWorkflow(folder: string, { folder: name, id, content }: Loc
   const { script, steps, ...metadata } = content;
   refuseLink(at);
   mkdirSync(at, { recursive: true });
-  // Whatever git or an editor makes of line ends elsewhere, a script stays what it is.
+  // Prevents git from converting the line endings of scripts.
   writePlainFile(join(folder, '.gitattributes'), '* -text\n');
   writePlainFile(join(at, metadataFile), json({ id, ...metadata }));
   putOrRemove(join(at, scriptFile), script);
   putOrRemove(join(at, stepsFile), steps.length ? json(steps) : '');
 }
 
-/** A folder's name that nobody else has. */
+/** Derives a folder name from a workflow's name that is not in `taken`. */
 export function folderNameOf(name: string, taken: ReadonlySet<string>): string {
   const words = name
     .normalize('NFKD')
@@ -80,7 +81,7 @@ export function folderNameOf(name: string, taken: ReadonlySet<string>): string {
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, '-');
   const trimmed = words.replace(/^-+|-+$/g, '');
-  // A file's name has 255 bytes.
+  // A file name can have at most 255 bytes.
   const slug = [...trimmed].slice(0, 60).join('') || 'workflow';
   for (let number = 1; ; number += 1) {
     const candidate = number === 1 ? slug : `${slug}-${number}`;
@@ -88,7 +89,7 @@ export function folderNameOf(name: string, taken: ReadonlySet<string>): string {
   }
 }
 
-/** The same for equal content, in whatever order its fields are. */
+/** Returns a digest that does not depend on the order of fields. */
 export function digestOf(content: WorkflowContent): string {
   return createHash('sha256')
     .update(JSON.stringify(sorted(content)))
@@ -117,7 +118,7 @@ function readJson(file: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    throw usageFault(`${file} is no JSON: ${(error as Error).message}`);
+    throw usageFault(`${file} is not valid JSON: ${(error as Error).message}`);
   }
 }
 
@@ -127,7 +128,7 @@ function readText(file: string): string | undefined {
   try {
     return decoder.decode(bytes);
   } catch {
-    throw usageFault(`${file} is not UTF-8.`, 'A script is text; other files belong into a pack.');
+    throw usageFault(`${file} is not UTF-8.`, 'A workflow contains only text. Put other files in a pack.');
   }
 }
 

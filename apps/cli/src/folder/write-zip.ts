@@ -6,11 +6,11 @@ export interface FileToZip {
   isProgram: boolean;
 }
 
-/** 1980-01-01 00:00, the first moment that the format knows: when a file was touched is no part of what it holds. */
+/** 1980-01-01 00:00, the earliest time of the format. Replaces all file times, so that equal files give equal bytes. */
 const noTime = 0x00210000;
 const utf8Names = 0x0800;
 
-/** The same bytes for the same files, whenever they were written. */
+/** Creates a zip whose bytes depend only on the paths, contents and modes of the files. */
 export function writeZip(files: FileToZip[]): Buffer {
   const bodies: Buffer[] = [];
   const rows: Buffer[] = [];
@@ -32,7 +32,7 @@ export function writeZip(files: FileToZip[]): Buffer {
     const place = Buffer.alloc(14);
     place.writeUInt32LE(((isProgram ? 0o100755 : 0o100644) << 16) >>> 0, 6);
     place.writeUInt32LE(at, 10);
-    // Made on Unix, as the rights of its files say.
+    // The byte 3 is the host system Unix, which the file modes require.
     rows.push(Buffer.from([0x50, 0x4b, 1, 2, 20, 3]), shared, place, name);
     const body = Buffer.concat([Buffer.from([0x50, 0x4b, 3, 4]), shared, name, packed]);
     bodies.push(body);

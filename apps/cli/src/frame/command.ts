@@ -6,37 +6,37 @@ import type { Login, Logins } from './logins';
 export interface Option {
   type: 'string' | 'boolean';
   short?: string;
-  /** May be given several times. */
+  /** Whether the option can be repeated. */
   multiple?: boolean;
-  /** What stands for its value in the help. */
+  /** Placeholder of the value in the help. */
   value?: string;
   about: string;
 }
 
-/** What a command was called with, and what it works with. */
+/** Arguments of one command invocation, and the services that the command uses. */
 export interface Call {
   args: string[];
-  /** The value of an option that takes one. */
+  /** Returns the value of a string option. */
   text(name: string): string | undefined;
   list(name: string): string[];
   flag(name: string): boolean;
   terminal: Terminal;
   environment: Environment;
   logins: Logins;
-  /** Who is signed in, or a failure that says how to. */
+  /** Returns the login to use. Throws a failure that explains how to sign in if there is none. */
   login(): Login;
   muster(): Muster;
 }
 
 export interface Command {
-  /** As they are typed: `agents list`. */
+  /** Name of the command as it is typed, such as `agents list`. */
   words: string;
-  /** `<needed>`, `[optional]`, `[more…]`. */
+  /** Positional arguments: `<required>`, `[optional]`, `[repeated…]`. */
   args?: string;
   summary: string;
-  /** Said below the options. */
+  /** Details, printed between the summary and the options. */
   more?: string;
   options?: Record<string, Option>;
-  /** Answers the exit code, unless it is 0. */
+  /** Returns the exit code, or nothing for 0. */
   run(call: Call): Promise<number | void>;
 }

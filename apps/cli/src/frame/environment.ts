@@ -2,22 +2,22 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 export interface Environment {
-  /** MUSTER_URL with MUSTER_API_KEY: instead of a login, as in a pipeline. */
+  /** MUSTER_URL. Together with MUSTER_API_KEY it replaces a saved login, for example in a CI pipeline. */
   url?: string;
   apiKey?: string;
-  /** MUSTER_CONTEXT: which login, unless --context says. */
+  /** MUSTER_CONTEXT: name of the login to use if --context is absent. */
   context?: string;
-  /** NO_COLOR, whatever it holds. */
+  /** Whether output has no colours: NO_COLOR is set to any value, or TERM is `dumb`. */
   noColor: boolean;
-  /** A page that is opened here is seen here. */
+  /** Whether a browser that is opened on this machine is visible to the user. */
   hasDisplay: boolean;
-  /** Where logins are kept: MUSTER_CONFIG_DIR, else `muster` below XDG_CONFIG_HOME or ~/.config. */
+  /** Folder of the saved logins: MUSTER_CONFIG_DIR, else `muster` below XDG_CONFIG_HOME or ~/.config. */
   configFolder: string;
-  /** Where a worker is installed unless --dir says: `muster-worker` below XDG_STATE_HOME or ~/.local/state. */
+  /** Default folder of an installed worker: `muster-worker` below XDG_STATE_HOME or ~/.local/state. */
   workerFolder: string;
-  /** XDG_CONFIG_HOME or ~/.config: where a user's own services are. */
+  /** XDG_CONFIG_HOME or ~/.config. The user's systemd units are below it. */
   configHome: string;
-  /** What a worker that is installed here has for itself and its scripts, after a reboot too. */
+  /** Variables that are saved with an installed worker, so that the worker and its scripts have them after a reboot. */
   ofWorkers: Record<string, string>;
 }
 
@@ -28,7 +28,7 @@ const passedOn = [
   ...['MUSTER_WORKER_LISTEN', 'MUSTER_FENCE_MS', 'MUSTER_SPOOL_LIMIT_BYTES', 'MUSTER_BUNDLE_CACHE_BYTES'],
 ];
 
-// The one place that reads the environment.
+// No other code of the CLI reads the environment.
 // eslint-disable-next-line no-restricted-syntax
 export function readEnvironment(env: Record<string, string | undefined> = process.env): Environment {
   const home = env['HOME'] || homedir();

@@ -1,9 +1,9 @@
 import { isMusterError, type MusterError } from '@muster/sdk';
 
-/** How it ended: 0, the run failed, used wrongly, not reached or not allowed. */
+/** Exit codes: success, a failed run, incorrect usage, and a service that is unreachable or refuses the request. */
 export const exitCodes = { ok: 0, failed: 1, usage: 2, refused: 3 } as const;
 
-/** What the user can do something about. */
+/** An error that the user can correct. */
 export class Failure extends Error {
   constructor(
     readonly code: string,
@@ -25,19 +25,19 @@ export interface Explained {
   status?: number;
   requestId?: string;
   fields: { field: string; message: string }[];
-  /** What to do. */
+  /** How the user can correct the error. */
   hint?: string;
   exitCode: number;
 }
 
-/** What an explanation says of the login that was used. */
+/** The fields of the login in use that an error message can contain. */
 interface UsedLogin {
   url: string;
   session?: string;
   email?: string;
 }
 
-/** Whatever was thrown, in words that help. */
+/** Converts any thrown value to an error message, a hint and an exit code. */
 export function explain(thrown: unknown, login?: UsedLogin): Explained {
   if (isMusterError(thrown)) return explainAnswer(thrown, login);
   if (thrown instanceof Failure) {
@@ -57,11 +57,11 @@ export function explain(thrown: unknown, login?: UsedLogin): Explained {
   };
 }
 
-/** An answer without the fields that every Muster sends, which the command then reads as `undefined`. */
+/** The error for a response without the expected fields. The command failed with a TypeError when it read them. */
 function notLikeMuster({ url }: UsedLogin): Explained {
   return {
     code: 'not_muster',
-    message: `The server at ${url} does not answer like Muster.`,
+    message: `The server at ${url} does not respond like a Muster service.`,
     hint: hintOfAddress(url),
     fields: [],
     exitCode: exitCodes.refused,
@@ -69,7 +69,7 @@ function notLikeMuster({ url }: UsedLogin): Explained {
 }
 
 function hintOfAddress(url: string): string {
-  return `Is ${url} the address where the console is, without /app?`;
+  return `Check the address: ${url} must be the address of the console without /app.`;
 }
 
 interface Said {
@@ -79,20 +79,20 @@ interface Said {
 }
 
 const notAllowed = (path: string): Said => ({
-  message: `${path} may not be read or written by you.`,
+  message: `You are not permitted to read or write ${path}.`,
   exitCode: exitCodes.refused,
-  hint: 'Logins are kept where MUSTER_CONFIG_DIR says; MUSTER_URL and MUSTER_API_KEY need no file.',
+  hint: 'To store logins in another folder, set MUSTER_CONFIG_DIR. MUSTER_URL and MUSTER_API_KEY need no file.',
 });
 
-/** What this machine's files answer: named wrongly, or not to be had. */
+/** Messages for the errors of the local file system. */
 const ofFiles: Record<string, (path: string) => Said> = {
-  ENOENT: (path) => ({ message: `There is no ${path}.`, exitCode: exitCodes.usage }),
-  EISDIR: (path) => ({ message: `${path} is a folder.`, exitCode: exitCodes.usage }),
-  ENOTDIR: (path) => ({ message: `${path} is not below a folder.`, exitCode: exitCodes.usage }),
+  ENOENT: (path) => ({ message: `File not found: ${path}`, exitCode: exitCodes.usage }),
+  EISDIR: (path) => ({ message: `${path} is a folder, not a file.`, exitCode: exitCodes.usage }),
+  ENOTDIR: (path) => ({ message: `A parent of ${path} is not a folder.`, exitCode: exitCodes.usage }),
   EACCES: notAllowed,
   EPERM: notAllowed,
   EROFS: notAllowed,
-  ENOSPC: (path) => ({ message: `The disk of ${path} is full.`, exitCode: exitCodes.failed }),
+  ENOSPC: (path) => ({ message: `${path} cannot be written because its disk is full.`, exitCode: exitCodes.failed }),
 };
 
 function explainAnswer(error: MusterError, login?: UsedLogin): Explained {
@@ -112,34 +112,41 @@ function exitCodeOf({ code, status }: MusterError): number {
 function hintOf({ code, status, problem }: MusterError, login?: UsedLogin): string | undefined {
   const url = login?.url ?? 'https://…';
   if (code === 'not_muster') return hintOfAddress(url);
-  if (code === 'redirected') return 'Sign in at the address of your Muster: muster login --url …';
-  if (code === 'unreachable') return `Is it running, and is that its address? muster login --url … names another.`;
+  if (code === 'redirected') return 'Sign in at the address of your Muster service: muster login --url …';
+  if (code === 'unreachable') {
+    return 'Check that the service is running. If its address is different, sign in there: muster login --url …';
+  }
   if (status === 401) {
     return login?.session
-      ? `Your login has ended; sign in again: muster login --url ${url} --email ${login.email ?? '…'}`
-      : `The API key is wrong, revoked or expired; an admin makes another in the console: muster login --url ${url}`;
+      ? `Your session has expired. Sign in again: muster login --url ${url} --email ${login.email ?? '…'}`
+      : `The API key is wrong, revoked or expired. An admin can create one in the console: muster login --url ${url}`;
   }
-  if (status === 402) return 'muster usage shows the limits and what is used of them.';
+  if (status === 402) return 'To see your limits and usage, run muster usage.';
   if (code === 'step_up_required') {
-    return `Your second factor was proved too long ago; sign in again: muster login --url ${url} --email ${login?.email ?? '…'}`;
+    return (
+      'You confirmed your second factor too long ago. ' +
+      `Sign in again: muster login --url ${url} --email ${login?.email ?? '…'}`
+    );
   }
   if (status === 403) {
     return login?.session
-      ? 'Your role does not include this; an admin can do it, or change your role.'
-      : `An API key may not do this: sign in as a person, muster login --url ${url} --email …`;
+      ? 'Your role does not permit this. Ask an admin to do it or to change your role.'
+      : `An API key cannot do this. To sign in as a person, run muster login --url ${url} --email …`;
   }
-  if (status === 429) return `The service asks to wait ${String(problem['retryAfterSeconds'] ?? 'a while')}.`;
-  if (status >= 500) return 'Try again in a moment; if it lasts, say the request id to whoever runs the service.';
+  if (status === 429) return `Wait ${String(problem['retryAfterSeconds'] ?? 'a few')} seconds and try again.`;
+  if (status >= 500)
+    return 'Try again later. If the error persists, report the request id to the operator of the service.';
   return hints[code];
 }
 
 const hints: Record<string, string> = {
-  agent_not_found: 'muster agents list shows those that there are.',
-  agent_not_ready: 'muster agents get <agent> says why; muster agents start <agent> starts it.',
-  nothing_to_run: 'The workflow has neither script nor steps: write one, and muster workflows push <folder>.',
-  process_not_found: 'muster packs publish … --create puts the process into the library.',
-  version_not_installable: 'Only versions in pilot or production are pinned: muster packs promote … --stage pilot',
-  stage_transition_not_allowed: 'One step at a time: draft, internal_verified, pilot, production.',
-  draft_already_published: 'Nothing has changed since the last version.',
-  precondition_failed: 'Somebody has changed it meanwhile: pull, look at the difference, and push again.',
+  agent_not_found: 'To list the agents, run muster agents list.',
+  agent_not_ready: 'To see the reason, run muster agents get <agent>. To start it, run muster agents start <agent>.',
+  nothing_to_run: 'The workflow has neither a script nor steps. Add one and run muster workflows push <folder>.',
+  process_not_found: 'To add the process to the library, run muster packs publish … --create.',
+  version_not_installable:
+    'Only a version in stage pilot or production can be pinned. Run muster packs promote … --stage pilot.',
+  stage_transition_not_allowed: 'A version moves up one stage at a time: draft, internal_verified, pilot, production.',
+  draft_already_published: 'The files have not changed since the last version.',
+  precondition_failed: 'It was changed in the service. Pull it, check the differences and push again.',
 };

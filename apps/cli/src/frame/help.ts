@@ -5,20 +5,21 @@ import { globalOptions } from './parse';
 export function overview(commands: readonly Command[]): string {
   const rows = commands.map(({ words, args = '', summary }) => [`  muster ${words} ${args}`.trimEnd(), summary]);
   return [
-    'Wakes worker machines, runs workflows on them, and follows what happens.',
+    'Start worker machines, run workflows on them and follow the runs.',
     '',
     ...columns(rows),
     '',
-    'Every command takes --json, --context NAME and --help. Agents, workflows, schedules and packs go by name or id.',
-    'In a pipeline: MUSTER_URL and MUSTER_API_KEY instead of a login. NO_COLOR is heard.',
-    'Exit codes: 0, 1 the run failed, 2 used wrongly, 3 not reached or not allowed.',
+    'Every command accepts --json, --context NAME and --help.',
+    'Agents, workflows, schedules and packs are specified by name or id.',
+    'In a pipeline, set MUSTER_URL and MUSTER_API_KEY instead of signing in. Set NO_COLOR to disable colours.',
+    'Exit codes: 0 success, 1 the run failed, 2 incorrect usage, 3 the service is unreachable or refuses the request.',
   ].join('\n');
 }
 
 export function helpOf({ words, args = '', summary, more, options = {} }: Command): string {
   const rows = Object.entries({ ...options, ...globalOptions }).map(([name, option]) => [
     `  ${written(name, option)}`,
-    option.about + (option.multiple ? ' (several)' : ''),
+    option.about + (option.multiple ? ' (repeatable)' : ''),
   ]);
   return [
     `muster ${words} ${args}`.trimEnd(),

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { Environment } from './environment';
 import { usageFault } from './failure';
 
-/** Who somebody is at one service. */
+/** The credentials of the user at one service. */
 export interface Login {
   name: string;
   url: string;
   apiKey?: string;
-  /** The key was made for this machine from a browser. */
+  /** Whether the API key was created for this machine by a login in a browser. */
   byBrowser?: true;
   session?: string;
   email?: string;
@@ -20,7 +20,7 @@ interface Kept {
   contexts: Record<string, Omit<Login, 'name'>>;
 }
 
-/** The logins of this user, in one file that nobody else may read. */
+/** The logins of this user, in one file that other users cannot read. */
 export class Logins {
   readonly file: string;
 
@@ -28,15 +28,16 @@ export class Logins {
     this.file = join(environment.configFolder, 'logins.json');
   }
 
-  /** By name, else the environment's, else the one that was used last to sign in. */
+  /** Returns the login with this name, else the login of the environment, else the current login. */
   find(name: string | undefined): Login {
     const { url, apiKey, context } = this.environment;
     if (!name && url && apiKey) return { name: 'environment', url, apiKey };
     const kept = this.read();
     const wanted = name ?? context ?? kept.current ?? undefined;
-    if (wanted === undefined) throw usageFault('You are not signed in.', 'muster login --url https://…');
+    if (wanted === undefined)
+      throw usageFault('You are not signed in.', 'To sign in, run muster login --url https://…');
     const found = Object.hasOwn(kept.contexts, wanted) ? kept.contexts[wanted] : undefined;
-    if (!found) throw usageFault(`There is no login named ${wanted}.`, 'muster contexts shows those that there are.');
+    if (!found) throw usageFault(`There is no login named ${wanted}.`, 'To list the logins, run muster contexts.');
     return { name: wanted, ...found };
   }
 
@@ -53,7 +54,7 @@ export class Logins {
   use(name: string): void {
     const kept = this.read();
     if (!Object.hasOwn(kept.contexts, name))
-      throw usageFault(`There is no login named ${name}.`, 'muster contexts shows them.');
+      throw usageFault(`There is no login named ${name}.`, 'To list the logins, run muster contexts.');
     this.write({ ...kept, current: name });
   }
 
@@ -72,11 +73,11 @@ export class Logins {
       throw error;
     }
     const kept = keptIn(text);
-    if (!kept) throw usageFault(`${this.file} holds no logins.`, 'Remove it, and sign in again.');
+    if (!kept) throw usageFault(`${this.file} is not a valid logins file.`, 'Delete it and sign in again.');
     return kept;
   }
 
-  /** In one step, and closed from the first byte. */
+  /** Replaces the file atomically. Other users can never read it, not even while it is being written. */
   private write(kept: Kept): void {
     mkdirSync(this.environment.configFolder, { recursive: true, mode: 0o700 });
     const draft = `${this.file}.${process.pid}`;
@@ -85,7 +86,7 @@ export class Logins {
       chmodSync(draft, 0o600);
       renameSync(draft, this.file);
     } catch (error) {
-      // Half of it is a secret in a file that nobody looks for.
+      // The incomplete draft can contain a secret.
       rmSync(draft, { force: true });
       throw error;
     }

@@ -3,9 +3,9 @@ import type { Command, Option } from './command';
 import { usageFault } from './failure';
 
 export const globalOptions: Record<string, Option> = {
-  json: { type: 'boolean', about: 'JSON instead of tables and words' },
-  context: { type: 'string', value: 'NAME', about: 'which login, where there are several' },
-  help: { type: 'boolean', short: 'h', about: 'says this' },
+  json: { type: 'boolean', about: 'Print JSON' },
+  context: { type: 'string', value: 'NAME', about: 'Name of the login to use, or to save with muster login' },
+  help: { type: 'boolean', short: 'h', about: 'Print this help' },
 };
 
 export interface Parsed {
@@ -13,7 +13,7 @@ export interface Parsed {
   values: Record<string, string | boolean | (string | boolean)[] | undefined>;
 }
 
-/** The rest of a command line, by what its command takes. */
+/** Parses the arguments after the command name. Throws a usage error if the command does not accept them. */
 export function parse(command: Command, rest: string[]): Parsed {
   const options = { ...globalOptions, ...command.options };
   try {
@@ -28,7 +28,7 @@ export function parse(command: Command, rest: string[]): Parsed {
     return { args: positionals, values };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS')) {
-      throw usageFault((error as Error).message.split('. ')[0]!, `muster ${command.words} --help`);
+      throw usageFault((error as Error).message.split('. ')[0]!, `For help, run muster ${command.words} --help.`);
     }
     throw error;
   }
@@ -40,5 +40,8 @@ function checkCount({ words, args = '' }: Command, count: number): void {
   const most = args.includes('…') ? Infinity : names.length;
   if (count >= needed.length && count <= most) return;
   const missing = needed[count];
-  throw usageFault(missing ? `${missing} is missing.` : 'That is too much.', `muster ${words} ${args}`.trim());
+  throw usageFault(
+    missing ? `${missing} is missing.` : 'There are too many arguments.',
+    `Usage: muster ${words} ${args}`.trim(),
+  );
 }

@@ -9,7 +9,9 @@ import { parse } from './parse';
 import { version } from './version';
 import { clientOf } from './client';
 
-/** One command line, to its exit code. Nothing is thrown. */
+const allCommandsHint = 'To list all commands, run muster --help.';
+
+/** Runs one command line and returns its exit code. Never throws. */
 export async function runCli(typed: string[], environment: Environment): Promise<number> {
   const argv = commandFirst(typed);
   const terminal = new Terminal({ json: argv.includes('--json'), noColor: environment.noColor });
@@ -47,7 +49,7 @@ export async function runCli(typed: string[], environment: Environment): Promise
   }
 }
 
-/** What every command takes may stand before its words: `muster --json jobs list`. */
+/** Moves global options that precede the command name to the end: `muster --json jobs list`. */
 function commandFirst(typed: string[]): string[] {
   const before: string[] = [];
   const rest = [...typed];
@@ -59,7 +61,7 @@ function commandFirst(typed: string[]): string[] {
   return [...rest, ...before];
 }
 
-/** The one whose words the line begins with. */
+/** Returns the command whose name starts the command line. Names of two words take precedence. */
 function findCommand(argv: string[]): { command?: Command; rest: string[] } {
   for (const length of [2, 1]) {
     const words = argv.slice(0, length).join(' ');
@@ -69,21 +71,21 @@ function findCommand(argv: string[]): { command?: Command; rest: string[] } {
   return { rest: [] };
 }
 
-/** `muster agents` alone shows what there is to it. */
+/** Prints the commands of a group, such as `muster agents`. Throws a usage error if the group does not exist. */
 function group(terminal: Terminal, argv: string[]): number {
   const words = argv.filter((each) => !each.startsWith('-'));
   const below = commands.filter((each) => each.words.startsWith(`${words[0]} `));
   if (below.length && (words.length === 1 || argv.some((each) => each === '--help' || each === '-h'))) {
     return help(terminal, words.slice(0, 1));
   }
-  throw usageFault(`There is no command ${words.slice(0, 2).join(' ') || argv[0]}.`, near(words) ?? 'muster --help');
+  throw usageFault(`There is no command ${words.slice(0, 2).join(' ') || argv[0]}.`, near(words) ?? allCommandsHint);
 }
 
 function help(terminal: Terminal, words: string[]): number {
   const typed = words.filter((each) => !each.startsWith('-')).join(' ');
   const command = commands.find((each) => each.words === typed);
   const below = typed ? commands.filter((each) => each.words.startsWith(`${typed} `)) : commands;
-  if (!command && !below.length) throw usageFault(`There is no command ${typed}.`, 'muster --help');
+  if (!command && !below.length) throw usageFault(`There is no command ${typed}.`, allCommandsHint);
   terminal.print(command ? helpOf(command) : overview(below));
   return exitCodes.ok;
 }
@@ -91,5 +93,5 @@ function help(terminal: Terminal, words: string[]): number {
 function near(words: string[]): string | undefined {
   const [first = ''] = words;
   const guess = commands.find(({ words: each }) => each.split(' ').some((word) => word.startsWith(first.slice(0, 3))));
-  return guess && first.length >= 3 ? `Did you mean muster ${guess.words}? muster --help shows all.` : undefined;
+  return guess && first.length >= 3 ? `Did you mean muster ${guess.words}? ${allCommandsHint}` : undefined;
 }

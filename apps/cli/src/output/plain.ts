@@ -1,26 +1,26 @@
 /**
- * What others wrote, without characters that a terminal would obey, nor those that turn the direction of a line: with
- * these a name shows another order of letters than it has, and what stands after it as well.
+ * Removes control characters, which a terminal would execute, from untrusted text. Also removes bidirectional controls,
+ * which would display a name and the text after it in a different order.
  */
 export function plain(text: string): string {
-  // eslint-disable-next-line no-control-regex -- These are what is taken out.
+  // eslint-disable-next-line no-control-regex -- These characters are removed.
   return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, '');
 }
 
-/** The same as part of a sentence of ours: one line. */
+/** Makes untrusted text safe for use inside one line: removes control characters and joins its lines. */
 export function inLine(text: string): string {
   return plain(text).replace(/\s*[\t\n\u2028\u2029]+\s*/g, ' ');
 }
 
-/** The same for a text of several lines: those after its first are set in, so that none looks like one of ours. */
+/** Makes untrusted text of several lines safe. Indents lines after the first, so that none looks like our output. */
 export function inBlock(text: string): string {
   return plain(text.trimEnd()).replaceAll('\n', '\n    ');
 }
 
-// eslint-disable-next-line no-control-regex -- As above; a colour of ours orders nothing else.
+// eslint-disable-next-line no-control-regex -- Matches all control sequences except the colours of terminal.ts.
 const orders = /\x1b(?!\[(?:[012]|3[123])m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
 
-/** The same for a text that has the colours of terminal.ts in it. */
+/** Removes control characters and bidirectional controls, but not the colours of terminal.ts. */
 export function withoutOrders(text: string): string {
   return text.replace(orders, '');
 }

@@ -1,9 +1,9 @@
 import { inLine } from './plain';
 
-// eslint-disable-next-line no-control-regex -- What a terminal obeys takes no room.
+// eslint-disable-next-line no-control-regex -- Colour sequences have no width.
 const colors = /\x1b\[[\d;]*m/g;
 
-/** Cells below each other; the last of a row is not padded, and cut where the terminal ends. */
+/** Aligns cells in columns. The last cell of a row is not padded, and is truncated at `width`. */
 export function columns(rows: string[][], width = Infinity): string[] {
   const widths: number[] = [];
   for (const row of rows) row.forEach((cell, at) => (widths[at] = Math.max(widths[at] ?? 0, widthOf(cell))));
@@ -34,7 +34,7 @@ function widthOf(cell: string): number {
   return width;
 }
 
-/** How many columns a terminal gives it: none to what joins the character before, two to those of East Asia and pictures. */
+/** Returns the width in a terminal: 0 for combining characters, 2 for East Asian characters and emoji, otherwise 1. */
 function columnsOf(character: string): number {
   if (/[\p{Mn}\p{Me}\p{Cf}]/u.test(character)) return 0;
   return /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u.test(
@@ -44,7 +44,7 @@ function columnsOf(character: string): number {
     : 1;
 }
 
-/** What stands in a cell: one line, without what would move the cursor. */
+/** Converts a value to the text of a cell: one line without control characters, or `-` if the value is empty. */
 export function cell(value: unknown): string {
   if (value === null || value === undefined || value === '') return '-';
   return inLine(typeof value === 'object' ? JSON.stringify(value) : String(value as string | number | boolean));

@@ -12,7 +12,7 @@ export interface Column<T> {
   color?: (row: T) => Color | undefined;
 }
 
-/** Results go to stdout, words about them to stderr, so that a pipe gets results alone. */
+/** Writes results to stdout and messages to stderr, so that a pipe receives only results. */
 export class Terminal {
   readonly json: boolean;
   private readonly noColor: boolean;
@@ -24,11 +24,12 @@ export class Terminal {
     this.noColor = noColor;
   }
 
-  /** Somebody is there who sees a line change, and can answer. */
+  /** Whether stderr is a terminal, where a progress line can be updated in place. */
   get isWatched(): boolean {
     return process.stderr.isTTY === true;
   }
 
+  /** Whether a user can answer a prompt. */
   get canAsk(): boolean {
     return process.stdin.isTTY === true && this.isWatched;
   }
@@ -37,18 +38,18 @@ export class Terminal {
     this.write(process.stdout, `${text}\n`);
   }
 
-  /** A word on the way, which is no result. */
+  /** Writes a message to stderr. */
   say(text: string): void {
     this.write(process.stderr, `${text}\n`);
   }
 
-  /** The value for programs, or words for people. */
+  /** Prints the value as JSON with --json, otherwise the text. */
   show(value: unknown, words: string | (() => string)): void {
     if (this.json) this.print(JSON.stringify(value, null, process.stdout.isTTY ? 2 : 0));
     else this.print(typeof words === 'string' ? words : words());
   }
 
-  /** One value a line for programs. */
+  /** Prints the value as one line of JSON with --json, otherwise the text. */
   showLine(value: unknown, words: string): void {
     this.print(this.json ? JSON.stringify(value) : words);
   }
@@ -68,7 +69,7 @@ export class Terminal {
     this.print(columns([head, ...body], width).join('\n'));
   }
 
-  /** One thing, its fields below each other. */
+  /** Prints one resource, with one field per line. */
   fields(value: object, shown: [string, unknown][]): void {
     this.show(value, () => columns(shown.map(([name, of]) => [this.paint('dim', name), cell(of)])).join('\n'));
   }
@@ -78,7 +79,7 @@ export class Terminal {
     return `\x1b[${codes[color]}m${text}\x1b[0m`;
   }
 
-  /** What is waited for: a line that changes for who watches, else a line for each change of `word`. */
+  /** Shows progress: one line that is updated in a terminal, otherwise a new line each time `word` changes. */
   progress(word: string, more = ''): void {
     if (!this.isWatched) {
       if (word !== this.lastWord) this.say(word);
@@ -106,10 +107,10 @@ export class Terminal {
     if (hint) this.say(`  ${hint}`);
   }
 
-  /** The changing line stays the last one. */
+  /** Writes text above the progress line. */
   private write(stream: NodeJS.WriteStream, text: string): void {
     if (this.progressLine) process.stderr.write(clearLine);
-    // A terminal does what it is told, by whoever wrote the name, the message or the log.
+    // A name, a message or a log can contain control sequences, which a terminal would execute.
     stream.write(stream.isTTY ? withoutOrders(text) : text);
     if (this.progressLine) process.stderr.write(this.paint('dim', this.progressLine, process.stderr));
   }

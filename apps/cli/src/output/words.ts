@@ -4,7 +4,7 @@ const units: [string, number][] = [
   ['min', 60],
 ];
 
-/** `3 min ago`. */
+/** Formats a time relative to now: `3 min ago` or `in 3 min`. */
 export function ago(time: string | null | undefined, now = Date.now()): string {
   if (!time) return '-';
   const seconds = Math.round((now - Date.parse(time)) / 1000);

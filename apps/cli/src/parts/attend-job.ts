@@ -9,27 +9,27 @@ import { printLine } from './log-lines';
 interface Attendance {
   muster: Muster;
   terminal: Terminal;
-  /** What it says as well, as it says it. */
+  /** Whether the log is printed while the run is in progress. */
   withLog?: boolean;
-  /** Ctrl-C cancels the run; otherwise it only stops waiting. */
+  /** Whether the first Ctrl-C cancels the run. Otherwise Ctrl-C only stops waiting. */
   mayCancel?: boolean;
 }
 
-/** How long the log's last lines may take after the end. */
+/** Time to wait for the last lines of the log after the run has ended. */
 const lastLinesMs = 5000;
 
 /**
- * Stays with a run until its end, and answers the exit code. The first Ctrl-C cancels it and goes on waiting for the
- * machine to say so; the second leaves.
+ * Waits until a run ends and returns the exit code. With `mayCancel`, the first Ctrl-C cancels the run and continues to
+ * wait until the machine confirms it. The second Ctrl-C stops waiting.
  */
 export async function attendJob(id: string, { muster, terminal, withLog, mayCancel }: Attendance): Promise<number> {
   const leave = new AbortController();
   const stopListening = onInterrupt((count) => {
     if (count > 1 || !mayCancel) return leave.abort();
-    terminal.say('\nCancelling the run; Ctrl-C again leaves without waiting for it.');
+    terminal.say('\nCancelling the run. Press Ctrl-C again to exit without waiting for it.');
     muster.jobs
       .cancel(id, 'interrupted at the command line')
-      .catch((error: unknown) => terminal.say(`It could not be cancelled: ${inLine(explain(error).message)}`));
+      .catch((error: unknown) => terminal.say(`The run could not be cancelled: ${inLine(explain(error).message)}`));
   });
   const log = withLog ? followLog(id, muster, terminal, leave.signal) : Promise.resolve();
   try {
@@ -44,7 +44,7 @@ export async function attendJob(id: string, { muster, terminal, withLog, mayCanc
   } catch (error) {
     if (!leave.signal.aborted) throw error;
     terminal.close();
-    terminal.say(`Left. The run is ${id}: muster jobs wait ${id}`);
+    terminal.say(`Stopped waiting. To wait again, run muster jobs wait ${id}`);
     return exitCodes.failed;
   } finally {
     stopListening();
@@ -52,18 +52,18 @@ export async function attendJob(id: string, { muster, terminal, withLog, mayCanc
   }
 }
 
-/** A log that cannot be followed does not keep anybody from waiting. */
+/** Prints the log of a run. An error is only reported, so that the command still waits for the run. */
 async function followLog(id: string, muster: Muster, terminal: Terminal, signal: AbortSignal): Promise<void> {
   try {
     for await (const line of muster.jobs.logs(id, { follow: true, signal })) printLine(terminal, line, { aside: true });
   } catch (error) {
-    if (!signal.aborted) terminal.say(`The log cannot be followed: ${inLine(explain(error).message)}`);
+    if (!signal.aborted) terminal.say(`The log is not available: ${inLine(explain(error).message)}`);
   }
 }
 
 function progressOf(job: Job): [word: string, more: string] {
   const { status, progress, waiting, cancelling, startedAt, queuedAt } = job;
-  if (cancelling) return ['cancelling: the machine is asked to stop it', ''];
+  if (cancelling) return ['cancelling: waiting for the machine to stop the run', ''];
   if (status === 'queued')
     return [`queued${waiting ? `: ${waiting.reason.replaceAll('_', ' ')}` : ''}`, since(queuedAt)];
   const steps = progress.stepsTotal ? `, ${progress.stepsPassed} of ${progress.stepsTotal} steps` : '';

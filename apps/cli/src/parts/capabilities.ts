@@ -1,6 +1,6 @@
 import type { Agent } from '@muster/sdk';
 
-/** What a machine has of what commands need, and what it lacks with the reason; null where its worker did not say. */
+/** Lists the capabilities that a machine has, and those that it lacks, with details. Null if a list is empty. */
 export function capabilityLines(capabilities: Agent['capabilities']): [string, string | null][] {
   const lines = (available: boolean) =>
     (capabilities ?? [])

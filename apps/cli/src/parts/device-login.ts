@@ -6,16 +6,16 @@ import { deviceBegin, type DeviceCodes, deviceToken } from '@muster/sdk/operatio
 import type { Call } from '../frame/command';
 import { exitCodes, Failure } from '../frame/failure';
 
-/** Asks the service to let this machine in, and shows where a person allows it. */
+/** Requests a login for this machine, and prints the page where a person can approve it. */
 export async function beginDevice({ terminal, environment }: Call, url: string): Promise<DeviceCodes> {
   const { client } = new Muster({ baseUrl: url });
   const codes = await deviceBegin({ client, body: { client_id: 'muster', device_name: `muster on ${hostname()}` } });
-  terminal.say(`Open ${codes.verification_uri_complete}\nand allow the program that shows ${codes.user_code}.`);
+  terminal.say(`Open ${codes.verification_uri_complete}\nand approve the login with the code ${codes.user_code}.`);
   if (terminal.canAsk && environment.hasDisplay) openBrowser(codes.verification_uri_complete);
   return codes;
 }
 
-/** The key, once somebody has allowed it; undefined where it is not waited for any more. */
+/** Waits until a person approves the login and returns the API key. Undefined if the signal ends the wait. */
 export async function keyOfDevice(url: string, codes: DeviceCodes, signal?: AbortSignal): Promise<string | undefined> {
   const { client } = new Muster({ baseUrl: url });
   let seconds = codes.interval;
@@ -26,7 +26,10 @@ export async function keyOfDevice(url: string, codes: DeviceCodes, signal?: Abor
       const { code } = error as MusterError;
       if (code === 'slow_down') seconds += 5;
       else if (code === 'access_denied' || code === 'expired_token') {
-        throw new Failure(code, (error as Error).message, { hint: 'muster login', exitCode: exitCodes.refused });
+        throw new Failure(code, (error as Error).message, {
+          hint: 'Try again: muster login',
+          exitCode: exitCodes.refused,
+        });
       } else if (code !== 'authorization_pending') throw error;
     }
   }
@@ -47,7 +50,7 @@ const openers: Partial<Record<NodeJS.Platform, [program: string, ...args: string
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Whoever has no such program opens the address by hand. */
+/** Opens a browser. Ignores errors, because the user can also open the printed address. */
 function openBrowser(address: string): void {
   const [program, ...args] = openers[process.platform] ?? ['xdg-open'];
   const child = spawn(program, [...args, address], { stdio: 'ignore', detached: true });

@@ -24,7 +24,7 @@ export async function scheduleId(muster: Muster, name: string): Promise<string> 
   return (await oneNamed<Schedule>('schedule', name, list, 'muster schedules list')).id;
 }
 
-/** By id, by the key of its process, or by name. */
+/** Finds a pack by id, worker key or name. */
 export async function packId(muster: Muster, name: string): Promise<string> {
   if (isId(name)) return name;
   const packs = await muster.packs.list().toArray();
@@ -46,7 +46,7 @@ export async function installation(muster: Muster, name: string, pack?: string):
   return oneNamed('installation', name, list, 'muster packs installations');
 }
 
-/** By id, number (`3` or `#3`) or label. */
+/** Finds a version by id, number (`3` or `#3`) or label. */
 export async function versionOf(muster: Muster, pack: string, name: string): Promise<PackVersion> {
   const versions = await muster.packs.versions(pack).toArray();
   const found = versions.filter(
@@ -55,7 +55,7 @@ export async function versionOf(muster: Muster, pack: string, name: string): Pro
   return one('version', name, found, 'muster packs versions <pack>');
 }
 
-/** The list may be long: of it no more is held than what has the name. */
+/** Finds the only item with this name. Keeps only matching items in memory, because the list can be long. */
 async function oneNamed<T extends { name: string }>(
   kind: string,
   name: string,
@@ -70,10 +70,10 @@ async function oneNamed<T extends { name: string }>(
 function one<T>(kind: string, name: string, found: T[], all: string): T {
   if (found.length === 1) return found[0]!;
   const message = found.length
-    ? `${found.length} ${kind}s are named ${name}: say its id.`
+    ? `${found.length} ${kind}s are named ${name}. Specify the id instead.`
     : `There is no ${kind} named ${name}.`;
   throw new Failure(`${kind}_not_found`, message, {
-    hint: `${all} shows them.`,
+    hint: `To list them, run ${all}.`,
     exitCode: exitCodes.usage,
   });
 }

@@ -4,22 +4,22 @@ import { buffer } from 'node:stream/consumers';
 import { usageFault } from '../frame/failure';
 import type { Terminal } from '../output/terminal';
 
-/** What comes through the pipe, whole. */
+/** Reads all of stdin. */
 export async function stdinBytes(): Promise<Buffer> {
   return buffer(process.stdin);
 }
 
-/** A secret that comes through the pipe, or is typed unseen. One newline at its end is the pipe's. */
+/** Reads a secret from stdin, or from a prompt without echo. Removes one newline at its end. */
 export async function readSecret(terminal: Terminal, question: string): Promise<string> {
   const text = terminal.canAsk ? await ask(question, { hidden: true }) : (await stdinBytes()).toString('utf8');
   const secret = text.replace(/\r?\n$/, '');
-  if (!secret) throw usageFault('Nothing came.', 'Pipe it in, or type it.');
+  if (!secret) throw usageFault('The value is empty.', 'Pipe it to stdin, or type it in a terminal.');
   return secret;
 }
 
 interface AskOptions {
   hidden?: boolean;
-  /** Nothing is asked for any more; the promise stays open. */
+  /** Ends the prompt. The promise then stays pending. */
   signal?: AbortSignal;
 }
 
@@ -28,7 +28,7 @@ export function ask(question: string, { hidden = false, signal }: AskOptions = {
   const echo = new Writable({
     write: (chunk: Buffer, _encoding, done) => (hidden ? done() : void process.stderr.write(chunk, () => done())),
   });
-  // The terminal's own echo is off before anybody is asked: who types at once is not seen either.
+  // This turns off the terminal's own echo. It comes before the prompt, so that no early key press is displayed.
   const lines = createInterface({ input: process.stdin, output: echo, terminal: true, historySize: 0 });
   process.stderr.write(question);
   return new Promise((resolve, reject) => {
@@ -40,7 +40,7 @@ export function ask(question: string, { hidden = false, signal }: AskOptions = {
     signal?.addEventListener('abort', () => lines.close(), { once: true });
     lines.once('close', () => {
       if (hidden) process.stderr.write('\n');
-      if (!signal?.aborted) reject(usageFault('Nothing was typed.'));
+      if (!signal?.aborted) reject(usageFault('No input was entered.'));
     });
   });
 }

@@ -1,4 +1,4 @@
-/** Has Ctrl-C to itself until it is let go; the handler is told how many there were. */
+/** Handles Ctrl-C until the returned function is called. The handler receives the number of presses so far. */
 export function onInterrupt(handler: (count: number) => void): () => void {
   let count = 0;
   const listener = () => handler((count += 1));
@@ -6,7 +6,7 @@ export function onInterrupt(handler: (count: number) => void): () => void {
   return () => void process.off('SIGINT', listener);
 }
 
-/** The same for everything that asks a process to end: also its terminal that closes, and who supervises it. */
+/** Handles Ctrl-C, SIGTERM and a closed terminal until the returned function is called. */
 export function onEnd(handler: () => void): () => void {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.on(signal, handler);

@@ -4,7 +4,7 @@ import type { Terminal } from '../output/terminal';
 
 const colors = { debug: 'dim', info: undefined, warn: 'yellow', error: 'red' } as const;
 
-/** A line of a log: for programs one value a line; `aside` where the result is something else. */
+/** Prints one line of a log, with --json as JSON. With `aside`, --json prints it as text to stderr instead. */
 export function printLine(terminal: Terminal, line: LogLine, { aside = false } = {}): void {
   if (terminal.json && !aside) return terminal.print(JSON.stringify(line));
   const stream = terminal.json ? process.stderr : process.stdout;

@@ -7,7 +7,7 @@ import { type Systemd, SystemdUnit } from './systemd-unit';
 const hasSystemd = existsSync('/usr/bin/systemd-analyze');
 const itVerifies = hasSystemd ? it : it.skip;
 
-describe('a worker as a service of systemd', () => {
+describe('a worker as a systemd service', () => {
   const folder = mkdtempSync(join(tmpdir(), 'muster-unit 100% '));
   const calls: string[] = [];
   let lingers = true;
@@ -29,7 +29,7 @@ describe('a worker as a service of systemd', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('begins with the machine, is told its variables by a file that is closed to others, and is taken away whole', () => {
+  it('installs a unit that starts at boot with its variables in a private file, and removes both', () => {
     const unit = new SystemdUnit(systemd('system'), place);
     expect(unit.isInstalled).toBe(false);
     expect(unit.install(given)).toBeNull();
@@ -52,7 +52,7 @@ describe('a worker as a service of systemd', () => {
     expect(calls).toContain('systemctl disable --now muster-worker.service');
   });
 
-  it('is the user’s own where root is not asked, lingers, and says so where it may not', () => {
+  it('installs a user unit with lingering, and returns an instruction if lingering is not permitted', () => {
     const elsewhere = new SystemdUnit(systemd('user'), { folder: '/srv/other', isUsual: false });
     expect(elsewhere.name).toMatch(/^muster-worker-[0-9a-f]{8}\.service$/);
     const unit = new SystemdUnit(systemd('user'), place);
@@ -64,7 +64,7 @@ describe('a worker as a service of systemd', () => {
     unit.remove();
   });
 
-  itVerifies('is a unit that systemd takes', () => {
+  itVerifies('writes a unit that systemd-analyze verifies without a warning', () => {
     const unit = new SystemdUnit(systemd('system'), place);
     unit.install({ ...given, program: process.execPath });
     const path = join(folder, 'units/muster-worker.service');

@@ -4,13 +4,13 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface Systemd {
-  /** Root's units begin with the machine; anybody else's with their first login, or with the machine where they linger. */
+  /** System units start at boot. User units start at the user's first login, or at boot if the user lingers. */
   scope: 'system' | 'user';
   folder: string;
   call: (program: 'systemctl' | 'loginctl', args: string[]) => string;
 }
 
-/** The systemd that begins services here, if one does. */
+/** Returns the systemd that manages services for this user, or null if there is none. */
 export function findSystemd(configHome: string): Systemd | null {
   if (!existsSync('/run/systemd/system')) return null;
   const isRoot = process.getuid?.() === 0;
@@ -20,7 +20,7 @@ export function findSystemd(configHome: string): Systemd | null {
   try {
     call('systemctl', ['--user', 'show-environment']);
   } catch {
-    // No session of this user has one, as under su.
+    // This user has no systemd session, for example after su.
     return null;
   }
   return { scope: 'user', folder: join(configHome, 'systemd/user'), call };
@@ -32,11 +32,11 @@ export interface ServicePlace {
   log: string;
   agentId: string;
   environment: Record<string, string>;
-  /** The usual folder has the plain name; a worker elsewhere has one of its own. */
+  /** Whether this is the default folder. The unit of any other folder has a suffix in its name. */
   isUsual: boolean;
 }
 
-/** The worker of a folder as a service that systemd begins, with the machine and after a fault. */
+/** The systemd service that runs the worker of a folder, and restarts it after a failure. */
 export class SystemdUnit {
   readonly name: string;
   private readonly path: string;
@@ -56,7 +56,7 @@ export class SystemdUnit {
     return existsSync(this.path);
   }
 
-  /** Answers what keeps it from beginning with the machine, if anything does. */
+  /** Writes and enables the unit. Returns an instruction for the user if it will not start at boot, otherwise null. */
   install({ program, log, agentId, environment }: ServicePlace): string | null {
     mkdirSync(this.systemd.folder, { recursive: true });
     rmSync(this.variables, { force: true });
@@ -88,7 +88,7 @@ export class SystemdUnit {
       this.systemd.call('loginctl', ['enable-linger']);
       return null;
     } catch {
-      return 'It begins when you sign in; for the machine’s own start: sudo loginctl enable-linger "$USER"';
+      return 'It starts when you sign in to this machine. To start it at boot, run sudo loginctl enable-linger "$USER"';
     }
   }
 
@@ -116,12 +116,12 @@ WorkingDirectory=${plain(folder)}
 EnvironmentFile=${plain(variables)}
 StandardOutput=append:${plain(log)}
 StandardError=append:${plain(log)}
-# A run outlives its worker: the next one goes on with it.
+# Stops only the worker. A run in progress continues, and the next worker takes it over.
 KillMode=process
 TimeoutStopSec=60
 Restart=always
 RestartSec=5
-# Its settings are wrong, or another worker has its place: beginning again would not help.
+# 2: invalid settings. 3: another worker took over, or the agent was terminated. A restart would not help.
 RestartPreventExitStatus=2 3
 
 [Install]
@@ -129,7 +129,7 @@ WantedBy=${scope === 'user' ? 'default.target' : 'multi-user.target'}
 `;
 }
 
-/** As systemd reads it: quoted, with its own escapes. */
+/** Formats variables for systemd's EnvironmentFile, with its quotes and escapes. */
 function environmentFile(environment: Record<string, string>): string {
   return Object.entries(environment)
     .map(([name, value]) => `${name}="${value.replaceAll(/["\\$`]/g, '\\$&')}"\n`)

@@ -1,11 +1,11 @@
 import { usageFault } from '../frame/failure';
 
-/** `--var K=V`, several. */
+/** Parses pairs such as `CLAIM_ID=C-1042`. */
 export function variablesOf(pairs: string[]): Record<string, string> {
   const variables: Record<string, string> = {};
   for (const pair of pairs) {
     const at = pair.indexOf('=');
-    if (at < 1) throw usageFault(`--var takes NAME=VALUE, and got ${pair}`);
+    if (at < 1) throw usageFault(`Expected the form NAME=VALUE instead of ${pair}`);
     variables[pair.slice(0, at)] = pair.slice(at + 1);
   }
   return variables;

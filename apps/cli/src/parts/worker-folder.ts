@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Agent } from '@muster/sdk';
 import { exitCodes, Failure } from '../frame/failure';
 
-/** Set by the one-file build: the worker, itself one file. */
+/** The worker program as one file. Defined by the one-file build. */
 declare const EMBEDDED_WORKER: string | undefined;
 
 export interface WorkerSettings {
@@ -13,7 +13,7 @@ export interface WorkerSettings {
   AGENT_ID: string;
 }
 
-/** Where a worker is installed: its program, who it is (closed to others), what it says, and its own folder. */
+/** The folder of an installed worker: its program, its private settings, its log and its data. */
 export class WorkerFolder {
   readonly program: string;
   readonly log: string;
@@ -31,26 +31,28 @@ export class WorkerFolder {
     return existsSync(this.settings);
   }
 
-  /** All of it goes, what it had not sent yet included. */
+  /** Deletes the folder, including data that the worker has not sent yet. */
   remove(): void {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
   prepare(): void {
     if (typeof EMBEDDED_WORKER !== 'string') {
-      throw new Failure('no_worker', 'This build of muster carries no worker.', { hint: 'npx nx one-file cli' });
+      throw new Failure('no_worker', 'This build of muster contains no worker.', {
+        hint: 'To build one that does, run npx nx one-file cli.',
+      });
     }
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
     writeFileSync(this.program, EMBEDDED_WORKER, { mode: 0o755 });
   }
 
-  /** With the variables that it was installed with: it has them after a reboot too. */
+  /** Saves the settings, and the variables of the current environment that the worker needs after a reboot. */
   install(settings: WorkerSettings, environment: Record<string, string>): void {
     const all = { ...environment, ...settings, MUSTER_WORKER_DIR: this.own };
     const lines = Object.entries(all)
       .filter(([, value]) => !value.includes('\n'))
       .map(([name, value]) => `${name}=${value}\n`);
-    // Made anew, and closed from the first byte: an older file may be open to others, and would stay so.
+    // Creates a new file with private permissions. An existing file would keep its permissions.
     rmSync(this.settings, { force: true });
     writeFileSync(this.settings, lines.join(''), { mode: 0o600, flag: 'wx' });
   }
@@ -58,7 +60,7 @@ export class WorkerFolder {
   read(): WorkerSettings & Record<string, string> {
     if (!this.isInstalled) {
       throw new Failure('no_worker', `No worker is installed in ${this.folder}.`, {
-        hint: 'muster worker install',
+        hint: 'To install one, run muster worker install.',
         exitCode: exitCodes.usage,
       });
     }
@@ -68,7 +70,10 @@ export class WorkerFolder {
     ) as WorkerSettings & Record<string, string>;
   }
 
-  /** The worker that runs here, by the lock that it keeps itself: a number alone may be another process by now. */
+  /**
+   * Process id of the running worker, read from its lock file. The start time must match too, because another process
+   * can have the same id by now.
+   */
   runningPid(): number | undefined {
     try {
       const { pid, startTime } = JSON.parse(readFileSync(join(this.own, 'worker.lock'), 'utf8')) as Lock;
@@ -79,7 +84,7 @@ export class WorkerFolder {
     }
   }
 
-  /** Goes on when this command, and the terminal that it was typed in, are gone. */
+  /** Starts the worker as a detached process, which keeps running after this command and its terminal have ended. */
   start(environment: Record<string, string>): number {
     const log = openSync(this.log, 'a', 0o600);
     const child = spawn(process.execPath, [this.program], {
@@ -93,7 +98,7 @@ export class WorkerFolder {
     return child.pid!;
   }
 
-  /** What its machine has of what commands need; null where the program is older than that question. */
+  /** Capabilities of this machine, as the worker program reports them. Null if the program cannot report them. */
   capabilities(environment: Record<string, string>): Agent['capabilities'] {
     try {
       const answer = execFileSync(process.execPath, [this.program, 'capabilities', '--json'], {
@@ -114,13 +119,13 @@ export class WorkerFolder {
 
 interface Lock {
   pid: number;
-  /** As Linux counts it, from the machine's own start; empty where there is no /proc. */
+  /** Start time of the process in clock ticks since boot, from /proc. Empty if there is no /proc. */
   startTime: string;
 }
 
 function startTimeOf(pid: number): string {
   if (!existsSync('/proc/self/stat')) return '';
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The program's name may hold anything, and ends with the last bracket; the 22nd field is the 20th behind it.
+  // The program name can contain any character and ends at the last bracket. Field 22 is the 20th field after it.
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]!;
 }

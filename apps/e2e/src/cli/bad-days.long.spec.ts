@@ -148,14 +148,14 @@ describe('the command line on a bad day', () => {
     answers = [says(200, { agents: [], nextCursor: null })];
     expect(await run('batch', 'rows.csv', '--workflow', newId(), '--agent', newId())).toMatchObject({
       code: 2,
-      err: expect.stringContaining('There is no rows.csv.'),
+      err: expect.stringContaining('File not found: rows.csv'),
     });
     const kept = join(cli.home, '.config/muster');
     mkdirSync(kept, { recursive: true });
     for (const text of ['null', '{}', '{"contexts":[]}', '{"contexts"']) {
       writeFileSync(join(kept, 'logins.json'), text);
       const said = await cli.run(['whoami']);
-      expect([text, said.code, said.err]).toEqual([text, 2, expect.stringContaining('holds no logins')]);
+      expect([text, said.code, said.err]).toEqual([text, 2, expect.stringContaining('is not a valid logins file')]);
     }
     const nowhere = { ...env, MUSTER_CONFIG_DIR: '/dev/null/muster', MUSTER_URL: undefined };
     expect(await cli.run(['contexts'], { env: nowhere })).toMatchObject({
@@ -184,7 +184,7 @@ describe('the command line on a bad day', () => {
     const isOver = once(other, 'exit');
     writeFileSync(join(at, 'data/worker.lock'), JSON.stringify({ pid: other.pid, startTime: '1' }));
     const said = await run('worker', 'stop', '--dir', at);
-    expect(said).toMatchObject({ code: 0, out: 'It does not run.\n' });
+    expect(said).toMatchObject({ code: 0, out: 'The worker is not running.\n' });
     expect(other.exitCode ?? other.signalCode).toBeNull();
     other.kill();
     await isOver;

@@ -70,7 +70,7 @@ describe('the command line, as somebody new uses it', () => {
     const at = cli.type(['run', 'Long', '--agent', agent, '--var', 'HOW=wait', '--wait']);
     await at.sees('begun');
     at.pressesCtrlC();
-    await at.sees('Cancelling the run; Ctrl-C again leaves');
+    await at.sees('Cancelling the run. Press Ctrl-C again');
     expect(await at.exit).toBe(1);
     expect(at.said).toMatch(/cancelled.* after/);
     expect((await api.get(`/api/jobs/${runIn(at.said)}`)).body.status).toBe('cancelled');
@@ -84,7 +84,7 @@ describe('the command line, as somebody new uses it', () => {
     at.pressesCtrlC();
     expect(await at.exit).toBe(1);
     const id = runIn(at.said);
-    expect(at.said).toContain(`Left. The run is ${id}: muster jobs wait ${id}`);
+    expect(at.said).toContain(`Stopped waiting. To wait again, run muster jobs wait ${id}`);
     expect(await cli.run(['jobs', 'wait', id])).toMatchObject({ code: 1, err: expect.stringContaining('cancelled') });
   });
 
@@ -115,7 +115,7 @@ describe('the command line, as somebody new uses it', () => {
   it('keeps a secret out of its arguments, its output and its files', async () => {
     const value = 'hunter2-ünseen';
     const said = await cli.run(['secrets', 'set', 'PORTAL_PASSWORD'], { input: `${value}\n` });
-    expect([said.code, said.out]).toEqual([0, expect.stringContaining('PORTAL_PASSWORD is kept')]);
+    expect([said.code, said.out]).toEqual([0, expect.stringContaining('PORTAL_PASSWORD is saved')]);
     const at = cli.type(['secrets', 'set', 'OTHER']);
     await at.sees('Value of OTHER:');
     at.types(`${value}\r`);
@@ -156,13 +156,16 @@ describe('the command line, as somebody new uses it', () => {
 
   it('says what to do about a wrong server, a wrong key, a login that has ended, and what a key may not', async () => {
     const nobody = await cli.run(['login', '--url', 'http://127.0.0.1:9', '--key', apiKey]);
-    expect(nobody).toMatchObject({ code: 3, err: expect.stringContaining('Nothing answers at http://127.0.0.1:9') });
+    expect(nobody).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('The service at http://127.0.0.1:9 cannot be reached'),
+    });
     const other = createServer((_, response) => response.end('<h1>It works</h1>')).listen(0, '127.0.0.1');
     await once(other, 'listening');
     const address = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
     const stranger = await cli.run(['login', '--url', address, '--key', apiKey]);
     other.close();
-    expect(stranger).toMatchObject({ code: 3, err: expect.stringContaining('it is not Muster') });
+    expect(stranger).toMatchObject({ code: 3, err: expect.stringContaining('is not a Muster service') });
     const wrong = await cli.run(['login', '--url', base, '--key', '-'], { input: 'msk_nobody_knows' });
     expect(wrong).toMatchObject({
       code: 3,
@@ -177,7 +180,7 @@ describe('the command line, as somebody new uses it', () => {
     const { session } = JSON.parse(readFileSync(logins(), 'utf8')).contexts[login.name];
     await fetch(`${base}/api/auth/logout`, { method: 'POST', headers: { cookie: session } });
     const ended = await cli.run(['agents', 'list', '--context', login.name]);
-    expect(ended).toMatchObject({ code: 3, err: expect.stringContaining('Your login has ended; sign in again') });
+    expect(ended).toMatchObject({ code: 3, err: expect.stringContaining('Your session has expired. Sign in again') });
     expect((await cli.run(['agents', 'list', '--context', 'nowhere'])).code).toBe(2);
     const env = { MUSTER_URL: base, MUSTER_API_KEY: apiKey, HOME: join(folder, 'nobody') };
     expect((await cli.run(['agents', 'list'], { env })).out).toContain(agent);

@@ -46,17 +46,17 @@ describeHosts('a machine that its own command line makes an agent (takes root, f
     expect((await cli.run(['login', '--url', url, '--email', email!], { input: `${password}\n` })).code).toBe(0);
 
     const at = cli.type(['worker', 'install', '--name', 'Far', '--label', 'desk']);
-    expect([await at.exit, at.said]).toEqual([0, expect.stringContaining('and online')]);
+    expect([await at.exit, at.said]).toEqual([0, expect.stringContaining('is online')]);
     const place = join(cli.home, '.local/state/muster-worker');
     expect(statSync(join(place, 'worker.env')).mode & 0o777).toBe(0o600);
     const key = /SERVICE_API_KEY=(\S+)/.exec(readFileSync(join(place, 'worker.env'), 'utf8'))![1]!;
     const id = /AGENT_ID=(\S+)/.exec(readFileSync(join(place, 'worker.env'), 'utf8'))![1]!;
-    expect(at.said).toMatch(/It has python \(\d/);
+    expect(at.said).toMatch(/This machine has python \(\d/);
     expect(at.said).not.toContain(key);
     expect(commandLines().filter((line) => line.includes(key))).toEqual([]);
     expect(await cli.run(['worker', 'install'])).toMatchObject({
       code: 2,
-      err: expect.stringContaining('is installed'),
+      err: expect.stringContaining('is already installed'),
     });
 
     const snippet = await cli.run(['agents', 'run-snippet', 'Far', '-'], {
@@ -64,10 +64,10 @@ describeHosts('a machine that its own command line makes an agent (takes root, f
     });
     expect(snippet).toMatchObject({ code: 0, out: 'hello 2\n' });
     expect((await cli.run(['worker', 'stop'])).code).toBe(0);
-    await waitFor('its end', async () => (await cli.run(['worker', 'stop'])).out.includes('does not run'));
+    await waitFor('its end', async () => (await cli.run(['worker', 'stop'])).out.includes('is not running'));
     expect((await cli.run(['worker', 'start'])).code).toBe(0);
-    expect((await cli.run(['worker', 'status'])).out).toMatch(/runs, as process \d+/);
-    expect((await cli.run(['worker', 'upgrade'])).out).toMatch(/The new worker runs, as process \d+/);
+    expect((await cli.run(['worker', 'status'])).out).toMatch(/running as process \d+/);
+    expect((await cli.run(['worker', 'upgrade'])).out).toMatch(/The new worker is running as process \d+/);
     await waitFor('it to be back', async () => {
       const said = await cli.run(['agents', 'run-snippet', 'Far', '-c', 'print("back")']);
       return said.out === 'back\n';
@@ -75,7 +75,7 @@ describeHosts('a machine that its own command line makes an agent (takes root, f
     expect((await cli.run(['worker', 'logs', '-n', '200'])).out).toContain('the service knows this worker');
     // What it was installed with lasts, whoever begins it.
     expect(readFileSync(join(place, 'worker.env'), 'utf8')).toMatch(/^PATH=/m);
-    expect((await cli.run(['worker', 'uninstall'])).out).toContain('Nothing of it is left here.');
+    expect((await cli.run(['worker', 'uninstall'])).out).toContain('The worker is removed from this machine.');
     expect(existsSync(place)).toBe(false);
     expect((await cli.run(['worker', 'status'])).err).toContain('No worker is installed');
 
@@ -89,11 +89,11 @@ describeHosts('a machine that its own command line makes an agent (takes root, f
     const said = execFileSync(program!, args, { env, encoding: 'utf8' });
     expect(said).toMatch(/^python +yes \(\d/m);
     expect(readFileSync(join(place, 'worker.env'), 'utf8')).toContain(`IMAGING_PATH_MAP=${env.IMAGING_PATH_MAP}\n`);
-    await waitFor('it', async () => (await cli.run(['worker', 'status'])).out.includes('runs, as process'));
+    await waitFor('it', async () => (await cli.run(['worker', 'status'])).out.includes('running as process'));
     expect((await cli.run(['worker', 'status'])).out).toMatch(/has +python \(\d/);
-    expect((await cli.run(['worker', 'upgrade'])).out).toMatch(/The new worker runs, as process \d+/);
+    expect((await cli.run(['worker', 'upgrade'])).out).toMatch(/The new worker is running as process \d+/);
     await waitFor('its word', async () => (await cli.run(['agents', 'get', id])).out.includes('python ('));
-    expect((await cli.run(['worker', 'uninstall'])).out).toContain('Nothing of it is left here.');
+    expect((await cli.run(['worker', 'uninstall'])).out).toContain('The worker is removed from this machine.');
   });
 });
 

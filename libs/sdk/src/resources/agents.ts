@@ -26,11 +26,11 @@ import { type CallOptions, Resource } from '../resource';
 import { sleep } from '../sleep';
 
 interface Forced extends CallOptions {
-  /** Also where a run ends for it. */
+  /** Whether to proceed if a run is in progress. The run then fails. */
   force?: boolean;
 }
 
-/** Worker machines. */
+/** Agents, the worker machines. */
 export class Agents extends Resource {
   list(query: Omit<NonNullable<AgentsListData['query']>, 'cursor'> = {}, call?: CallOptions): List<Agent, AgentList> {
     return new List(
@@ -47,7 +47,7 @@ export class Agents extends Resource {
     return agentActionsStatus({ ...this.with(call), path: { id } });
   }
 
-  /** Its worker's key is in this answer, and nowhere else; takes an admin's session. */
+  /** Creates an agent. Only this response contains the worker key. Requires an admin's session. */
   create(body: CreateAgentBody, call?: CallOptions) {
     return agentsCreate({ ...this.with(call), body });
   }
@@ -72,7 +72,7 @@ export class Agents extends Resource {
     return agentActionsAct({ ...this.with(call), path: { id }, body: { action: 'reboot' } });
   }
 
-  /** Looks until it is so, or throws `wait_timeout`. */
+  /** Waits until the agent has this status. Throws `wait_timeout` after `timeoutMs`, by default two minutes. */
   async waitFor(
     id: string,
     status: Agent['status'],
@@ -82,13 +82,19 @@ export class Agents extends Resource {
     for (let waitMs = 200; (await this.status(id, call)).status !== status; waitMs = Math.min(2000, waitMs * 1.5)) {
       const leftMs = until - Date.now();
       if (leftMs <= 0) {
-        throw new MusterError(0, { code: 'wait_timeout', detail: `It was not ${status} within ${timeoutMs} ms.` });
+        throw new MusterError(0, {
+          code: 'wait_timeout',
+          detail: `The agent did not reach the status ${status} within ${timeoutMs} ms.`,
+        });
       }
       await sleep(Math.min(waitMs, leftMs), call.signal);
     }
   }
 
-  /** Takes nothing new; `now` also ends what runs, with `force`. */
+  /**
+   * Stops starting new runs on an agent. The mode `finish` lets a run in progress finish. The mode `now` fails if a run
+   * is in progress, unless `force` is set, which ends the run.
+   */
   drain(id: string, mode: 'finish' | 'now' = 'finish', { force, ...call }: Forced = {}) {
     return agentDrainDrain({ ...this.with(call), path: { id }, body: { mode, ...(force ? { force } : {}) } });
   }
@@ -97,7 +103,7 @@ export class Agents extends Resource {
     return agentDrainUndrain({ ...this.with(call), path: { id } });
   }
 
-  /** Runs Python on it and waits for what it says. */
+  /** Runs Python code on an agent, waits until it ends and returns its output. */
   async runSnippet(id: string, body: RunSnippetBody, call?: CallOptions): Promise<CommandStatus> {
     const { commandId } = await agentCommandsRunSnippet({ ...this.with(call), path: { id }, body });
     for (let waitMs = 150; ; waitMs = Math.min(2000, waitMs * 1.5)) {
@@ -108,12 +114,12 @@ export class Agents extends Resource {
     }
   }
 
-  /** What happens to it, as it happens, over every broken connection, until the signal. */
+  /** Streams the events of an agent until the signal aborts. Reconnects if the connection is lost. */
   events(id: string, options?: FollowOptions): AsyncGenerator<AgentEvent, void, undefined> {
     return followEvents(this.client, id, options);
   }
 
-  /** The last lines that were said on it, and with `follow` what comes. */
+  /** Returns the last `lines` log lines of an agent (default 50), then new lines if `follow` is set. */
   logs(id: string, options?: LogOptions & { lines?: number }) {
     return logOfAgent(this.client, id, options);
   }

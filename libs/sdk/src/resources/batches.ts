@@ -15,18 +15,21 @@ import { formDataBodySerializer } from '../generated/client';
 import { List } from '../list';
 import { type CallOptions, Resource } from '../resource';
 
-/** Many runs of one workflow, one for each row of a table. */
+/** Batches: many runs of one workflow, one for each row of a table. */
 export class Batches extends Resource {
   create(body: CreateBatchBody, call?: CallOptions): Promise<CreatedBatch> {
     return batchesCreate({ ...this.with(call), body });
   }
 
-  /** What is wrong with each row, before anything is queued; where it is to run may be left out. */
+  /** Validates each row without queueing runs. The agents can be omitted. */
   check(body: CheckBatchBody, call?: CallOptions): Promise<CheckedBatch> {
     return batchesCheck({ ...this.with(call), body });
   }
 
-  /** The same of a table with a head, whose columns are the workflow's variables unless `mapping` says otherwise. */
+  /**
+   * Creates a batch from CSV with a header row. Each variable of the workflow is read from the column with its name,
+   * unless `mapping` specifies another column.
+   */
   createFromCsv(csv: Blob | string, body: Omit<CreateBatchBody, 'rows'>, call?: CallOptions): Promise<CreatedBatch> {
     const file = csv instanceof Blob ? csv : new Blob([csv], { type: 'text/csv' });
     const fields = Object.entries(body).filter(([, value]) => value !== undefined);
@@ -35,9 +38,9 @@ export class Batches extends Resource {
     return batchesCreate({
       ...options,
       ...formDataBodySerializer,
-      // The document describes the JSON that the same path takes.
+      // The OpenAPI document describes only the JSON body of this path.
       body: { ...Object.fromEntries(texts), file: new File([file], 'rows.csv', { type: 'text/csv' }) } as never,
-      // Whoever sends it names the type itself, with the boundary between the parts.
+      // fetch sets the content type itself, with the boundary of the form.
       headers: { ...headers, 'Content-Type': null },
     });
   }

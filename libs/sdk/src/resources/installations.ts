@@ -15,7 +15,7 @@ import {
 import { List } from '../list';
 import { type CallOptions, Resource } from '../resource';
 
-/** Which version of a pack runs where. Takes a session. */
+/** Installations, which pin a version of a pack. Require a session. */
 export class Installations extends Resource {
   list(
     query: { packId?: string; limit?: number } = {},
@@ -43,7 +43,7 @@ export class Installations extends Resource {
     return installationsPin({ ...this.with(call), path: { id }, body });
   }
 
-  /** Back to the version that was pinned before. */
+  /** Pins the version that was pinned before. */
   rollback(id: string, reason?: string, call?: CallOptions) {
     return installationsRollBack({ ...this.with(call), path: { id }, body: reason === undefined ? {} : { reason } });
   }

@@ -31,7 +31,7 @@ export class Jobs extends Resource {
     return jobsRead({ ...this.with(call), path: { id } });
   }
 
-  /** Its end, whatever it is: look at `status`. */
+  /** Waits until the run ends. Check its `status` for the outcome. */
   wait(id: string, options?: WaitOptions): Promise<Job> {
     return waitForJob(this.client, id, options);
   }
@@ -50,7 +50,7 @@ export class Jobs extends Resource {
     );
   }
 
-  /** What it has said; with `follow` also what it says until its end. */
+  /** Returns the log of a run, then new lines until the run ends if `follow` is set. */
   logs(id: string, options?: LogOptions) {
     return logOfJob(this.client, id, options);
   }
@@ -59,12 +59,12 @@ export class Jobs extends Resource {
     return jobsCancel({ ...this.with(call), path: { id }, body: reason === undefined ? {} : { reason } });
   }
 
-  /** At most 1,000 at once, oldest first. */
+  /** Cancels at most 1,000 runs, oldest first. */
   cancelMany(body: CancelJobsBody, call?: CallOptions) {
     return jobsCancelMany({ ...this.with(call), body });
   }
 
-  /** The same again, as a new run. */
+  /** Starts a new run with the input of a run that has ended. */
   replay(id: string, call?: CallOptions) {
     return jobsReplay({ ...this.with(call), path: { id } });
   }
@@ -73,7 +73,7 @@ export class Jobs extends Resource {
     return costsOfJob({ ...this.with(call), path: { id } });
   }
 
-  /** With all that was kept of it; takes a session. */
+  /** Deletes a run and all its stored data. Requires a session. */
   delete(id: string, call?: CallOptions) {
     return jobsDelete({ ...this.with(call), path: { id } });
   }

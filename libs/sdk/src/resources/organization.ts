@@ -17,26 +17,26 @@ import {
 import { List } from '../list';
 import { type CallOptions, Resource } from '../resource';
 
-/** What runs cost. */
+/** Costs of runs. */
 export class Costs extends Resource {
   get(query: NonNullable<CostsCostsData['query']> = {}, call?: CallOptions) {
     return costsCosts({ ...this.with(call), query });
   }
 
-  /** The same as CSV. */
+  /** Returns the costs as CSV. */
   export(query: NonNullable<CostsCostsData['query']> = {}, call?: CallOptions): Promise<string> {
     return costsExport({ ...this.with(call), query, parseAs: 'text' }) as Promise<string>;
   }
 }
 
-/** What was used in a month, and what of the limits is left. */
+/** Usage and limits of a month. */
 export class Usage extends Resource {
   get(month?: string, call?: CallOptions) {
     return usageRead({ ...this.with(call), query: month === undefined ? {} : { month } });
   }
 }
 
-/** Names of secrets that runs may have; values go in and never come out. Takes an admin's session. */
+/** Secrets for use by runs. The API never returns their values. Requires an admin's session. */
 export class Secrets extends Resource {
   list(call?: CallOptions): List<Secret, SecretList> {
     return new List(
@@ -54,7 +54,7 @@ export class Secrets extends Resource {
   }
 }
 
-/** What packs are made for. */
+/** The process library. Each pack belongs to one of its processes. */
 export class Processes extends Resource {
   list(call?: CallOptions) {
     return new List(
@@ -63,13 +63,13 @@ export class Processes extends Resource {
     );
   }
 
-  /** Takes an admin's session. */
+  /** Creates or replaces a process. Requires an admin's session. */
   put(workerKey: string, body: PutProcessBody, call?: CallOptions) {
     return processLibraryPut({ ...this.with(call), path: { workerKey }, body });
   }
 }
 
-/** Who is signed in. */
+/** The signed-in user. */
 export class Session extends Resource {
   me(call?: CallOptions) {
     return authMe(this.with(call));

@@ -27,7 +27,7 @@ import { List } from '../list';
 import { MusterError, toMusterError } from '../muster-error';
 import { type CallOptions, Resource } from '../resource';
 
-/** Bundles of files that workflows run with: a draft, versions of it, and their stages. Takes a session. */
+/** Packs: bundles of files that workflows import, with a draft, versions and stages. Require a session. */
 export class Packs extends Resource {
   list(call?: CallOptions): List<WorkflowPackSummary, WorkflowPackList> {
     return new List(
@@ -36,7 +36,7 @@ export class Packs extends Resource {
     );
   }
 
-  /** The pack of a process of the library, made where there is none. */
+  /** Returns the pack of a process in the library. Creates the pack if it does not exist. */
   ensure(body: EnsurePackBody, call?: CallOptions) {
     return packsEnsure({ ...this.with(call), body });
   }
@@ -53,12 +53,12 @@ export class Packs extends Resource {
     return draftsRead({ ...this.with(call), path: { id } });
   }
 
-  /** A zip of up to 16 MiB, in base64. */
+  /** Replaces the draft with a zip of up to 16 MiB, in base64. */
   putDraft(id: string, body: PutDraftBody, call?: CallOptions) {
     return draftsPut({ ...this.with(call), path: { id }, body });
   }
 
-  /** A zip of up to 64 MiB, by way of the object store. */
+  /** Replaces the draft with a zip of up to 64 MiB, which is uploaded to the object store. */
   async uploadDraft(id: string, zip: Blob, body: Omit<FinalizeUploadBody, 'uploadKey'>, call?: CallOptions) {
     const contentType = 'application/zip';
     const ticket = await draftsUpload({ ...this.with(call), path: { id }, body: { contentType } });
@@ -75,7 +75,7 @@ export class Packs extends Resource {
     );
   }
 
-  /** Makes the draft a version. */
+  /** Publishes the draft as a version. */
   publish(id: string, body: PublishVersionBody = {}, call?: CallOptions) {
     return versionsPublish({ ...this.with(call), path: { id }, body });
   }
@@ -84,17 +84,17 @@ export class Packs extends Resource {
     return versionsPromote({ ...this.with(call), path: { id, versionId }, body });
   }
 
-  /** What is in a version and not, or not so, in another. */
+  /** Returns the files that differ between the version `from` and this version. */
   diff(id: string, versionId: string, from: string, call?: CallOptions) {
     return versionsDiff({ ...this.with(call), path: { id, versionId }, query: { from } });
   }
 
-  /** A zip of a version and its manifest. */
+  /** Returns a zip with the files of a version and its manifest. */
   export(id: string, versionId: string, call?: CallOptions): Promise<Blob> {
     return versionsExport({ ...this.with(call), path: { id, versionId }, parseAs: 'blob' }) as Promise<Blob>;
   }
 
-  /** To the object store, which knows nothing of who is calling. */
+  /** Sends a request to the object store, without the credentials of the caller. */
   private async put(request: Request): Promise<void> {
     const send = this.client.getConfig().fetch ?? fetch;
     const answer = await send(request).catch((error: unknown) => {
@@ -103,7 +103,7 @@ export class Packs extends Resource {
     if (answer.ok) return;
     throw new MusterError(answer.status, {
       code: 'upload_failed',
-      detail: `The object store answered ${answer.status}.`,
+      detail: `The upload failed: the object store responded with status ${answer.status}.`,
     });
   }
 }

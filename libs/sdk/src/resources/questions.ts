@@ -12,9 +12,9 @@ import { type CallOptions, Resource } from '../resource';
 
 type Filters = Omit<NonNullable<QuestionsListData['query']>, 'cursor' | 'mine'> & { mine?: boolean };
 
-/** What runs wait for people with. */
+/** Questions of runs that wait for a person. */
 export class Questions extends Resource {
-  /** Newest first, unless `order` is asc. */
+  /** Lists questions, newest first unless `order` is `asc`. */
   list({ mine, ...query }: Filters = {}, call?: CallOptions): List<Question, QuestionList> {
     return new List(
       (page) =>
@@ -27,7 +27,7 @@ export class Questions extends Resource {
     return questionsRead({ ...this.with(call), path: { id } });
   }
 
-  /** Once: whoever comes second gets `already_answered`. */
+  /** Answers a question. Fails with `already_answered` if it has an answer. */
   answer(id: string, answer: string | number | boolean | Record<string, unknown>, call?: CallOptions) {
     return questionsAnswer({ ...this.with(call), path: { id }, body: { answer: answer as never } });
   }

@@ -17,7 +17,7 @@ import {
 import { List } from '../list';
 import { type CallOptions, Resource } from '../resource';
 
-/** Workflows that run by the clock. */
+/** Schedules, which run workflows at the times of a cron expression. */
 export class Schedules extends Resource {
   list(
     query: { agentId?: string; scriptId?: string; limit?: number } = {},
@@ -29,7 +29,7 @@ export class Schedules extends Resource {
     );
   }
 
-  /** With what became of its last times. */
+  /** Returns a schedule with its recent runs. */
   get(id: string, call?: CallOptions) {
     return schedulesRead({ ...this.with(call), path: { id } });
   }
@@ -50,22 +50,22 @@ export class Schedules extends Resource {
     return this.update(id, { enabled: true }, call);
   }
 
-  /** Turns it off; with `hard` it is gone. */
+  /** Disables a schedule, or deletes it permanently if `hard` is set. */
   delete(id: string, { hard, ...call }: CallOptions & { hard?: boolean } = {}) {
     return schedulesDelete({ ...this.with(call), path: { id }, query: hard ? { hard: 'true' } : {} });
   }
 
-  /** When it runs next. */
+  /** Returns the next run times of a schedule. */
   preview(id: string, count?: number, call?: CallOptions) {
     return schedulesPreview({ ...this.with(call), path: { id }, query: count === undefined ? {} : { count } });
   }
 
-  /** When one would run that is not there yet. */
+  /** Returns the run times of a cron expression without creating a schedule. */
   previewAny(body: PreviewScheduleBody, call?: CallOptions) {
     return schedulesPreviewAny({ ...this.with(call), body });
   }
 
-  /** Runs what is due; one of them with `scheduleId`, and with `force` though it is not due. */
+  /** Runs all due schedules, or only `scheduleId`. With `force`, runs it even if it is not due. */
   execute(body: ExecuteSchedulesBody = {}, call?: CallOptions) {
     return schedulesExecute({ ...this.with(call), body });
   }

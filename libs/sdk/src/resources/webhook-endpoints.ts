@@ -22,7 +22,7 @@ import { type CallOptions, Resource } from '../resource';
 
 type DeliveryFilters = Omit<NonNullable<WebhookDeliveriesListData['query']>, 'cursor'>;
 
-/** Addresses that facts are told to, and what became of each telling. Takes an admin's session. */
+/** Webhook endpoints and their deliveries. Require an admin's session. */
 export class WebhookEndpoints extends Resource {
   list(call?: CallOptions): List<WebhookEndpoint, WebhookEndpointList> {
     return new List(
@@ -31,7 +31,7 @@ export class WebhookEndpoints extends Resource {
     );
   }
 
-  /** The secret is in this answer, and nowhere else. */
+  /** Creates an endpoint. Only this response contains the secret. */
   create(body: CreateWebhookEndpointBody, call?: CallOptions) {
     return webhookEndpointsCreate({ ...this.with(call), body });
   }
@@ -48,12 +48,12 @@ export class WebhookEndpoints extends Resource {
     return webhookEndpointsDelete({ ...this.with(call), path: { id } });
   }
 
-  /** Another secret; the old one holds for 24 hours. */
+  /** Creates a new secret. The old secret remains valid for 24 hours. */
   rotateSecret(id: string, call?: CallOptions) {
     return webhookEndpointsRotate({ ...this.with(call), path: { id } });
   }
 
-  /** Sends it a `webhook.test`. */
+  /** Sends a `webhook.test` event to an endpoint. */
   test(id: string, call?: CallOptions) {
     return webhookEndpointsTest({ ...this.with(call), path: { id } });
   }
@@ -65,7 +65,7 @@ export class WebhookEndpoints extends Resource {
     );
   }
 
-  /** With the body that was sent. */
+  /** Returns a delivery with the body that was sent. */
   delivery(id: string, deliveryId: string, call?: CallOptions) {
     return webhookDeliveriesRead({ ...this.with(call), path: { id, deliveryId } });
   }

@@ -20,7 +20,7 @@ import {
 import { List } from '../list';
 import { type CallOptions, Resource } from '../resource';
 
-/** What is run: names and variables apart from scripts and steps, of which every change is a revision. */
+/** Workflows. Every change of the script, the steps or the variables creates a revision. */
 export class Workflows extends Resource {
   list(query: { q?: string; limit?: number } = {}, call?: CallOptions): List<WorkflowSummary, WorkflowList> {
     return new List(
@@ -37,12 +37,12 @@ export class Workflows extends Resource {
     return workflowsCreate({ ...this.with(call), body });
   }
 
-  /** Its script, steps or variables, as a new revision. */
+  /** Saves the script, steps or variables as a new revision. */
   save(id: string, body: SaveWorkflowBody, call?: CallOptions) {
     return workflowsSave({ ...this.with(call), path: { id }, body });
   }
 
-  /** Its name and what else is no revision. */
+  /** Updates the name and other fields that do not belong to a revision. */
   update(id: string, body: UpdateWorkflowBody, call?: CallOptions) {
     return workflowsUpdate({ ...this.with(call), path: { id }, body });
   }
@@ -58,7 +58,7 @@ export class Workflows extends Resource {
     );
   }
 
-  /** What a revision changed against another, by default the one before it. */
+  /** Compares a revision with another, by default with the revision before it. */
   diff(id: string, revision: number, against?: number, call?: CallOptions) {
     const query = against === undefined ? {} : { against };
     return workflowsDiff({ ...this.with(call), path: { id, revision: String(revision) }, query });
