@@ -3,7 +3,7 @@ import { EnvInt } from '@muster/platform';
 
 export class SchedulerConfig extends CronConfig {
   @EnvInt('MAINTENANCE_TICK_MS', {
-    description: 'How often expired rows are dropped and every queue gets a canary.',
+    description: 'Interval in milliseconds at which expired rows are deleted and every queue gets a canary message.',
     default: 60_000,
     min: 100,
   })
@@ -11,64 +11,70 @@ export class SchedulerConfig extends CronConfig {
 
   @EnvInt('TIMELINE_RETENTION_DAYS', {
     description:
-      'Timeline entries are dropped by the month, once all of it is older, however long an organization keeps them; 0 ' +
-      'leaves it to the organizations.',
+      'Days after which timeline entries are deleted, a whole calendar month at a time, even if an organization ' +
+      'retains them longer. 0 applies only the organizations’ own retention.',
     default: 400,
     max: 36_500,
   })
   readonly timelineRetentionDays!: number;
 
   @EnvInt('MEASURE_TICK_MS', {
-    description: 'How often machines, waiting runs, money and what must be equal are measured for /metrics.',
+    description:
+      'Interval in milliseconds at which the gauges of machines, waiting runs, costs and consistency checks in ' +
+      '/metrics are updated.',
     default: 15_000,
     min: 50,
   })
   readonly measureTickMs!: number;
 
   @EnvInt('RETENTION_TICK_MS', {
-    description: 'How often what organizations keep no longer is dropped.',
+    description: 'Interval in milliseconds at which data that is older than its organization’s retention is deleted.',
     default: 600_000,
     min: 50,
   })
   readonly retentionTickMs!: number;
 
   @EnvInt('ROLLUPS_TICK_MS', {
-    description: 'How often the sums behind the return on investment are brought up to what has changed.',
+    description: 'Interval in milliseconds at which the cost and return-on-investment rollups are refreshed.',
     default: 5_000,
     min: 50,
   })
   readonly rollupsTickMs!: number;
 
   @EnvInt('SCHEDULE_TICK_MS', {
-    description: 'How often due schedules are looked for.',
+    description:
+      'Maximum interval in milliseconds between two checks for due schedules. A check runs earlier if a schedule is ' +
+      'due before that.',
     default: 15_000,
     min: 50,
   })
   readonly scheduleTickMs!: number;
 
   @EnvInt('SCHEDULE_HISTORY_DAYS', {
-    description: 'What became of a schedule’s times is dropped after this; 0 keeps it for ever.',
+    description: 'Days after which the outcome of a scheduled time is deleted; 0 retains it forever.',
     default: 400,
     max: 36_500,
   })
   readonly scheduleHistoryDays!: number;
 
   @EnvInt('STALE_JOBS_TICK_MS', {
-    description: 'How often runs are looked for that are past their limit, lost or stalled.',
+    description: 'Interval in milliseconds at which runs are checked for being over their time limit, lost or stalled.',
     default: 60_000,
     min: 50,
   })
   readonly staleJobsTickMs!: number;
 
   @EnvInt('JOB_LOST_AFTER_MS', {
-    description: 'A job that its agent has, and that nobody has heard of for so long, fails.',
+    description: 'Milliseconds without a report after which a run that was assigned to an agent fails as lost.',
     default: 900_000,
     min: 100,
   })
   readonly jobLostAfterMs!: number;
 
   @EnvInt('JOB_STALLED_AFTER_MS', {
-    description: 'A run without a step, a claim or a log line for so long is called stalled; 0 calls none so.',
+    description:
+      'Milliseconds without a step, a claim result or a log line after which a run is marked as stalled; 0 marks ' +
+      'none.',
     default: 3_600_000,
   })
   readonly jobStalledAfterMs!: number;
