@@ -2,7 +2,7 @@ import { bootstrapFaults, type BootstrapInput } from '@muster/access';
 import { EnvInt, EnvText } from '@muster/platform';
 import { StorageConfig } from '@muster/storage';
 
-/** What the first start makes, where the database has no organization yet. Afterwards these are not read. */
+/** Configuration of the gateway. The bootstrap values are used only while the database has no organization. */
 export class GatewayConfig extends StorageConfig {
   @EnvText('BOOTSTRAP_ORGANIZATION', {
     description:
@@ -89,7 +89,7 @@ export class GatewayConfig extends StorageConfig {
   })
   readonly eventStreamsLookMs!: number;
 
-  /** Null where there is nothing to make. */
+  /** Null if BOOTSTRAP_ORGANIZATION is absent. */
   get bootstrap(): BootstrapInput | null {
     if (!this.bootstrapOrganization) return null;
     return {

@@ -1,6 +1,6 @@
 import { BaseConfig, EnvInt } from '@muster/platform';
 
-/** What machines are asked for, and how long they are believed. */
+/** Limits and intervals for heartbeats, commands and idle machines. */
 export class AgentsConfig extends BaseConfig {
   @EnvInt('HEARTBEAT_SECONDS', {
     description: 'Seconds between two heartbeats of a worker.',
@@ -26,9 +26,7 @@ export class AgentsConfig extends BaseConfig {
   readonly idleMonitorTickMs!: number;
 
   @EnvInt('PREWAKE_TICK_MS', {
-    description:
-      'Interval in milliseconds at which agents with upcoming schedules are checked for machines to start ahead of ' +
-      'time.',
+    description: 'Interval in milliseconds at which the service checks which machines to start ahead of a schedule.',
     default: 2000,
     min: 50,
   })

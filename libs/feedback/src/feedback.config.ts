@@ -1,7 +1,7 @@
 import { EnvFlag, EnvInt, EnvText } from '@muster/platform';
 import { TrackersConfig } from '@muster/trackers';
 
-/** What of feedback goes to the trackers, and when. */
+/** Configuration of the synchronization of feedback with the trackers. */
 export class FeedbackConfig extends TrackersConfig {
   @EnvFlag('FEEDBACK_AUTOMATION_ENABLED', {
     description: 'Whether feedback is sent to the trackers. While it is false, feedback is accepted and waits.',

@@ -1,7 +1,10 @@
 import { BaseConfig, type ChecksItself, EnvInt, EnvText, EnvUrl } from '@muster/platform';
 import type { ModelEndpoint } from './model';
 
-/** Which language model the deployment has. Without one what needs a model answers 503 model_not_configured. */
+/**
+ * The deployment's language model. Without one, operations that need a model fail with 503 model_not_configured unless
+ * the organization has its own.
+ */
 export class ModelsConfig extends BaseConfig implements ChecksItself {
   @EnvUrl('MODEL_BASE_URL', {
     description:
@@ -30,8 +33,8 @@ export class ModelsConfig extends BaseConfig implements ChecksItself {
 
   @EnvInt('MODEL_TIMEOUT_MS', {
     description:
-      'Milliseconds without output after which a model call is aborted. It also applies to an organization’s own ' +
-      'model.',
+      'Milliseconds without output after which a model call is aborted. A whole answer may take ten times as long. ' +
+      'Both limits also apply to an organization’s own model.',
     default: 60_000,
     min: 50,
   })
@@ -44,7 +47,7 @@ export class ModelsConfig extends BaseConfig implements ChecksItself {
   })
   readonly modelMaxConcurrent!: number;
 
-  /** Null where there is none. */
+  /** Null if no model is configured. */
   get model(): ModelEndpoint | null {
     const { modelBaseUrl: baseUrl, modelName: name, modelVisionName, modelApiKey } = this;
     if (!baseUrl || !name) return null;
@@ -54,6 +57,6 @@ export class ModelsConfig extends BaseConfig implements ChecksItself {
   faults(): string[] {
     return Boolean(this.modelBaseUrl) === Boolean(this.modelName)
       ? []
-      : ['MODEL_BASE_URL and MODEL_NAME belong together'];
+      : ['MODEL_BASE_URL and MODEL_NAME belong together; set both or neither'];
   }
 }

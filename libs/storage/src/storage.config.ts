@@ -1,6 +1,6 @@
 import { BaseConfig, type ChecksItself, EnvFlag, EnvText, EnvUrl } from '@muster/platform';
 
-/** For apps that keep objects. */
+/** Configuration of the object storage. */
 export class StorageConfig extends BaseConfig implements ChecksItself {
   @EnvUrl('S3_ENDPOINT', {
     description: 'URL of an S3-compatible storage. If absent, AWS is used.',
@@ -49,6 +49,6 @@ export class StorageConfig extends BaseConfig implements ChecksItself {
     const { s3AccessKeyId, s3SecretAccessKey } = this;
     return Boolean(s3AccessKeyId) === Boolean(s3SecretAccessKey)
       ? []
-      : ['S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY belong together'];
+      : ['S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY belong together; set both or neither'];
   }
 }

@@ -1,6 +1,6 @@
 import { BaseConfig, type ChecksItself, EnvInt, EnvText, EnvUrl } from '@muster/platform';
 
-/** Where the trackers are, and with what they know us. */
+/** Addresses and credentials of the trackers. */
 export class TrackersConfig extends BaseConfig implements ChecksItself {
   @EnvUrl('FEEDBACK_CODEHOST_API_URL', {
     description: 'Base URL of GitHub’s REST API or a compatible one, with its version path if it has one.',
@@ -66,7 +66,7 @@ export class TrackersConfig extends BaseConfig implements ChecksItself {
       ['FEEDBACK_TASKTRACKER_TOKEN', this.tasktrackerToken, 'FEEDBACK_TASKTRACKER_LIST_ID', this.tasktrackerListId],
     ];
     return pairs.flatMap(([one, its, other, others]) =>
-      Boolean(its) === Boolean(others) ? [] : [`${one} and ${other} belong together`],
+      Boolean(its) === Boolean(others) ? [] : [`${one} and ${other} belong together; set both or neither`],
     );
   }
 }

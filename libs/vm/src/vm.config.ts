@@ -1,11 +1,11 @@
 import { BaseConfig, EnvFlag, EnvInt, EnvText, EnvUrl } from '@muster/platform';
 
-/** For apps that have to do with machines. */
+/** Configuration of the machine providers. */
 export class VmConfig extends BaseConfig {
   @EnvFlag('LOCAL_AGENTS', {
     description:
-      'Whether agents of the provider local are allowed. Their workers run on the service’s own machine, so enable ' +
-      'it only if its users are trusted with that machine. npm start sets it to true.',
+      'Whether agents of the provider local can be created. Their workers run on the service’s own machine, so allow ' +
+      'them only if its users are trusted with that machine. npm start sets it to true.',
     default: false,
   })
   readonly localAgents!: boolean;
@@ -44,7 +44,9 @@ export class VmConfig extends BaseConfig {
   readonly wakeTimeoutMs!: number;
 
   @EnvInt('STOP_TIMEOUT_MS', {
-    description: 'Milliseconds after which stopping a machine fails, including when its provider does not answer.',
+    description:
+      'Milliseconds after which an unfinished stop of a machine fails, also if its provider does not answer. The ' +
+      'agent then becomes offline, or online again if its worker still reports.',
     default: 600_000,
     min: 100,
   })

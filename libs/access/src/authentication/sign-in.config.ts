@@ -1,6 +1,6 @@
 import { BaseConfig, EnvInt } from '@muster/platform';
 
-/** For the app where people sign in. */
+/** Configuration of sign-in, for the app that serves it. */
 export class SignInConfig extends BaseConfig {
   @EnvInt('SIGN_IN_CONCURRENCY', {
     description:

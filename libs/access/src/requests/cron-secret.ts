@@ -3,7 +3,7 @@ import { BaseConfig, EnvText } from '@muster/platform';
 import type { FastifyRequest } from 'fastify';
 import { sameText, sha256 } from '../authentication/credentials';
 
-/** For an app with routes for cron; where none is set, they are closed. */
+/** Configuration of an app with routes for cron. Without a secret the routes refuse all requests. */
 export class CronConfig extends BaseConfig {
   @EnvText('CRON_SECRET', {
     description:

@@ -1,6 +1,6 @@
 import { BaseConfig, EnvChoice, EnvInt } from '@muster/platform';
 
-/** How machines without an agent and agents without a machine are looked for. */
+/** Configuration of the reaper, which finds machines without an agent and agents without a machine. */
 export class ReaperConfig extends BaseConfig {
   @EnvInt('REAPER_TICK_MS', {
     description: 'Interval in milliseconds at which providers are asked for the machines that they have.',

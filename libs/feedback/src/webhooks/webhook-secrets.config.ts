@@ -1,6 +1,6 @@
 import { BaseConfig, EnvText } from '@muster/platform';
 
-/** What the trackers' deliveries are signed with. */
+/** Secrets that verify the signatures of tracker webhooks. */
 export class WebhookSecretsConfig extends BaseConfig {
   @EnvText('FEEDBACK_CODEHOST_WEBHOOK_SECRET', {
     description:

@@ -1,6 +1,6 @@
 import { BaseConfig, EnvInt } from '@muster/platform';
 
-/** How long jobs wait for their machines before something is done about it. */
+/** Limits and intervals of the dispatch of jobs to agents. */
 export class DispatchConfig extends BaseConfig {
   @EnvInt('DISPATCH_DEADLINE_MS', {
     default: 60_000,

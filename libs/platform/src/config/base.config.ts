@@ -4,7 +4,7 @@ import { type SamplerName, samplers } from '../tracing/samplers';
 import { EnvChoice, EnvInt, EnvList, EnvText, EnvUrl } from './env';
 import { readMasterKeys } from './master-keys';
 
-/** What every app reads. An app's own class extends it; nothing else reads the environment. */
+/** Configuration that every app reads. An app's own class extends it; no other code reads the environment. */
 export class BaseConfig {
   @EnvUrl('DATABASE_URL', {
     description:
@@ -64,8 +64,8 @@ export class BaseConfig {
 
   @EnvText('MASTER_KEYS', {
     description:
-      'Master key ring: a comma-separated list of <id>:<base64 of 32 bytes>. The first key encrypts; the others only ' +
-      'decrypt.',
+      'Master key ring: a comma-separated list of <id>:<base64 of 32 bytes>. The first key encrypts new secrets; ' +
+      'every key can decrypt.',
     secret: true,
     check: (text) => readMasterKeys(text).faults,
   })
@@ -78,7 +78,7 @@ export class BaseConfig {
   readonly host!: string;
 
   @EnvInt('INTERNAL_PORT', {
-    description: 'Port of /livez, /readyz and /metrics; 0 picks a free port. Do not expose it to the internet.',
+    description: 'Port of /livez, /readyz and /metrics; 0 picks a free port. Never make it reachable from outside.',
     default: 0,
     max: 65_535,
   })
@@ -97,7 +97,9 @@ export class BaseConfig {
     description: 'Addresses and CIDRs of the proxies whose X-Forwarded-For header is trusted.',
     default: ['127.0.0.1', '::1'],
     check: (words) =>
-      words.filter((word) => !isTrustable(word)).map((word) => `TRUST_PROXY: ${word} is no address or CIDR`),
+      words
+        .filter((word) => !isTrustable(word))
+        .map((word) => `TRUST_PROXY: ${word} is not an address, a CIDR or one of loopback, linklocal and uniquelocal`),
   })
   readonly trustProxy!: string[];
 
@@ -224,7 +226,7 @@ export class BaseConfig {
   readonly outboundAllow!: string[];
 }
 
-/** Beside addresses, the names that Fastify knows ranges by. */
+/** Accepts addresses, CIDRs and the names that Fastify defines for address ranges. */
 function isTrustable(word: string): boolean {
   return isAddressOrRange(word) || ['loopback', 'linklocal', 'uniquelocal'].includes(word);
 }

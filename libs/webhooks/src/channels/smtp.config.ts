@@ -1,6 +1,6 @@
 import { BaseConfig, type ChecksItself, EnvText, EnvUrl } from '@muster/platform';
 
-/** The operator's mail relay. */
+/** Configuration of the mail relay for notifications. */
 export class SmtpConfig extends BaseConfig implements ChecksItself {
   @EnvUrl('SMTP_URL', {
     description: 'URL of the mail relay: smtp://user:password@host:587 or smtps://…. If absent, no e-mail is sent.',
@@ -17,6 +17,6 @@ export class SmtpConfig extends BaseConfig implements ChecksItself {
   readonly smtpFrom?: string;
 
   faults(): string[] {
-    return this.smtpUrl && !this.smtpFrom ? ['SMTP_FROM must be set where SMTP_URL is'] : [];
+    return this.smtpUrl && !this.smtpFrom ? ['SMTP_FROM must be set if SMTP_URL is set'] : [];
   }
 }
