@@ -1,4 +1,5 @@
-# The worker with everything that its commands use: Python with Pillow (imaging), ffmpeg and Chromium (recordings, steps).
+# The worker with all programs that its commands use: Python with Pillow (imaging), ffmpeg and Chromium (recordings,
+# steps).
 # Build it from the repository's root:
 #   docker build -f docker/worker.Dockerfile -t muster-worker:local .
 ARG NODE_IMAGE=node:22.21.1-bookworm-slim

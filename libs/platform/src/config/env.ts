@@ -41,8 +41,8 @@ export const processEnvironment: Environment = process.env;
 processEnvironment['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
 
 /**
- * A configuration that also checks combinations of valid values. `faults` runs even if some values were not valid; their
- * properties are then undefined.
+ * A configuration that also checks combinations of valid values. `faults` runs even if some values were not valid.
+ * Their properties are then undefined.
  */
 export interface ChecksItself {
   faults(): string[];
