@@ -65,7 +65,7 @@ export class SchedulerConfig extends CronConfig {
   readonly staleJobsTickMs!: number;
 
   @EnvInt('JOB_LOST_AFTER_MS', {
-    description: 'Milliseconds without a report after which a run that was assigned to an agent fails as lost.',
+    description: 'Milliseconds without a report after which a run that an agent has accepted fails with agent_not_ready.',
     default: 900_000,
     min: 100,
   })
@@ -73,8 +73,8 @@ export class SchedulerConfig extends CronConfig {
 
   @EnvInt('JOB_STALLED_AFTER_MS', {
     description:
-      'Milliseconds without a step, a claim result or a log line after which a run is marked as stalled; 0 marks ' +
-      'none.',
+      'Milliseconds without a step, a claim result or a log line after which a run is marked as stalled, or fails if ' +
+      'its organization has chosen that. 0 turns this off.',
     default: 3_600_000,
   })
   readonly jobStalledAfterMs!: number;

@@ -5,7 +5,8 @@ export class SignInConfig extends BaseConfig {
   @EnvInt('SIGN_IN_CONCURRENCY', {
     description:
       'Maximum number of passwords that one process hashes at the same time. At least one CPU core is left free if ' +
-      'the machine has several. Each waiting line holds eight times as many requests; further ones get 429.',
+      'the machine has several. Sign-ins from known addresses, other sign-ins and password changes wait in three ' +
+      'separate lines. Each line holds eight times as many requests as this value; further ones get 429.',
     default: 4,
     min: 1,
     max: 64,
