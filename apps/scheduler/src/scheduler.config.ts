@@ -65,7 +65,8 @@ export class SchedulerConfig extends CronConfig {
   readonly staleJobsTickMs!: number;
 
   @EnvInt('JOB_LOST_AFTER_MS', {
-    description: 'Milliseconds without a report after which a run that an agent has accepted fails with agent_not_ready.',
+    description:
+      'Milliseconds without a report after which a run that an agent has accepted fails with agent_not_ready.',
     default: 900_000,
     min: 100,
   })
