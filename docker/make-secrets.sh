@@ -1,10 +1,10 @@
 #!/bin/sh
-# Makes the secrets that compose.yaml mounts. What is there already stays as it is.
+# Creates the secrets that compose.yaml mounts. Existing secrets are not changed.
 set -eu
 cd "$(dirname "$0")"
 
-# Compose mounts these files with their own mode, and the apps are not their owner: the files can be read by anybody,
-# the folder by nobody else.
+# Compose mounts these files with their own mode, and the apps do not own them. So the files are readable by all users,
+# but only the owner can open the folder.
 mkdir -p secrets
 chmod 700 secrets
 umask 022

@@ -1,4 +1,5 @@
-# The worker, with all that its commands can use: Python with Pillow (imaging), ffmpeg and Chromium (recordings, steps).
+# The worker with all programs that its commands use: Python with Pillow (imaging), ffmpeg and Chromium (recordings,
+# steps).
 # Build it from the repository's root:
 #   docker build -f docker/worker.Dockerfile -t muster-worker:local .
 ARG NODE_IMAGE=node:22.21.1-bookworm-slim
@@ -21,10 +22,10 @@ ENV NODE_ENV=production \
   HOME=/var/lib/muster \
   MUSTER_WORKER_DIR=/var/lib/muster/worker
 COPY --from=build /app/muster-worker.js /opt/muster/muster-worker.js
-# A volume there keeps the worker's journal, and what the service does not have yet, over a new container.
+# Mount a volume here to preserve the worker's journal and its unsent data when the container is replaced.
 RUN mkdir -p /var/lib/muster && chown 1000:1000 /var/lib/muster
 USER 1000:1000
 VOLUME /var/lib/muster
-# What it needs: SERVICE_BASE_URL, SERVICE_API_KEY and AGENT_ID; what else it reads: apps/worker/src/settings.ts.
+# Required: SERVICE_BASE_URL, SERVICE_API_KEY and AGENT_ID. For all variables see apps/worker/src/settings.ts.
 ENTRYPOINT ["/usr/bin/tini", "--"]
 CMD ["node", "/opt/muster/muster-worker.js"]

@@ -11,7 +11,7 @@ const firstPort = Number(process.env['MUSTER_DEV_PORT'] ?? 4000);
 export default defineConfig({
   root: place('.'),
   base: '/app/',
-  // The gateway puts a fresh nonce in its place with every answer.
+  // Placeholder: the gateway replaces it with a new nonce in every response.
   html: { cspNonce: '__CSP_NONCE__' },
   resolve: {
     alias: {
@@ -25,7 +25,7 @@ export default defineConfig({
     outDir: place('../../dist/apps/console'),
     emptyOutDir: true,
     target: ['chrome123', 'firefox121', 'safari17.5'],
-    // Data URLs would have to be let through the policy.
+    // Inlined assets become data: URLs, which the content security policy does not allow.
     assetsInlineLimit: 0,
     manifest: true,
     reportCompressedSize: false,

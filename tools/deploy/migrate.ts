@@ -4,7 +4,8 @@ import { ConfigError, type Environment, EnvUrl, loadConfig } from '@muster/platf
 /** All that migrations need: a deployment may run them as the owner, and the apps as somebody else. */
 export class MigrateConfig {
   @EnvUrl('DATABASE_URL', {
-    description: 'Postgres (15 or newer), as a user that owns the tables and may make roles.',
+    description:
+      'URL of the Postgres database (version 15 or newer), with a user that owns the tables and can create roles.',
     protocols: ['postgres:', 'postgresql:'],
     secret: true,
   })

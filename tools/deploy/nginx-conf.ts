@@ -23,7 +23,7 @@ function location(match: string, app: string): string {
 
 const head = `# Generated from libs/contracts/src/http/path-owners.ts by tools/deploy/generate.ts: do not edit.
 worker_processes auto;
-# The container's root file system is read-only; /tmp is not.
+# In the container only /tmp is writable.
 pid /tmp/nginx.pid;
 error_log /dev/stderr warn;
 
@@ -39,32 +39,32 @@ http {
   scgi_temp_path /tmp/nginx-scgi;
   server_tokens off;
 
-  # The path without its query, so that no secret that somebody puts there is kept.
+  # Logs the path without its query, because a query may contain a secret.
   log_format muster '$remote_addr $request_method $uri $status $request_time $upstream_addr $sent_http_x_request_id';
   access_log /dev/stdout muster;
 
-  # Docker's own DNS, asked again: replicas come, go and change their address.
+  # Docker's DNS; valid=5s repeats lookups because replicas appear, disappear and change their addresses.
   resolver 127.0.0.11 valid=5s ipv6=off;
 
-  # For what only the operator knows, such as set_real_ip_from (docker/README.md).
+  # Configuration of the operator, such as set_real_ip_from (docker/README.md).
   include /etc/nginx/muster.d/*.conf;
 
   server {
     listen 8080;
 
-    # The largest body that any route takes. Each app holds its routes to their own limits.
+    # Largest body that any route accepts. Each app enforces the limits of its routes.
     client_max_body_size 100m;
 
     proxy_http_version 1.1;
     proxy_set_header Connection "";
     proxy_set_header Host $http_host;
-    # Replaced, not appended to: this proxy is the first one that is trusted.
+    # The header is replaced, not appended to, because no proxy before this one is trusted.
     proxy_set_header X-Forwarded-For $remote_addr;
     proxy_set_header X-Forwarded-Host $http_host;
     proxy_set_header X-Forwarded-Proto $scheme;
-    # Server-sent events leave as they come.
+    # Without buffering, server-sent events are forwarded immediately.
     proxy_buffering off;
     proxy_connect_timeout 5s;
-    # start_job answers after up to two minutes; a stream sends a comment every 15 seconds.
+    # start_job responds after up to two minutes; a stream sends a comment every 15 seconds.
     proxy_read_timeout 180s;
 `;

@@ -2,70 +2,94 @@ import { bootstrapFaults, type BootstrapInput } from '@muster/access';
 import { EnvInt, EnvText } from '@muster/platform';
 import { StorageConfig } from '@muster/storage';
 
-/** What the first start makes, where the database has no organization yet. Afterwards these are not read. */
+/** Configuration of the gateway. The bootstrap values are used only while the database has no organization. */
 export class GatewayConfig extends StorageConfig {
-  @EnvText('BOOTSTRAP_ORGANIZATION', { description: 'The first organization’s name.', optional: true })
+  @EnvText('BOOTSTRAP_ORGANIZATION', {
+    description:
+      'Name of the organization that the first start creates. The BOOTSTRAP_… variables are used only while the ' +
+      'database has no organization.',
+    optional: true,
+  })
   readonly bootstrapOrganization?: string;
 
-  @EnvText('BOOTSTRAP_ADMIN_EMAIL', { description: 'Its admin.', optional: true })
+  @EnvText('BOOTSTRAP_ADMIN_EMAIL', {
+    description: 'E-mail address of the first organization’s admin. Requires BOOTSTRAP_ADMIN_PASSWORD.',
+    optional: true,
+  })
   readonly bootstrapAdminEmail?: string;
 
   @EnvText('BOOTSTRAP_ADMIN_PASSWORD', {
-    description: '12 to 128 characters, none of the most common.',
+    description: 'Password of the first organization’s admin: 12 to 128 characters and not a common password.',
     optional: true,
     secret: true,
   })
   readonly bootstrapAdminPassword?: string;
 
-  @EnvText('BOOTSTRAP_SUPER_ADMIN_EMAIL', { description: 'Who works across organizations.', optional: true })
+  @EnvText('BOOTSTRAP_SUPER_ADMIN_EMAIL', {
+    description:
+      'E-mail address of the super admin, who can work in all organizations. Requires ' +
+      'BOOTSTRAP_SUPER_ADMIN_PASSWORD.',
+    optional: true,
+  })
   readonly bootstrapSuperAdminEmail?: string;
 
   @EnvText('BOOTSTRAP_SUPER_ADMIN_PASSWORD', {
-    description: '12 to 128 characters, none of the most common.',
+    description: 'Password of the super admin: 12 to 128 characters and not a common password.',
     optional: true,
     secret: true,
   })
   readonly bootstrapSuperAdminPassword?: string;
 
   @EnvText('BOOTSTRAP_API_KEY', {
-    description: 'A key of scope api: msk_<id>_<secret>, its id 8 to 32 of a-z and 0-9.',
+    description:
+      'API key of scope api for the first organization: msk_<id>_<secret>. The id has 8 to 32 characters of a-z and ' +
+      '0-9.',
     optional: true,
     secret: true,
   })
   readonly bootstrapApiKey?: string;
 
-  @EnvText('BOOTSTRAP_WORKER_KEY', { description: 'A key of scope worker, likewise.', optional: true, secret: true })
+  @EnvText('BOOTSTRAP_WORKER_KEY', {
+    description: 'API key of scope worker for the first organization, in the same form as BOOTSTRAP_API_KEY.',
+    optional: true,
+    secret: true,
+  })
   readonly bootstrapWorkerKey?: string;
 
   @EnvInt('EVENT_STREAMS_MAX', {
-    description: 'Event streams of one process; one more gets 503.',
+    description: 'Maximum number of open event streams of one process. A request for another one gets 503.',
     default: 10_000,
     min: 1,
   })
   readonly eventStreamsMax!: number;
 
   @EnvInt('EVENT_STREAMS_MAX_PER_ORGANIZATION', {
-    description: 'Event streams of one organization at one process; one more gets 429.',
+    description:
+      'Maximum number of open event streams of one organization in one process. A request for another one gets 429.',
     default: 1000,
     min: 1,
   })
   readonly eventStreamsMaxPerOrganization!: number;
 
   @EnvInt('EVENT_STREAMS_HEARTBEAT_MS', {
-    description: 'How often a stream gets a comment; at every second one its access is checked again.',
+    description:
+      'Interval in milliseconds at which an open stream gets a comment line. At every second one, the caller’s ' +
+      'access is checked again.',
     default: 15_000,
     min: 15,
   })
   readonly eventStreamsHeartbeatMs!: number;
 
   @EnvInt('EVENT_STREAMS_LOOK_MS', {
-    description: 'How often the followed timelines are looked at, whatever Redis tells.',
+    description:
+      'Interval in milliseconds at which open event streams poll for new entries, in case a Redis notification is ' +
+      'lost.',
     default: 1000,
     min: 20,
   })
   readonly eventStreamsLookMs!: number;
 
-  /** Null where there is nothing to make. */
+  /** Null if BOOTSTRAP_ORGANIZATION is absent. */
   get bootstrap(): BootstrapInput | null {
     if (!this.bootstrapOrganization) return null;
     return {

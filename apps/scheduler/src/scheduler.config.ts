@@ -3,8 +3,7 @@ import { EnvInt } from '@muster/platform';
 
 export class SchedulerConfig extends CronConfig {
   @EnvInt('MAINTENANCE_TICK_MS', {
-    description:
-      'Interval of the maintenance loops: deleting expired rows, sending a canary to every queue, and others.',
+    description: 'Interval in milliseconds at which expired rows are deleted and every queue gets a canary message.',
     default: 60_000,
     min: 100,
   })
@@ -12,64 +11,71 @@ export class SchedulerConfig extends CronConfig {
 
   @EnvInt('TIMELINE_RETENTION_DAYS', {
     description:
-      'Maximum age of timeline entries in days, whatever retention an organization has. A month of entries is dropped ' +
-      'when all of them are older. 0 means that only the organizations’ retention applies.',
+      'Days after which timeline entries are deleted, a whole calendar month at a time, even if an organization ' +
+      'retains them longer. 0 applies only the organizations’ own retention.',
     default: 400,
     max: 36_500,
   })
   readonly timelineRetentionDays!: number;
 
   @EnvInt('MEASURE_TICK_MS', {
-    description: 'Interval at which machines, waiting runs, spend and consistency checks are measured for /metrics.',
+    description:
+      'Interval in milliseconds at which the gauges of machines, waiting runs, costs and consistency checks in ' +
+      '/metrics are updated.',
     default: 15_000,
     min: 50,
   })
   readonly measureTickMs!: number;
 
   @EnvInt('RETENTION_TICK_MS', {
-    description: 'Interval at which data past the organizations’ retention periods is deleted.',
+    description: 'Interval in milliseconds at which data that is older than its organization’s retention is deleted.',
     default: 600_000,
     min: 50,
   })
   readonly retentionTickMs!: number;
 
   @EnvInt('ROLLUPS_TICK_MS', {
-    description: 'Interval at which the rollups of costs and of the return on investment are refreshed.',
+    description: 'Interval in milliseconds at which the cost and return-on-investment rollups are refreshed.',
     default: 5_000,
     min: 50,
   })
   readonly rollupsTickMs!: number;
 
   @EnvInt('SCHEDULE_TICK_MS', {
-    description: 'Interval at which due schedules are searched for and executed.',
+    description:
+      'Maximum interval in milliseconds between two checks for due schedules. A check runs earlier if a schedule is ' +
+      'due before that.',
     default: 15_000,
     min: 50,
   })
   readonly scheduleTickMs!: number;
 
   @EnvInt('SCHEDULE_HISTORY_DAYS', {
-    description: 'Days after which the history of a schedule’s runs is deleted; 0 retains it forever.',
+    description: 'Days after which the outcome of a scheduled time is deleted; 0 retains it forever.',
     default: 400,
     max: 36_500,
   })
   readonly scheduleHistoryDays!: number;
 
   @EnvInt('STALE_JOBS_TICK_MS', {
-    description: 'Interval at which runs that exceed their maximum runtime, are lost or are stalled are searched for.',
+    description: 'Interval in milliseconds at which runs are checked for being over their time limit, lost or stalled.',
     default: 60_000,
     min: 50,
   })
   readonly staleJobsTickMs!: number;
 
   @EnvInt('JOB_LOST_AFTER_MS', {
-    description: 'Time without a report after which a job that its agent has accepted fails.',
+    description:
+      'Milliseconds without a report after which a run that an agent has accepted fails with agent_not_ready.',
     default: 900_000,
     min: 100,
   })
   readonly jobLostAfterMs!: number;
 
   @EnvInt('JOB_STALLED_AFTER_MS', {
-    description: 'Time without a step, a claim or a log line after which a run is marked as stalled; 0 disables this.',
+    description:
+      'Milliseconds without a step, a claim result or a log line after which a run is marked as stalled, or fails if ' +
+      'its organization has chosen that. 0 turns this off.',
     default: 3_600_000,
   })
   readonly jobStalledAfterMs!: number;

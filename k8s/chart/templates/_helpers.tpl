@@ -20,7 +20,8 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end -}}
 
-{{/* An app's environment: everybody's, the object storage's, its own; the later one wins, in copies of them. */}}
+{{/* An app's environment: the variables of all apps, of the object storage and its own; later ones override earlier ones.
+     The values are copied because mustMergeOverwrite changes its first argument. */}}
 {{- define "muster.env" -}}
 {{- $values := .root.Values -}}
 {{- $app := index $values.apps .app -}}
@@ -45,7 +46,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
       key: {{ .source.key }}
 {{- end -}}
 
-{{/* Everything of ours runs as nobody in particular, and writes to /tmp only. */}}
+{{/* Every pod runs as a user without privileges and can write only to /tmp. */}}
 {{- define "muster.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 1000
@@ -61,7 +62,7 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
-{{/* Where pods may run, and with what they pull. */}}
+{{/* Node selection and image pull secrets. */}}
 {{- define "muster.placement" -}}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
@@ -77,7 +78,7 @@ tolerations:
 {{- end }}
 {{- end -}}
 
-{{/* The apps that the table of paths names, as a list. */}}
+{{/* List of the apps in the table of paths. */}}
 {{- define "muster.publicApps" -}}
 {{- $apps := list -}}
 {{- range (.Files.Get "generated/paths.yaml" | fromYaml).paths -}}

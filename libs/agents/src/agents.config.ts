@@ -1,9 +1,9 @@
 import { BaseConfig, EnvInt } from '@muster/platform';
 
-/** What machines are asked for, and how long they are believed. */
+/** Limits and intervals for heartbeats, commands and idle machines. */
 export class AgentsConfig extends BaseConfig {
   @EnvInt('HEARTBEAT_SECONDS', {
-    description: 'How often a machine is asked to report.',
+    description: 'Seconds between two heartbeats of a worker.',
     default: 30,
     min: 1,
     max: 3600,
@@ -11,21 +11,22 @@ export class AgentsConfig extends BaseConfig {
   readonly heartbeatSeconds!: number;
 
   @EnvInt('AGENT_OFFLINE_AFTER_MS', {
-    description: 'An online machine that sends no heartbeat for so long is offline.',
+    description: 'Milliseconds without a heartbeat after which an online agent becomes offline.',
     default: 90_000,
     min: 100,
   })
   readonly agentOfflineAfterMs!: number;
 
   @EnvInt('IDLE_MONITOR_TICK_MS', {
-    description: 'How often machines are looked for that have been idle for longer than their organization allows.',
+    description:
+      'Interval in milliseconds at which machines are checked for being idle longer than their organization allows.',
     default: 30_000,
     min: 50,
   })
   readonly idleMonitorTickMs!: number;
 
   @EnvInt('PREWAKE_TICK_MS', {
-    description: 'How often machines are looked for that are to be woken ahead of a schedule’s time.',
+    description: 'Interval in milliseconds at which the service checks which machines to start ahead of a schedule.',
     default: 2000,
     min: 50,
   })
@@ -33,21 +34,26 @@ export class AgentsConfig extends BaseConfig {
 
   @EnvInt('COMMAND_SWEEP_MS', {
     description:
-      'How often commands are looked for that are to be pushed again, or past their deadline; every fifth time where all is quiet.',
+      'Interval in milliseconds at which unacknowledged commands are pushed again and overdue ones fail. Without new ' +
+      'work it is five times as long.',
     default: 1000,
     min: 20,
   })
   readonly commandSweepMs!: number;
 
   @EnvInt('COMMAND_POLLS_MAX', {
-    description: 'Machines that wait for commands at one process; one more is answered at once.',
+    description:
+      'Maximum number of workers that can wait for commands in one process. Further workers get an answer at once, ' +
+      'even without a command.',
     default: 5000,
     min: 1,
   })
   readonly commandPollsMax!: number;
 
   @EnvInt('COMMAND_POLLS_MAX_PER_ORGANIZATION', {
-    description: 'Machines of one organization that wait for commands at one process; one more gets 429.',
+    description:
+      'Maximum number of workers of one organization that can wait for commands in one process. Further workers get ' +
+      '429.',
     default: 1000,
     min: 1,
   })

@@ -1,16 +1,17 @@
 import { BaseConfig, type ChecksItself, EnvFlag, EnvText, EnvUrl } from '@muster/platform';
 
-/** For apps that keep objects. */
+/** Configuration of the object storage. */
 export class StorageConfig extends BaseConfig implements ChecksItself {
   @EnvUrl('S3_ENDPOINT', {
-    description: 'An S3 endpoint; absent means AWS.',
+    description: 'URL of an S3-compatible storage. If absent, AWS is used.',
     protocols: ['http:', 'https:'],
     optional: true,
   })
   readonly s3Endpoint?: string;
 
   @EnvUrl('S3_PUBLIC_ENDPOINT', {
-    description: 'The same storage as workers and browsers reach it, for presigned URLs; absent means S3_ENDPOINT.',
+    description:
+      'URL at which workers and browsers reach the same storage, for presigned URLs. If absent, S3_ENDPOINT is used.',
     protocols: ['http:', 'https:'],
     optional: true,
   })
@@ -18,34 +19,36 @@ export class StorageConfig extends BaseConfig implements ChecksItself {
 
   @EnvFlag('S3_THROUGH_SERVICE', {
     description:
-      'Presigned URLs are the service’s own, below /objects, and it passes them on to S3_ENDPOINT: for a store that ' +
-      'workers and browsers do not reach.',
+      'Whether presigned URLs lead to the service, below /objects, which forwards the requests to S3_ENDPOINT. Use ' +
+      'it for a storage that workers and browsers cannot reach.',
     default: false,
   })
   readonly s3ThroughService!: boolean;
 
-  @EnvText('S3_REGION', { description: 'The bucket’s region.', default: 'us-east-1' })
+  @EnvText('S3_REGION', { description: 'Region of the bucket.', default: 'us-east-1' })
   readonly s3Region!: string;
 
   @EnvText('S3_BUCKET', {
-    description: 'Where screenshots, recordings, images and bundles are kept.',
+    description: 'Bucket that stores screenshots, recordings, images and bundles.',
     default: 'muster',
   })
   readonly s3Bucket!: string;
 
   @EnvText('S3_ACCESS_KEY_ID', {
-    description: 'Absent means the platform’s own credentials (an instance role, a web identity).',
+    description:
+      'Access key of the S3 storage. If absent, the platform’s credentials are used (an instance role or a web ' +
+      'identity).',
     optional: true,
   })
   readonly s3AccessKeyId?: string;
 
-  @EnvText('S3_SECRET_ACCESS_KEY', { description: 'Belongs to S3_ACCESS_KEY_ID.', optional: true, secret: true })
+  @EnvText('S3_SECRET_ACCESS_KEY', { description: 'Secret of S3_ACCESS_KEY_ID.', optional: true, secret: true })
   readonly s3SecretAccessKey?: string;
 
   faults(): string[] {
     const { s3AccessKeyId, s3SecretAccessKey } = this;
     return Boolean(s3AccessKeyId) === Boolean(s3SecretAccessKey)
       ? []
-      : ['S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY belong together'];
+      : ['S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY belong together; set both or neither'];
   }
 }

@@ -1,51 +1,53 @@
 import { BaseConfig, type ChecksItself, EnvInt, EnvText, EnvUrl } from '@muster/platform';
 
-/** Where the trackers are, and with what they know us. */
+/** Addresses and credentials of the trackers. */
 export class TrackersConfig extends BaseConfig implements ChecksItself {
   @EnvUrl('FEEDBACK_CODEHOST_API_URL', {
-    description: 'GitHub’s REST API, or what speaks it, with its version path where it has one.',
+    description: 'Base URL of GitHub’s REST API or a compatible one, with its version path if it has one.',
     protocols: ['http:', 'https:'],
     default: 'https://api.github.com',
   })
   readonly codehostApiUrl!: string;
 
   @EnvText('FEEDBACK_CODEHOST_TOKEN', {
-    description: 'May read and write issues, and contents where branches are made. Without it no issues are made.',
+    description:
+      'GitHub token that can read and write issues, and contents if branches are created. If absent, no issues are ' +
+      'created.',
     optional: true,
     secret: true,
   })
   readonly codehostToken?: string;
 
   @EnvText('FEEDBACK_CODEHOST_REPOSITORY', {
-    description: 'owner/name; belongs to FEEDBACK_CODEHOST_TOKEN.',
+    description: 'Repository in which issues are created, as owner/name. Requires FEEDBACK_CODEHOST_TOKEN.',
     optional: true,
     pattern: /^[\w.-]+\/[\w.-]+$/,
   })
   readonly codehostRepository?: string;
 
   @EnvUrl('FEEDBACK_TASKTRACKER_API_URL', {
-    description: 'ClickUp’s REST API, or what speaks it, with its version path.',
+    description: 'Base URL of ClickUp’s REST API or a compatible one, with its version path.',
     protocols: ['http:', 'https:'],
     default: 'https://api.clickup.com/api/v2',
   })
   readonly tasktrackerApiUrl!: string;
 
   @EnvText('FEEDBACK_TASKTRACKER_TOKEN', {
-    description: 'A personal or an OAuth token. Without it no tasks are made.',
+    description: 'Personal or OAuth token of ClickUp. If absent, no tasks are created.',
     optional: true,
     secret: true,
   })
   readonly tasktrackerToken?: string;
 
   @EnvText('FEEDBACK_TASKTRACKER_LIST_ID', {
-    description: 'The list that tasks are made in; belongs to FEEDBACK_TASKTRACKER_TOKEN.',
+    description: 'Id of the list in which tasks are created. Requires FEEDBACK_TASKTRACKER_TOKEN.',
     optional: true,
     pattern: /^[\w-]{1,100}$/,
   })
   readonly tasktrackerListId?: string;
 
   @EnvInt('FEEDBACK_TRACKER_TIMEOUT_MS', {
-    description: 'A call to a tracker without an answer by then is given up, and asked about later.',
+    description: 'Milliseconds after which an unanswered call to a tracker is aborted. It is tried again later.',
     default: 10_000,
     min: 50,
   })
@@ -64,7 +66,7 @@ export class TrackersConfig extends BaseConfig implements ChecksItself {
       ['FEEDBACK_TASKTRACKER_TOKEN', this.tasktrackerToken, 'FEEDBACK_TASKTRACKER_LIST_ID', this.tasktrackerListId],
     ];
     return pairs.flatMap(([one, its, other, others]) =>
-      Boolean(its) === Boolean(others) ? [] : [`${one} and ${other} belong together`],
+      Boolean(its) === Boolean(others) ? [] : [`${one} and ${other} belong together; set both or neither`],
     );
   }
 }

@@ -1,36 +1,43 @@
 import { BaseConfig, EnvFlag, EnvInt, EnvText, EnvUrl } from '@muster/platform';
 
-/** For apps that have to do with machines. */
+/** Configuration of the machine providers. */
 export class VmConfig extends BaseConfig {
   @EnvFlag('LOCAL_AGENTS', {
     description:
-      'Whether agents of the provider local exist: workers beside the service, for a service whose users are trusted ' +
-      'with its machine. npm start sets it; elsewhere such an agent is refused.',
+      'Whether agents of the provider local can be created. Their workers run on the service’s own machine, so allow ' +
+      'them only if its users are trusted with that machine. npm start sets it to true.',
     default: false,
   })
   readonly localAgents!: boolean;
 
   @EnvText('LOCAL_AGENTS_DIR', {
-    description: 'Where the workers of local agents live, one folder each; on this machine and no shared volume.',
+    description:
+      'Folder for the workers of local agents, with one subfolder each. It must be on this machine and not on a ' +
+      'shared volume.',
     default: '.muster/agents',
   })
   readonly localAgentsDir!: string;
 
   @EnvText('LOCAL_WORKER_PROGRAM', {
-    description: 'The worker program of local agents; absent means the one that was built with the service.',
+    description:
+      'Path of the worker program of local agents. If absent, the one that was built with the service is used.',
     optional: true,
   })
   readonly localWorkerProgram?: string;
 
   @EnvUrl('LOCAL_SERVICE_URL', {
-    description: 'Where local workers reach the service; absent means PUBLIC_APP_URL, else the public port.',
+    description:
+      'Address at which local workers reach the service. If absent, it is PUBLIC_APP_URL, or else the public port on ' +
+      'this machine.',
     protocols: ['http:', 'https:'],
     optional: true,
   })
   readonly localServiceUrl?: string;
 
   @EnvInt('WAKE_TIMEOUT_MS', {
-    description: 'A machine that was started, or rebooted, has to report by then.',
+    description:
+      'Milliseconds within which a machine that was started or rebooted must report. After that the wake or the ' +
+      'reboot fails.',
     default: 120_000,
     min: 100,
   })
@@ -38,46 +45,51 @@ export class VmConfig extends BaseConfig {
 
   @EnvInt('STOP_TIMEOUT_MS', {
     description:
-      'What became of a machine that is to stop is settled by then, also where its provider does not answer.',
+      'Milliseconds after which an unfinished stop of a machine fails, also if its provider does not answer. The ' +
+      'agent then becomes offline, or online again if its worker still reports.',
     default: 600_000,
     min: 100,
   })
   readonly stopTimeoutMs!: number;
 
   @EnvUrl('EC2_ENDPOINT', {
-    description: 'An EC2 endpoint for every region; absent means the region’s own at AWS.',
+    description:
+      'URL of an EC2-compatible API, used for every region. If absent, AWS’s endpoint of the region is used.',
     protocols: ['http:', 'https:'],
     optional: true,
   })
   readonly ec2Endpoint?: string;
 
   @EnvText('EC2_ACCESS_KEY_ID', {
-    description: 'Absent means the platform’s own credentials (an instance role, a web identity).',
+    description:
+      'Access key for EC2. If absent, the platform’s credentials are used (an instance role or a web identity).',
     optional: true,
   })
   readonly ec2AccessKeyId?: string;
 
-  @EnvText('EC2_SECRET_ACCESS_KEY', { description: 'Belongs to EC2_ACCESS_KEY_ID.', optional: true, secret: true })
+  @EnvText('EC2_SECRET_ACCESS_KEY', { description: 'Secret of EC2_ACCESS_KEY_ID.', optional: true, secret: true })
   readonly ec2SecretAccessKey?: string;
 
   @EnvText('DOCKER_HOST', {
     description:
-      'The Docker Engine of agents that name none: unix:///path or tcp://host:port. Only containers that are labelled ' +
-      'with the agent’s organization (muster.organization=<id>) are touched, there and at an agent’s own host.',
+      'Docker Engine of agents that do not name one: unix:///path or tcp://host:port. On any engine, the service ' +
+      'uses only containers with the label muster.organization=<id of the agent’s organization>.',
     optional: true,
   })
   readonly dockerHost?: string;
 
   @EnvText('DOCKER_CERT_PATH', {
     description:
-      'A folder with ca.pem, cert.pem and key.pem: the engine at DOCKER_HOST is spoken to over TLS, checked against the ' +
-      'first and shown the others. They are read anew with each call.',
+      'Folder with ca.pem, cert.pem and key.pem for TLS to DOCKER_HOST. ca.pem verifies the engine; the other two ' +
+      'authenticate the service. The files are read again for each call.',
     optional: true,
   })
   readonly dockerCertPath?: string;
 
   @EnvText('DOCKER_TLS_VERIFY', {
-    description: 'Anything: TLS without DOCKER_CERT_PATH, checked against the authorities that Node knows.',
+    description:
+      'Any value enables TLS to DOCKER_HOST without DOCKER_CERT_PATH. The engine is verified against Node’s built-in ' +
+      'certificate authorities.',
     optional: true,
   })
   readonly dockerTlsVerify?: string;

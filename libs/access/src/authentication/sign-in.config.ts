@@ -1,11 +1,12 @@
 import { BaseConfig, EnvInt } from '@muster/platform';
 
-/** For the app where people sign in. */
+/** Configuration of sign-in, for the app that serves it. */
 export class SignInConfig extends BaseConfig {
   @EnvInt('SIGN_IN_CONCURRENCY', {
     description:
-      'Passwords that one process hashes at a time, at most; one processor is left to the rest where there are several. ' +
-      'Eight times as many wait, and what is over gets 429.',
+      'Maximum number of passwords that one process hashes at the same time. At least one CPU core is left free if ' +
+      'the machine has several. Sign-ins from known addresses, other sign-ins and password changes wait in three ' +
+      'separate lines. Each line holds eight times as many requests as this value; further ones get 429.',
     default: 4,
     min: 1,
     max: 64,
@@ -14,8 +15,8 @@ export class SignInConfig extends BaseConfig {
 
   @EnvInt('RATE_LIMIT_FAILED_LOGINS_PER_MINUTE', {
     description:
-      'Failed sign-ins of one account or one address in a minute, over all replicas. An address that has signed in to ' +
-      'an account within 30 days has as many of its own there.',
+      'Maximum number of failed sign-ins per minute for one account or one address, over all replicas. An address ' +
+      'from which the account was signed in to in the last 30 days has a separate limit of the same size.',
     default: 20,
     min: 1,
   })

@@ -3,10 +3,12 @@ import { BaseConfig, EnvText } from '@muster/platform';
 import type { FastifyRequest } from 'fastify';
 import { sameText, sha256 } from '../authentication/credentials';
 
-/** For an app with routes for cron; where none is set, they are closed. */
+/** Configuration of an app with routes for cron. Without a secret the routes refuse all requests. */
 export class CronConfig extends BaseConfig {
   @EnvText('CRON_SECRET', {
-    description: 'Opens /api/cron/* as x-cron-key or Authorization: Bearer; without it they are closed.',
+    description:
+      'Secret that authorizes requests to /api/cron/*, sent as x-cron-key or Authorization: Bearer. If absent, these ' +
+      'paths refuse all requests.',
     optional: true,
     secret: true,
   })

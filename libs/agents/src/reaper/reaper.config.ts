@@ -1,23 +1,25 @@
 import { BaseConfig, EnvChoice, EnvInt } from '@muster/platform';
 
-/** How machines without an agent and agents without a machine are looked for. */
+/** Configuration of the reaper, which finds machines without an agent and agents without a machine. */
 export class ReaperConfig extends BaseConfig {
   @EnvInt('REAPER_TICK_MS', {
-    description: 'How often providers are asked what machines of ours they have.',
+    description: 'Interval in milliseconds at which providers are asked for the machines that they have.',
     default: 300_000,
     min: 50,
   })
   readonly reaperTickMs!: number;
 
   @EnvInt('REAPER_CONFIRM_MS', {
-    description: 'What a pass finds is acted on when a later one, after at least so long, finds it still.',
+    description:
+      'Minimum age in milliseconds of a finding (a machine without an agent, or an agent without a machine) before ' +
+      'the service acts on it. A later check must find it again.',
     default: 600_000,
     min: 0,
   })
   readonly reaperConfirmMs!: number;
 
   @EnvChoice('REAPER_ORPHANS', ['stop', 'report'], {
-    description: 'What becomes of a machine that no agent owns, once that is confirmed.',
+    description: 'Action for a machine that no agent owns, once the finding is confirmed: stop it, or only report it.',
     default: 'stop',
   })
   readonly reaperOrphans!: string;

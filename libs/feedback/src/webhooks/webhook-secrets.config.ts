@@ -1,17 +1,20 @@
 import { BaseConfig, EnvText } from '@muster/platform';
 
-/** What the trackers' deliveries are signed with. */
+/** Secrets that verify the signatures of tracker webhooks. */
 export class WebhookSecretsConfig extends BaseConfig {
   @EnvText('FEEDBACK_CODEHOST_WEBHOOK_SECRET', {
     description:
-      'Signs GitHub’s deliveries; two with a comma between them while they rotate. Without it none is taken.',
+      'Secret with which GitHub signs its webhooks. To rotate it, set the old and the new one, separated by a comma. ' +
+      'If absent, all GitHub webhooks are rejected.',
     optional: true,
     secret: true,
   })
   readonly codehostWebhookSecret?: string;
 
   @EnvText('FEEDBACK_TASKTRACKER_WEBHOOK_SECRET', {
-    description: 'Signs ClickUp’s deliveries, likewise.',
+    description:
+      'Secret with which ClickUp signs its webhooks. To rotate it, set the old and the new one, separated by a ' +
+      'comma. If absent, all ClickUp webhooks are rejected.',
     optional: true,
     secret: true,
   })

@@ -1,18 +1,21 @@
 import { BaseConfig, EnvInt } from '@muster/platform';
 
-/** How long jobs wait for their machines before something is done about it. */
+/** Limits and intervals of the dispatch of jobs to agents. */
 export class DispatchConfig extends BaseConfig {
   @EnvInt('DISPATCH_DEADLINE_MS', {
     default: 60_000,
     min: 100,
-    description: 'How long an agent that seems online may leave a command untaken before it is doubted.',
+    description:
+      'How long an online agent may leave a dispatched run unacknowledged, in milliseconds, before its queued jobs ' +
+      'show the waiting reason agent_offline.',
   })
   dispatchDeadlineMs!: number;
 
   @EnvInt('DISPATCH_SWEEP_MS', {
     default: 5000,
     min: 100,
-    description: 'How often jobs are looked for whose turn has come without a message for them.',
+    description:
+      'Interval in milliseconds at which jobs that could start are dispatched, in case their queue message was lost.',
   })
   dispatchSweepMs!: number;
 }

@@ -4,141 +4,165 @@ import { type SamplerName, samplers } from '../tracing/samplers';
 import { EnvChoice, EnvInt, EnvList, EnvText, EnvUrl } from './env';
 import { readMasterKeys } from './master-keys';
 
-/** What every app reads. An app's own class extends it; nothing else reads the environment. */
+/** Configuration that every app reads. An app's own class extends it; no other code reads the environment. */
 export class BaseConfig {
   @EnvUrl('DATABASE_URL', {
-    description: 'Postgres (15 or newer); its user may be the owner, the service acts as roles without ownership.',
+    description:
+      'URL of the Postgres database (version 15 or newer). Its user may be the owner of the tables, because the ' +
+      'service switches to roles that own nothing.',
     protocols: ['postgres:', 'postgresql:'],
     secret: true,
   })
   readonly databaseUrl!: string;
 
-  @EnvInt('DATABASE_POOL_SIZE', { description: 'Connections of one process.', default: 10, min: 2, max: 200 })
+  @EnvInt('DATABASE_POOL_SIZE', {
+    description: 'Maximum number of Postgres connections that one process opens.',
+    default: 10,
+    min: 2,
+    max: 200,
+  })
   readonly databasePoolSize!: number;
 
   @EnvInt('DATABASE_CONNECT_TIMEOUT_MS', {
-    description: 'Who gets no connection for so long, because all are at work or the server is away, is told 503.',
+    description:
+      'How long a request waits for a database connection, in milliseconds. After that it fails with 503, because ' +
+      'the pool is exhausted or the server is unreachable.',
     default: 2000,
     min: 100,
   })
   readonly databaseConnectTimeoutMs!: number;
 
   @EnvInt('DATABASE_STATEMENT_TIMEOUT_MS', {
-    description: 'A statement that runs longer is ended by Postgres.',
+    description: 'Milliseconds after which Postgres cancels a statement.',
     default: 15_000,
     min: 100,
   })
   readonly databaseStatementTimeoutMs!: number;
 
   @EnvUrl('REDIS_URL', {
-    description: 'Redis (6.2 or newer) or Valkey, with maxmemory-policy noeviction.',
+    description: 'URL of Redis (6.2 or newer) or Valkey. The server must use the maxmemory-policy noeviction.',
     protocols: ['redis:', 'rediss:'],
     secret: true,
   })
   readonly redisUrl!: string;
 
   @EnvText('REDIS_PREFIX', {
-    description: 'Before every key, so that two deployments can share one Redis.',
+    description: 'Prefix of every Redis key, so that two deployments can share one Redis.',
     default: 'muster',
     pattern: /^[a-z0-9_-]{1,32}$/,
   })
   readonly redisPrefix!: string;
 
   @EnvUrl('PUBLIC_APP_URL', {
-    description: 'Where people and workers reach the service; absent means at whatever address each of them came by.',
+    description:
+      'Address at which people and workers reach the service. If absent, links use the address of the request that ' +
+      'asked for them.',
     protocols: ['http:', 'https:'],
     optional: true,
   })
   readonly publicAppUrl?: string;
 
   @EnvText('MASTER_KEYS', {
-    description: 'The master key ring: <id>:<base64 of 32 bytes>, comma separated, the first one active.',
+    description:
+      'Master key ring: a comma-separated list of <id>:<base64 of 32 bytes>. The first key encrypts new secrets; ' +
+      'every key can decrypt.',
     secret: true,
     check: (text) => readMasterKeys(text).faults,
   })
   readonly masterKeys!: string;
 
-  @EnvInt('PORT', { description: 'The public port.', default: 3000, max: 65_535 })
+  @EnvInt('PORT', { description: 'Port of the public API.', default: 3000, max: 65_535 })
   readonly port!: number;
 
-  @EnvText('HOST', { description: 'The address that the public port listens on.', default: '127.0.0.1' })
+  @EnvText('HOST', { description: 'Address that the public port listens on.', default: '127.0.0.1' })
   readonly host!: string;
 
   @EnvInt('INTERNAL_PORT', {
-    description: '/livez, /readyz and /metrics; 0 takes a free one. Never expose it.',
+    description: 'Port of /livez, /readyz and /metrics; 0 picks a free port. Never make it reachable from outside.',
     default: 0,
     max: 65_535,
   })
   readonly internalPort!: number;
 
-  @EnvText('INTERNAL_HOST', { description: 'The address that the internal port listens on.', default: '127.0.0.1' })
+  @EnvText('INTERNAL_HOST', { description: 'Address that the internal port listens on.', default: '127.0.0.1' })
   readonly internalHost!: string;
 
   @EnvChoice('LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], {
-    description: 'The least severe log line that is written.',
+    description: 'Lowest severity of the log lines that are written.',
     default: 'info',
   })
   readonly logLevel!: string;
 
   @EnvList('TRUST_PROXY', {
-    description: 'Addresses and CIDRs of the proxies whose X-Forwarded-For is believed.',
+    description: 'Addresses and CIDRs of the proxies whose X-Forwarded-For header is trusted.',
     default: ['127.0.0.1', '::1'],
     check: (words) =>
-      words.filter((word) => !isTrustable(word)).map((word) => `TRUST_PROXY: ${word} is no address or CIDR`),
+      words
+        .filter((word) => !isTrustable(word))
+        .map((word) => `TRUST_PROXY: ${word} is not an address, a CIDR or one of loopback, linklocal and uniquelocal`),
   })
   readonly trustProxy!: string[];
 
   @EnvInt('REQUEST_TIMEOUT_MS', {
-    description: 'A request without an answer by then gets 503. Health, streams and long polls are exempt.',
+    description:
+      'Milliseconds after which an unanswered request gets 503. Health checks, streams and long polls are exempt.',
     default: 30_000,
     min: 100,
   })
   readonly requestTimeoutMs!: number;
 
   @EnvInt('SHUTDOWN_TIMEOUT_MS', {
-    description: 'After a SIGTERM the process is gone by then, whatever still runs.',
+    description: 'Milliseconds after a SIGTERM until the process exits, even if work is still in progress.',
     default: 20_000,
     min: 100,
   })
   readonly shutdownTimeoutMs!: number;
 
   @EnvInt('OUTBOX_SWEEP_MS', {
-    description: 'How often unpublished outbox rows are looked for; every fifth time where all is quiet.',
+    description:
+      'Interval in milliseconds at which unpublished outbox rows are published. Without new work it is five times as ' +
+      'long.',
     default: 1000,
     min: 20,
   })
   readonly outboxSweepMs!: number;
 
   @EnvInt('OUTBOX_REPUBLISH_MS', {
-    description: 'A published row that nobody handled is published again after this.',
+    description: 'Milliseconds after which a published outbox row that was not handled is published again.',
     default: 30_000,
     min: 100,
   })
   readonly outboxRepublishMs!: number;
 
   @EnvInt('RATE_LIMIT_PER_MINUTE', {
-    description: 'Requests of one API key or session in a minute, over all replicas.',
+    description:
+      'Maximum number of requests of one API key or session per minute, over all replicas. Further requests get 429.',
     default: 60_000,
     min: 1,
   })
   readonly rateLimitPerMinute!: number;
 
   @EnvInt('RATE_LIMIT_ANONYMOUS_PER_MINUTE', {
-    description: 'Requests without valid credentials of one address in a minute, over all replicas.',
+    description:
+      'Maximum number of requests without valid credentials from one address per minute, over all replicas. Further ' +
+      'requests get 429.',
     default: 6000,
     min: 1,
   })
   readonly rateLimitAnonymousPerMinute!: number;
 
   @EnvUrl('OTEL_EXPORTER_OTLP_ENDPOINT', {
-    description: 'Where traces are sent to, as OTLP over HTTP (below it /v1/traces); absent means that none are made.',
+    description:
+      'Base URL of the collector for traces (OTLP over HTTP; the path /v1/traces is appended). If absent, no traces ' +
+      'are recorded.',
     protocols: ['http:', 'https:'],
     optional: true,
   })
   readonly otlpEndpoint?: string;
 
   @EnvText('OTEL_EXPORTER_OTLP_HEADERS', {
-    description: 'What the collector asks for, as name=value between commas, values percent-encoded.',
+    description:
+      'Headers that the collector requires, as a comma-separated list of name=value with percent-encoded values.',
     optional: true,
     secret: true,
     check: (text) => readHeaders(text).faults,
@@ -146,7 +170,7 @@ export class BaseConfig {
   readonly otlpHeaders?: string;
 
   @EnvInt('OTEL_EXPORTER_OTLP_TIMEOUT', {
-    description: 'Milliseconds that the collector has for a batch, with all its tries.',
+    description: 'Milliseconds for sending one batch of spans to the collector, including all retries.',
     default: 10_000,
     min: 100,
     max: 60_000,
@@ -154,27 +178,30 @@ export class BaseConfig {
   readonly otlpTimeoutMs!: number;
 
   @EnvText('OTEL_SERVICE_NAME', {
-    description: 'What traces say of where they are from; absent means muster-<app>.',
+    description: 'Service name in traces. If absent, it is muster-<app>.',
     optional: true,
     pattern: /^[\x21-\x7e]{1,100}$/,
   })
   readonly otelServiceName?: string;
 
   @EnvChoice('OTEL_TRACES_SAMPLER', samplers, {
-    description: 'Which traces are kept; those named parentbased do what their caller says, where it says anything.',
+    description:
+      'Sampler that decides which traces are recorded. A parentbased sampler follows the caller’s decision if the ' +
+      'request contains one.',
     default: 'parentbased_always_on',
   })
   readonly tracesSampler!: SamplerName;
 
   @EnvText('OTEL_TRACES_SAMPLER_ARG', {
-    description: 'Of a traceidratio sampler: the part of all traces, from 0 to 1.',
+    description: 'Share of all traces that a traceidratio sampler records, from 0 to 1.',
     default: '1',
     pattern: /^(0(\.\d{1,6})?|1(\.0+)?)$/,
   })
   readonly tracesSamplerArg!: string;
 
   @EnvInt('OTEL_BSP_MAX_QUEUE_SIZE', {
-    description: 'So many spans wait for the collector at most, of one process; what is more is dropped and counted.',
+    description:
+      'Maximum number of spans of one process that wait for the collector. Further spans are dropped and counted.',
     default: 2048,
     min: 1,
     max: 100_000,
@@ -182,7 +209,7 @@ export class BaseConfig {
   readonly spanQueueSize!: number;
 
   @EnvInt('OTEL_BSP_SCHEDULE_DELAY', {
-    description: 'Milliseconds that spans wait for others to go with them.',
+    description: 'Milliseconds for which spans are collected before they are sent as a batch.',
     default: 5000,
     min: 10,
     max: 60_000,
@@ -191,14 +218,15 @@ export class BaseConfig {
 
   @EnvList('OUTBOUND_ALLOW', {
     description:
-      'Hosts, addresses and CIDRs that tunnels, providers and webhooks may be at beside public addresses, for example 10.20.0.0/16.',
+      'Hosts, addresses and CIDRs that are allowed in addition to public addresses as targets of tunnels, machine ' +
+      'providers and webhooks, for example 10.20.0.0/16.',
     default: [],
     check: outboundFaults,
   })
   readonly outboundAllow!: string[];
 }
 
-/** Beside addresses, the names that Fastify knows ranges by. */
+/** Accepts addresses, CIDRs and the names that Fastify defines for address ranges. */
 function isTrustable(word: string): boolean {
   return isAddressOrRange(word) || ['loopback', 'linklocal', 'uniquelocal'].includes(word);
 }

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 
 export interface VariableOptions<T> {
   description: string;
-  /** Without one the variable must be set. */
+  /** Value if the variable is absent or empty. Without a default, a variable that is not optional must be set. */
   default?: T;
   optional?: boolean;
-  /** Never printed; may be given as NAME_FILE, the path of a file that holds it. */
+  /** Never printed. NAME_FILE can contain the path of a file with the value instead. */
   secret?: boolean;
-  /** What is wrong with a value that can be read; each fault names the variable, and no secret. */
+  /** Returns the errors of a parsed value. Each error names the variable and contains no secret. */
   check?(value: T): string[];
 }
 
@@ -19,14 +19,14 @@ export interface Variable {
   parse: (text: string) => unknown;
 }
 
-/** Every fault of a configuration at once, so that a deployment is mended in one go. */
+/** Reports all errors of a configuration at once, so that an operator can fix them together. */
 export class ConfigError extends Error {
   constructor(
     readonly app: string,
     readonly faults: string[],
   ) {
     super(
-      `${faults.length === 1 ? 'a setting is' : 'these settings are'} wrong (${app}):\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+      `${faults.length === 1 ? 'A setting is' : 'These settings are'} not valid (${app}):\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
     );
     this.name = 'ConfigError';
   }
@@ -37,15 +37,18 @@ export type Environment = Record<string, string | undefined>;
 /** The only place that reads the process's environment. */
 export const processEnvironment: Environment = process.env;
 
-// The AWS SDK tells whoever starts us on Node 20 to upgrade for versions that we do not have: that is ours to know.
+// On Node 20 the AWS SDK prints a warning about its later versions, which are not used here. Users cannot act on it.
 processEnvironment['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
 
-/** What is wrong with settings that are right by themselves. Asked also when others are wrong, and so missing. */
+/**
+ * A configuration that also checks combinations of valid values. `faults` runs even if some values were not valid.
+ * Their properties are then undefined.
+ */
 export interface ChecksItself {
   faults(): string[];
 }
 
-/** Reads a configuration class from the environment. */
+/** Reads a configuration class from the environment. Throws ConfigError with all errors. */
 export function loadConfig<T extends object>(type: new () => T, env: Environment): T {
   const config = new type() as Record<string, unknown>;
   const faults: string[] = [];
@@ -67,7 +70,7 @@ function checksItself(config: object): config is ChecksItself {
   return typeof (config as Partial<ChecksItself>).faults === 'function';
 }
 
-/** Several apps' configurations for one process; the faults of all of them at once. */
+/** Reads the configurations of several apps in one process. Throws ConfigError with the errors of all of them. */
 export function loadConfigs<T extends object>(types: [new () => T, ...(new () => T)[]], env: Environment): [T, ...T[]] {
   const faults = new Set<string>();
   const configs = types.map((type) => {
@@ -83,7 +86,7 @@ export function loadConfigs<T extends object>(types: [new () => T, ...(new () =>
   return configs as [T, ...T[]];
 }
 
-/** The variables that a configuration class reads, its parents' first. */
+/** Returns the variables that a configuration class reads, starting with those of its parent classes. */
 export function variablesOf(type: new () => object): Variable[] {
   const parent = Object.getPrototypeOf(type) as (new () => object) | null;
   const inherited = parent && parent !== Function.prototype ? variablesOf(parent) : [];
@@ -125,7 +128,7 @@ export function EnvUrl(name: string, options: VariableOptions<string> & { protoc
   });
 }
 
-/** Words between commas. */
+/** A comma-separated list. */
 export function EnvList(name: string, options: VariableOptions<string[]>) {
   return variable(name, 'list', options, (text) =>
     text
@@ -172,7 +175,7 @@ function valueOf({ name, options, parse }: Variable, env: Environment): unknown 
 function textOf(name: string, options: VariableOptions<unknown>, env: Environment): string | undefined {
   const file = options.secret ? env[`${name}_FILE`] : undefined;
   if (!file) return env[name];
-  if (env[name]) throw new Error(`${name} and ${name}_FILE are both set; keep one`);
+  if (env[name]) throw new Error(`${name} and ${name}_FILE are both set; remove one of them`);
   try {
     return readFileSync(file, 'utf8').trim();
   } catch (error) {

@@ -1,9 +1,9 @@
 import { BaseConfig, type ChecksItself, EnvText, EnvUrl } from '@muster/platform';
 
-/** The operator's mail relay. */
+/** Configuration of the mail relay for notifications. */
 export class SmtpConfig extends BaseConfig implements ChecksItself {
   @EnvUrl('SMTP_URL', {
-    description: 'The mail relay, as smtp://user:password@host:587 or smtps://…; absent means that no e-mail is sent.',
+    description: 'URL of the mail relay: smtp://user:password@host:587 or smtps://…. If absent, no e-mail is sent.',
     protocols: ['smtp:', 'smtps:'],
     optional: true,
     secret: true,
@@ -11,12 +11,12 @@ export class SmtpConfig extends BaseConfig implements ChecksItself {
   readonly smtpUrl?: string;
 
   @EnvText('SMTP_FROM', {
-    description: 'Who e-mail is from, such as Muster <muster@practice.example>; needed with SMTP_URL.',
+    description: 'Sender of e-mail, such as Muster <muster@practice.example>. Required if SMTP_URL is set.',
     optional: true,
   })
   readonly smtpFrom?: string;
 
   faults(): string[] {
-    return this.smtpUrl && !this.smtpFrom ? ['SMTP_FROM must be set where SMTP_URL is'] : [];
+    return this.smtpUrl && !this.smtpFrom ? ['SMTP_FROM must be set if SMTP_URL is set'] : [];
   }
 }
