@@ -539,14 +539,12 @@ export {
   SetConcurrencyLimitBody,
   WaitingForKey,
 } from './http/jobs/concurrency-keys';
+export { JobFilter, JobsExportQuery, type JobSort } from './http/jobs/job-filters';
 export {
   Job,
   JobBundle,
   JobClaims,
   JobLack,
-  JobFilter,
-  JobsExportQuery,
-  type JobSort,
   JobList,
   JobLogsQuery,
   JobProgress,
