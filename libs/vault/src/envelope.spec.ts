@@ -45,11 +45,11 @@ describe('a sealed value', () => {
 
 describe('the key ring', () => {
   it.each([
-    ['', /key 1 is not <id>/],
-    ['c2hvcnQ', /key 1 is not <id>/],
+    ['', /key 1 does not have the form <id>/],
+    ['c2hvcnQ', /key 1 does not have the form <id>/],
     ['k1:c2hvcnQ=', /k1 is not the base64 of 32 bytes/],
     [`${old},${old}`, /two keys share an id/],
-    [`bad id:${randomBytes(32).toString('base64')}`, /no id/],
+    [`bad id:${randomBytes(32).toString('base64')}`, /the id of a key must have 1 to 32 letters/],
   ])('refuses %p without showing a key', (text, message) => {
     let said = '';
     try {

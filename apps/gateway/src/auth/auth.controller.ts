@@ -101,7 +101,9 @@ export class AuthController {
   @Post('/password')
   @Endpoint({
     summary: 'Change your password',
-    description: 'Ends all your other sessions and all sign-ins that were started with the old password.',
+    description:
+      'Ends all your other sessions and all sign-ins that were started with the old password, and revokes the keys that ' +
+      'programs received from you in the browser, such as that of `muster login`.',
     access: sessionsOf('viewer'),
     body: ChangePasswordBody,
     answer: SuccessAnswer,

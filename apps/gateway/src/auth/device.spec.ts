@@ -126,6 +126,18 @@ describe('a program that is let in from a browser', () => {
     expect(await refusal(waiting.device_code)).toEqual([400, 'access_denied']);
   });
 
+  it('loses its key when that person changes the password, who stays signed in', async () => {
+    const { email } = await makeUser(harness.db, { organizationId: tenant.organizationId });
+    const session = await harness.http.signIn(email, testPassword);
+    const { as: program } = await letIn(session);
+    const { as: ofOther } = await letIn();
+    const change = { oldPassword: testPassword, newPassword: 'another long password of hers' };
+    expect((await session.post('/api/auth/password', change)).status).toBe(200);
+    expect((await program.get('/api/auth/me')).status).toBe(401);
+    expect((await ofOther.get('/api/auth/me')).status).toBe(200);
+    expect((await session.get('/api/auth/me')).status).toBe(200);
+  });
+
   it('has a key that expires as all of its organization do, and signs itself out', async () => {
     await tenant.as.admin.patch('/api/organization/settings', { apiKeyMaxDays: 30 });
     const { user_code, device_code } = await begin();

@@ -213,12 +213,14 @@ export class PracticeOffice extends MachineReports {
 
   private async dispatched(jobId: string): Promise<void> {
     await waitFor(`job ${jobId} to be given to its machine`, async () => {
-      const [job] = await this.harness.db.query<{ given: boolean }>(
+      const [job] = await this.harness.db.query<{ given: boolean; waitingReason: string | null; agentStatus: string }>(
         'system',
-        'SELECT command_id IS NOT NULL AS given FROM job WHERE id = $1',
+        `SELECT j.command_id IS NOT NULL AS given, j.waiting_reason, a.status AS agent_status
+         FROM job j JOIN agent a ON a.id = j.agent_id WHERE j.id = $1`,
         [jobId],
       );
-      return job!.given;
+      if (!job!.given) throw new Error(`it waits for ${job!.waitingReason}, its machine is ${job!.agentStatus}`);
+      return true;
     });
   }
 

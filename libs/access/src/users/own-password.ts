@@ -1,6 +1,7 @@
 import { AppError, type ChangePasswordBody } from '@muster/contracts';
 import type { Database, UserEntity } from '@muster/database';
 import type { Attempts, RatePolicy } from '@muster/platform';
+import { revokeKeysOfUser } from '../api-keys/api-keys';
 import { audit } from '../audit/audit';
 import { announceAccessChange } from '../authentication/access-changes';
 import type { Passwords } from '../authentication/passwords';
@@ -58,6 +59,7 @@ export async function changeOwnPassword(
     );
     if (changed === 0) throw new AppError('conflict', { detail: 'The password was changed meanwhile.' });
     await endSessionsOf(tx, id, sessionId);
+    await revokeKeysOfUser(tx, { id, organizationId });
     await forgetAddresses(tx, id);
     await recordAddress(tx, { user: { id, organizationId }, address, now: tx.now });
     await announceAccessChange(tx);

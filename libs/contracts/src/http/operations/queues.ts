@@ -37,7 +37,7 @@ export class QueueProbeList {
 export class QueueState {
   @EnumField(queueNames) name!: string;
   @TextField({ example: 'dispatcher' }) app!: string;
-  @TextField({ example: 'jobs to start, agents to wake and stop' }) purpose!: string;
+  @TextField({ example: 'starts jobs; wakes, stops and recovers agents' }) purpose!: string;
   @IntField({ description: 'Number of committed messages that have not been handled yet.', example: 0 })
   waiting!: number;
   @DateTimeField({ nullable: true }) oldestWaitingAt!: string | null;
