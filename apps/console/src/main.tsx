@@ -15,11 +15,11 @@ import { styleNonce } from './ui/style-nonce';
 
 showKeptTheme();
 setUpClient();
-// What Radix asks for the nonce of the few styles that it adds.
+// Radix reads the nonce for the styles that it adds from this global.
 Object.assign(globalThis, { __webpack_nonce__: styleNonce() });
 window.addEventListener('vite:preloadError', () => void reloadIfOlder());
 
-// Without a page there is nothing to keep: its route leads to the sign-in.
+// Before the user is loaded, no page is open whose input must be preserved; the route redirects to the sign-in.
 const queryClient = makeQueryClient(() => {
   if (queryClient.getQueryData(meQuery.queryKey)) reportSessionEnd();
 });

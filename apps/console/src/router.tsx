@@ -13,7 +13,7 @@ import { Frame } from './frame/frame';
 import { Broken, Missing } from './frame/broken';
 import type { UrlState } from './ui/table/use-url-state';
 
-// A page is one module in pages/, loaded when it is gone to, and one route here. Its link stands in frame/places.ts.
+// A page is one module in pages/, loaded on first navigation, and one route here. Its link is in frame/places.ts.
 const root = createRootRouteWithContext<{ queryClient: QueryClient }>()({
   component: Outlet,
   validateSearch: (search: Record<string, unknown>): UrlState => search as UrlState,
@@ -46,7 +46,7 @@ const framed = createRoute({
   },
 });
 
-// Another thing is another page: what was opened or typed of the one before is not about it.
+// A page for another resource is mounted again, so that open dialogs and typed text are not carried over to it.
 const page = <P extends string>(path: P, component: ReturnType<typeof lazyRouteComponent>) =>
   createRoute({ getParentRoute: () => framed, path, component, remountDeps: ({ params }) => params });
 
@@ -146,9 +146,9 @@ export function makeRouter(queryClient: QueryClient) {
     defaultErrorComponent: Broken,
     defaultNotFoundComponent: Missing,
     scrollRestoration: true,
-    // What scrolls is not the window, and stays from page to page.
+    // The content element scrolls instead of the window, and it stays mounted from page to page.
     scrollToTopSelectors: ['#content'],
-    // Plain names and texts, as the API's own parameters are written.
+    // Plain names and values, in the format of the API's query parameters.
     parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
     stringifySearch: (search) => {
       const given = Object.entries(search).filter(([, value]) => typeof value === 'string');

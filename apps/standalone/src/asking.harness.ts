@@ -2,7 +2,7 @@ import { newId } from '@muster/platform';
 import { type Answer, makeJob, waitFor } from '@muster/testing';
 import type { AutopilotHarness } from './autopilot/autopilot.harness';
 
-/** What specs of runs that ask do: with the lab's real worker, or as a client that is one itself. */
+/** Helpers for specs of runs that ask questions, with the real worker or with the test as the worker's client. */
 export function asking(lab: () => AutopilotHarness) {
   const launch = async (script: string) => {
     const { tenant, agentId } = lab();
@@ -33,7 +33,7 @@ export function asking(lab: () => AutopilotHarness) {
     );
   const answer = (id: string, value: unknown): Promise<Answer> =>
     lab().tenant.as.member.post(`/api/questions/${id}/answer`, { answer: value });
-  /** A run without a worker: what a client does that is one itself. */
+  /** Creates a running job without a worker; the test acts as its client. */
   const running = async (more: object = {}) => {
     const { organizationId } = lab().tenant;
     return makeJob(lab().harness.db, {

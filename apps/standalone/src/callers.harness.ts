@@ -2,7 +2,7 @@ import { type Role, roles } from '@muster/contracts';
 import type { HttpClient, Tenant } from '@muster/testing';
 import type { Access } from './walk-openapi';
 
-/** Whom of an organization a route is for, and whom it refuses. */
+/** Splits an organization's clients into those that a route admits and those that it rejects. */
 export function callers(tenant: Tenant, access: Access): { admitted: HttpClient[]; refused: HttpClient[] } {
   const admitted: HttpClient[] = [];
   const refused: HttpClient[] = [];

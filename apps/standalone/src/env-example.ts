@@ -1,6 +1,6 @@
 import { type Variable, variablesOf } from '@muster/platform';
 
-/** Every variable of every app, explained once, as a file to copy. */
+/** Content of `.env.example`: every environment variable of every app, once, with its description. */
 export function envExampleOf(configs: readonly (new () => object)[]): string {
   const seen = new Set<string>();
   const variables = configs.flatMap(variablesOf).filter(({ name }) => !seen.has(name) && seen.add(name));

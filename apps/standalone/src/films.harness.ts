@@ -17,17 +17,17 @@ import { standalone } from './standalone';
 
 const workerProgram = resolve(__dirname, '../../../dist/apps/worker/src/main.js');
 const hasFfmpeg = spawnSync('ffmpeg', ['-version']).status === 0;
-/** Beside it there is a machine without ffmpeg, whose answer is tested everywhere. */
+/** Skips tests that need ffmpeg if it is not installed. The error of a machine without ffmpeg is tested everywhere. */
 export const itFilms = hasFfmpeg ? it : it.skip;
 
-/** A step as a model sees it. */
+/** A step as the model returns it. */
 export const seen = (more: object = {}) => ({
   ...{ type: 'click', title: 'Open the claims', url: '', selectors: ['aria/Claims'], value: '' },
   ...{ atMs: 1000, frame: 1, confidence: 0.9 },
   ...more,
 });
 
-/** The whole service, a worker that takes pictures of films, and a model that is a fake. */
+/** The whole service, a worker that extracts images from videos, and a fake model. */
 export class FilmDesk {
   readonly folder = mkdtempSync(join(tmpdir(), 'muster-films-'));
   readonly tenant: Tenant;
@@ -78,7 +78,7 @@ export class FilmDesk {
     return agent.id as string;
   };
 
-  /** A film with so many scenes, a second each, as somebody sends it. */
+  /** Uploads a video with this number of scenes of one second each; returns its upload key. */
   readonly sendFilm = async (scenes: number): Promise<string> => {
     const file = join(this.folder, `${newId()}.mkv`);
     const parts = Array.from({ length: scenes }, (_, at) => [
@@ -99,7 +99,7 @@ export class FilmDesk {
     expect(put.status).toBe(200);
     return body.uploadKey as string;
   };
-  /** A recording of a browser, as a worker leaves it. */
+  /** Inserts a browser recording as a worker uploads it. */
   readonly recorded = async (steps: object[] | string): Promise<string> => {
     const bytes = Buffer.from(typeof steps === 'string' ? steps : JSON.stringify({ title: 'Monday', steps }));
     const key = await this.send(bytes);

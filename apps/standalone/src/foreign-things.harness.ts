@@ -1,7 +1,7 @@
 import { newId } from '@muster/platform';
 import { type Harness, makeAgent, makeJob, makeWorkflow, type Tenant, waitFor } from '@muster/testing';
 
-/** How an organization gets a thing of each resource: what answers its id. */
+/** Functions that create one resource of each kind in an organization and return its id, by path. */
 export const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) => Promise<string>> = {
   '/api/users/{id}': async (tenant) => tenant.userIds.viewer,
   '/api/auth/sessions/{id}': async ({ as }) => (await as.viewer.get('/api/auth/sessions')).body.sessions[0].id,
@@ -123,7 +123,7 @@ async function makePack({ as }: Tenant): Promise<{ id: string }> {
   return (await as.member.post('/api/workflow-packs', { workerKey: 'theirs' })).body;
 }
 
-/** A practice's own id, which another organization may have as well. */
+/** Reports a pilot batch. Its id is chosen by the practice, so another organization can have the same one. */
 async function tellBatch({ worker, api }: Tenant): Promise<string> {
   const batchId = newId();
   expect((await worker.post('/api/pilot/run-summary', { batchSummary: { batchId } })).status).toBe(201);

@@ -2,7 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { BundleProblem, type ErrorCode, errorTable, Problem } from '@muster/contracts';
 
-/** The OpenAPI document of everything that this process serves, as 3.1 wants it. */
+/** Returns the OpenAPI 3.1 document of all routes that this process serves. */
 export function openApiOf(app: INestApplication): Record<string, unknown> {
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
@@ -10,7 +10,7 @@ export function openApiOf(app: INestApplication): Record<string, unknown> {
     .setDescription(
       'Wakes worker machines, runs automation workflows on them, and accounts for every run. ' +
         'Errors are problem+json with a code; lists are paged with limit and cursor; times are ISO 8601 in UTC. ' +
-        'A path that is here answers 405 with Allow to any other method.',
+        'A request to a listed path with an unlisted method returns 405 with an Allow header.',
     )
     .setVersion('1')
     .setLicense('Proprietary', 'https://muster.dev/license')
@@ -25,7 +25,7 @@ export function openApiOf(app: INestApplication): Record<string, unknown> {
     extraModels: [Problem, BundleProblem],
     operationIdFactory: (controller, method) => `${controller.replace(/Controller$/, '')}_${method}`,
   });
-  // A route that asks for nothing says so; absence would read as forgotten.
+  // A route without authentication has an explicit empty list; a missing one would look like an omission.
   for (const path of Object.values(document.paths)) {
     for (const [method, operation] of Object.entries(path) as [string, Operation][]) {
       operation.security ??= [];
@@ -44,7 +44,7 @@ interface Operation {
   requestBody?: { required: boolean; content: Record<string, unknown> };
 }
 
-/** A body may be sent where none is taken too; then it is looked at all the same. */
+/** Adds the errors of invalid bodies, also to operations without a body, because any body that is sent is checked. */
 function addBodyFaults({ responses }: Operation): void {
   for (const code of ['payload_too_large', 'unsupported_media_type'] satisfies ErrorCode[]) {
     const { status, title } = errorTable[code];
@@ -55,7 +55,7 @@ function addBodyFaults({ responses }: Operation): void {
   }
 }
 
-/** A form's schema is not that of the JSON which the same route may take. */
+/** Adds the form as a content type with its own schema, which differs from the JSON of the same route. */
 function addForm(operation: Operation): void {
   const { 'x-form': form } = operation;
   if (!form) return;
@@ -64,7 +64,7 @@ function addForm(operation: Operation): void {
   operation.requestBody = { required: true, content: { ...operation.requestBody?.content, ...content } };
 }
 
-/** A body of which nothing has to be said may be left out. */
+/** Marks a body without required fields as optional. */
 function openBody({ requestBody }: Operation, schemas: Record<string, unknown>): void {
   const { $ref } =
     (requestBody?.content['application/json'] as { schema?: { $ref?: string } } | undefined)?.schema ?? {};
@@ -72,7 +72,7 @@ function openBody({ requestBody }: Operation, schemas: Record<string, unknown>):
   if (schema && !schema.required?.length) requestBody!.required = false;
 }
 
-/** 3.1 is JSON Schema, which says null as a type; the generator still writes 3.0's nullable. */
+/** Replaces `nullable` of OpenAPI 3.0, which the generator writes, with the type null of 3.1. */
 function withoutNullable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNullable);
   if (typeof value !== 'object' || value === null) return value;
@@ -92,7 +92,7 @@ function withoutNullable(value: unknown): unknown {
   return { ...(description ? { description } : {}), anyOf: [...schemas, { type: 'null' }] };
 }
 
-/** Paths and schemas in one order, so that the written document changes only where the code did. */
+/** Sorts paths and schemas, so that the generated document changes only if the code does. */
 function sortKeys(document: unknown): unknown {
   const { paths, components, ...rest } = document as {
     paths: Record<string, unknown>;

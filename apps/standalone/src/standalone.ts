@@ -6,7 +6,7 @@ import { meteringConfigs, MeteringModule } from '@muster/metering';
 import { type RunOptions } from '@muster/platform';
 import { schedulerConfigs, SchedulerModule } from '@muster/scheduler';
 
-/** All six apps in one process. */
+/** Runs all six apps in one process. */
 export const standalone: Pick<RunOptions, 'name' | 'configs' | 'modules'> = {
   name: 'standalone',
   configs: [

@@ -1,4 +1,4 @@
-/** The `x-access` of a route, as its Endpoint decorator says it. */
+/** `x-access` of a route, which its Endpoint decorator writes. */
 export interface Access {
   sessions: string | null;
   keys: string[];
@@ -9,25 +9,25 @@ export interface Operation {
   path: string;
   access: Access | 'anyone' | 'cron' | undefined;
   statuses: string[];
-  /** The schema's name of the body, where there is one. */
+  /** Name of the body's schema; null without a body. */
   body: string | null;
-  /** Takes multipart/form-data. */
+  /** Whether the operation accepts multipart/form-data. */
   form: boolean;
   required: string[];
-  /** Fields of its body that may be of any type. */
+  /** Fields of the body that can have any type. */
   anyType: string[];
-  /** Workers' reports: fields that are not known are passed over. */
+  /** Whether unknown fields are ignored, as in workers' reports. */
   ignoresUnknown: boolean;
   bodyLimit: number;
-  /** What must be in its query, with an example each. */
+  /** Required query parameters, each with an example. */
   query: Record<string, string>;
-  /** All that may be in its query. */
+  /** Names of all query parameters. */
   queryNames: string[];
-  /** The header that carries the signature of the body, where a signature is what proves who is calling. */
+  /** Header with the signature of the body, if the caller authenticates with a signature. */
   signatureHeader?: string;
 }
 
-/** A field of a body, and what it is in JSON: 'any' where it may be several. */
+/** A field of a body and its JSON type; 'any' if it can have several types. */
 export interface Field {
   name: string;
   kind: string;
@@ -67,7 +67,7 @@ interface RawOperation {
   requestBody?: { content: Record<string, { schema: Schema }> };
 }
 
-/** Every operation of the document. */
+/** Returns every operation of the document. */
 export function operations(document: object): Operation[] {
   const { paths, components } = document as Document;
   return Object.entries(paths).flatMap(([path, methods]) =>
@@ -99,7 +99,7 @@ function requiredQuery({ parameters = [] }: RawOperation): Record<string, string
   return Object.fromEntries(needed.map(({ name, schema, example }) => [name, String(example ?? schema.example)]));
 }
 
-/** The fields of the operation's body. */
+/** Returns the fields of the operation's body. */
 export function fieldsOf(document: object, { body }: Operation): Field[] {
   const { schemas } = (document as Document).components;
   const kindOf = ({ type, $ref, anyOf, ...rest }: Schema): string => {
@@ -111,7 +111,7 @@ export function fieldsOf(document: object, { body }: Operation): Field[] {
   return properties.map(([name, schema]) => ({ name, kind: kindOf(schema) }));
 }
 
-/** A body that the operation takes, made of the document's own examples; undefined where it takes none. */
+/** Returns a valid body of the operation from the document's examples; undefined if it accepts no body. */
 export function exampleBody(document: object, { body }: Operation): unknown {
   if (!body) return undefined;
   return exampleOf(document as Document, { $ref: `#/components/schemas/${body}` });

@@ -4,7 +4,7 @@ import { envExampleOf } from './env-example';
 import { openApiOf } from './openapi';
 import { standalone } from './standalone';
 
-/** `npm run generate`: writes down what is derived from the code. Nothing is connected to. */
+/** `npm run generate`: writes the files that are generated from the code. It connects to no database or service. */
 async function main(): Promise<void> {
   const nowhere = 'localhost:1';
   const configs = loadConfigs(standalone.configs, {

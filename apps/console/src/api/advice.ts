@@ -1,31 +1,34 @@
-/** What to do about faults that somebody can do something about, by their codes. */
+/** What the user can do about an error, by its code. */
 const advice: Record<string, string> = {
   model_not_configured:
-    'An admin names a language model in the settings, or whoever runs the service sets MODEL_BASE_URL, MODEL_NAME and MODEL_API_KEY.',
-  model_failed: 'The language model did not answer as it should. Try again; if it stays so, look at its provider.',
+    'An admin can choose a language model in the settings, or the service’s operator can set one with ' +
+    'MODEL_BASE_URL, MODEL_NAME and MODEL_API_KEY.',
+  model_failed:
+    'The language model did not return a usable response. Try again. If this persists, check the model’s provider.',
   billing_gate_closed:
-    'A limit of the organization is used up, or it is suspended: an admin sees which in the settings.',
-  agent_not_ready: 'Start the machine, or let it be woken for work in the settings.',
-  execution_timeout: 'It exceeded its time limit and was stopped.',
+    'The organization has reached a limit or is suspended. The settings show an admin which of them it is.',
+  agent_not_ready: 'Start the machine, or allow it to be woken for work in the settings.',
+  execution_timeout: 'The time limit was exceeded and the execution was stopped.',
   imaging_unavailable:
     'The worker lacks Pillow. Install it on the machine (Debian: apt-get install python3-pil) and reboot the agent.',
   browser_unavailable:
-    'The worker found no Chromium. Install it on the machine, or name it in CHROMIUM, and reboot the agent.',
-  frames_unavailable: 'The worker found no ffmpeg, which takes the pictures of a film. Install it on the machine.',
-  recording_too_long: 'Films of up to an hour are read. Record a shorter one.',
-  recording_unreadable: 'The film is damaged, or of a kind that ffmpeg does not know.',
-  no_steps_found: 'No step was recognized. A hint that says what is done in the film helps.',
-  patient_not_found: 'Nobody of the practice’s database fits. Try the PATIMAGEID, or the chart number.',
-  patient_ambiguous: 'Several fit. The PATIMAGEID or the chart number says which one.',
-  path_not_allowed: 'The folder lies outside of what the worker may read (IMAGING_ALLOWED_ROOTS).',
-  no_image_converted: 'None of them could be converted: each says why.',
-  not_found: 'It is not there.',
-  not_a_tiff: 'It holds no TIFF.',
-  damaged: 'It ends too early, or its content is broken.',
-  unsupported: 'It is of a kind that cannot be converted.',
-  image_too_large: 'It has more than 100 megapixels, or 256 MiB.',
-  upload_failed: 'It could not be sent to the object store. Try again.',
-  limit_reached: 'A limit that it was given is used up. Begin a new session with a higher one.',
+    'The worker did not find Chromium. Install it on the machine, or set CHROMIUM to its path, and reboot the agent.',
+  frames_unavailable:
+    'The worker did not find ffmpeg, which extracts the images of a video. Install it on the machine.',
+  recording_too_long: 'A video can be up to one hour long. Record a shorter one.',
+  recording_unreadable: 'The video is damaged, or ffmpeg does not support its format. Use another video.',
+  no_steps_found: 'No step was recognized. Add a hint that describes what happens in the video.',
+  patient_not_found: 'No patient in the practice’s database matches. Try the PATIMAGEID or the chart number.',
+  patient_ambiguous: 'Several patients match. Use the PATIMAGEID or the chart number.',
+  path_not_allowed: 'The folder is outside the folders that the worker may read (IMAGING_ALLOWED_ROOTS).',
+  no_image_converted: 'None of the images could be converted. Each image shows its reason.',
+  not_found: 'It does not exist.',
+  not_a_tiff: 'The file is not a TIFF image.',
+  damaged: 'The file is truncated, or its content is corrupt.',
+  unsupported: 'This kind of image cannot be converted.',
+  image_too_large: 'The image has more than 100 megapixels, or is larger than 256 MiB.',
+  upload_failed: 'The upload to the object store failed. Try again.',
+  limit_reached: 'The session has reached one of its limits. Start a new session with a higher limit.',
 };
 
 export function adviceOn(code: string | null | undefined): string | undefined {

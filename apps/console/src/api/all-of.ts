@@ -1,23 +1,23 @@
 const pageSize = 200;
-/** More than one looks through: whoever has so many begins at the thing itself. */
+/** Maximum number of items to read; a longer list is too long to choose from. */
 const most = 1000;
 
 type Read<T> = (page: { limit: number; cursor?: string }) => Promise<{ items: T[]; nextCursor: string | null }>;
 
 export interface Found<T> {
   items: T[];
-  /** There are some that were not looked at. */
+  /** Whether the list has items that were not read. */
   isMore: boolean;
 }
 
-/** Page after page of a list, for what is not shown page by page. */
+/** Reads up to 1,000 items of a list, for controls that do not show it page by page. */
 export function allOf<T>(read: Read<T>): Promise<Found<T>> {
   return firstOf(most, read);
 }
 
 /**
- * So many of a list. The API answers what it has found in a part of the list, which may be none of what is asked for
- * while there is more behind it: it is asked on, as often as is said.
+ * Reads the first `count` items of a list, in at most `pages` requests. A page of the API covers a part of the list and
+ * can be empty although later parts contain matches, so the next page is requested.
  */
 export async function firstOf<T>(count: number, read: Read<T>, { pages = Infinity } = {}): Promise<Found<T>> {
   const found: T[] = [];

@@ -1,6 +1,6 @@
 import type { Problem } from './generated';
 
-/** What the service answered instead; status 0 where it could not be reached. */
+/** Error response of the service; status 0 if the service could not be reached. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -9,7 +9,7 @@ export class ApiError extends Error {
   readonly problem: Partial<Problem> & Record<string, unknown>;
 
   constructor(status: number, problem: Partial<Problem> & Record<string, unknown>) {
-    super(problem.detail || problem.title || 'The service did not say what is wrong.');
+    super(problem.detail || problem.title || 'The service returned an error without a description.');
     this.name = 'ApiError';
     this.status = status;
     this.problem = problem;
@@ -19,20 +19,25 @@ export class ApiError extends Error {
   }
 }
 
-/** What is wrong with a field; of a bundle, with one of its files. */
+/** Validation error of a field, or of a file in a bundle. */
 function faultOf(fault: { field?: string; message?: string; path?: string; reason?: string }) {
   return { field: fault.field ?? fault.path ?? '', message: fault.message ?? fault.reason ?? '' };
 }
 
-/** Whatever was thrown on the way to an answer, as one type. */
+/** Converts an error that a request threw to an ApiError; an abort stays an abort. */
 export function toApiError(thrown: unknown, response?: Response): ApiError | DOMException {
   if (thrown instanceof ApiError) return thrown;
-  // A request that was given up by us is no fault.
+  // The console aborted this request itself, which is not an error.
   if (thrown instanceof DOMException && thrown.name === 'AbortError') return thrown;
-  if (!response) return new ApiError(0, { code: 'unreachable', detail: 'The service cannot be reached.' });
+  if (!response)
+    return new ApiError(0, { code: 'unreachable', detail: 'The service cannot be reached. Try again later.' });
   const problem = typeof thrown === 'object' && thrown !== null ? (thrown as Partial<Problem>) : {};
   const requestId = response.headers.get('x-request-id') ?? undefined;
-  return new ApiError(response.status, { detail: `The service answered ${response.status}.`, requestId, ...problem });
+  return new ApiError(response.status, {
+    detail: `The service returned status ${response.status}.`,
+    requestId,
+    ...problem,
+  });
 }
 
 export function isApiError(error: unknown, ...codes: string[]): error is ApiError {

@@ -1,11 +1,11 @@
 import { formDataBodySerializer } from './generated';
 
-/** For an operation that takes JSON or a form, of which the generated client knows the JSON: sends the form. */
+/** Sends a form to an operation that accepts JSON or a form; the generated client supports only the JSON. */
 export function asForm(fields: Record<string, string | File | undefined>) {
   return {
     ...formDataBodySerializer,
     body: fields as never,
-    // The browser names the type itself, with the boundary between the parts.
+    // The browser sets the content type, which contains the boundary between the parts.
     headers: { 'Content-Type': null },
   };
 }

@@ -3,15 +3,15 @@ import { toApiError } from './api-error';
 import { client, type Problem } from './generated';
 import { askForProof } from '../live/step-up';
 
-/** The one way to the service: the session's cookie, errors of one type, and word of whether it could be reached. */
+/** Configures the generated client: the session's cookie, errors as ApiError, and reports to the connection state. */
 export function setUpClient(): void {
   client.setConfig({ baseUrl: '', credentials: 'same-origin', throwOnError: true, fetch: provingFetch });
   client.interceptors.error.use((error, response) => toApiError(error, response));
 }
 
-/** A request that needs a code of the second factor asks for one, and is sent again once that was right. */
+/** If a request needs a second factor, prompts the user for it and sends the request again after a correct answer. */
 async function provingFetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
-  // What is large is a file, which no such request has.
+  // A form can contain a large file and is not cloned; no operation with a form needs the second factor.
   const isForm = input instanceof Request && input.headers.get('content-type')?.startsWith('multipart/');
   const again = input instanceof Request && input.method !== 'GET' && !isForm ? input.clone() : null;
   const response = await watchedFetch(input, init);
@@ -24,11 +24,11 @@ async function provingFetch(input: RequestInfo | URL, init?: RequestInit): Promi
   return watchedFetch(again, init);
 }
 
-/** `fetch`, which tells whether the service could be reached. */
+/** `fetch` that also reports whether the service could be reached. */
 export async function watchedFetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   try {
     const response = await fetch(input, init);
-    // A proxy before a service that restarts.
+    // A proxy returns these while the service restarts.
     if (response.status === 502 || response.status === 504) reportUnreachable();
     else reportReached();
     return response;

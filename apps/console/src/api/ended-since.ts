@@ -2,8 +2,8 @@ import { firstOf, type Found } from './all-of';
 import { type Job, jobsList } from './generated';
 
 /**
- * Runs of a status that ended since then, the latest first, whenever they were queued: the API's `from` is about that,
- * and a run may wait and run for a day.
+ * Returns runs with this status that ended at or after `since`, latest first. The API's `from` filters by the time at
+ * which a run was queued, which can be a day before its end.
  */
 export function endedSince(
   { status, since, most }: { status: 'completed' | 'failed'; since: string; most: number },

@@ -1,8 +1,8 @@
 import { useRef } from 'react';
 
 /**
- * The header that names one wish: whoever sends it again, because an answer was lost, gets the first one's answer and no
- * second effect. Another wish gets another name.
+ * Returns a function that creates the Idempotency-Key header. The same request has the same key, so sending it again
+ * after a lost response returns the first response without a second effect. A different request gets a new key.
  */
 export function useIdempotencyKey(): (wish: unknown) => { 'Idempotency-Key': string } {
   const last = useRef({ text: '', key: '' });

@@ -5,12 +5,12 @@ interface Ticket {
   headers: Record<string, string>;
 }
 
-/** Sends bytes straight to the object store, where a ticket of the API says. */
+/** Uploads to the object store directly, with the presigned URL and headers of an upload ticket of the API. */
 export async function putObject({ uploadUrl, headers }: Ticket, body: Blob): Promise<void> {
   await answered(fetch(uploadUrl, { method: 'PUT', headers, body, credentials: 'omit' }));
 }
 
-/** Reads what a presigned address of the API leads to. */
+/** Downloads an object from a presigned URL of the API. */
 export async function getObject(url: string): Promise<Uint8Array<ArrayBuffer>> {
   const response = await answered(fetch(url, { credentials: 'omit' }));
   return new Uint8Array(await response.arrayBuffer());
@@ -18,7 +18,8 @@ export async function getObject(url: string): Promise<Uint8Array<ArrayBuffer>> {
 
 async function answered(request: Promise<Response>): Promise<Response> {
   const response = await request.catch(() => null);
-  if (!response) throw new ApiError(0, { code: 'unreachable', detail: 'The object store cannot be reached.' });
+  if (!response)
+    throw new ApiError(0, { code: 'unreachable', detail: 'The object store cannot be reached. Try again later.' });
   if (response.ok) return response;
-  throw new ApiError(response.status, { detail: `The object store answered ${response.status}.` });
+  throw new ApiError(response.status, { detail: `The object store returned status ${response.status}.` });
 }

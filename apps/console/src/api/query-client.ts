@@ -1,7 +1,7 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import { isApiError } from './api-error';
 
-/** Nothing is asked for more often than this; what is newer comes through the event streams. */
+/** Polling interval in milliseconds; the event streams report changes sooner. */
 export const pollMs = 15_000;
 
 export function makeQueryClient(signedOut: () => void): QueryClient {
@@ -15,7 +15,7 @@ export function makeQueryClient(signedOut: () => void): QueryClient {
       queries: {
         staleTime: 5000,
         refetchOnWindowFocus: true,
-        // What the service has refused it refuses again; what it could not be asked is asked once it is there.
+        // Other error responses would be the same again, and `onReturn` refetches after a lost connection.
         retry: (failures, error) => failures < 2 && isApiError(error) && (error.status === 503 || error.status === 429),
         networkMode: 'always',
       },

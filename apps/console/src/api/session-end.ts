@@ -1,7 +1,7 @@
 import { focusManager } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 
-/** Whether the session has ended while its page stands: the page stays, out of sight, until somebody has signed in. */
+/** Whether the session has ended while a page is open. The page stays mounted but hidden until the next sign-in. */
 let hasEnded = false;
 const watchers = new Set<() => void>();
 
@@ -25,7 +25,7 @@ function watch(watcher: () => void): () => void {
 function change(next: boolean): void {
   if (hasEnded === next) return;
   hasEnded = next;
-  // What is asked for again and again is not asked for while nobody is signed in.
+  // Pauses polling while the user is signed out: queries do not poll in an unfocused window.
   focusManager.setFocused(next ? false : undefined);
   for (const watcher of watchers) watcher();
 }

@@ -20,12 +20,12 @@ export const ownFactorQuery = queryOptions({
   queryFn: ({ signal }) => secondFactorRead({ signal }),
 });
 
-/** Who is signed in; every page below the frame has been let in only when that is known. */
+/** The signed-in user and organization. The route of the frame loads them before it renders a page. */
 export function useMe(): Identity {
   return useSuspenseQuery(meQuery).data;
 }
 
-/** Whether something is offered; the API says it again. */
+/** Whether the user has this role, to decide which controls to show. The API checks the role again. */
 export function useMay(role: Role): boolean {
   return hasRole(useMe().user.role, role);
 }

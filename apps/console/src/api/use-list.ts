@@ -14,7 +14,7 @@ interface ListInput<P extends Page, T> {
 
 export interface List<T> {
   items: T[];
-  /** Nothing has come yet, and something may. */
+  /** Whether no item is loaded yet and a request is in progress. */
   isPending: boolean;
   error: Error | null;
   hasMore: boolean;
@@ -25,20 +25,20 @@ export interface List<T> {
 
 const pageSize = 100;
 
-/** A list of the API, page after page as it is scrolled. */
+/** Reads a list of the API page by page as the user scrolls. */
 export function useList<P extends Page, T>({ queryKey, fetchPage, itemsOf }: ListInput<P, T>): List<T> {
   const query = useInfiniteQuery({
     queryKey,
     queryFn: ({ pageParam, signal }) => fetchPage({ limit: pageSize, cursor: pageParam }, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    // Somebody who has scrolled far reads; all those pages again would be a burden to both sides.
+    // After scrolling far, polling would request all those pages again, so it stops.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) <= 2 ? pollMs : false),
     placeholderData: (previous) => previous,
   });
   const { data, fetchNextPage, hasNextPage, isFetching, isFetchingNextPage, isError } = query;
   const items = useMemo(() => data?.pages.flatMap(itemsOf) ?? [], [data, itemsOf]);
-  // What the API looks through for a search comes in parts, and the first ones may be empty.
+  // A page of a search covers a part of the rows, and the first pages can be empty.
   const isSearching = items.length === 0 && hasNextPage && !isError;
   useEffect(() => {
     if (isSearching && !isFetching) void fetchNextPage();

@@ -1,6 +1,6 @@
 import { client } from './generated';
 
-/** An answer with the tag of its version: a change that is sent with it as If-Match changes nothing newer. */
+/** A response with its ETag. A change that sends it as If-Match is rejected if the resource has changed since. */
 export type Versioned<T> = T & { etag: string };
 
 export async function withEtag<T extends object>(

@@ -41,5 +41,7 @@ describe('a cron expression in words', () => {
     '0 0 * FOO *',
     '1-2-3 * * * *',
     '1, * * * *',
-  ])('says nothing of what is none: %j', (expression) => expect(cronInWords(expression)).toBeNull());
+  ])('is null for an invalid or unsupported expression: %j', (expression) =>
+    expect(cronInWords(expression)).toBeNull(),
+  );
 });

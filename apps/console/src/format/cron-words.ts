@@ -1,6 +1,6 @@
 /**
- * A cron expression in words, as people would say it: "At 06:00, Monday to Friday." Null where it is none, which the
- * service says better. It says what the expression says; when that is, with clocks that change, the service counts.
+ * Describes a cron expression in words: "At 06:00, Monday to Friday." Null if it is not valid; the service returns the
+ * error. The service also computes the times, which depend on clock changes.
  */
 export function cronInWords(expression: string): string | null {
   const parts = expression.trim().toUpperCase().split(/\s+/);
@@ -48,7 +48,7 @@ const fields: readonly Field[] = [
   { min: 1, max: 12, names: months },
   { min: 0, max: 7, names: weekdays },
 ];
-/** As many times of day as are still read one by one. */
+/** Maximum number of times of day that are listed one by one. */
 const mostTimes = 6;
 
 function readField(text: string, field: Field): Items | null {
@@ -69,7 +69,7 @@ function readItem(text: string, { min, max, names }: Field): Item | null {
   return { from, to, step, isAll: false };
 }
 
-/** NaN where it is neither a number nor a name. */
+/** NaN if the text is neither a number nor a name. */
 function valueOf(text: string, min: number, names: readonly string[] | undefined): number {
   if (/^\d{1,2}$/.test(text)) return Number(text);
   const at = names?.findIndex((name) => name.slice(0, 3).toUpperCase() === text) ?? -1;
@@ -103,7 +103,7 @@ function past(minutes: number[]): string {
   return `at ${minutes.length === 1 ? 'minute' : 'minutes'} ${listed(minutes.map(String))}`;
 }
 
-/** With both restricted either one is enough, unless one of them is a `*` with a step. */
+/** If both fields are restricted, a day that matches either one is enough, unless one of them is a `*` with a step. */
 function dayWords(day: Items, weekday: Items): string {
   const isAnyDay = stepOf(day) === 1;
   const isAnyWeekday = stepOf(weekday) === 1;
@@ -132,7 +132,7 @@ function monthWords(month: Items): string {
   return `in ${listed(spans(month, (value) => months[value - 1]!))}`;
 }
 
-/** The step of a lone `*`; null for all else. */
+/** Step of a field that is only `*`; null for all other fields. */
 function stepOf([item, ...more]: Items): number | null {
   return item!.isAll && more.length === 0 ? item!.step : null;
 }
@@ -144,7 +144,7 @@ function valuesOf(items: Items): number[] {
   return [...new Set(values)].sort((a, b) => a - b);
 }
 
-/** Each item as it was written: two or fewer values one by one, more of them from one to the other. */
+/** Describes each item: a range of one or two values as a list, a longer range as "… to …". */
 function spans(items: Items, word: (value: number) => string): string[] {
   return items.flatMap((item) => {
     const { from, to, step } = item;

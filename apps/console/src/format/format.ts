@@ -1,4 +1,4 @@
-// The one way in which the console writes times, durations, sizes and money.
+// All formats of times, durations, sizes and money in the console.
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const time = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 const shortDay = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
@@ -18,7 +18,7 @@ export function formatDateTime(at: string): string {
   return formatted(dateTime, at);
 }
 
-/** A moment in as few signs as say it: today by the clock, earlier by its day too. */
+/** Shortest form of a time: only the time of day if it is today, otherwise with the day. */
 export function formatMoment(at: string, now: number): string {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return at;
@@ -26,12 +26,12 @@ export function formatMoment(at: string, now: number): string {
   return isToday ? time.format(date) : `${shortDay.format(date)}, ${time.format(date)}`;
 }
 
-/** A day of the calendar, as the API writes it: Jan 31. */
+/** Formats a calendar day of the API: Jan 31. */
 export function formatDay(day: string): string {
   return formatted(utcDay, day.slice(0, 10));
 }
 
-/** A month, as the API writes it: November 2026. */
+/** Formats a month of the API: November 2026. */
 export function formatMonth(month: string): string {
   return formatted(utcMonth, `${month.slice(0, 7)}-01`);
 }
@@ -40,13 +40,13 @@ export function formatClock(at: string): string {
   return formatted(clock, at);
 }
 
-/** A time that is none, such as one in a machine's own words, stays as it is written. */
+/** Formats a time; returns a text that is not a valid time unchanged. */
 function formatted(format: Intl.DateTimeFormat, at: string): string {
   const date = new Date(at);
   return Number.isNaN(date.getTime()) ? at : format.format(date);
 }
 
-/** In a zone of its own, with the zone's name: what one's own clock does not show. */
+/** Formats a time in another time zone, with the zone's name. */
 export function formatInZone(at: string, timeZone: string): string {
   return formatted(
     new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long', timeZone: zoneOf(timeZone) }),
@@ -54,7 +54,7 @@ export function formatInZone(at: string, timeZone: string): string {
   );
 }
 
-/** The service may know a zone that this browser does not: then it is UTC, which the text says. */
+/** The time zone if this browser knows it, otherwise UTC; formatted times contain the name of the zone used. */
 export function zoneOf(timeZone: string): string {
   try {
     return new Intl.DateTimeFormat(undefined, { timeZone }).resolvedOptions().timeZone;
@@ -74,7 +74,7 @@ export function formatRelative(at: string, now: number): string {
   return relative.format(Math.trunc(seconds / day), 'day');
 }
 
-/** The two largest parts of it: 850 ms, 4.2 s, 3 min 05 s, 2 h 10 min, 4 d 3 h. */
+/** Formats a duration with its two largest units: 850 ms, 4.2 s, 3 min 05 s, 2 h 10 min, 4 d 3 h. */
 export function formatDuration(ms: number): string {
   if (ms < 1) return '0 s';
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
@@ -87,13 +87,13 @@ export function formatDuration(ms: number): string {
   return `${plain.format(Math.trunc(whole / day))} d ${Math.trunc((whole % day) / hour)} h`;
 }
 
-/** A place in a film, or in a run: 1:05. */
+/** Formats an offset from the start of a video or of a run: 1:05. */
 export function formatOffset(ms: number): string {
   const seconds = Math.round(ms / 1000);
   return `${Math.trunc(seconds / minute)}:${two(seconds % minute)}`;
 }
 
-/** Cents where that says enough; parts of a cent where a run costs less. */
+/** Formats US dollars with two digits, or with four if the amount is below a dollar and has fractions of a cent. */
 export function formatMoney(usd: number): string {
   const isCents = Math.abs(usd) >= 1 || Math.abs(usd * 100 - Math.round(usd * 100)) < 1e-9;
   const digits = isCents ? 2 : 4;
@@ -105,20 +105,20 @@ export function formatCount(count: number): string {
   return plain.format(count);
 }
 
-/** A number with what is counted, in the right number: 1 run, 2 runs. */
+/** Formats a number with its noun in the singular or plural: 1 run, 2 runs. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${plain.format(count)} ${count === 1 ? one : many}`;
 }
 
-/** A share of a whole: 97.5%. Nothing of nothing has none. */
+/** Formats a share of a whole: 97.5%; a dash if the whole is 0. */
 export function formatShare(part: number, whole: number): string {
   if (whole === 0) return '–';
   const percent = (100 * part) / whole;
-  // All of it is all of it: 99.96% is not rounded up to that.
+  // 99.96% is not rounded up to 100%, which means all of it.
   return `${plain.format(part < whole ? Math.min(99.9, Math.round(percent * 10) / 10) : 100)}%`;
 }
 
-/** Bytes in the unit that leaves two or three digits. */
+/** Formats bytes in the largest unit in which the value is at least 1. */
 export function formatSize(bytes: number): string {
   const at = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
   const size = bytes / 1024 ** at;

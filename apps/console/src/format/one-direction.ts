@@ -1,11 +1,11 @@
 const turns = /[\u202a-\u202e\u2066-\u2069]/g;
 
-/** A name that stands in a text of ours, without what turns the direction of all that follows it. */
+/** Removes bidirectional control characters from a name, which would reverse the text after it. */
 export function oneDirection(name: string): string {
   return name.replaceAll(turns, '');
 }
 
-/** The same for code, in which each character counts: what turns it is written out. */
+/** Shows bidirectional control characters in code as escapes, because no character of code may be hidden or dropped. */
 export function turnsWrittenOut(code: string): string {
   return code.replaceAll(turns, (turn) => `\\u${turn.charCodeAt(0).toString(16)}`);
 }

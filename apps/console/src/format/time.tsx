@@ -5,13 +5,13 @@ import { formatDateTime, formatDuration, formatInZone, formatMoment, formatRelat
 
 interface TimeProps {
   at: string | null | undefined;
-  /** As long ago as it is. */
+  /** Shows the time relative to now. */
   relative?: boolean;
-  /** By the clock alone, where it is today. */
+  /** Shows only the time of day if the time is today. */
   short?: boolean;
 }
 
-/** A time in the viewer's zone; on hover the whole of it, and the organization's zone. */
+/** A time in the viewer's zone. The tooltip shows it in full, and in the organization's zone. */
 export function Time({ at, relative, short }: TimeProps) {
   const { data: settings } = useQuery(settingsQuery);
   const now = useNow();
@@ -24,7 +24,7 @@ export function Time({ at, relative, short }: TimeProps) {
   );
 }
 
-/** How long something took, or has been going on. */
+/** Duration of something that has ended, or the time since its start. */
 export function Duration({ from, to, ms }: { from?: string | null; to?: string | null; ms?: number | null }) {
   const now = useNow();
   const length = ms ?? (from ? (to ? Date.parse(to) : now) - Date.parse(from) : null);
@@ -35,7 +35,7 @@ export function Duration({ from, to, ms }: { from?: string | null; to?: string |
   );
 }
 
-/** How long there is until a moment; it stands out in the last minute. */
+/** Time left until a deadline, highlighted in the last minute. */
 export function TimeLeft({ until }: { until: string }) {
   const leftMs = Date.parse(until) - useNow();
   return (
@@ -44,7 +44,7 @@ export function TimeLeft({ until }: { until: string }) {
       title={formatDateTime(until)}
       className={`whitespace-nowrap tabular-nums ${leftMs < 60_000 ? 'font-medium text-warn' : ''}`}
     >
-      {leftMs > 0 ? `${formatDuration(leftMs)} left` : 'Its time is over'}
+      {leftMs > 0 ? `${formatDuration(leftMs)} left` : 'Expired'}
     </time>
   );
 }
@@ -54,7 +54,7 @@ let now = Date.now();
 let timer: ReturnType<typeof setInterval> | undefined;
 const watchers = new Set<() => void>();
 
-/** One clock for the whole page, which stands while nobody looks at it. */
+/** One timer for the whole page, stopped while no component uses it. */
 function useNow(): number {
   return useSyncExternalStore(watch, () => now);
 }

@@ -3,7 +3,7 @@ import { buttonClass } from '../ui/button';
 import { ErrorNote } from '../ui/error-note';
 import { Empty, Page } from '../ui/page';
 
-/** A page that could not be shown; the frame around it stands. */
+/** Shown instead of a page that failed to render; the frame around it stays. */
 export function Broken({ error, reset }: ErrorComponentProps) {
   return (
     <Page title="This page could not be shown">
@@ -14,10 +14,10 @@ export function Broken({ error, reset }: ErrorComponentProps) {
 
 export function Missing() {
   return (
-    <Page title="Nothing here">
+    <Page title="Page not found">
       <Empty title="There is no page at this address.">
         <Link to="/" className={buttonClass()}>
-          To the first page
+          Go to Home
         </Link>
       </Empty>
     </Page>

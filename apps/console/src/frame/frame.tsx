@@ -29,14 +29,14 @@ const SecondFactorNote = lazy(async () => ({
 }));
 const StepUp = lazy(async () => ({ default: (await import('./step-up')).StepUp }));
 
-/** The one frame around every page: where one can go, who one is, and whether the service is there. */
+/** The frame around every page: the navigation, the account, and notes such as a lost connection. */
 export function Frame() {
   const client = useQueryClient();
   const [open, setOpen] = useState<'palette' | 'keys' | 'report' | null>(null);
   useKeys({ openPalette: () => setOpen('palette'), openHelp: () => setOpen('keys') });
   useEffect(() => onReturn(() => void client.invalidateQueries()), [client]);
   useOrganizationEvents();
-  // On this machine nobody else reaches it.
+  // A service that is opened on localhost is not reachable by others.
   const isExposed = useMay('admin') && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(location.hostname);
   const isAsked = useAskedForProof();
   return (
@@ -45,11 +45,11 @@ export function Frame() {
         href="#content"
         className="sr-only z-50 rounded-control bg-accent px-3 py-2 text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
       >
-        Skip to the content
+        Skip to content
       </a>
       <header className="flex shrink-0 flex-col border-line bg-surface max-lg:border-b lg:border-r">
         <div className="flex items-center px-3 py-2">
-          <Link to="/" className="mr-auto flex items-center gap-2 font-semibold" aria-label="Muster, to the first page">
+          <Link to="/" className="mr-auto flex items-center gap-2 font-semibold" aria-label="Muster, home page">
             <img src={`${import.meta.env.BASE_URL}icon.svg`} alt="" className="size-6" />
             Muster
           </Link>
@@ -63,7 +63,7 @@ export function Frame() {
         </div>
         <MainNavigation />
       </header>
-      {/* It scrolls, also where nothing in it takes the focus. */}
+      {/* Focusable, so that a page without focusable elements can be scrolled with the keyboard. */}
       <main
         id="content"
         tabIndex={0}
@@ -102,7 +102,7 @@ function MainNavigation() {
     const current = bar.querySelector('[aria-current=page]');
     if (!current) return;
     const [around, inside] = [bar, current].map((element) => element.getBoundingClientRect());
-    // Not scrollIntoView(), after which Chromium’s next Tab begins here and not at the top of the page.
+    // Not scrollIntoView(), after which the next Tab in Chromium starts here and not at the top of the page.
     bar.scrollLeft += inside!.left - around!.left - (around!.width - inside!.width) / 2;
   }, [pathname]);
   return (
@@ -124,7 +124,7 @@ function MainNavigation() {
   );
 }
 
-/** How many questions wait for an answer; a plus where there are more than have been read. */
+/** Number of open questions, with a plus if there are more than are loaded. */
 function OpenQuestions() {
   const { items, hasMore } = useOpenQuestions();
   if (items.length === 0) return null;
@@ -187,7 +187,9 @@ function OfflineNote() {
       {connection === 'offline' && (
         <div className="flex items-center gap-2 bg-warn-soft px-4 py-2 text-warn">
           <CloudOff aria-hidden className="size-4" />
-          <span className="grow">Offline: the connection is lost. This page catches up by itself once it is back.</span>
+          <span className="grow">
+            Offline: the connection is lost. This page updates when the service can be reached again.
+          </span>
           <Button look="quiet" onClick={() => location.reload()}>
             Reload
           </Button>

@@ -4,9 +4,9 @@ import { placesOf } from './places';
 
 const general: [keys: string, does: string][] = [
   ['/', 'Search this page'],
-  ['?', 'These keys'],
+  ['?', 'Show the keyboard shortcuts'],
   ['Ctrl K', 'Go to a page, an agent, a workflow or a run'],
-  ['Esc', 'Close what is open'],
+  ['Esc', 'Close the dialog or menu'],
 ];
 
 export function KeyHelp({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {

@@ -1,6 +1,7 @@
 /**
- * A page of an older build, whose parts have gone, is loaded anew, once: then the fault is shown. What did not come because
- * the connection was lost has not gone, and loading the page anew would take away what is typed.
+ * Reloads the page if the service has a newer build, whose deployment removed the files of this one. It reloads each
+ * address once; after that the error is shown. If only the connection is lost, it does not reload, because that would
+ * discard what the user typed.
  */
 export async function reloadIfOlder(): Promise<void> {
   if (sessionStorage.getItem(lastReload) === location.href || !(await isOlder())) return;

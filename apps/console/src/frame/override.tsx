@@ -6,7 +6,7 @@ import { meQuery, useMe } from '../api/session';
 import { Button } from '../ui/button';
 import { toast, toastRefused } from '../ui/toast';
 
-/** Looks at another organization, or at the own one again: everything that was shown until then is forgotten. */
+/** Switches to another organization, or back to the user's own (null). Removes all cached data of the one before. */
 export function useSwitch(): (organizationId: string | null, to?: '/' | '/settings', part?: string) => Promise<void> {
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -14,20 +14,20 @@ export function useSwitch(): (organizationId: string | null, to?: '/' | '/settin
     try {
       const me = await authOrganization({ body: { organizationId } });
       await client.cancelQueries();
-      // Pages that are still shown would ask again for things of the other organization.
+      // Navigates first: pages that are still mounted would request resources of the other organization again.
       client.setQueryData(meQuery.queryKey, me);
       await navigate({ to, search: part ? { part } : {} });
       const isOfOrganization = ({ queryKey }: { queryKey: readonly unknown[] }) => queryKey[0] !== meQuery.queryKey[0];
       client.removeQueries({ type: 'inactive', predicate: isOfOrganization });
       await client.resetQueries({ predicate: isOfOrganization });
-      toast(`This is ${me.organization.name} now.`);
+      toast(`You are now working in ${me.organization.name}.`);
     } catch (error) {
       toastRefused(error);
     }
   };
 }
 
-/** Says on every page that it is another organization that one sees, and leads back. */
+/** Notes on every page that the user works in another organization, with a button that switches back. */
 export function OverrideNote() {
   const { organization, ownOrganizationId } = useMe();
   const switchTo = useSwitch();
@@ -40,8 +40,8 @@ export function OverrideNote() {
     >
       <Building2 aria-hidden className="size-4" />
       <span className="grow">
-        You see <bdi className="font-semibold">{organization.name}</bdi>, which is not your own organization. What you
-        do here is done there.
+        You are working in <bdi className="font-semibold">{organization.name}</bdi>, which is not your own organization.
+        Everything that you do here changes it.
       </span>
       <Button onClick={() => void switchTo(null)}>Back to my organization</Button>
     </div>

@@ -20,7 +20,7 @@ import { Dialog } from '../ui/dialog';
 import { inputClass } from '../ui/form';
 import { placesOf } from './places';
 
-/** So many of each kind are shown. */
+/** Maximum number of hits of each kind. */
 const most = 6;
 
 interface Hit {
@@ -39,7 +39,7 @@ interface PaletteProps {
   onOpenChange: (open: boolean) => void;
 }
 
-/** Goes anywhere: pages, agents and workflows by name, a run by its id. */
+/** Opens a page, an agent or a workflow by its name, or a run by its id or subject. */
 export function Palette({ open, onOpenChange }: PaletteProps) {
   return (
     <Dialog open={open} onOpenChange={onOpenChange} title="Go to">
@@ -70,7 +70,7 @@ function Finder({ leave }: { leave: () => void }) {
         aria-activedescendant={hits[picked] && `${id}-${picked}`}
         autoFocus
         value={text}
-        placeholder="A name, or a run’s id"
+        placeholder="Name, or ID of a run"
         className={inputClass}
         onChange={({ target }) => {
           setText(target.value);
@@ -84,7 +84,7 @@ function Finder({ leave }: { leave: () => void }) {
           event.preventDefault();
         }}
       />
-      <ul role="listbox" id={`${id}-hits`} aria-label="Found" className="mt-2 max-h-72 overflow-y-auto">
+      <ul role="listbox" id={`${id}-hits`} aria-label="Results" className="mt-2 max-h-72 overflow-y-auto">
         {hits.map((hit, index) => (
           <li
             key={hit.key}
@@ -100,7 +100,7 @@ function Finder({ leave }: { leave: () => void }) {
           </li>
         ))}
       </ul>
-      {hits.length === 0 && <p className="px-2.5 py-3 text-dim">Nothing of that name.</p>}
+      {hits.length === 0 && <p className="px-2.5 py-3 text-dim">No results. Try another name, or the ID of a run.</p>}
     </div>
   );
 }
@@ -119,7 +119,7 @@ function useHits(text: string): Hit[] {
   return [...pages, ...(text.length > 1 ? found : [])];
 }
 
-/** Whatever has that id: each is asked, and those that are not it say so. */
+/** Finds the run, agent or workflow with this id: reads all three and ignores those that do not exist. */
 async function byId(id: string): Promise<Hit[]> {
   const nothing = () => null;
   const [job, agent, workflow] = await Promise.all([
@@ -142,13 +142,13 @@ async function byName(q: string, signal: AbortSignal): Promise<Hit[]> {
       const { workflows: items, nextCursor } = await workflowsList({ query: { ...page, q }, signal });
       return { items, nextCursor };
     }),
-    // The end of a run's id is what lists show of it; a number is most likely what a run is about.
+    // Lists show the end of a run's id. A text with a digit is most likely the subject of a run.
     partOfId.test(q) || /\d/.test(q) ? runsOf(q, signal) : [],
   ]);
   return [...agents.items.map(hitOfAgent), ...workflows.items.map(hitOfWorkflow), ...runs];
 }
 
-/** Of years of runs the newest are looked through; their list looks further. */
+/** Searches the newest runs only, in at most 10 requests; the last hit opens the list, which searches all of them. */
 async function runsOf(q: string, signal: AbortSignal): Promise<Hit[]> {
   const read = async (page: { limit: number; cursor?: string }) => {
     const { jobs: items, nextCursor } = await jobsList({ query: { ...page, q }, signal });

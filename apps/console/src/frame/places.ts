@@ -32,14 +32,14 @@ export interface Place {
     | '/queues'
     | '/settings'
     | '/admin';
-  /** `g` and this letter go there. */
+  /** Letter that opens the page when pressed after `g`. */
   letter: string;
   icon: LucideIcon;
-  /** Who is offered it; all, unless said. */
+  /** Minimum role of the users who see it; everyone if absent. */
   from?: Role;
 }
 
-/** The main navigation, the palette and the keys, from one table. Only pages that are there stand in it. */
+/** Pages in the main navigation, the palette and the keyboard shortcuts. */
 const places: readonly Place[] = [
   { name: 'Home', to: '/', letter: 'h', icon: House },
   { name: 'Inbox', to: '/inbox', letter: 'i', icon: Inbox },
@@ -56,7 +56,7 @@ const places: readonly Place[] = [
   { name: 'Admin', to: '/admin', letter: 'm', icon: ShieldCheck, from: 'admin' },
 ];
 
-/** Those that somebody of this role is offered. */
+/** Returns the pages that a user of this role sees. */
 export function placesOf(role: Role): readonly Place[] {
   return places.filter(({ from }) => !from || hasRole(role, from));
 }

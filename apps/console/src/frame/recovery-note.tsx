@@ -3,7 +3,7 @@ import { History } from 'lucide-react';
 import { authMe } from '../api/generated';
 import { Time } from '../format/time';
 
-/** Says on every page that the service was restored from a backup and waits for its operator. */
+/** Notes on every page that the service was restored from a backup and waits for its operator to release it. */
 export function RecoveryNote() {
   const { data } = useQuery({
     queryKey: ['recovery-hold'],
@@ -21,7 +21,7 @@ export function RecoveryNote() {
       <History aria-hidden className="size-4" />
       <span className="grow">
         The service was restored from a backup of <Time at={data.savedAt} />. No machine is started or stopped and no
-        schedule runs until its operator releases it.
+        schedule runs until the service’s operator releases it.
       </span>
     </div>
   );

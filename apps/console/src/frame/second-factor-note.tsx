@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { ownFactorQuery } from '../api/session';
 import { Button } from '../ui/button';
 
-/** Asks whoever administers a service that others can reach to set up a second factor. */
+/** Asks an admin without a second factor to set one up, if others can reach the service. */
 export function SecondFactorNote() {
   const [isLater, setLater] = useState(false);
   const { data } = useQuery(ownFactorQuery);
@@ -17,7 +17,7 @@ export function SecondFactorNote() {
       className="flex flex-wrap items-center gap-2 bg-warn-soft px-4 py-1.5 text-warn"
     >
       <ShieldAlert aria-hidden className="size-4" />
-      <span className="grow">Your password alone opens what an admin may do here.</span>
+      <span className="grow">Your admin account is protected by a password only.</span>
       <Link to="/settings" search={{ part: 'Security' }} className="underline">
         Set up a second factor
       </Link>

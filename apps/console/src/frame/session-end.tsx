@@ -7,13 +7,13 @@ import { reportSessionEnd, reportSignedIn, useSessionEnded } from '../api/sessio
 import { SignInForm } from '../parts/sign-in/sign-in-form';
 import { Button } from '../ui/button';
 
-/** Warns before the session ends, ends it when nobody is there, and asks for a sign-in over the page, which stays. */
+/** Warns before the session ends, ends an idle session, and shows the sign-in over the page, which stays mounted. */
 export function SessionEnd() {
   const hasEnded = useSessionEnded();
   return hasEnded ? <SignInAgain /> : <EndWarning />;
 }
 
-/** The page behind it is not to be seen, and keeps what was typed: the same person goes on with it. */
+/** Covers the page completely. The page keeps what was typed, so that the same user can continue. */
 function SignInAgain() {
   const client = useQueryClient();
   const before = useMe();
@@ -26,11 +26,11 @@ function SignInAgain() {
         >
           <div className="flex w-full max-w-sm flex-col gap-4 rounded-panel border border-line bg-surface p-6">
             <Radix.Title className="text-base font-semibold">Your session has ended</Radix.Title>
-            <p className="text-dim">Sign in again to go on where you were. What you typed is still there.</p>
+            <p className="text-dim">Sign in again to continue on this page. What you typed is still there.</p>
             <SignInForm
               onDone={(me) => {
                 const isSame = me.user.id === before.user.id && me.organization.id === before.organization.id;
-                // Nobody sees what somebody else left.
+                // A different user must not see the page of the previous one.
                 if (!isSame) return location.assign(import.meta.env.BASE_URL);
                 client.setQueryData(meQuery.queryKey, me);
                 reportSignedIn();
@@ -57,7 +57,7 @@ function EndWarning() {
   const [endsAt, setEndsAt] = useState<number | null>(null);
   useEffect(() => {
     if (!session) return;
-    // All tabs of a browser share its session, and each tells the others that it is used.
+    // All tabs of a browser share one session, and each tab notifies the others of activity.
     const tabs = new BroadcastChannel(`muster use ${session.id}`);
     let [usedAt, keptAt] = [Date.now(), Date.now()];
     const noteUse = () => {
@@ -70,12 +70,12 @@ function EndWarning() {
       const now = Date.now();
       const end = Math.min(usedAt + session.idleMinutes * 60_000, Date.parse(session.expiresAt));
       if (end <= now) {
-        // Nobody is there: what it shows is nobody's to see.
+        // The session is idle: sign out, so that the next person at this computer does not see the page.
         void authLogout().catch(() => undefined);
         return reportSessionEnd();
       }
       setEndsAt(end - now <= warningMs ? end : null);
-      // Who types into a page asks the service for nothing.
+      // Typing sends no requests, so this request keeps the session from becoming idle.
       if (usedAt > keptAt && now - keptAt > keepEveryMs) {
         keptAt = now;
         void authMe().catch(() => undefined);
@@ -95,8 +95,8 @@ function EndWarning() {
     <div role="alert" className="sticky top-0 z-30 flex items-center gap-2 bg-warn-soft px-4 py-2 text-warn">
       <span className="grow">
         {isIdle
-          ? 'You are signed out in less than a minute, because nothing was done here.'
-          : 'Your session ends in less than a minute. What you typed stays while you sign in again.'}
+          ? 'You are signed out in less than a minute because of inactivity.'
+          : 'Your session ends in less than a minute. You can then sign in again without losing what you typed.'}
       </span>
       {isIdle && <Button look="quiet">Stay signed in</Button>}
     </div>

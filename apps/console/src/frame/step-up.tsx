@@ -5,18 +5,18 @@ import { ProofField, proofOf } from '../parts/second-factor/proof-field';
 import { Dialog } from '../ui/dialog';
 import { Form } from '../ui/form';
 
-/** What was asked for goes on once the code is right, and is refused when the dialog is closed. */
+/** Asks for the second factor. A correct answer continues the waiting requests; closing the dialog rejects them. */
 export function StepUp() {
   return (
     <Dialog
       open
       onOpenChange={() => answerProof(false)}
-      title="Prove that it is you"
-      description="This needs a code or a passkey that was proved within 15 minutes."
+      title="Confirm your identity"
+      description="This action needs a code or a passkey. The confirmation is valid for 15 minutes."
       keeps
     >
       <Form
-        submit="Go on"
+        submit="Continue"
         onSubmit={(values) => secondFactorStepUp({ body: proofOf(values) })}
         onDone={() => answerProof(true)}
       >

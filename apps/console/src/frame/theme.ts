@@ -6,13 +6,13 @@ export type Theme = (typeof themes)[number];
 const key = 'muster-theme';
 const watchers = new Set<() => void>();
 
-/** The viewer's own choice, for this browser; nothing else is kept there. */
+/** Saves the user's choice in this browser; `system` removes the entry. */
 export function setTheme(theme: Theme): void {
   try {
     if (theme === 'system') localStorage.removeItem(key);
     else localStorage.setItem(key, theme);
   } catch {
-    // A browser that keeps nothing shows it until the tab is closed.
+    // Without local storage the choice is in effect until the tab is closed.
   }
   show(theme);
   for (const watcher of watchers) watcher();
@@ -31,7 +31,7 @@ export function useTheme(): Theme {
 
 const dark = typeof window === 'undefined' ? undefined : window.matchMedia('(prefers-color-scheme: dark)');
 
-/** What is shown, for what is drawn with colours of its own: the choice, or else the system's. */
+/** The theme that is displayed, the user's or the system's, for components that draw with their own colors. */
 export function useShownTheme(): 'light' | 'dark' {
   const theme = useTheme();
   const isDark = useSyncExternalStore(

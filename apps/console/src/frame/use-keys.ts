@@ -10,7 +10,7 @@ interface Keys {
   openHelp: () => void;
 }
 
-/** `/` searches, `?` lists the keys, `g` and a letter go somewhere, Ctrl or Cmd with K opens the palette. */
+/** Shortcuts: `/` searches, `?` lists the shortcuts, `g` and a letter opens a page, Ctrl or Cmd with K the palette. */
 export function useKeys(keys: Keys): void {
   const navigate = useNavigate();
   const { user } = useMe();

@@ -3,11 +3,11 @@ import { ApiError, isApiError, toApiError } from '../api/api-error';
 import { watchedFetch } from '../api/client';
 import type { ChatBody, ChatToolCall } from '../api/generated';
 
-/** An answer as it comes. */
+/** A user's message and the model's answer so far. */
 export interface ChatTurn {
   sessionId: string | undefined;
   message: string;
-  /** When the message before it was said, by the service's clock: so it is told apart in the history. */
+  /** Time of the previous message by the service's clock, to find this turn in the history. */
   lastAt: string | undefined;
   text: string;
   calls: ChatToolCall[];
@@ -20,15 +20,15 @@ const stops = new Map<string, AbortController>();
 const watchers = new Set<() => void>();
 
 /**
- * What the model is saying now, by whom it is talked with (`owner`: the person and the agent). It is kept here and not
- * on the page, so that one can go elsewhere in the console meanwhile; whoever leaves the console altogether ends the
- * answer, and finds in the history what was said until then.
+ * The current turn of an `owner` (the user and the agent). Turns are stored here and not on the page, so that the user
+ * can open other pages of the console while the model answers. Closing the console ends the answer; the history
+ * contains its text up to then.
  */
 export function useChatTurn(owner: string): ChatTurn | undefined {
   return useSyncExternalStore(watch, () => turns.get(owner));
 }
 
-/** Resolves when the answer is over, however it ended. */
+/** Sends a message and reads the answer. Resolves when the answer has ended, also after an error. */
 export async function startChatTurn(
   owner: string,
   { agentId, lastAt, ...body }: ChatBody & { agentId: string; lastAt: string | undefined },
@@ -53,12 +53,12 @@ export async function startChatTurn(
   }
 }
 
-/** The model is stopped; what it has said stays. */
+/** Stops the answer; the text received so far stays. */
 export function stopChatTurn(owner: string): void {
   stops.get(owner)?.abort();
 }
 
-/** The history has it now. */
+/** Removes a turn that the history contains now. */
 export function forgetChatTurn(owner: string): void {
   turns.delete(owner);
   tell();
@@ -93,7 +93,7 @@ interface TurnEvent {
   data: Record<string, unknown>;
 }
 
-/** A POST that is answered by server-sent events, which EventSource cannot ask for; said once, and never again by itself. */
+/** Reads the server-sent events of a POST response, which EventSource cannot request. Does not reconnect. */
 async function* readTurn(agentId: string, body: ChatBody, signal: AbortSignal): AsyncGenerator<TurnEvent> {
   const response = await watchedFetch(`/api/agents/${agentId}/chat/stream`, {
     method: 'POST',

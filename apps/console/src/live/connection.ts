@@ -1,8 +1,8 @@
 import { useSyncExternalStore } from 'react';
 
 /**
- * Whether the service is there, as all requests and streams of this tab see it. Once it is lost it is asked for until
- * it answers; then everybody who wants to catch up is told.
+ * Whether the service can be reached, as reported by all requests and streams of this tab. While it is offline, the
+ * health endpoint is polled; when that succeeds, the callbacks of `onReturn` are called.
  */
 type State = 'online' | 'offline';
 
@@ -26,7 +26,7 @@ export function reportReached(): void {
   for (const catchUp of returned) catchUp();
 }
 
-/** Called whenever the service is there again. */
+/** Registers a callback for each time that the service can be reached again; returns its removal. */
 export function onReturn(catchUp: () => void): () => void {
   returned.add(catchUp);
   return () => void returned.delete(catchUp);
@@ -51,7 +51,7 @@ async function probe(): Promise<void> {
     const answer = await fetch('/api/health', { cache: 'no-store', signal: AbortSignal.timeout(5000) });
     if (answer.ok) return reportReached();
   } catch {
-    // Not yet.
+    // Still offline; try again below.
   }
   waitMs = Math.min(waitMs * 2, 15_000);
   timer = setTimeout(() => void probe(), waitMs);

@@ -1,7 +1,7 @@
 import { reportReached, reportUnreachable } from './connection';
 
 export interface StreamEvent {
-  /** For coming back with: of an agent a number that grows, of the organization nothing that could be compared. */
+  /** Position to resume from. An increasing number in agent streams; not comparable in the organization's stream. */
   id: string;
   event: string;
   data: unknown;
@@ -9,17 +9,17 @@ export interface StreamEvent {
 
 interface Listeners {
   event: (event: StreamEvent) => void;
-  /** The connection stands, for the first time or again. */
+  /** Called when the connection is open, for the first time or again. */
   open: () => void;
-  /** The stream cannot be had: it is gone, or one may not read it. */
+  /** Called after three failed connections in a row: the stream does not exist, or the user may not read it. */
   refused: () => void;
 }
 
 const longestWaitMs = 15_000;
 
 /**
- * One stream of events, for as long as it is wanted. EventSource comes back by itself after a broken line; after an
- * answer that is no stream it gives up, and is begun anew here, after the last event that was seen.
+ * Reads one event stream until it is closed. EventSource reconnects automatically after a lost connection. After an
+ * error response it stops, and this class opens a new one that resumes after the last event received.
  */
 export class EventStream {
   private source: EventSource | undefined;

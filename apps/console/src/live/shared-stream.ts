@@ -1,19 +1,19 @@
 import { EventStream, type StreamEvent } from './event-source';
 
-/** What the leader of a stream tells the other tabs. */
+/** Message of a stream's leader to the other tabs. */
 type Word = { kind: 'event'; event: StreamEvent } | { kind: 'open' };
 
 export interface StreamReader {
   event: (event: StreamEvent) => void;
-  /** The stream stands again: what was asked for before may be old. */
+  /** Called when the stream is connected again; data that was read before may be out of date. */
   open: () => void;
 }
 
 const streams = new Map<string, SharedStream>();
 
 /**
- * Reads a stream that all tabs of one browser share: over HTTP/1.1 a browser has six connections to a host, and a
- * stream keeps one. `scope` is who is signed in, so that nobody reads on in another's tab.
+ * Reads a stream that all tabs of one browser share: over HTTP/1.1 a browser has six connections to a host, and each
+ * stream occupies one. `scope` is the signed-in user, so that tabs of different users do not share a stream.
  */
 export function readStream(
   { scope, url, events }: { scope: string; url: string; events: readonly string[] },
@@ -31,10 +31,10 @@ export function readStream(
   };
 }
 
-/** More than a leader has told in the moment in which another takes over. */
+/** Maximum number of event ids to remember; more than a leader can send while another tab takes over. */
 const mostHeard = 2000;
 
-/** One tab has the connection, by a lock that the next one gets when it leaves; the others listen to it. */
+/** The tab that holds a Web Lock, the leader, has the connection. Others get its messages and queue for the lock. */
 class SharedStream {
   readonly readers = new Set<StreamReader>();
   private readonly channel: BroadcastChannel;
@@ -50,7 +50,7 @@ class SharedStream {
   ) {
     this.channel = new BroadcastChannel(name);
     this.channel.onmessage = ({ data }: MessageEvent<Word>) => this.hear(data);
-    // Locks are there on https and on this machine alone; elsewhere each tab has a stream of its own.
+    // Web Locks exist only over https and on localhost. Elsewhere each tab has its own stream.
     const locks = (navigator as Partial<Navigator>).locks;
     const { signal } = this.leaving;
     const held = () => {
@@ -84,7 +84,7 @@ class SharedStream {
   private hear(word: Word): void {
     if (word.kind === 'open') return this.readers.forEach((reader) => reader.open());
     const { id } = word.event;
-    // A new leader may hear again what the old one told.
+    // A new leader can receive events again that the old one already sent.
     if (this.heard.has(id)) return;
     this.heard.add(id);
     if (this.heard.size > mostHeard) this.heard.delete(this.heard.values().next().value!);

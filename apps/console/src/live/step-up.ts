@@ -1,10 +1,10 @@
 import { useSyncExternalStore } from 'react';
 
-/** Requests that wait for a code of the second factor; the service has refused them until then. */
+/** Requests that the service rejected because they need the second factor, waiting for the user's proof. */
 let waiting: ((proved: boolean) => void)[] = [];
 const watchers = new Set<() => void>();
 
-/** Asks whoever sits here for a code; answers whether it was right. Several requests ask once. */
+/** Asks the user for the second factor; resolves to whether it was proved. Concurrent requests share one dialog. */
 export function askForProof(): Promise<boolean> {
   return new Promise((resolve) => change([...waiting, resolve]));
 }

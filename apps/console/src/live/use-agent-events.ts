@@ -15,12 +15,12 @@ export type AgentEvent =
   | AgentLogEvent
   | AgentJobEvent
   | AgentResyncEvent
-  /** The stream stands again. */
+  /** The stream is connected again. */
   | { type: 'open' };
 
 const events = ['lifecycle', 'status', 'log', 'job', 'resync'] as const;
 
-/** Follows one agent. What is heard is as good as a hint to look again: the API's answers are what pages show. */
+/** Follows one agent. Use events only as a trigger to read again; pages show the API's responses. */
 export function useAgentEvents(agentId: string | undefined, heard: (event: AgentEvent) => void): void {
   const { user, organization } = useMe();
   const latest = useRef(heard);

@@ -22,7 +22,7 @@ const events = [
   'resync',
 ] as const satisfies readonly (EventType | OrganizationResyncEvent['type'])[];
 
-/** What is shown of each, by the beginnings of the queries' keys; without a thing of those of all of them. */
+/** Prefixes of the query keys that an event affects; without an id, those of all resources of the kind. */
 const keysOf: Record<EventType, (thing: { jobId?: string; agentId?: string }) => QueryKey[]> = {
   job: ({ jobId }) => [['runs'], jobId ? ['run', jobId] : ['run'], ['agents'], ['batches'], ['batch']],
   agent: ({ agentId }) => [['agents'], agentId ? ['agent', agentId] : ['agent']],
@@ -33,17 +33,17 @@ const keysOf: Record<EventType, (thing: { jobId?: string; agentId?: string }) =>
   question: ({ jobId }) => [['questions'], jobId ? ['run', jobId] : ['run']],
 };
 
-/** What the end of a run adds to: sums over many runs, for which one waits between two looks as long as for a poll. */
+/** Queries of totals over many runs, which change when a run ends. They are read at most once per polling interval. */
 const sumsOfRuns: QueryKey[] = [['usage'], ['costs'], ['activity']];
 
-/** What is heard again within it is one more look at its end. */
+/** Minimum time between two reads, in milliseconds; events within it lead to one read at its end. */
 const pauseMs = 600;
-/** Somebody who has scrolled further reads; those pages are looked at again when they are come back to. */
+/** Maximum number of loaded pages of a list that is refetched. Longer lists are refetched when they are next opened. */
 const pagesReadAgain = 2;
 
 /**
- * One stream of the organization for all pages of all tabs: what is heard is a hint to look again. After a gap that the
- * stream cannot fill, and whenever it stands again, everything that is shown is looked at.
+ * Reads the organization's stream, which all pages of all tabs share. Each event refetches the queries that it affects.
+ * After a gap that the stream cannot fill, and after each connect, all displayed queries are refetched.
  */
 export function useOrganizationEvents(): void {
   const { user, organization } = useMe();
@@ -63,7 +63,7 @@ export function useOrganizationEvents(): void {
       if (event === 'question') return closeQuestion(client, data as OrganizationQuestionEvent);
       if (event !== 'job' || !thing.status || !isTerminal(thing.status)) return;
       later.mark(sumsOfRuns);
-      // A run is accounted for once it has ended: what is looked at now may be without it.
+      // The costs of a run are booked after its end, so the totals that are read now may not include it.
       setTimeout(() => later.mark(sumsOfRuns), pauseMs);
     };
     const leave = readStream({ scope, url: '/api/events', events }, { event: heard, open: everything });
@@ -79,7 +79,7 @@ function closeQuestion(client: QueryClient, { questionId, status }: Organization
   if (status !== 'open') removeOpenQuestion(client, questionId);
 }
 
-/** Looks at once at what is marked, and never again before it has been seen: a slow answer is not given up for a newer one. */
+/** Refetches marked queries at once, and again only after the last refetch, so that no slow response is discarded. */
 class Looking {
   private readonly due = new Map<string, QueryKey>();
   private readonly throttle: Throttle;

@@ -4,7 +4,7 @@ import { readStream } from './shared-stream';
 
 const events = ['session', 'step', 'attempt'] as const;
 
-/** Follows one session of the autopilot. What is heard is a hint to look again. */
+/** Follows one autopilot session. Use events only as a trigger to read it again. */
 export function useSessionEvents(of: { agentId: string; sessionId: string } | undefined, heard: () => void): void {
   const { user, organization } = useMe();
   const latest = useRef(heard);

@@ -11,7 +11,7 @@ interface Snippet {
   error?: unknown;
 }
 
-/** What code says while it runs, and how it ended: each request waits at the service until there is something new. */
+/** Output and result of a snippet, read by long polling: each request waits at the service for new output. */
 export function useSnippet(agentId: string, commandId: string | undefined): Omit<Snippet, 'commandId'> {
   const [snippet, setSnippet] = useState<Snippet>();
   useEffect(() => {
@@ -29,7 +29,7 @@ export function useSnippet(agentId: string, commandId: string | undefined): Omit
           seen = answer.output?.length ?? 0;
         } catch (error) {
           if (signal.aborted) return;
-          // What cannot be reached is asked again; what was refused is refused again.
+          // A 4xx response would be the same again; other failures are retried.
           if (isApiError(error) && error.status >= 400 && error.status < 500) return setSnippet({ commandId, error });
           await new Promise((resolve) => setTimeout(resolve, restMs));
         }

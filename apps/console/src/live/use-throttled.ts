@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef } from 'react';
 import { Throttle } from './throttle';
 
-/** Calls at once, and at most once within `everyMs` and an answer; what came meanwhile is one more call at its end. */
+/** Throttles a call: it runs at once, and again only after `everyMs` and its end, once for all calls in between. */
 export function useThrottled(call: () => unknown, everyMs: number): () => void {
   const latest = useRef(call);
   const throttle = useRef<Throttle>(undefined);

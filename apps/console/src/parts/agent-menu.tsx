@@ -16,7 +16,7 @@ import { toast, toastRefused } from '../ui/toast';
 type Deed = 'Stop' | 'Reboot' | 'Terminate';
 const actionOf: Record<Deed, AgentActionBody['action']> = { Stop: 'stop', Reboot: 'reboot', Terminate: 'terminate' };
 
-/** What may be done with an agent, by whoever looks at it and as it is now. */
+/** The actions on an agent that the user's role and the agent's status allow. */
 export function AgentMenu({ agent, rename }: { agent: Agent; rename?: () => void }) {
   const [asked, setAsked] = useState<Deed | null>(null);
   const isMember = useMay('member');
@@ -39,11 +39,15 @@ export function AgentMenu({ agent, rename }: { agent: Agent; rename?: () => void
           isMember &&
             !isOver && {
               label: 'Start',
-              off: !isOff && `It is ${status}.`,
+              off: !isOff && `The agent is ${status}.`,
               run: () => change({ what: 'is being started', act: () => act(agent, 'start') }),
             },
           isMember &&
-            !isOver && { label: 'Stop', off: status === 'stopped' && 'It is stopped.', run: () => setAsked('Stop') },
+            !isOver && {
+              label: 'Stop',
+              off: status === 'stopped' && 'The agent is stopped.',
+              run: () => setAsked('Stop'),
+            },
           isMember && !isOver && { label: 'Reboot', run: () => setAsked('Reboot') },
           isMember &&
             !isOver &&
@@ -60,7 +64,7 @@ export function AgentMenu({ agent, rename }: { agent: Agent; rename?: () => void
 
 function AgentDeed({ deed, agent: now, close }: { deed: Deed; agent: Agent; close: () => void }) {
   const client = useQueryClient();
-  // As it was when it was asked: a run that begins meanwhile is not ended unsaid.
+  // The state when the dialog opened: a run that starts later is not ended without the warning.
   const [agent] = useState(now);
   const hasRun = agent.currentJobId !== null;
   return (
@@ -77,24 +81,24 @@ function AgentDeed({ deed, agent: now, close }: { deed: Deed; agent: Agent; clos
     >
       {hasRun ? (
         <p>
-          It is on a run now (<code className="font-mono text-xs">{agent.currentJobId}</code>), which fails with that
-          and is retried if it has retries left.
+          The agent is executing a run now (<code className="font-mono text-xs">{agent.currentJobId}</code>). The run
+          fails, and is retried if it has retries left.
         </p>
       ) : (
-        <p>It has no run now. Queued runs wait until it is back.</p>
+        <p>The agent is executing no run now. Queued runs wait until it is online again.</p>
       )}
-      {deed === 'Terminate' && <p className="mt-2 font-medium text-bad">The machine is given back for good.</p>}
+      {deed === 'Terminate' && <p className="mt-2 font-medium text-bad">The machine is terminated permanently.</p>}
     </ConfirmDialog>
   );
 }
 
-/** `force` ends the run that it is on; a reboot always does. */
+/** `force` ends the current run; a reboot always ends it. */
 function act({ id }: Agent, action: AgentActionBody['action'], force = false) {
   const forced = force && action !== 'reboot' ? { force } : {};
   return agentActionsAct({ path: { id }, body: { action, ...forced } });
 }
 
-/** What is done at once, and what undoes it where something does. */
+/** A change without confirmation, and its inverse if it can be undone. */
 interface Change {
   what: string;
   act: () => Promise<unknown>;
@@ -103,7 +107,7 @@ interface Change {
 
 function pinned(agent: Agent, exempt: boolean): Change {
   return {
-    what: exempt ? 'is pinned: it is not stopped for being idle' : 'is no longer pinned',
+    what: exempt ? 'is pinned: it is not stopped when idle' : 'is no longer pinned',
     act: () => agentActionsExempt({ path: { id: agent.id }, body: { exempt } }),
     undo: () => pinned(agent, !exempt),
   };
@@ -112,7 +116,7 @@ function pinned(agent: Agent, exempt: boolean): Change {
 function drained(agent: Agent, isDrained: boolean): Change {
   const path = { id: agent.id };
   return {
-    what: isDrained ? 'takes no new runs' : 'takes runs again',
+    what: isDrained ? 'is draining: it accepts no new runs' : 'accepts runs again',
     act: () => (isDrained ? agentDrainDrain({ path, body: { mode: 'finish' } }) : agentDrainUndrain({ path })),
     undo: () => drained(agent, !isDrained),
   };

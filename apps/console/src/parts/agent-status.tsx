@@ -3,18 +3,18 @@ import type { Agent } from '../api/generated';
 import { Time } from '../format/time';
 import { StatusMark } from '../ui/status-mark';
 
-/** It was made, and no worker of it ever reported: it waits for one, and nothing is broken. */
+/** Whether no worker of this agent has ever reported. Such an agent waits for its first worker; it is not broken. */
 export function isNeverConnected({ status, lastSeen }: Pick<Agent, 'status' | 'lastSeen'>): boolean {
   return status === 'offline' && lastSeen === null;
 }
 
-/** An agent's status; one that never connected does not look like one that broke. */
+/** An agent's status. An agent that never connected looks pending, not failed. */
 export function AgentStatus({ agent, large }: { agent: Agent; large?: boolean }) {
   const look = isNeverConnected(agent) ? 'pending' : agent.status;
   return <StatusMark status={agent.status} look={look} testId="agent-status" large={large} />;
 }
 
-/** Why it is so, in a few words, and since when; one that never connected leads to how its worker is installed. */
+/** Reason for the agent's status and its start; for an agent that never connected, a link to the installation. */
 export function AgentReason({ agent }: { agent: Agent }) {
   if (isNeverConnected(agent)) {
     return (

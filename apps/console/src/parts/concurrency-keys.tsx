@@ -8,11 +8,11 @@ const most = 5;
 
 interface KeysProps {
   initial?: readonly ConcurrencyKey[];
-  /** Whose runs ask for them. */
+  /** Explains which runs need the keys. */
   hint: string;
 }
 
-/** The keys of which only so many runs hold one at once, a row each. */
+/** Concurrency keys, one per row, each with the maximum number of runs that hold it at once. */
 export function ConcurrencyKeysField({ initial = [], hint }: KeysProps) {
   const [rows, setRows] = useState(() => initial.map((row, id) => ({ ...row, id })));
   const hintId = useId();
@@ -54,18 +54,18 @@ export function ConcurrencyKeysField({ initial = [], hint }: KeysProps) {
         <div>
           <Button type="button" onClick={add}>
             <Plus aria-hidden className="size-4" />
-            Add a key
+            Add key
           </Button>
         </div>
       )}
       <p id={hintId} className="text-xs text-dim">
-        {hint} A key may name variables, as in {'{{NAME}}'}.
+        {hint} A key can contain variables, such as {'{{NAME}}'}.
       </p>
     </fieldset>
   );
 }
 
-/** What the rows hold, in their order. */
+/** Reads the keys of the rows, in their order. */
 export function readConcurrencyKeys(values: Values): ConcurrencyKey[] {
   const keys: ConcurrencyKey[] = [];
   for (let at = 0; at < most; at += 1) {
@@ -76,7 +76,7 @@ export function readConcurrencyKeys(values: Values): ConcurrencyKey[] {
   return keys;
 }
 
-/** The keys in a few words, each with its limit where that is not 1. */
+/** The keys as text, each with its limit if that is not 1. */
 export function keysInWords(keys: readonly ConcurrencyKey[]): string {
   return keys.map(({ key, limit = 1 }) => (limit === 1 ? key : `${key} (${limit} at once)`)).join(', ') || 'none';
 }

@@ -6,7 +6,7 @@ import { Plot } from '../ui/plots/plot';
 
 const daySeconds = 24 * 60 * 60;
 
-/** Runs and spend by day, as bars and a line, each leading to the day's runs; as a table for those who do not see them. */
+/** Runs and spend by day as a plot, in which a click on a day opens its runs; also as a table for screen readers. */
 export function Days({ from, count, groups }: { from: string; count: number; groups: CostGroup[] }) {
   const navigate = useNavigate();
   const first = Date.parse(from) / 1000;
@@ -36,7 +36,7 @@ export function Days({ from, count, groups }: { from: string; count: number; gro
             cursor: { drag: { x: false, y: false }, points: { show: false } },
             tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
             scales: {
-              // Half a day more at both ends, so that the first and the last bar are whole.
+              // Half a day more at both ends, so that the first and the last bar are not cut off.
               x: { range: (_, least, most) => [least - daySeconds / 2, most + daySeconds / 2] },
               runs: { range: (_, __, most) => [0, Math.max(1, most)] },
               usd: { range: (_, __, most) => [0, most || 1] },
@@ -72,7 +72,9 @@ export function Days({ from, count, groups }: { from: string; count: number; gro
           };
         }}
       />
-      <figcaption className="mt-1 text-xs text-dim">Bars: runs. Line: spend. A bar leads to its day’s runs.</figcaption>
+      <figcaption className="mt-1 text-xs text-dim">
+        Bars: runs. Line: spend. Click a bar to see the runs of its day.
+      </figcaption>
       <table className="sr-only">
         <caption>Runs and spend by day</caption>
         <thead>

@@ -1,25 +1,25 @@
 import { CopyText } from '../ui/copy-text';
 
-/** How its worker comes onto a machine: one line, which needs Node and Python there; and the file for other ways. */
+/** Instructions for installing an agent's worker: one shell command, or the file for other ways. */
 export function InstallWorker({ agentId, workerKey }: { agentId: string; workerKey: string }) {
   const settings = `AGENT_ID=${agentId} SERVICE_API_KEY=${workerKey}`;
   const file = `${location.origin}/worker/muster-worker.js`;
   return (
     <>
       <CopyText
-        label="Install its worker: type this on the machine"
+        label="Install the worker: run this on the machine"
         text={`curl -fsSL ${location.origin}/worker/install.sh | ${settings} sh`}
       />
       <p className="text-dim">
-        It needs Node 20.19 or newer and Python 3 there. The worker starts at once, and with the machine where systemd
-        is; the agent is online within seconds. IMAGING_ROOT and the other variables of a worker that are set when you
-        type it last.
+        The machine needs Node 20.19 or newer and Python 3. The worker starts at once, and with systemd also at each
+        boot of the machine. The agent is online within seconds. Environment variables of the worker that are set when
+        you run the command, such as IMAGING_ROOT, are saved.
       </p>
       <p className="text-dim">
-        There, <code className="font-mono text-xs">muster worker status</code> says how it is and what the machine has;{' '}
+        On the machine, <code className="font-mono text-xs">muster worker status</code> shows the worker’s state and the
+        installed programs. <code className="font-mono text-xs">muster worker</code> also has{' '}
         <code className="font-mono text-xs">logs</code>, <code className="font-mono text-xs">upgrade</code> and{' '}
-        <code className="font-mono text-xs">uninstall</code> look after it. The line above, typed again, upgrades it
-        too.
+        <code className="font-mono text-xs">uninstall</code>. Running the command above again upgrades the worker too.
       </p>
       <details>
         <summary className="font-medium">Other ways</summary>
@@ -33,10 +33,10 @@ export function InstallWorker({ agentId, workerKey }: { agentId: string; workerK
             <a href={`${file}.sha256`} className="text-accent underline">
               SHA-256
             </a>
-            . Started by hand or by a service of your own:
+            . Start it manually or with your own service manager:
           </p>
           <CopyText
-            label="Start it"
+            label="Start the worker"
             text={[`SERVICE_BASE_URL=${location.origin}`, ...settings.split(' '), 'node muster-worker.js'].join(
               ' \\\n  ',
             )}

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { installationsRead } from '../api/generated';
 
-/** A pack's installation by its name; it leads to the pack. */
+/** A link with the name of a pack's installation, to the pack. */
 export function InstallationLink({ id }: { id: string }) {
   const { data } = useQuery({
     queryKey: ['packs', 'installation', id],

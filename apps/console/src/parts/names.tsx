@@ -4,7 +4,7 @@ import { agentQuery, workflowQuery } from '../api/queries';
 
 const linkClass = 'text-accent hover:underline';
 
-/** An agent by its name: the one that is given, else it is looked up once for all the rows that show it. */
+/** A link to an agent with its name. Without `name` the agent is read, once for all rows that show it. */
 export function AgentLink({ id, name }: { id: string; name?: string }) {
   const enabled = name === undefined;
   const { data = { name } } = useQuery({ ...agentQuery(id), staleTime: 60_000, refetchInterval: false, enabled });
@@ -32,7 +32,7 @@ export function RunLink({ id, children }: { id: string; children?: React.ReactNo
   );
 }
 
-/** Ids begin with the time at which they were made; the end tells them apart. */
+/** The end of an id. Ids start with their time of creation, so only their ends differ clearly. */
 export function shortId(id: string): string {
   return id.slice(-8);
 }

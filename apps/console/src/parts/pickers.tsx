@@ -7,15 +7,15 @@ interface AgentFieldProps {
   label?: string;
   name: string;
   initial?: string;
-  /** One that is chosen before others where it is online, such as the one used last. */
+  /** Agent that is preferred among those with the same status, such as the one used last. */
   likely?: string;
-  /** What it says where none need be chosen. */
+  /** Label of the empty choice; without it an agent is required. */
   none?: string;
-  /** Hears which one it is. */
+  /** Called with the chosen agent's id. */
   choose?: (id: string) => void;
 }
 
-/** An agent that takes runs, by name. */
+/** Select box with the agents that are not terminated. */
 export function AgentField({ label = 'Agent', name, initial, likely, none, choose }: AgentFieldProps) {
   const { data: agents = [] } = useAgentChoices();
   const choices = [...agents]
@@ -36,7 +36,7 @@ export function AgentField({ label = 'Agent', name, initial, likely, none, choos
 
 const ranks: readonly Agent['status'][] = ['online', 'starting', 'rebooting', 'stopped', 'stopping', 'draining'];
 
-/** One that is there comes before one that must be woken, and that before one that is lost. */
+/** Ranks online agents before those that must be woken, and those before agents without a connection. */
 function rankOf({ id, status }: Agent, likely: string | undefined): number {
   const rank = ranks.indexOf(status);
   return (rank === -1 ? ranks.length : rank) - (id === likely ? 0.5 : 0);
@@ -45,12 +45,12 @@ function rankOf({ id, status }: Agent, likely: string | undefined): number {
 interface WorkflowFieldProps {
   label?: string;
   name: string;
-  /** Hears which one it is, for those who ask for its variables. */
+  /** Called with the chosen workflow's id, for forms that show its variables. */
   choose?: (id: string) => void;
   initial?: string;
 }
 
-/** A workflow, by name. */
+/** Select box with the workflows. */
 export function WorkflowField({ label = 'Workflow', name, choose, initial }: WorkflowFieldProps) {
   const { data: workflows = [] } = useWorkflowChoices();
   const choices = workflows.map(({ id, name: text }) => ({ value: id, label: text }));
@@ -60,14 +60,14 @@ export function WorkflowField({ label = 'Workflow', name, choose, initial }: Wor
       name={name}
       choices={choices}
       initial={initial}
-      none="Choose one"
+      none="Choose a workflow"
       required
       choose={choose}
     />
   );
 }
 
-/** The agents that can be chosen. */
+/** Reads the agents that can be chosen. */
 export function useAgentChoices() {
   return useQuery({
     queryKey: ['agents', 'choices'],

@@ -13,7 +13,7 @@ import { Empty, Panel, Skeleton } from '../ui/page';
 import { toast } from '../ui/toast';
 import { PlainTable } from '../ui/table/plain-table';
 
-/** Those of the list that are replaced as a whole. */
+/** The editable prices of the list, which are replaced together. */
 interface OwnPrices {
   prices: ModelPriceInput[];
 }
@@ -22,13 +22,13 @@ interface PriceTableProps {
   title: string;
   queryKey: string[];
   read: (signal: AbortSignal) => Promise<Versioned<ModelPriceList>>;
-  /** Puts these in the place of all that are editable. */
+  /** Replaces all editable prices with these. */
   replace: (prices: ModelPriceInput[], ifMatch: string) => Promise<Versioned<ModelPriceList>>;
-  /** Whose prices the viewer may change. */
+  /** Source of the prices that the user may change; null if none. */
   editable: ModelPrice['source'] | null;
 }
 
-/** Prices of language models, for a million tokens, each with the day from which it holds. */
+/** Prices of language models in US dollars per million tokens, each with the day from which it applies. */
 export function PriceTable({ title, queryKey, read, replace, editable }: PriceTableProps) {
   const [writing, setWriting] = useState<ModelPrice | 'new' | null>(null);
   const [leaving, setLeaving] = useState<ModelPrice | null>(null);
@@ -52,18 +52,20 @@ export function PriceTable({ title, queryKey, read, replace, editable }: PriceTa
   const own = (data?.prices ?? []).filter(({ source }) => source === editable);
   const put = async (prices: (ModelPrice | ModelPriceInput)[]) => {
     const { isMine } = await save({ prices: prices.map(inputOf) }, ownOf(data!));
-    return isMine ? undefined : 'Left as somebody else has saved it.';
+    return isMine ? undefined : 'Your change was discarded.';
   };
   const without = (price: ModelPrice | 'new' | null) => own.filter((each) => each !== price);
   return (
     <Panel title={title} actions={editable && <Button onClick={() => setWriting('new')}>New price</Button>}>
       {error && <ErrorNote error={error} retry={() => void refetch()} />}
       {!data && !error && <Skeleton />}
-      {data?.prices.length === 0 && <Empty title="No prices yet: usage costs what was reported with it." />}
+      {data?.prices.length === 0 && (
+        <Empty title="No prices yet. Without a price, the reported cost of usage is used." />
+      )}
       {data && data.prices.length > 0 && (
         <PlainTable
           label={title}
-          heads={['Provider', 'Model', 'Input', 'Output', 'From', 'Whose', ...(editable ? ['Actions'] : [])]}
+          heads={['Provider', 'Model', 'Input', 'Output', 'From', 'Source', ...(editable ? ['Actions'] : [])]}
         >
           {data.prices.map((price) => (
             <tr key={`${price.source} ${price.provider} ${price.model} ${price.from}`}>
@@ -98,7 +100,7 @@ export function PriceTable({ title, queryKey, read, replace, editable }: PriceTa
         open={writing !== null}
         onOpenChange={() => setWriting(null)}
         title={writing === 'new' ? 'New price' : 'Change price'}
-        description="In USD for a million tokens. Runs that have ended keep the price that they had."
+        description="In US dollars per million tokens. The costs of ended runs do not change."
       >
         <PriceForm
           initial={writing === 'new' ? null : writing}
@@ -119,7 +121,7 @@ export function PriceTable({ title, queryKey, read, replace, editable }: PriceTa
             toast((await put(without(leaving))) ?? 'The price is removed.');
           }}
         >
-          From now on another price of this model holds, or none.
+          From now on this model has its next applicable price, or none if there is no other.
         </ConfirmDialog>
       )}
       {conflict}
@@ -129,7 +131,7 @@ export function PriceTable({ title, queryKey, read, replace, editable }: PriceTa
 
 interface PriceFormProps {
   initial: ModelPrice | null;
-  /** Answers what is to be said, where it was not saved after all. */
+  /** Resolves to a message if the price was not saved, otherwise to undefined. */
   save: (price: ModelPriceInput) => Promise<string | undefined>;
   done: (otherwise?: string) => void;
 }
@@ -177,7 +179,7 @@ function PriceForm({ initial, save, done }: PriceFormProps) {
         type="date"
         required
         defaultValue={initial?.from ?? new Date().toISOString().slice(0, 10)}
-        hint="It holds from the beginning of this day in UTC."
+        hint="The price applies from the start of this day in UTC."
       />
     </Form>
   );

@@ -8,7 +8,7 @@ import { Form, SelectField, TextAreaField, TextField } from '../ui/form';
 import { toast } from '../ui/toast';
 import { shortId } from './names';
 
-/** Says what is wrong with a workflow, from the run where it was seen: both are named in the report. */
+/** Button and form that report a problem with a workflow. The report refers to the run in which it occurred. */
 export function ReportIssue({ run }: { run: Job }) {
   const [isOpen, setOpen] = useState(false);
   const client = useQueryClient();
@@ -19,7 +19,7 @@ export function ReportIssue({ run }: { run: Job }) {
         open={isOpen}
         onOpenChange={setOpen}
         title="Report a workflow issue"
-        description={`Run ${shortId(run.id)}, its workflow and its agent are named in the report.`}
+        description={`The report includes run ${shortId(run.id)}, its workflow and its agent.`}
       >
         <Form
           submit="Send report"
@@ -52,7 +52,7 @@ export function ReportIssue({ run }: { run: Job }) {
           <SelectField
             label="Severity"
             name="severity"
-            options={[{ value: '', label: 'I cannot say' }, ...feedbackSeverities]}
+            options={[{ value: '', label: 'Unknown' }, ...feedbackSeverities]}
           />
         </Form>
       </Dialog>

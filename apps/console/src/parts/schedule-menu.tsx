@@ -26,7 +26,7 @@ export function ScheduleMenu({ schedule }: { schedule: Schedule }) {
   const turn = async (on: boolean) => {
     try {
       await schedulesUpdate({ path: { id }, body: { enabled: on } });
-      toast(on ? `${name} goes on.` : `${name} is paused.`, () => void turn(!on));
+      toast(on ? `${name} is resumed.` : `${name} is paused.`, () => void turn(!on));
     } catch (error) {
       toastRefused(error, name);
     }
@@ -64,7 +64,7 @@ export function ScheduleMenu({ schedule }: { schedule: Schedule }) {
           toast(`${name}: ${outcomeOf(ticks)}`);
         }}
       >
-        It is launched beside its times; a stopped machine is woken for it.
+        This run is in addition to the scheduled times. If the machine is stopped, it is started for the run.
       </ConfirmDialog>
       <ConfirmDialog
         open={isDeleting}
@@ -78,7 +78,8 @@ export function ScheduleMenu({ schedule }: { schedule: Schedule }) {
           toast(`${name} is deleted.`);
         }}
       >
-        The schedule and the history of its times are deleted for good; “Pause” keeps both. Runs that it launched stay.
+        The schedule and the history of its times are deleted permanently. “Pause” keeps both. Runs that the schedule
+        launched stay.
       </ConfirmDialog>
       <Dialog open={tried !== null} onOpenChange={() => setTried(null)} title={`Dry run of ${name}`}>
         {tried && <p>{outcomeOf(tried)}</p>}
@@ -87,11 +88,12 @@ export function ScheduleMenu({ schedule }: { schedule: Schedule }) {
   );
 }
 
-/** What became of it, or would; with the reason. */
+/** Outcome of a run now or of a dry run, with the reason if the schedule was skipped. */
 function outcomeOf({ dryRun, launched, skipped, failed }: ScheduleTicks): string {
-  if (launched.length > 0) return dryRun ? 'It would be launched now.' : 'It is launched.';
+  if (launched.length > 0) return dryRun ? 'A run would be launched now.' : 'A run was launched.';
   const [skip] = skipped;
-  if (skip) return `${dryRun ? 'It would be' : 'It was'} skipped: ${reasonInWords(skip.reason)} (${skip.reason})`;
+  if (skip)
+    return `${dryRun ? 'The run would be' : 'The run was'} skipped: ${reasonInWords(skip.reason)} (${skip.reason})`;
   const [fault] = failed;
-  return fault ? `It failed: ${fault.detail}` : 'There was nothing to do.';
+  return fault ? `The launch failed: ${fault.detail}` : 'There was nothing to do.';
 }

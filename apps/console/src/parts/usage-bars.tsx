@@ -4,7 +4,7 @@ import { formatCount, formatMoney, formatMonth } from '../format/format';
 import { ErrorNote } from '../ui/error-note';
 import { Panel, Progress, Skeleton } from '../ui/page';
 
-/** A month's runs and spend against their limits; this month's, unless another is asked for. */
+/** Runs and spend of a month, by default the current one, compared with their limits. */
 export function UsageBars({ month }: { month?: string }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['usage', month],
@@ -28,7 +28,7 @@ export function UsageBars({ month }: { month?: string }) {
           cancelled; {formatCount(Math.round(data.runMinutes))} minutes of runs.
         </p>
         {!data.canLaunchRuns && (
-          <p className="font-medium text-warn">No run can be launched now{data.reason ? `: ${data.reason}` : '.'}</p>
+          <p className="font-medium text-warn">Runs cannot be launched now{data.reason ? `: ${data.reason}` : '.'}</p>
         )}
       </div>
     </Panel>

@@ -4,8 +4,8 @@ import { useAgentEvents } from '../live/use-agent-events';
 import { useThrottled } from '../live/use-throttled';
 
 /**
- * How something stands that was asked of a machine, until it is over. The machine's stream tells when there may be
- * something new.
+ * Reads the status of an agent's command until the command has ended. Events of the agent's stream trigger reads
+ * between the polls.
  */
 export function useCommand<S extends { status: 'pending' | 'success' | 'failed' }>(
   agentId: string,

@@ -9,7 +9,7 @@ const looks: Record<Look, string> = {
   quiet: 'border-transparent bg-transparent text-ink hover:bg-sunken',
 };
 
-/** The look of a button, for what is a link. */
+/** Classes of a button, for links that look like one. */
 export function buttonClass(look: Look = 'plain'): string {
   return `inline-flex min-h-8 items-center justify-center gap-1.5 rounded-control border px-3 py-1 font-medium
     whitespace-nowrap select-none disabled:cursor-not-allowed disabled:opacity-60 ${looks[look]}`;
@@ -17,7 +17,7 @@ export function buttonClass(look: Look = 'plain'): string {
 
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   look?: Look;
-  /** Something is under way: it cannot be pressed again, and says so. */
+  /** Whether the action is in progress: the button is disabled and has `aria-busy`. */
   busy?: boolean;
   children: ReactNode;
 }
@@ -39,7 +39,7 @@ interface IconButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   children: ReactNode;
 }
 
-/** A picture that is pressed, with its name for those who do not see it. */
+/** A button with an icon; the label is its accessible name and tooltip. */
 export function IconButton({ label, className = '', ...rest }: IconButtonProps) {
   return (
     <button

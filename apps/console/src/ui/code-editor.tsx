@@ -2,9 +2,9 @@ import { useEffect, useEffectEvent, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 
 interface CodeEditorProps {
-  /** Its name, for those who do not see what is above it. */
+  /** Accessible name of the editor. */
   label: string;
-  /** The field's name, where it stands in a form. */
+  /** Name of the form field, if the editor is part of a form. */
   name?: string;
   initial: string;
   onChange?: (code: string) => void;
@@ -15,11 +15,11 @@ const load = () => import('./code/code-mirror');
 type Mirror = Awaited<ReturnType<typeof load>>['CodeMirror'];
 
 /**
- * Code that is read, and written. It begins as a plain field, which is all that reading takes; the editor, which is
- * larger than the rest of a page, comes once the page is idle, or with the first touch, and goes on where the field was.
+ * Shows and edits code. It starts as a plain text area, because the editor is larger than the rest of a page. The
+ * editor is loaded when the page is idle or on the first focus, and takes over the text, selection and focus.
  */
 export function CodeEditor(props: CodeEditorProps) {
-  // Another text from outside is another thing to edit.
+  // A new initial text replaces the editor.
   return <Editor key={props.initial} {...props} />;
 }
 
@@ -38,10 +38,10 @@ function Editor({ label, name, initial, onChange, readOnly = false }: CodeEditor
       if (!shown) return;
       const focus = document.activeElement === shown;
       const marked: [number, number] = [shown.selectionStart, shown.selectionEnd];
-      // At once: a key that is pressed between what is read here and the editor's own field would go nowhere.
+      // Synchronous: a key that is pressed between reading the text area and showing the editor would be lost.
       flushSync(() => setEditor({ Mirror: CodeMirror, marked, focus }));
     } catch {
-      // The plain field does as well.
+      // Without the editor, the text area stays usable.
     }
   };
   const whenIdle = useEffectEvent(() => void takeOver());
@@ -78,7 +78,7 @@ function Editor({ label, name, initial, onChange, readOnly = false }: CodeEditor
 
 const idleWithinMs = 2000;
 
-/** Calls once the browser has nothing else to do; answers how that is called off. Safari does not say when that is. */
+/** Calls back when the browser is idle, or after 2 s if it lacks requestIdleCallback (Safari). Returns the cancel. */
 function onceIdle(call: () => void): () => void {
   if (!('requestIdleCallback' in window)) {
     const timer = setTimeout(call, idleWithinMs);

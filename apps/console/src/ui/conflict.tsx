@@ -5,24 +5,24 @@ import { Button } from './button';
 import { Dialog, DialogActions } from './dialog';
 
 interface SavingInput<T extends object, C extends Partial<T>> {
-  /** Reads it as it is now. */
+  /** Reads the current version. */
   read: () => Promise<Versioned<T>>;
   write: (change: C, ifMatch: string) => Promise<Versioned<T>>;
-  /** What its fields are called, where a change of them is compared. */
+  /** Labels of the fields in the comparison. */
   labels: { [K in keyof C]?: string };
-  /** A value in words, where its own text says little. */
+  /** Formats a value for the comparison, if its JSON is not readable enough. */
   show?: (value: unknown) => string;
 }
 
 interface Saved<T extends object> {
   current: Versioned<T>;
-  /** False where it was left as somebody else has made it meanwhile. */
+  /** False if the user chose the version that another user saved. */
   isMine: boolean;
 }
 
 interface Saving<T extends object, C extends Partial<T>> {
   save: (change: C, base: Versioned<T>) => Promise<Saved<T>>;
-  /** To be rendered beside the form. */
+  /** The dialog; render it next to the form. */
   conflict: ReactNode;
 }
 
@@ -36,8 +36,8 @@ interface Asked<T extends object, C extends Partial<T>> {
 }
 
 /**
- * Saves what was changed of a thing, and nothing that somebody else has changed since it was read: then both versions
- * are shown, and one is chosen. What is not among the changes stays theirs either way.
+ * Saves the changed fields of a resource with If-Match. If another user has changed the resource since it was read, a
+ * dialog shows both versions and the user chooses one. Fields that this user did not change keep the other's values.
  */
 export function useVersionedSave<T extends object, C extends Partial<T>>({
   read,
@@ -90,7 +90,7 @@ function ConflictDialog<T extends object, C extends Partial<T>>(props: ConflictP
       open
       onOpenChange={() => choose('neither')}
       title="Somebody else has changed it"
-      description="It was saved by somebody else since you read it. Nothing of yours is saved yet."
+      description="Somebody else saved a change after you opened this. Your changes are not saved yet."
       wide
     >
       {contested.map((key) => (
@@ -103,10 +103,12 @@ function ConflictDialog<T extends object, C extends Partial<T>>(props: ConflictP
         </section>
       ))}
       {alsoTheirs.length > 0 && (
-        <p className="text-dim">They have also changed {alsoTheirs.map(nameOf).join(', ')}; that stays either way.</p>
+        <p className="text-dim">
+          They have also changed {alsoTheirs.map(nameOf).join(', ')}. These changes stay, whichever version you choose.
+        </p>
       )}
       <DialogActions>
-        <Button onClick={() => choose('neither')}>Go on editing</Button>
+        <Button onClick={() => choose('neither')}>Continue editing</Button>
         <Button onClick={() => choose('theirs')}>Take theirs</Button>
         <Button look="primary" onClick={() => choose('mine')}>
           Keep mine
@@ -132,7 +134,7 @@ function Version({ label, field, text }: { label: string; field: string; text: s
   );
 }
 
-/** What a change says anew: a form sends all of its fields, also those that nobody touched. */
+/** Returns the fields that differ from `base`. A form also sends the fields that the user did not change. */
 function changedOf<T extends object, C extends Partial<T>>(change: C, base: T): C {
   const touched = keysOf(change).filter((key) => !isSame(change[key], base[key as keyof T]));
   return Object.fromEntries(touched.map((key) => [key, change[key]])) as unknown as C;

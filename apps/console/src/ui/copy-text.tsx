@@ -3,16 +3,16 @@ import { useId } from 'react';
 import { IconButton } from './button';
 import { toast } from './toast';
 
-/** A text to be taken along. */
+/** A text with a button that copies it. */
 export function CopyText({ label, text }: { label: string; text: string }) {
   const id = useId();
   const copy = async () => {
-    // Only there on https and on this machine; elsewhere it is marked by hand.
+    // The clipboard API exists only over https and on localhost. Elsewhere the user selects and copies the text.
     const copied = (navigator as Partial<Navigator>).clipboard?.writeText(text);
     toast(
       await Promise.resolve(copied).then(
         () => 'Copied.',
-        () => 'This browser does not let it be copied: mark it by hand.',
+        () => 'The browser does not allow copying. Select the text and copy it manually.',
       ),
     );
   };

@@ -12,16 +12,16 @@ interface DialogProps {
   title: string;
   description?: ReactNode;
   wide?: boolean;
-  /** What it shows cannot be had again: a press beside it does not close it. */
+  /** Whether a click outside does not close the dialog, because its content cannot be shown again. */
   keeps?: boolean;
-  /** Out of sight with all that was typed, for as long as a picture of the page is taken. */
+  /** Hides the dialog without losing what was typed, while a screenshot of the page is taken. */
   hidden?: boolean;
   children: ReactNode;
 }
 
-/** The one dialog: named, closed by Escape, gives focus back to where it was. */
+/** The dialog of the console. It has a name, closes with Escape and returns the focus to the element that had it. */
 export function Dialog({ open, onOpenChange, title, description, wide, keeps, hidden, children }: DialogProps) {
-  /** Nor does it where something is written in it. */
+  /** Whether the user has typed into the dialog; a click outside does not close it then. */
   const isWritten = useRef(false);
   useHoldRows(open);
   return (
@@ -61,7 +61,7 @@ export function Dialog({ open, onOpenChange, title, description, wide, keeps, hi
   );
 }
 
-/** What had the focus before a dialog came, or the menu that it was asked for in. */
+/** The element that had the focus before the dialog, or before the menu that opened it. */
 let before: HTMLElement | undefined;
 if (typeof document !== 'undefined') {
   document.addEventListener('focusin', ({ target }) => {
@@ -77,14 +77,14 @@ interface ConfirmProps {
   open: boolean;
   onOpenChange: (open: boolean) => void;
   title: string;
-  /** The button's word, which is the deed. */
+  /** Label of the button, which names the action. */
   verb: string;
-  /** What will be hit. */
+  /** Describes what the action affects and what cannot be undone. */
   children: ReactNode;
   act: () => Promise<unknown>;
 }
 
-/** Asks before something that cannot be taken back, names what it hits, and stays open with the fault if it fails. */
+/** Asks for confirmation of an action and describes its effect. Stays open with the error if the action fails. */
 export function ConfirmDialog({ open, onOpenChange, title, verb, children, act }: ConfirmProps) {
   const [state, setState] = useState<{ busy: boolean; error?: unknown }>({ busy: false });
   const change = (next: boolean) => {
@@ -105,7 +105,7 @@ export function ConfirmDialog({ open, onOpenChange, title, verb, children, act }
       <div className="text-dim">{children}</div>
       {state.error !== undefined && <ErrorNote error={state.error} />}
       <DialogActions>
-        <Button onClick={() => change(false)}>Keep it</Button>
+        <Button onClick={() => change(false)}>Go back</Button>
         <Button look="danger" busy={state.busy} onClick={() => void go()}>
           {verb}
         </Button>

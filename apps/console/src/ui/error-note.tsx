@@ -3,14 +3,14 @@ import { adviceOn } from '../api/advice';
 import { isApiError } from '../api/api-error';
 import { Button } from './button';
 
-/** What went wrong in words, with the code and the request's id for whoever is asked about it. */
+/** An error's message and advice, with the code and the request id for a support request. */
 export function ErrorNote({ error, retry }: { error: unknown; retry?: () => void }) {
   const known = isApiError(error) ? error : undefined;
   return (
     <div role="alert" className="flex items-start gap-2 rounded-control border border-bad/40 bg-bad-soft p-3">
       <CircleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-bad" />
       <div className="min-w-0 grow">
-        <p>{known?.message ?? 'Something went wrong on this page.'}</p>
+        <p>{known?.message ?? 'Something went wrong on this page. Reload it, or try again.'}</p>
         {known?.fields.map(({ field, message }) => (
           <p key={`${field} ${message}`}>
             <code className="font-mono text-xs">{field}</code> {message}
@@ -29,10 +29,10 @@ export function ErrorNote({ error, retry }: { error: unknown; retry?: () => void
   );
 }
 
-/** Why something that was asked of a machine, or of a model, came to nothing, and what to do about it. */
+/** Error of a command of a machine or of a request to a model, with advice. */
 export function FaultNote({ error, code }: { error?: string | null; code?: string | null }) {
   if (!error && !code) return null;
-  // It scrolls by itself, so whoever has no pointer must be able to come to it.
+  // A long error scrolls, and must be focusable so that it can be scrolled with the keyboard.
   const isLong = (error?.length ?? 0) > 600;
   return (
     <div className="rounded-control border border-bad/40 bg-bad-soft p-3">
@@ -41,7 +41,7 @@ export function FaultNote({ error, code }: { error?: string | null; code?: strin
         tabIndex={isLong ? 0 : undefined}
         className={`break-words whitespace-pre-wrap ${isLong ? 'max-h-60 overflow-y-auto' : ''}`}
       >
-        {error || 'It failed.'}
+        {error || 'The action failed.'}
       </p>
       <p className="text-dim">{adviceOn(code)}</p>
       {code && <p className="text-xs text-dim">{code}</p>}

@@ -5,21 +5,21 @@ import { Button } from './button';
 import { DialogActions } from './dialog';
 import { ErrorNote } from './error-note';
 
-/** What the service said of single fields. */
+/** Validation errors of single fields in the service's response. */
 const Faults = createContext<{ field: string; message: string }[]>([]);
 
 interface FormProps<A> {
-  /** The button's word. */
+  /** Label of the submit button. */
   submit: string;
   onSubmit: (values: Values) => Promise<A>;
   onDone?: (answer: A) => void;
-  /** Further buttons, before the one that submits. */
+  /** Additional buttons, before the submit button. */
   actions?: ReactNode;
   danger?: boolean;
   children: ReactNode;
 }
 
-/** What a form's fields hold when it is sent. */
+/** Values of a form's fields at submission. */
 export class Values {
   constructor(private readonly data: FormData) {}
 
@@ -28,13 +28,13 @@ export class Values {
     return typeof value === 'string' ? value.trim() : '';
   }
 
-  /** As it was typed: spaces at an end may belong to a password or a script. */
+  /** Returns a text untrimmed, because leading and trailing spaces may belong to a password or a script. */
   exact(name: string): string {
     const value = this.data.get(name);
     return typeof value === 'string' ? value : '';
   }
 
-  /** The texts of all fields whose names begin so, by what follows in their names. */
+  /** Returns the texts of all fields whose names start with `prefix`, by the rest of their names. */
   texts(prefix: string): Record<string, string> {
     const names = [...this.data.keys()].filter((name) => name.startsWith(prefix));
     return Object.fromEntries(names.map((name) => [name.slice(prefix.length), this.exact(name)]));
@@ -44,7 +44,7 @@ export class Values {
     return this.data.getAll(name).filter((value) => typeof value === 'string');
   }
 
-  /** Nothing where nothing was typed. */
+  /** Null if the field is empty. */
   number(name: string): number | null {
     const text = this.text(name);
     return text === '' ? null : Number(text);
@@ -59,12 +59,12 @@ export class Values {
     return value instanceof File && value.size > 0 ? value : null;
   }
 
-  /** An object that was written as JSON; what is no such thing is told beside the field. */
+  /** Parses a JSON object. Throws an error of the field if the text is not one. */
   json(name: string): Record<string, unknown> {
     const value = parsed(this.text(name) || '{}');
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-    const fault = { field: name, message: 'It must be a JSON object.' };
-    throw new ApiError(400, { code: 'invalid_payload', detail: 'One of the fields is not right.', errors: [fault] });
+    const fault = { field: name, message: 'The value must be a JSON object.' };
+    throw new ApiError(400, { code: 'invalid_payload', detail: 'One of the fields is not valid.', errors: [fault] });
   }
 
   files(name: string): File[] {
@@ -80,9 +80,9 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The one form: it waits for the answer, keeps what was typed when it is refused, and says so beside the field. */
+/** The form of the console. If the service rejects it, what was typed stays and each error is shown below its field. */
 export function Form<A>({ submit, onSubmit, onDone, actions, danger, children }: FormProps<A>) {
-  // Known at once, and not with the next rendering: two presses are one wish.
+  // A ref, because state changes only with the next render and a double click must submit once.
   const isSending = useRef(false);
   const sending = useMutation({
     mutationFn: onSubmit,
@@ -118,12 +118,12 @@ export const inputClass = `min-h-8 w-full rounded-control border border-edge bg-
 interface FieldProps {
   label: string;
   hint?: ReactNode;
-  /** The name in the API, by which its faults are told. */
+  /** Name of the field in the API, which identifies its validation errors. */
   name: string;
   children: (control: { id: string; name: string; 'aria-invalid'?: true; 'aria-describedby'?: string }) => ReactNode;
 }
 
-/** A control with its label, its hint, and what is wrong with it. */
+/** A control with its label, hint and validation errors. */
 export function Field({ label, hint, name, children }: FieldProps) {
   const id = useId();
   const faults = use(Faults).filter(({ field }) => field === name || field.startsWith(`${name}.`));
@@ -213,14 +213,14 @@ export function SelectField({ label, hint, name, options, ...select }: SelectPro
 }
 
 interface ChoiceProps extends Pick<FieldProps, 'label' | 'hint' | 'name'> {
-  /** As they are known now: they come late, and change. */
+  /** Current choices. They may arrive after the first render, and change. */
   choices: readonly Choice[];
-  /** What is chosen at first; where nothing is said, and `none` is not, the first one. */
+  /** Initial value; without it and without `none`, the first choice. */
   initial?: string | null;
-  /** What it says where none is chosen. */
+  /** Label of the empty choice. */
   none?: string;
   required?: boolean;
-  /** Hears which one it is. */
+  /** Called with the chosen value. */
   choose?: (value: string) => void;
 }
 
@@ -229,7 +229,7 @@ export interface Choice {
   label: string;
 }
 
-/** One of what the service has: what was chosen stays chosen, whatever comes to the others or becomes of it. */
+/** Select box with resources of the service. The chosen one stays chosen, even if the choices change or omit it. */
 export function ChoiceField({ choices, initial, none, required, choose, ...field }: ChoiceProps) {
   const [chosen, setChosen] = useState<Choice | undefined>(initial ? { value: initial, label: initial } : undefined);
   const current = choices.find(({ value }) => value === chosen?.value);

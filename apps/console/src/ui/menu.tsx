@@ -8,7 +8,7 @@ export interface Action {
   label: string;
   run: () => void;
   danger?: boolean;
-  /** Why it cannot be done now; said in its place. */
+  /** Reason for which the action is disabled, shown as its tooltip. */
   off?: string | false;
 }
 
@@ -16,7 +16,7 @@ const surface = 'z-50 min-w-44 rounded-control border border-line bg-raised p-1 
 const item = `flex w-full items-center rounded px-2.5 py-1.5 outline-none select-none
   data-[highlighted]:bg-picked data-[disabled]:opacity-60`;
 
-/** A row's actions, behind one button that names the row. */
+/** Menu with a row's actions; its button has the row's name in its label. */
 export function ActionMenu({ name, actions }: { name: string; actions: (Action | false)[] }) {
   const offered = actions.filter((action) => action !== false);
   if (offered.length === 0) return null;

@@ -2,12 +2,12 @@ import { type ReactNode, useEffect } from 'react';
 import { oneDirection } from '../format/one-direction';
 
 interface PageProps {
-  /** Names the page: its one h1, and the tab. */
+  /** Title of the page: its h1 and the title of the browser tab. */
   title: string;
-  /** Beside the title, such as a status. */
+  /** Content next to the title, such as a status. */
   aside?: ReactNode;
   actions?: ReactNode;
-  /** A list that scrolls by itself: the page is as high as the window. */
+  /** Whether the page is as high as the window, because it contains a list that scrolls. */
   full?: boolean;
   children: ReactNode;
 }
@@ -33,7 +33,7 @@ export function Page({ title, aside, actions, full, children }: PageProps) {
 interface PanelProps {
   title: string;
   actions?: ReactNode;
-  /** What it holds is called so already, such as its one field. */
+  /** Whether to omit the section's name, because its content, such as a single field, already has it. */
   unnamed?: boolean;
   children: ReactNode;
 }
@@ -50,7 +50,7 @@ export function Panel({ title, actions, unnamed, children }: PanelProps) {
   );
 }
 
-/** Names and values of one thing. */
+/** A list of names and values. */
 export function Facts({ facts }: { facts: [name: string, value: ReactNode][] }) {
   return (
     <dl className="grid grid-cols-[fit-content(45%)_1fr] gap-x-4 gap-y-1.5 [&_time]:whitespace-normal">
@@ -64,7 +64,7 @@ export function Facts({ facts }: { facts: [name: string, value: ReactNode][] }) 
   );
 }
 
-/** Nothing there yet, and what to do about it. */
+/** Empty state: what will be shown here, and how to get it. */
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="flex flex-col items-center gap-2 px-4 py-10 text-center">
@@ -89,7 +89,7 @@ const fills: Record<string, string> = { failed: 'bg-bad', cancelled: 'bg-idle', 
 interface ProgressProps {
   percent: number;
   label: string;
-  /** Of what progresses: what did not complete does not look as if it had. */
+  /** Status that sets the color, so that a failed or cancelled operation does not look completed. */
   status?: string;
 }
 

@@ -10,7 +10,7 @@ interface SearchBoxProps {
   change: (text: string) => void;
 }
 
-/** Asks once the typing pauses. `/` leads to the first one of a page. */
+/** Search field that searches once typing pauses. `/` focuses the first one on a page. */
 export function SearchBox({ label, value, change }: SearchBoxProps) {
   const [text, type] = useTyped(value, change, pauseMs);
   return (

@@ -15,7 +15,7 @@ import {
 
 type Tone = 'good' | 'warn' | 'bad' | 'busy' | 'idle';
 
-/** Every status word of the API, with its shape and its colour. */
+/** Icon and color of every status of the API. */
 const marks: Record<string, [LucideIcon, Tone]> = {
   online: [CircleDot, 'good'],
   offline: [TriangleAlert, 'bad'],
@@ -76,13 +76,13 @@ const tones: Record<Tone, string> = {
 
 interface StatusMarkProps {
   status: string;
-  /** It looks as another state does. */
+  /** Status whose icon and color to use instead. */
   look?: string;
   testId?: string;
   large?: boolean;
 }
 
-/** A state, told by shape, colour and the API's own word. */
+/** A status as the API names it, with an icon and a color. */
 export function StatusMark({ status, look = status, testId, large }: StatusMarkProps) {
   const [Icon, tone] = marks[look] ?? [CircleHelp, 'idle'];
   const turns = Icon === LoaderCircle ? 'animate-spin [animation-duration:2s]' : '';

@@ -1,4 +1,4 @@
-/** What this page's styles must carry (its policy says so), from the mark that the build left in index.html. */
+/** Nonce that the page's Content-Security-Policy requires for styles, from the <meta> element in index.html. */
 export function styleNonce(): string {
   return document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? '';
 }

@@ -6,7 +6,7 @@ import { useUrlState } from './table/use-url-state';
 
 interface Tab {
   name: string;
-  /** In the address; its name, where nothing else is said. */
+  /** Value in the address; by default the name. */
   id?: string;
   content: ReactNode;
 }
@@ -14,9 +14,9 @@ interface Tab {
 interface TabsProps {
   label: string;
   tabs: readonly Tab[];
-  /** What the address says of it. */
+  /** Name of the parameter in the address. */
   parameter?: 'tab' | 'part';
-  /** Where there is room for it the strip stands beside what it shows: for more tabs than a line has. */
+  /** Shows the tabs to the left of the content if the window is wide enough; for many tabs. */
   beside?: boolean;
 }
 
@@ -35,7 +35,7 @@ const looks = {
   },
 };
 
-/** Parts of one page, one of them shown at a time; which one is in the address, and back leads to the one before. */
+/** Tabs of a page. The selected one is in the address, so the browser's back button returns to the previous one. */
 export function Tabs({ label, tabs, parameter = 'tab', beside = false }: TabsProps) {
   const [state] = useUrlState();
   const navigate = useNavigate();
@@ -43,7 +43,7 @@ export function Tabs({ label, tabs, parameter = 'tab', beside = false }: TabsPro
   const shown = tabs.find((tab) => inAddress(tab) === state[parameter]) ?? first!;
   const show = (id: string) => {
     const tab = tabs.find(({ name }) => idOf(name) === id)!;
-    // What a part shows is in the address too; another one begins without it.
+    // Drops the other parameters, which belong to the previous tab.
     const search = tab === first ? {} : { [parameter]: inAddress(tab) };
     void navigate({ to: '.', search, resetScroll: false });
   };
@@ -78,7 +78,7 @@ function inAddress({ id, name }: Tab): string {
   return id ?? name;
 }
 
-/** What an id of the document may be made of. */
+/** Converts a name to an id that is valid in HTML. */
 function idOf(name: string): string {
   return name.toLowerCase().replaceAll(' ', '-');
 }

@@ -15,17 +15,17 @@ let toasts: readonly Toast[] = [];
 let count = 0;
 const watchers = new Set<() => void>();
 
-/** Says what has been done; where it can be undone, offers that. */
+/** Shows a message for 8 seconds, with an Undo button if `undo` is passed. */
 export function toast(text: string, undo?: () => void): void {
   const id = (count += 1);
   change([...toasts.slice(-3), { id, text, undo }]);
   setTimeout(() => dismiss(id), staysMs);
 }
 
-/** What was refused, of something that was asked for without a form. */
+/** Shows the error of an action that has no form. */
 export function toastRefused(error: unknown, name?: string): void {
   const which = name ? `${name}: ` : '';
-  toast(isApiError(error) ? `${which}${error.message} (${error.code})` : `${which}Something went wrong.`);
+  toast(isApiError(error) ? `${which}${error.message} (${error.code})` : `${which}Something went wrong. Try again.`);
 }
 
 export function Toasts() {

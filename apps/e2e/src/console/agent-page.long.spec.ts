@@ -85,7 +85,7 @@ describeInBrowser('the page of an agent', () => {
     await page.keyboard.press('Enter');
     await answers(tab).last().getByText('three').waitFor();
     await page.getByRole('button', { name: 'Stop answer' }).click();
-    await answers(tab).last().getByText('It was stopped here').waitFor({ timeout: 30_000 });
+    await answers(tab).last().getByText('The answer was stopped here').waitFor({ timeout: 30_000 });
     expect(await answers(tab).last().innerText()).toContain('one two three');
     await waitFor('the model’s call to end', () => model.calls.at(-1)!.isOver);
     expect(tab.complaints).toEqual([]);
@@ -109,7 +109,7 @@ describeInBrowser('the page of an agent', () => {
     expect(await tab.barriers()).toEqual([]);
     await page.getByRole('button', { name: 'Approve' }).click();
     await call.getByText('done', { exact: true }).waitFor({ timeout: 60_000 });
-    await call.getByText('What it answered').click();
+    await call.getByText('Result', { exact: true }).click();
     await call.getByText('done by hand: <b> 42').waitFor();
 
     await ask('And again');
@@ -200,15 +200,15 @@ describeInBrowser('the page of an agent', () => {
     await form.getByLabel('Patient').fill('1234');
     await form.getByLabel('Tooth 3', { exact: true }).check();
     await form.getByLabel('Tooth 30', { exact: true }).check();
-    await form.getByRole('button', { name: 'Make composite' }).click();
+    await form.getByRole('button', { name: 'Create composite' }).click();
     await form.getByTestId('composite-status').filter({ hasText: 'success' }).waitFor({ timeout: 60_000 });
     const picture = form.getByRole('img', { name: 'Composite of teeth 3' });
     await waitFor('the picture', () => picture.evaluate(isSeen));
     await form.getByText('<b>Ann</b>').waitFor();
 
     await form.getByLabel('Patient').fill('Nobody, Whosoever');
-    await form.getByRole('button', { name: 'Make composite' }).click();
-    await form.getByText('Try the PATIMAGEID, or the chart number.').waitFor({ timeout: 60_000 });
+    await form.getByRole('button', { name: 'Create composite' }).click();
+    await form.getByText('Try the PATIMAGEID or the chart number.').waitFor({ timeout: 60_000 });
     expect(await tab.barriers()).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
@@ -222,14 +222,17 @@ describeInBrowser('the page of an agent', () => {
     await page.getByText('Saved.').waitFor();
     expect((await api.get(`/api/agents/${agentId}`)).body.labels).toEqual(['front-desk', '<b>loud</b>']);
     await page.getByRole('button', { name: 'Pin', exact: true }).click();
-    await page.getByText('Never: it is pinned').waitFor();
+    await page.getByText('The agent is pinned. It does not stop').waitFor();
     await page.getByRole('button', { name: 'Undo' }).first().click();
     await waitFor('that to be undone', async () => {
       return !(await api.get(`/api/agents/${agentId}`)).body.idleAutoStopExempt;
     });
-    await page.getByRole('region', { name: 'Savings of the last 30 days' }).getByText('Adaptive would save').waitFor();
+    await page
+      .getByRole('region', { name: 'Savings of the last 30 days' })
+      .getByText('Adaptive stop would have saved')
+      .waitFor();
     await page.getByRole('button', { name: 'Rotate key' }).click();
-    const dialog = page.getByRole('dialog', { name: 'A new worker key' });
+    const dialog = page.getByRole('dialog', { name: 'New worker key' });
     const secret = await dialog.getByText(/^msk_\S+$/).innerText();
     expect(await tab.barriers()).toEqual([]);
     await dialog.getByRole('button', { name: 'Done' }).click();
@@ -261,7 +264,7 @@ describeInBrowser('the page of an agent', () => {
     await recordings.getByText('Tuesday <b>bold</b>').waitFor();
     expect(await recordings.getByText('Monday').count()).toBe(0);
     await page.getByRole('searchbox', { name: 'Search recordings' }).fill('Sunday');
-    await page.getByText('No recording is like that.').waitFor();
+    await page.getByText('No recordings match the filters.').waitFor();
     expect(await tab.barriers()).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
@@ -307,15 +310,12 @@ describeInBrowser('an agent’s chat without a language model', () => {
     const alert = page.getByRole('alert');
     await alert.waitFor();
     expect(await alert.innerText()).toContain('model_not_configured');
-    expect(await alert.innerText()).toContain('An admin names a language model');
+    expect(await alert.innerText()).toContain('An admin can choose a language model');
     await page.getByRole('tab', { name: 'Autopilot' }).click();
     await page.getByRole('button', { name: 'New session' }).click();
-    await page
-      .getByRole('dialog')
-      .getByLabel('What is to be done')
-      .fill('See the claims at https://portal.example.com');
-    await page.getByRole('button', { name: 'Write the task' }).click();
-    await page.getByRole('dialog').getByRole('alert').getByText('An admin names a language model').waitFor();
+    await page.getByRole('dialog').getByLabel('Description').fill('See the claims at https://portal.example.com');
+    await page.getByRole('button', { name: 'Generate task' }).click();
+    await page.getByRole('dialog').getByRole('alert').getByText('An admin can choose a language model').waitFor();
     expect(await tab.barriers()).toEqual([]);
     await tab.close();
   });

@@ -58,13 +58,13 @@ describeInBrowser('the autopilot’s pages', () => {
     await page.getByRole('button', { name: 'New session' }).first().click();
     const dialog = page.getByRole('dialog', { name: 'New session' });
     await dialog.getByLabel('Agent').selectOption(agentId);
-    await dialog.getByLabel('What is to be done').fill('See the sign-in page.');
-    await dialog.getByRole('button', { name: 'Write the task' }).click();
+    await dialog.getByLabel('Description').fill('See the sign-in page.');
+    await dialog.getByRole('button', { name: 'Generate task' }).click();
     await waitFor('the task', async () => (await dialog.getByLabel('Task').count()) === 1);
     expect(JSON.parse(await dialog.getByLabel('Task').inputValue())).toMatchObject({ title, inputs: ['CLAIM_ID'] });
     await dialog.getByLabel('Inputs').fill('CLAIM_ID=C-1\nnonsense');
     await dialog.getByRole('button', { name: 'Start session' }).click();
-    await dialog.getByRole('alert').getByText('is no NAME=value').waitFor();
+    await dialog.getByRole('alert').getByText('is not in the form NAME=value').waitFor();
     await dialog.getByLabel('Inputs').fill('CLAIM_ID=C-1');
     expect(await tab.barriers()).toEqual([]);
     await dialog.getByRole('button', { name: 'Start session' }).click();
@@ -74,15 +74,15 @@ describeInBrowser('the autopilot’s pages', () => {
     await steps.filter({ hasText: 'See it' }).getByText('passed').first().waitFor({ timeout: 90_000 });
     await page.getByTestId('session-status').filter({ hasText: 'paused' }).waitFor({ timeout: 90_000 });
     expect(await page.getByTestId('session-question').textContent()).toContain(hostileText.slice(0, 3000));
-    const screenshot = page.getByRole('img', { name: 'The page as it waits' });
+    const screenshot = page.getByRole('img', { name: 'The page when the session paused' });
     await screenshot.scrollIntoViewIfNeeded();
     await waitFor('its picture', () => screenshot.evaluate(isSeen));
     expect(await tab.barriers()).toEqual([]);
 
-    await page.getByLabel('Leave this step out').check();
+    await page.getByLabel('Skip this step').check();
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByTestId('session-status').filter({ hasText: 'completed' }).waitFor({ timeout: 90_000 });
-    await page.getByText('It made the workflow').getByRole('link').click();
+    await page.getByText('The session created the workflow').getByRole('link').click();
     await page.getByLabel('Script', { exact: true }).first().waitFor();
     expect(await page.title()).not.toBe('broken');
     expect(tab.complaints).toEqual([]);

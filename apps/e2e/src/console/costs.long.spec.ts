@@ -48,7 +48,7 @@ describeInBrowser('costs and returns', () => {
   it('lead from what a workflow cost to its runs, and go out as a table', async () => {
     const tab = await lab.signedIn('/app/costs');
     const { page } = tab;
-    await page.getByRole('combobox', { name: 'By', exact: true }).selectOption('workflow');
+    await page.getByRole('combobox', { name: 'Group by', exact: true }).selectOption('workflow');
     const spend = page.getByRole('table', { name: 'Spend' });
     await spend.getByRole('link', { name: 'Hello, Muster' }).waitFor();
     const [download] = await Promise.all([

@@ -28,10 +28,10 @@ describeInBrowser('feedback', () => {
     await dialog.getByLabel('Description').fill('After signing in it shows nothing.');
     await dialog.getByLabel('Severity').selectOption('high');
     await dialog.getByLabel('Agent').selectOption({ label: 'Demo agent' });
-    await dialog.getByLabel('Choose picture').setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: picture });
-    await dialog.getByText('It must be a PNG, JPEG or WebP picture.').waitFor();
-    await dialog.getByLabel('Choose picture').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: picture });
-    await dialog.getByRole('img', { name: 'The screenshot that goes with the report' }).waitFor();
+    await dialog.getByLabel('Choose image').setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: picture });
+    await dialog.getByText('Choose a PNG, JPEG or WebP image.').waitFor();
+    await dialog.getByLabel('Choose image').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: picture });
+    await dialog.getByRole('img', { name: 'Screenshot in this report' }).waitFor();
     expect(await tab.barriersInBothThemes()).toEqual([]);
     await dialog.getByRole('button', { name: 'Send report' }).click();
     await page.getByRole('status').filter({ hasText: 'Thank you' }).waitFor();
@@ -50,7 +50,7 @@ describeInBrowser('feedback', () => {
     expect(await tab.barriersInBothThemes()).toEqual([]);
     await page.keyboard.press('Escape');
     await page.getByLabel('Status').selectOption('resolved');
-    await page.getByText('No report is like that.').waitFor();
+    await page.getByText('No reports match the filters.').waitFor();
     await page.getByLabel('Status').selectOption('in_progress');
     await page.getByRole('link', { name: title }).waitFor();
     expect(tab.complaints).toEqual([]);
@@ -63,7 +63,7 @@ describeInBrowser('feedback', () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: lab.address });
     await page.getByRole('button', { name: 'Report a bug or an idea' }).click();
     const dialog = page.getByRole('dialog', { name: 'Report a bug or an idea' });
-    const shown = dialog.getByRole('img', { name: 'The screenshot that goes with the report' });
+    const shown = dialog.getByRole('img', { name: 'Screenshot in this report' });
     await dialog.getByLabel('Description').fill('As seen.');
     await dialog.getByLabel('Title').focus();
     await page.evaluate(`navigator.clipboard.writeText('Pasted title')`);
@@ -97,12 +97,12 @@ describeInBrowser('feedback', () => {
     await dialog.getByLabel('Type').selectOption('feature_request');
     expect(await dialog.getByLabel('Severity').count()).toBe(0);
     await dialog.getByRole('button', { name: 'Take screenshot' }).click();
-    const taken = dialog.getByRole('img', { name: 'The screenshot that goes with the report' });
+    const taken = dialog.getByRole('img', { name: 'Screenshot in this report' });
     await taken.waitFor();
     // Where the report stood it would be dark around it.
     expect(await page.evaluate<number[]>(corner)).toEqual([255, 255, 255]);
     expect(await dialog.getByLabel('Title').inputValue()).toBe('Darker nights');
-    await dialog.getByRole('button', { name: 'Leave it out' }).click();
+    await dialog.getByRole('button', { name: 'Remove image' }).click();
     await taken.waitFor({ state: 'detached' });
     await dialog.getByRole('button', { name: 'Take screenshot' }).click();
     await taken.waitFor();

@@ -46,7 +46,7 @@ describeInBrowser('the inbox', () => {
   it('shows a question within a second, and gives its answer to the script once: another one sees who answered', async () => {
     const [admin, member] = [await lab.signedIn('/app/inbox'), await lab.invite('member')];
     const other = await lab.signedIn('/app/inbox', { width: 360, height: 740 }, member);
-    await Promise.all([admin, other].map(({ page }) => page.getByText('No question is open.').waitFor()));
+    await Promise.all([admin, other].map(({ page }) => page.getByText('No open questions.').waitFor()));
     expect(await count(admin.page).count()).toBe(0);
     const jobId = await launch('Eligibility', [
       'plan = muster.ask("Which plan?", kind="choice", choices=["Gold", "Silver"], context={"claimId": "C-1042"})',
@@ -96,7 +96,7 @@ describeInBrowser('the inbox', () => {
     expect(await tab.barriers()).toEqual([]);
     expect(await overflow(page)).toBe(0);
     await page.getByRole('button', { name: 'Answer' }).click();
-    await page.getByText('The run goes on. You can close this page.').waitFor();
+    await page.getByText('The run continues. You can close this page.').waitFor();
     expect(await resultOf(jobId)).toMatchObject({ status: 'completed', result: { by: 'Dr. Lee' } });
     expect(tab.complaints).toEqual([]);
     await tab.goto('/a/no-such-link');
@@ -192,7 +192,7 @@ describeInBrowser('the inbox', () => {
     expect(await count(page).innerText()).toMatch(/^251\b/);
     await api.post(`/api/jobs/${jobId}/cancel`, {});
     await waitFor('the end of all of them', async () => (await page.getByRole('article').count()) === 0, 15_000);
-    await page.getByText('No question is open.').waitFor();
+    await page.getByText('No open questions.').waitFor();
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });

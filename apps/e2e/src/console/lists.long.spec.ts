@@ -56,7 +56,7 @@ describeInBrowser('lists, and what leads to them', () => {
     }
     // A link to the page as it is leads there, and the box says so.
     await tab.goto('/app/runs?q=nothing');
-    await page.getByText('No run is like that.').waitFor();
+    await page.getByText('No matching runs.').waitFor();
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Runs' }).click();
     await page.getByRole('row').nth(1).waitFor();
     expect(await page.getByRole('searchbox').inputValue()).toBe('');
@@ -90,7 +90,7 @@ describeInBrowser('lists, and what leads to them', () => {
       .getByRole('row', { name: /Demo agent/ })
       .getByText(/^\$/)
       .waitFor();
-    await page.getByRole('checkbox', { name: 'Select all that are loaded' }).check();
+    await page.getByRole('checkbox', { name: 'Select all loaded rows' }).check();
     await page.getByRole('button', { name: 'Pin', exact: true }).click();
     await page.getByRole('status').filter({ hasText: 'Pin requested for 2 of 2 agents.' }).waitFor();
     for (const id of [agentId, other]) {
@@ -237,7 +237,7 @@ describeInBrowser('lists, and what leads to them', () => {
     const tab = await lab.signedIn(`/app/settings?part=Webhooks&endpoint=${endpointId}&status=dead`);
     const { page } = tab;
     await page.getByTestId('webhook-delivery').getByText('dead').waitFor();
-    expect(await page.getByText('No delivery is like that.').count()).toBe(0);
+    expect(await page.getByText('No matching deliveries.').count()).toBe(0);
     // A run is found by the end of its id, however long ago it was.
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox').fill('feedbeef');

@@ -102,7 +102,7 @@ describeInBrowser('a page that is looked at', () => {
     expect(await took.getAttribute('aria-sort')).toBe('ascending');
     await page.getByRole('searchbox').fill('no run has this');
     await page.waitForURL(/q=no/);
-    await page.getByText('No run is like that.').waitFor();
+    await page.getByText('No matching runs.').waitFor();
     await page.getByRole('searchbox').fill('short');
     await page.getByRole('row', { name: /Short/ }).waitFor();
     const [download] = await Promise.all([

@@ -15,7 +15,7 @@ describeInBrowser('the pages of packs', () => {
   it('bring a process from files to where it runs, and back', async () => {
     const tab = await lab.signedIn('/app/packs');
     const { page } = tab;
-    await page.getByText('There is no pack yet.').waitFor();
+    await page.getByText('No packs yet.').waitFor();
     await page.getByRole('button', { name: 'New pack' }).click();
     const made = page.getByRole('dialog', { name: 'New pack' });
     await made.getByLabel('Worker key').fill('eob-download');
@@ -81,7 +81,7 @@ describeInBrowser('the pages of packs', () => {
     const [{ id, previousVersionId: versionId }] = installations;
     expect((await api.post(`/api/workflow-pack-installations/${id}/pin`, { versionId })).status).toBe(200);
     await back.getByRole('button', { name: 'Roll back' }).click();
-    await back.getByText('Somebody has pinned it anew').waitFor();
+    await back.getByText('Another user has pinned a different version').waitFor();
     await back.getByText('From Version 2 (second) to Version 1 (first)').waitFor();
     expect((await api.get(`/api/workflow-pack-installations/${id}`)).body.pinnedVersionId).toBe(versionId);
     await back.getByRole('button', { name: 'Roll back' }).click();

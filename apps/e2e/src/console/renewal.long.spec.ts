@@ -44,7 +44,7 @@ describeInBrowser('a page that renews itself', () => {
     // Its row no longer fits what the list is asked for, either.
     await api.post(`/api/jobs/${jobId}/cancel`, {});
     await page.waitForResponse((answer) => /\/api\/jobs\?/.test(answer.url()));
-    await dialog.getByRole('button', { name: 'Keep it' }).click();
+    await dialog.getByRole('button', { name: 'Go back' }).click();
     await dialog.waitFor({ state: 'detached' });
     // Then the list is as it is.
     await page.getByRole('row').nth(1).getByText('queued').waitFor();
@@ -68,7 +68,7 @@ describeInBrowser('a page that renews itself', () => {
     expect(await page.getByLabel('Name').inputValue()).toBe('Front desk');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('status').filter({ hasText: 'is now Front desk' }).waitFor();
-    await page.getByText('No agent is like that.').waitFor();
+    await page.getByText('No agents match the filters.').waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
     await waitFor('the old name', async () => (await api.get(`/api/agents/${demoId}`)).body.name === 'Demo agent');
     await api.post(`/api/agents/${demoId}/undrain`);
@@ -185,7 +185,7 @@ describeInBrowser('a page that renews itself', () => {
     await labels.fill('old, new');
     await api.patch(`/api/agents/${agent.id}`, { name: 'Laboratory' });
     await page.getByRole('heading', { level: 1, name: 'Laboratory' }).waitFor();
-    await page.getByText('Somebody else has changed it meanwhile').waitFor();
+    await page.getByText('Another user has changed this agent').waitFor();
     expect(await labels.inputValue()).toBe('old, new');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('status').filter({ hasText: 'Saved.' }).waitFor();
@@ -294,7 +294,7 @@ describeInBrowser('a page that renews itself', () => {
     await page.getByText('What it means').waitFor();
     const scrolled = () => page.evaluate<number>('document.querySelector("#content").scrollTop');
     await page.evaluate('document.querySelector("#content").scrollTo(0, 120)');
-    await page.getByLabel('By', { exact: true }).selectOption('agent');
+    await page.getByLabel('Group by', { exact: true }).selectOption('agent');
     await page.waitForURL(/groupBy=agent/);
     expect(await scrolled()).toBe(120);
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Settings' }).click();

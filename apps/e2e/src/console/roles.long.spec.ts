@@ -81,7 +81,7 @@ describeInBrowser('what one may not do', () => {
       ['/app/settings', ['Save', 'Show signing secret']],
       ['/app/settings?part=Limits', ['Save']],
       ['/app/settings?part=Users', ['Invite user']],
-      ['/app/settings?part=Prices', ['New price', 'Price anew']],
+      ['/app/settings?part=Prices', ['New price', 'Recompute costs']],
     ] as const) {
       const buttons = await offered(tab, path);
       expect([path, deeds.filter((deed) => buttons.includes(deed))]).toEqual([path, []]);

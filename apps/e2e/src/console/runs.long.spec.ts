@@ -45,7 +45,7 @@ time.sleep(300)
     expect(await tab.barriers()).toEqual([]);
     // KILL comes 10 s after TERM.
     await page.getByTestId('run-status').filter({ hasText: 'cancelled' }).waitFor({ timeout: 60_000 });
-    await stage('Confirmed').getByText('Nothing of it runs any more.').waitFor();
+    await stage('Confirmed').getByText('All processes of the run have ended.').waitFor();
     expect(await tab.barriers()).toEqual([]);
     await page.getByRole('button', { name: 'Replay' }).click();
     await page.getByText('The run is queued again.').waitFor();

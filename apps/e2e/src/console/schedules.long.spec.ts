@@ -55,7 +55,7 @@ describeInBrowser('the pages of schedules', () => {
     await edited.getByLabel('Cron expression').fill('0 3 * * *');
     await edited.getByLabel('PAYER').fill('Other');
     await edited.getByLabel('Retries', { exact: true }).fill('2');
-    await edited.getByRole('button', { name: 'Add a key' }).click();
+    await edited.getByRole('button', { name: 'Add key' }).click();
     await edited.getByLabel('Key', { exact: true }).fill('portal:{{PAYER}}');
     expect(await tab.barriers()).toEqual([]);
     await edited.getByRole('button', { name: 'Save' }).click();
@@ -78,7 +78,7 @@ describeInBrowser('the pages of schedules', () => {
     await choose('Dry run');
     await page
       .getByRole('dialog', { name: /^Dry run/ })
-      .getByText('It would be launched now.')
+      .getByText('A run would be launched now.')
       .waitFor();
     await page.keyboard.press('Escape');
     await choose('Run now');

@@ -52,7 +52,7 @@ describeInBrowser('a second factor in the console', () => {
     await next.page.getByLabel('Email').fill(email);
     await next.page.getByLabel('Password').fill(password);
     await next.page.getByRole('button', { name: 'Sign in' }).click();
-    await next.page.getByLabel('Code of your authenticator app').fill('000000');
+    await next.page.getByLabel('Code from your authenticator app').fill('000000');
     await next.page.getByRole('button', { name: 'Sign in' }).click();
     await next.page.getByText('The code is wrong').waitFor();
     expect(await next.barriersInBothThemes()).toEqual([]);
@@ -63,9 +63,9 @@ describeInBrowser('a second factor in the console', () => {
     await forgetProof(email);
     await next.page.getByLabel('Name').fill('proved');
     await next.page.getByRole('button', { name: 'Create key' }).click();
-    const proof = next.page.getByRole('dialog', { name: 'Prove that it is you' });
-    await proof.getByLabel('Code of your authenticator app').fill(authenticatorCode(secret, new Date(), 1));
-    await proof.getByRole('button', { name: 'Go on' }).click();
+    const proof = next.page.getByRole('dialog', { name: 'Confirm your identity' });
+    await proof.getByLabel('Code from your authenticator app').fill(authenticatorCode(secret, new Date(), 1));
+    await proof.getByRole('button', { name: 'Continue' }).click();
     await next.page.getByText(/msk_/).first().waitFor();
     expect([...tab.complaints, ...next.complaints]).toEqual([]);
     await next.close();
@@ -106,7 +106,7 @@ describeInBrowser('a second factor in the console', () => {
     await page.getByLabel('Email').fill(email);
     await page.getByLabel('Password').fill(password);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('asks for a passkey beside the password').waitFor();
+    await page.getByText('requires a passkey in addition to the password').waitFor();
     expect(await tab.barriersInBothThemes()).toEqual([]);
     await page.getByRole('button', { name: 'Back' }).click();
     await page.getByRole('button', { name: 'Use a passkey' }).click();
@@ -116,7 +116,7 @@ describeInBrowser('a second factor in the console', () => {
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await page
-      .getByRole('dialog', { name: 'Prove that it is you' })
+      .getByRole('dialog', { name: 'Confirm your identity' })
       .getByRole('button', { name: 'Use a passkey' })
       .click();
     await page.getByText('There is no passkey').waitFor();
@@ -160,7 +160,7 @@ describeInBrowser('a second factor in the console', () => {
     const [email, password] = await lab.invite('viewer');
     const admin = await lab.api();
     const tab = await lab.signedIn('/app/settings?part=Sign-in');
-    await tab.page.getByLabel('Everybody needs a second factor').check();
+    await tab.page.getByLabel('Require a second factor').check();
     await tab.page.getByRole('button', { name: 'Save' }).click();
     await tab.page.getByRole('status').filter({ hasText: 'Saved.' }).waitFor();
     const other = await lab.open();

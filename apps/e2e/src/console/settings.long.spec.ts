@@ -92,7 +92,7 @@ describeInBrowser('the settings', () => {
     expect((await ask()).body.code).toBe('authorization_pending');
     expect(await tab.barriersInBothThemes()).toEqual([]);
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
-    await page.getByText('muster on front-desk-3 is let in').waitFor();
+    await page.getByText('muster on front-desk-3 is signed in').waitFor();
     expect((await ask()).body.access_token).toMatch(/^msk_/);
     expect(tab.complaints.filter((each) => !each.includes('404'))).toEqual([]);
     await tab.close();
@@ -155,10 +155,10 @@ describeInBrowser('the settings', () => {
     const tab = await lab.signedIn(`/app/agents/${agentId}?tab=settings`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Rotate key' }).click();
-    const dialog = page.getByRole('dialog', { name: 'A new worker key' });
+    const dialog = page.getByRole('dialog', { name: 'New worker key' });
     const [, id] = /^msk_([^_]+)_/.exec(await dialog.getByText(/^msk_\S+$/).innerText())!;
-    await dialog.getByRole('button', { name: 'Send it to the worker' }).click();
-    await dialog.getByText('The key was sent to the worker.').waitFor();
+    await dialog.getByRole('button', { name: 'Send to worker' }).click();
+    await dialog.getByText('The key was sent to the worker').waitFor();
     expect(await tab.barriers()).toEqual([]);
     await dialog.getByRole('button', { name: 'Done' }).click();
     const isUsed = async () => (await keys()).some((key) => key.id === id && key.lastUsedAt !== null);
@@ -213,7 +213,7 @@ describeInBrowser('the settings', () => {
     await page.getByRole('button', { name: 'Save' }).click();
     const conflict = page.getByRole('dialog', { name: 'Somebody else has changed it' });
     await conflict.getByLabel('Model name: theirs').getByText('theirs').waitFor();
-    await conflict.getByText('They have also changed Model for pictures').waitFor();
+    await conflict.getByText('They have also changed Model for images').waitFor();
     await conflict.getByRole('button', { name: 'Keep mine' }).click();
     await conflict.waitFor({ state: 'detached' });
     await waitFor('what is kept', async () => {
@@ -222,7 +222,7 @@ describeInBrowser('the settings', () => {
     });
     await waitFor(
       'theirs in the form',
-      async () => (await page.getByLabel('Model for pictures').inputValue()) === 'eyes',
+      async () => (await page.getByLabel('Model for images').inputValue()) === 'eyes',
     );
     await page.getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
@@ -338,7 +338,7 @@ describeInBrowser('the settings', () => {
     await page.getByRole('row', { name: /acme small/ }).waitFor({ state: 'detached' });
     await part(page, 'Audit');
     await page.getByLabel('Action').fill('no.such.action');
-    await page.getByText('No change is like that.').waitFor();
+    await page.getByText('No matching changes.').waitFor();
     const { entries } = (await (await lab.api()).get('/api/audit?limit=1')).body;
     await page.getByLabel('Action').fill(entries[0].action);
     await page.getByRole('button', { name: entries[0].action }).first().click();

@@ -43,7 +43,7 @@ describeInBrowser('the page of webhooks', () => {
     await making.getByText('10.1.2.3 is not a public address').first().waitFor();
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hooks`;
     await making.getByLabel('Address').fill(url);
-    await making.getByLabel('Everything').uncheck();
+    await making.getByLabel('All events').uncheck();
     await making.getByLabel('job.failed').check();
     await making.getByRole('button', { name: 'Create endpoint' }).click();
     const shown = page.getByRole('dialog', { name: 'Signing secret' });
@@ -80,7 +80,7 @@ describeInBrowser('the page of webhooks', () => {
       return body.webhookEndpoints[0].enabled === false;
     });
     await page.reload();
-    await row.getByText('turned off: it answered 410').waitFor();
+    await row.getByText('turned off: the receiver returned 410').waitFor();
     await row.getByText('disabled').waitFor();
     await act('Turn on');
     await row.getByText('enabled').waitFor();

@@ -118,13 +118,13 @@ describeInBrowser('the pages of workflows', () => {
       await page.reload();
       await page.getByRole('link', { name: 'Open the draft' }).click({ timeout: 90_000 });
       await page.getByRole('heading', { level: 1, name: 'Of a <i>film</i>' }).waitFor();
-      await page.getByText('One step waits for a person’s look').waitFor();
+      await page.getByText('One step needs a review').waitFor();
       const uncertain = page.getByTestId('workflow-step').filter({ hasText: '40% sure, seen at 0:02' });
-      await uncertain.getByRole('img', { name: 'The film where the step was seen' }).waitFor();
+      await uncertain.getByRole('img', { name: 'The video where the step was seen' }).waitFor();
       expect(await tab.barriers()).toEqual([]);
       await uncertain.getByRole('button', { name: 'Confirm' }).click();
       await uncertain.getByText('confirmed by a person').waitFor();
-      await page.getByText('One step waits for a person’s look').waitFor({ state: 'detached' });
+      await page.getByText('One step needs a review').waitFor({ state: 'detached' });
       expect(tab.complaints).toEqual([]);
       expect(model.faults).toEqual([]);
       await tab.close();
@@ -148,7 +148,7 @@ describeInBrowser('the pages of workflows', () => {
     expect(await dialog.getByLabel('PATIENT').inputValue()).toBe('Patient');
     expect(await dialog.getByLabel('PAYER').inputValue()).toBe('payer');
     // Before anything is queued, and anew with each choice of a column.
-    await dialog.getByText('1,000 of 5,000 rows cannot be queued, and would be refused.').waitFor();
+    await dialog.getByText('1,000 of 5,000 rows are invalid and cannot be queued.').waitFor();
     await dialog.getByRole('region', { name: 'Rows that cannot be queued' }).getByText('Row 1:').waitFor();
     expect(await dialog.getByTestId('row-errors').count()).toBe(1);
     const checked = page.waitForResponse((response) => response.url().endsWith('/api/jobs/batch/check'));
@@ -160,9 +160,9 @@ describeInBrowser('the pages of workflows', () => {
     expect(await tab.barriers()).toEqual([]);
     const began = performance.now();
     await dialog.getByRole('button', { name: 'Queue batch' }).click();
-    await dialog.getByText('4,000 runs are queued, 1,000 rows are refused.').waitFor();
+    await dialog.getByText('4,000 runs are queued, 1,000 rows were rejected.').waitFor();
     process.stdout.write(`console: a batch of 5,000 rows is told after ${Math.round(performance.now() - began)} ms\n`);
-    const refused = dialog.getByRole('region', { name: 'Refused rows' });
+    const refused = dialog.getByRole('region', { name: 'Rejected rows' });
     await refused.getByText('Row 1:').waitFor();
     expect(await refused.getByRole('listitem').count()).toBeLessThan(100);
     await refused.evaluate((frame) => frame.scrollTo(0, frame.scrollHeight));
@@ -211,7 +211,7 @@ describeInBrowser('the pages of workflows', () => {
     await page.getByRole('button', { name: 'Edit details' }).click();
     const details = page.getByRole('dialog', { name: 'Edit Keyed' });
     for (const key of ['to be removed', 'portal:{{NOBODY}}']) {
-      await details.getByRole('button', { name: 'Add a key' }).click();
+      await details.getByRole('button', { name: 'Add key' }).click();
       await details.getByLabel('Key', { exact: true }).last().fill(key);
     }
     await details.getByRole('button', { name: 'Remove this key' }).first().click();
@@ -229,7 +229,7 @@ describeInBrowser('the pages of workflows', () => {
     await dialog.getByLabel('PAYER').fill('Acme');
     await dialog.getByLabel('Agent').locator('option').first().waitFor({ state: 'attached' });
     await dialog.getByText('Guards').click();
-    await dialog.getByRole('button', { name: 'Add a key' }).click();
+    await dialog.getByRole('button', { name: 'Add key' }).click();
     await dialog.getByLabel('Key', { exact: true }).fill('one-desk');
     await dialog.getByRole('button', { name: 'Run now' }).click();
     await page.getByTestId('run-status').waitFor();

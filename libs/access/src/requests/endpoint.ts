@@ -126,7 +126,10 @@ export function Endpoint<Answer = void, Other = never>(
       ...(zip ? { content: { 'application/zip': { schema: { type: 'string', format: 'binary' } } } } : {}),
       ...(stream ? { content: { 'text/event-stream': { schema: eachOf(stream) } } } : {}),
       headers: {
-        'X-Request-Id': { description: "The request's id, given or made.", schema: { type: 'string' } },
+        'X-Request-Id': {
+          description: 'Identifier of the request: the one that the caller sent, or a new one.',
+          schema: { type: 'string' },
+        },
         ...(etag ? { ETag: { description: "The resource's revision.", schema: { type: 'string' } } } : {}),
         ...(status === 201 || status === 202
           ? { Location: { description: 'Where to read it.', schema: { type: 'string' } } }

@@ -1,4 +1,4 @@
-import type { Statement, Role } from './statement-batch';
+import type { Role, Statement } from './statement-batch';
 
 /** Whose rows a statement may see: one organization's, or, for the service's own work, all. */
 export type Scope = { organizationId: string } | 'system';

@@ -3,7 +3,7 @@ import { serialize } from 'pg-protocol';
 import { RowReader } from './row-reader';
 import { submit, type WireColumn, type WireConnection, type WireStatement, type WireValue } from './wire-connection';
 
-/** As whom a scope's statements run. */
+/** The database role that a statement runs under: `app` sees one organization's rows, `system` sees all. */
 export type Role = 'app' | 'system';
 
 export interface Statement {

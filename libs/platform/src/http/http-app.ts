@@ -166,8 +166,8 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
 }
 
 /**
- * A connection that is kept open after the last answer would hold up the end of the process for as long as it may be
- * idle, which is longer than the time that Kubernetes gives it.
+ * Closes each connection with its next response once the app is stopping. A connection that stays open delays the end of the
+ * process until it has been idle for `keepAliveTimeout`, and Kubernetes kills the process before that.
  */
 function closeWhenDraining(fastify: FastifyInstance, readiness: Readiness): void {
   fastify.addHook('onSend', (_request, reply, _payload, done) => {

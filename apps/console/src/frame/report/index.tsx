@@ -14,7 +14,7 @@ const kinds = [
 ] as const;
 type Kind = (typeof kinds)[number]['value'];
 
-/** The report that can be made from every page; it knows which page, machine and run one was looking at. */
+/** Report form that every page offers, filled in with the current page, agent and run. */
 export function ReportDialog({ close }: { close: () => void }) {
   const [kind, setKind] = useState<Kind>('bug_report');
   const [picture, setPicture] = useState<File | null>(null);
@@ -67,11 +67,11 @@ export function ReportDialog({ close }: { close: () => void }) {
         <TextAreaField label="Description" name="description" required maxLength={10_000} />
         {isBug && (
           <>
-            <TextAreaField label="Steps to see it" name="steps" rows={2} maxLength={10_000} />
+            <TextAreaField label="Steps to reproduce" name="steps" rows={2} maxLength={10_000} />
             <SelectField
               label="Severity"
               name="severity"
-              options={[{ value: '', label: 'I cannot say' }, ...feedbackSeverities]}
+              options={[{ value: '', label: 'Unknown' }, ...feedbackSeverities]}
             />
           </>
         )}
@@ -79,10 +79,10 @@ export function ReportDialog({ close }: { close: () => void }) {
           label="Agent"
           name="agentId"
           initial={page === 'agents' ? id : null}
-          none="It is not about one"
+          none="No agent"
           choices={(data?.agents ?? []).map(({ id: value, name }) => ({ value, label: name }))}
         />
-        <CheckField label="Send the address of this page" name="withAddress" initial />
+        <CheckField label="Include the address of this page" name="withAddress" initial />
         <Screenshot picture={picture} change={setPicture} hide={setHidden} />
       </Form>
     </Dialog>

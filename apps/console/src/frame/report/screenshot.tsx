@@ -7,11 +7,11 @@ const types = ['image/png', 'image/jpeg', 'image/webp'];
 interface ScreenshotProps {
   picture: File | null;
   change: (picture: File | null) => void;
-  /** Gets the dialog out of the picture, and back. */
+  /** Hides the dialog while the screenshot is taken. */
   hide: (hidden: boolean) => void;
 }
 
-/** A picture to go with a report: taken here, chosen, or pasted; shown before it is sent, and left out as easily. */
+/** Optional image of a report: a new screenshot, a file or a pasted image, with a preview and a button to remove it. */
 export function Screenshot({ picture, change, hide }: ScreenshotProps) {
   const id = useId();
   const [fault, setFault] = useState('');
@@ -26,10 +26,10 @@ export function Screenshot({ picture, change, hide }: ScreenshotProps) {
       const taken = await takeScreenshot();
       if (taken) offer(taken);
     } catch {
-      setFault('This browser could not take one; choose or paste a picture.');
+      setFault('This browser could not take a screenshot. Choose or paste an image instead.');
     }
     hide(false);
-    // What is out of sight loses the focus.
+    // The button lost the focus when the dialog was hidden.
     requestAnimationFrame(() => button.focus());
   };
   useEffect(() => {
@@ -47,7 +47,7 @@ export function Screenshot({ picture, change, hide }: ScreenshotProps) {
           <Button onClick={({ currentTarget }) => void take(currentTarget)}>Take screenshot</Button>
         )}
         <label htmlFor={id} className={`${buttonClass()} cursor-pointer focus-within:outline-2`}>
-          Choose picture
+          Choose image
           <input
             id={id}
             type="file"
@@ -61,14 +61,16 @@ export function Screenshot({ picture, change, hide }: ScreenshotProps) {
         </label>
         {picture && (
           <Button look="quiet" onClick={() => offer(null)}>
-            Leave it out
+            Remove image
           </Button>
         )}
       </div>
       {picture ? (
         <Preview picture={picture} />
       ) : (
-        <p className="text-xs text-dim">Optional, up to 5 MiB; a picture can be pasted here too. Mind what it shows.</p>
+        <p className="text-xs text-dim">
+          Optional, up to 5 MiB. You can also paste an image. Check it for confidential data.
+        </p>
       )}
       {fault && (
         <p role="alert" className="text-xs text-bad">
@@ -89,13 +91,13 @@ function Preview({ picture }: { picture: File }) {
   return (
     <img
       src={url}
-      alt="The screenshot that goes with the report"
+      alt="Screenshot in this report"
       className="max-h-40 self-start rounded-control border border-line object-contain"
     />
   );
 }
 
 function faultOf({ type, size }: File): string {
-  if (!types.includes(type)) return 'It must be a PNG, JPEG or WebP picture.';
-  return size > mostBytes ? 'It is larger than 5 MiB.' : '';
+  if (!types.includes(type)) return 'Choose a PNG, JPEG or WebP image.';
+  return size > mostBytes ? 'The image is larger than 5 MiB. Choose a smaller one.' : '';
 }

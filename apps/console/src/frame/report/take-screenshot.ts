@@ -1,12 +1,12 @@
-/** What the service takes. */
+/** Maximum size of an image that the service accepts, in bytes. */
 export const mostBytes = 5 * 1024 * 1024;
 
-/** Browsers can only do it on https and on this machine; elsewhere a picture is chosen or pasted. */
+/** Whether this page can take screenshots. Browsers allow it only over https and on localhost. */
 export function canTakeScreenshots(): boolean {
   return typeof (navigator as Partial<Navigator>).mediaDevices?.getDisplayMedia === 'function';
 }
 
-/** One picture of what the viewer chooses to show; nothing where they would rather not. */
+/** Takes a screenshot of the tab or window that the user chooses; null if the user declines. */
 export async function takeScreenshot(): Promise<File | null> {
   const wish = { video: { displaySurface: 'browser' }, audio: false, preferCurrentTab: true };
   let stream: MediaStream;
@@ -26,7 +26,7 @@ export async function takeScreenshot(): Promise<File | null> {
     canvas.height = video.videoHeight;
     canvas.getContext('2d')!.drawImage(video, 0, 0);
     const whole = await pictureOf(canvas, 'image/png');
-    // A photograph-like page, or a very large window.
+    // A page with photographs or a very large window can be too large as a PNG.
     return whole.size <= mostBytes ? whole : await pictureOf(canvas, 'image/jpeg');
   } finally {
     for (const track of stream.getTracks()) track.stop();

@@ -6,7 +6,7 @@ import { Panel } from '../../ui/page';
 import { toast } from '../../ui/toast';
 import { ChargeFacts } from './charge-facts';
 
-/** Computes what one run is charged, from the steps that it reported. */
+/** Computes the charge of one run from the steps that the run reported. */
 export function Backfill() {
   const [answer, setAnswer] = useState<BackfillAnswer | null>(null);
   const client = useQueryClient();
@@ -27,20 +27,20 @@ export function Backfill() {
           onDone={(computed) => {
             setAnswer(computed);
             void client.invalidateQueries({ queryKey: ['billing-metrics'] });
-            toast(computed.replaced_existing ? 'The record is replaced.' : 'The record is created.');
+            toast(computed.replaced_existing ? 'Billing record replaced.' : 'Billing record created.');
           }}
         >
-          <TextField label="Run (id)" name="job_id" required autoComplete="off" />
+          <TextField label="Run ID" name="job_id" required autoComplete="off" />
           <CheckField
-            label="Give the organization the usual pricing model where it has none"
+            label="Create the default pricing model if the organization has none"
             name="create_default_model"
             initial={false}
           />
-          <CheckField label="Replace the record that the run has" name="force" initial={false} />
+          <CheckField label="Replace the run’s existing billing record" name="force" initial={false} />
         </Form>
       </Panel>
       {answer && (
-        <Panel title="Computed">
+        <Panel title="Computed charge">
           <ChargeFacts charge={answer} />
         </Panel>
       )}

@@ -4,7 +4,7 @@ import { Facts } from '../../ui/page';
 
 type Charge = Omit<BackfillAnswer, 'success' | 'replaced_existing'>;
 
-/** What a run is charged, and of what that is made. */
+/** Charge of a run, and the counts that it is computed from. */
 export function ChargeFacts({ charge }: { charge: Charge }) {
   return (
     <>

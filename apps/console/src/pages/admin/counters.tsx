@@ -8,7 +8,7 @@ import { Facts, Panel, Skeleton } from '../../ui/page';
 import { toast } from '../../ui/toast';
 import { PlainTable } from '../../ui/table/plain-table';
 
-/** Every organization's month, and whether the counters are what they count. */
+/** Usage of every organization this month, and whether the usage counters match the events that they count. */
 export function Counters() {
   const client = useQueryClient();
   const { data, error, refetch } = useQuery({
@@ -19,7 +19,9 @@ export function Counters() {
     mutationFn: () => adminUsageReconcile(),
     onSuccess: async ({ differing }) => {
       await client.invalidateQueries({ queryKey: ['admin-usage'] });
-      toast(differing === 0 ? 'Every counter is what it counts.' : `${differing} counters are not what they count.`);
+      toast(
+        differing === 0 ? 'All counters are correct.' : `${differing} counters differ from the events that they count.`,
+      );
     },
   });
   if (!data) return error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={6} />;
@@ -38,7 +40,7 @@ export function Counters() {
           facts={[
             ['Last compared', <Time at={data.reconciledAt} />],
             ['Organizations', formatCount(data.organizations)],
-            ['Differing', formatCount(data.differing)],
+            ['Differing counters', formatCount(data.differing)],
           ]}
         />
       </Panel>

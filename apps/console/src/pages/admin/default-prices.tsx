@@ -2,7 +2,7 @@ import { modelPricesDefaults, modelPricesReplaceDefaults } from '../../api/gener
 import { withEtag } from '../../api/versioned';
 import { PriceTable } from '../../parts/price-table';
 
-/** What language models cost where an organization says nothing else. */
+/** Prices of language models for organizations that have not set their own. */
 export function DefaultPrices() {
   return (
     <PriceTable

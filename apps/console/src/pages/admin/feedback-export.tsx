@@ -7,7 +7,7 @@ import { useUrlState } from '../../ui/table/use-url-state';
 
 const names = ['type', 'status', 'organization', 'vm', 'from', 'to'];
 
-/** Reports of all organizations as a table; the file comes as it is read. */
+/** Exports reports of all organizations as a CSV file, which the server streams. */
 export function FeedbackExport() {
   const [state] = useUrlState();
   const given = names.flatMap((name): [string, string][] => (state[name] ? [[name, state[name]]] : []));
@@ -16,7 +16,8 @@ export function FeedbackExport() {
     <Panel title="Feedback export">
       <div className="flex flex-col items-start gap-3.5">
         <p className="text-dim">
-          Everything, or what is chosen here. Days are the organization’s; the last one is included.
+          Exports all reports, or those that match the filters. “From” and “To” are days in each organization’s time
+          zone; both days are included.
         </p>
         <ListTools
           filters={[

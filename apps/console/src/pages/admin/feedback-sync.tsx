@@ -15,7 +15,7 @@ import { StatusMark } from '../../ui/status-mark';
 import { toast, toastRefused } from '../../ui/toast';
 import { PlainTable } from '../../ui/table/plain-table';
 
-/** How feedback and the trackers are kept in step, and what did not get there. */
+/** State of the synchronization with the trackers, and the updates that failed permanently. */
 export function FeedbackSync() {
   const { data, error, refetch } = useQuery({
     queryKey: ['feedback-sync'],
@@ -58,7 +58,7 @@ function Dead({ items }: { items: Sync['dead'] }) {
   const replay = async (id: string) => {
     try {
       await feedbackSyncReplay({ path: { id } });
-      toast('It is sent again.');
+      toast('The update is sent again.');
     } catch (error) {
       toastRefused(error);
     }
@@ -66,7 +66,9 @@ function Dead({ items }: { items: Sync['dead'] }) {
   };
   return (
     <Panel title="Dead letters">
-      {items.length === 0 && <Empty title="No dead letters." />}
+      {items.length === 0 && (
+        <Empty title="No dead letters.">Updates that could not be sent to a tracker appear here.</Empty>
+      )}
       {items.length > 0 && (
         <PlainTable label="Dead letters" heads={['Since', 'Tracker', 'Attempts', 'Error', 'Actions']}>
           {items.map(({ id, submissionId, tracker, attempts, error, since }) => (

@@ -21,21 +21,21 @@ const parts = [
   { name: 'Maintenance', superAdmin: true, content: <Maintenance /> },
 ];
 
-/** What is done across organizations, and what an organization's runs are charged. */
+/** Administration across organizations, and the pricing of an organization's runs. */
 export function AdminPage() {
   const isAdmin = useMay('admin');
   const isSuperAdmin = useMay('super_admin');
   if (!isAdmin) {
     return (
       <Page title="Admin">
-        <Empty title="This page is for admins.">Somebody who is one can make you one, under Settings, Users.</Empty>
+        <Empty title="This page is for admins.">An admin can give you this role under Settings, Users.</Empty>
       </Page>
     );
   }
   return (
     <Page title="Admin">
       <Tabs
-        label="Parts of the administration"
+        label="Administration"
         parameter="part"
         beside
         tabs={parts.filter(({ superAdmin }) => isSuperAdmin || !superAdmin)}

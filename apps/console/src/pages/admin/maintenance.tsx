@@ -8,7 +8,7 @@ import { Empty, Panel, Skeleton } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 import { PlainTable } from '../../ui/table/plain-table';
 
-/** What the service does by the clock: its last rounds, and what they are stuck on. */
+/** Maintenance loops of the service, with their last rounds and the rows that they fail to process. */
 export function Maintenance() {
   const { data, error, refetch } = useQuery({
     queryKey: ['loops'],
@@ -18,8 +18,10 @@ export function Maintenance() {
   if (!data) return error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={8} />;
   return (
     <Panel title="Maintenance">
-      {data.loops.length === 0 && <Empty title="No round was written down yet." />}
-      <PlainTable label="Maintenance" heads={['Loop', 'State', 'Last round', 'Took', 'Every', 'Did']}>
+      {data.loops.length === 0 && (
+        <Empty title="No maintenance has run yet.">Each loop appears here after its first round.</Empty>
+      )}
+      <PlainTable label="Maintenance" heads={['Loop', 'State', 'Last round', 'Duration', 'Interval', 'Result']}>
         {data.loops.map((loop) => (
           <Loop key={`${loop.app} ${loop.name}`} loop={loop} />
         ))}

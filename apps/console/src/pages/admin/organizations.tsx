@@ -26,7 +26,7 @@ import { PricingModel } from './pricing-model';
 const itemsOf = (page: OrganizationList) => page.organizations;
 type Asked = { what: 'rename' | 'suspend' | 'pricing'; organization: Organization };
 
-/** Every organization of the deployment. */
+/** All organizations of the deployment. */
 export function Organizations() {
   const [{ q }] = useUrlState();
   const [isMaking, setMaking] = useState(false);
@@ -48,7 +48,7 @@ export function Organizations() {
   const resume = async ({ id, name }: Organization) => {
     try {
       await organizationsUpdate({ path: { id }, body: { suspended: false } });
-      toast(`${name} may launch runs again.`);
+      toast(`${name} can launch runs again.`);
     } catch (error) {
       toastRefused(error);
     }
@@ -62,13 +62,13 @@ export function Organizations() {
         actions={<Button onClick={() => setMaking(true)}>New organization</Button>}
         list={list}
         search="Search organizations"
-        empty="There is no organization."
-        heads={['Name', 'Status', 'Runs this month', 'Spend', 'Made', 'Actions']}
+        empty="No organizations match the search."
+        heads={['Name', 'Status', 'Runs this month', 'Spend', 'Created', 'Actions']}
         row={(organization) => (
           <tr key={organization.id}>
             <td>
               <bdi title={organization.id}>{organization.name}</bdi>
-              {organization.id === current.id && <span className="text-dim"> (this one)</span>}
+              {organization.id === current.id && <span className="text-dim"> (current)</span>}
             </td>
             <td>
               <StatusMark status={organization.suspended ? 'suspended' : 'active'} />
@@ -133,7 +133,7 @@ function NewOrganization({ open, onOpenChange, done }: NewOrganizationProps) {
         onDone={({ organization, admin }) => {
           onOpenChange(false);
           void done();
-          toast(`${organization.name} is created; ${admin.email} is its admin.`);
+          toast(`${organization.name} is created. Its admin is ${admin.email}.`);
         }}
       >
         <TextField label="Name" name="name" required maxLength={200} autoComplete="off" />
@@ -145,7 +145,7 @@ function NewOrganization({ open, onOpenChange, done }: NewOrganizationProps) {
           required
           minLength={12}
           autoComplete="new-password"
-          hint="At least 12 characters, none of the most common; tell it in a safe way."
+          hint="At least 12 characters, and not a common password. Send it to the admin over a secure channel."
         />
       </Form>
     </Dialog>
@@ -189,8 +189,8 @@ function Suspend({ organization: { id, name }, close, done }: DeedProps) {
         toast(`${name} is suspended.`);
       }}
     >
-      Its people can read everything and launch nothing; its schedules skip. What runs now runs on, and may be
-      cancelled.
+      Its users can still read everything but cannot start anything new. Its schedules skip their runs. Runs in progress
+      continue and can be cancelled. You can resume the organization at any time.
     </ConfirmDialog>
   );
 }

@@ -9,14 +9,14 @@ import { toast } from '../../ui/toast';
 
 type PricingType = ClientPricingModel['pricingType'];
 const kinds: { value: PricingType; label: string }[] = [
-  { value: 'npi_claim_block', label: 'npi_claim_block: begun blocks of claims, for each NPI' },
-  { value: 'per_claim', label: 'per_claim: each claim' },
-  { value: 'flat_per_run', label: 'flat_per_run: each run' },
+  { value: 'npi_claim_block', label: 'npi_claim_block: per started block of claims, for each NPI' },
+  { value: 'per_claim', label: 'per_claim: per claim' },
+  { value: 'flat_per_run', label: 'flat_per_run: per run' },
 ];
-/** What an organization without a model begins with. */
+/** Initial values for an organization that has no model. */
 const usual: ClientPricingModel = { pricingType: 'npi_claim_block', blockSize: 50, pricePerBlockUsd: 25 };
 
-/** How an organization's runs are charged. */
+/** Form with the pricing model of an organization. */
 export function PricingModel({ organizationId, done }: { organizationId: string; done?: () => void }) {
   const queryKey = ['client-pricing', organizationId];
   const { data, error, refetch } = useQuery({
@@ -30,7 +30,7 @@ export function PricingModel({ organizationId, done }: { organizationId: string;
       }
     },
   });
-  // What is being typed stays, also where it could not be asked for again.
+  // The form stays if a refetch fails, so that typed values are not lost.
   if (data === undefined) return error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton />;
   return <ModelForm organizationId={organizationId} model={data} done={done} />;
 }
@@ -62,11 +62,11 @@ function ModelForm({ organizationId, model, done }: ModelFormProps) {
       }}
       onDone={(saved) => {
         client.setQueryData(['client-pricing', organizationId], saved);
-        toast('Saved. Records that were computed before keep their model.');
+        toast('Saved. Existing billing records do not change.');
         done?.();
       }}
     >
-      {!model && <p className="text-dim">It has no pricing model yet; this is the usual one.</p>}
+      {!model && <p className="text-dim">The organization has no pricing model yet. These are the default values.</p>}
       <SelectField
         label="Pricing type"
         name="pricingType"
@@ -77,23 +77,23 @@ function ModelForm({ organizationId, model, done }: ModelFormProps) {
       {pricingType === 'npi_claim_block' && (
         <>
           <TextField
-            label="Claims in a block"
+            label="Claims per block"
             name="blockSize"
             type="number"
             min={1}
             required
             defaultValue={given.blockSize ?? usual.blockSize}
           />
-          <Price label="Price of a block (USD)" name="pricePerBlockUsd" value={given.pricePerBlockUsd} />
+          <Price label="Price per block (USD)" name="pricePerBlockUsd" value={given.pricePerBlockUsd} />
         </>
       )}
       {pricingType === 'per_claim' && (
-        <Price label="Price of a claim (USD)" name="pricePerClaimUsd" value={given.pricePerClaimUsd} />
+        <Price label="Price per claim (USD)" name="pricePerClaimUsd" value={given.pricePerClaimUsd} />
       )}
       {pricingType === 'flat_per_run' && (
-        <Price label="Price of a run (USD)" name="pricePerRunUsd" value={given.pricePerRunUsd} />
+        <Price label="Price per run (USD)" name="pricePerRunUsd" value={given.pricePerRunUsd} />
       )}
-      <Price label="Least that a run is charged (USD)" name="minimumUsd" value={given.minimumUsd ?? 0} />
+      <Price label="Minimum charge per run (USD)" name="minimumUsd" value={given.minimumUsd ?? 0} />
     </Form>
   );
 }

@@ -21,7 +21,7 @@ import { PricingModel } from './pricing-model';
 const recordsOf = (page: BillingMetricList) => page.metrics;
 const stepsOf = (page: BillingMetricStepList) => page.steps;
 
-/** How the organization's runs are charged, and what was computed for them. */
+/** Pricing model of the organization, and the billing records of its runs. */
 export function Pricing() {
   const { organization } = useMe();
   const [shown, setShown] = useState<BillingMetric | null>(null);
@@ -38,7 +38,7 @@ export function Pricing() {
       <SimpleList
         title="Billing records"
         list={list}
-        empty="Nothing was computed yet: a backfill does it, run by run."
+        empty="No billing records yet. Compute one for a run under Backfill."
         heads={['Computed', 'Run', 'NPIs', 'Claims', 'Repeated', 'Charge', 'Actions']}
         row={(record) => (
           <tr key={record.metric_id} className="tabular-nums">
@@ -55,7 +55,7 @@ export function Pricing() {
             <td>
               <ActionMenu
                 name={`the record of run ${record.job_id.slice(-8)}`}
-                actions={[{ label: 'Show how it was computed', run: () => setShown(record) }]}
+                actions={[{ label: 'Show calculation', run: () => setShown(record) }]}
               />
             </td>
           </tr>
@@ -79,9 +79,9 @@ function Steps({ record: { metric_id: id } }: { record: BillingMetric }) {
   });
   return (
     <SimpleList
-      title="Steps that it was computed from"
+      title="Steps in the calculation"
       list={list}
-      empty="There is no step."
+      empty="The record has no steps."
       heads={['Step', 'NPI', 'Claim', 'Verdict']}
       row={({ step_order, npi, claim_id, claim_submission_id, verdict }) => (
         <tr key={step_order}>

@@ -3,7 +3,7 @@ import { NewSessionDialog } from '../../parts/autopilot/new-session';
 import { SessionList } from '../../parts/autopilot/session-list';
 import { Button } from '../../ui/button';
 
-/** The autopilot's sessions on this machine. */
+/** Autopilot sessions of one agent. */
 export function AgentSessions({ agentId, mayAsk }: { agentId: string; mayAsk: boolean }) {
   const [isMaking, setMaking] = useState(false);
   return (

@@ -19,7 +19,11 @@ export function AgentTimeline({ id }: { id: string }) {
         label="Timeline"
         live={live}
         testId="timeline-entry"
-        empty={<Empty title={q || level || kind ? 'Nothing like that has happened.' : 'Nothing has happened yet.'} />}
+        empty={
+          <Empty
+            title={q || level || kind ? 'No entries match the filters.' : 'Nothing has happened on this agent yet.'}
+          />
+        }
       />
     </Panel>
   );

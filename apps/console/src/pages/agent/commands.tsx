@@ -38,13 +38,13 @@ const columns: ColumnDef<CommandEntry>[] = [
   },
   {
     id: 'about',
-    header: 'About',
+    header: 'Details',
     meta: { className: 'max-sm:hidden' },
     cell: ({ row: { original } }) => <About command={original} />,
   },
   {
     id: 'createdAt',
-    header: 'Asked for',
+    header: 'Requested',
     meta: { className: 'w-28 max-md:hidden' },
     cell: ({ row: { original } }) => <Time at={original.createdAt} relative />,
   },
@@ -58,13 +58,13 @@ const columns: ColumnDef<CommandEntry>[] = [
   },
   {
     id: 'took',
-    header: 'Took',
+    header: 'Duration',
     meta: { className: 'w-24 max-lg:hidden' },
     cell: ({ row: { original } }) => <Duration from={original.takenAt} to={original.finishedAt} />,
   },
 ];
 
-/** What this machine was asked, and what came of it. A run is cancelled on its own page, to which it leads. */
+/** Commands for this machine and their results. A run is cancelled on its own page, which its command links to. */
 export function Commands({ agentId }: { agentId: string }) {
   const [{ q, status, kind }] = useUrlState();
   const client = useQueryClient();
@@ -91,7 +91,7 @@ export function Commands({ agentId }: { agentId: string }) {
           list={list}
           columns={columns}
           rowId={({ commandId }) => commandId}
-          empty={<Empty title={q || status || kind ? 'No command is like that.' : 'No commands yet.'} />}
+          empty={<Empty title={q || status || kind ? 'No commands match the filters.' : 'No commands yet.'} />}
         />
       </div>
     </>

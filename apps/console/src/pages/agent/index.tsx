@@ -14,7 +14,7 @@ import { AgentName } from '../agents/agent-name';
 import { Overview } from './overview';
 import { StopOrKeep } from './stop-or-keep';
 
-// What is not shown at first is not loaded at first.
+// Each of these tabs is loaded when it is opened.
 const Commands = lazy(async () => ({ default: (await import('./commands')).Commands }));
 const Recordings = lazy(async () => ({ default: (await import('./recordings')).Recordings }));
 const Imaging = lazy(async () => ({ default: (await import('./imaging')).Imaging }));
@@ -50,7 +50,7 @@ export function AgentPage() {
     >
       {isRenaming && <AgentName agent={agent} done={() => setRenaming(false)} />}
       <Tabs
-        label={`Parts of ${agent.name}`}
+        label={`Sections of ${agent.name}`}
         tabs={[
           { id: 'overview', name: 'Overview', content: <Overview agent={agent} mayAsk={mayAsk} /> },
           { id: 'commands', name: 'Commands', content: <Commands agentId={id} /> },
@@ -65,7 +65,7 @@ export function AgentPage() {
   );
 }
 
-/** The header follows the agent's stream; what it shows is always the API's own answer. */
+/** Refetches the agent when its stream reports an event, so that the header never shows event data itself. */
 function useLiveAgent(id: string): void {
   const client = useQueryClient();
   const refresh = useThrottled(() => client.invalidateQueries({ queryKey: ['agent', id] }), 500);

@@ -15,7 +15,7 @@ import { AgentTimeline } from './agent-timeline';
 
 const Snippets = lazy(async () => ({ default: (await import('./snippets')).Snippets }));
 
-/** What this machine does and why, what it did, and a few lines of code that are run on it at once. */
+/** State of the agent with its reason, its runs, its timeline and a form to run a snippet on its machine. */
 export function Overview({ agent, mayAsk }: { agent: Agent; mayAsk: boolean }) {
   const { id } = agent;
   return (
@@ -46,7 +46,7 @@ function State({ agent }: { agent: Agent }) {
         facts={[
           [
             'Stops',
-            agent.stopAt ? <Time at={agent.stopAt} relative /> : agent.idleAutoStopExempt ? 'never: it is pinned' : '–',
+            agent.stopAt ? <Time at={agent.stopAt} relative /> : agent.idleAutoStopExempt ? 'never (pinned)' : '–',
           ],
           ['Current run', agent.currentJobId ? <RunLink id={agent.currentJobId} /> : '–'],
           ['Last seen', <Time at={agent.lastSeen} relative />],
@@ -54,9 +54,9 @@ function State({ agent }: { agent: Agent }) {
           ['Machine', [agent.vmState, agent.vmIp].filter(Boolean).join(' · ') || '–'],
           ['Provider', [agent.provider, agent.providerRef].filter(Boolean).join(' · ')],
           ['Worker', agent.workerVersion ?? '–'],
-          ['Machine has', <Capabilities capabilities={agent.capabilities} />],
+          ['Capabilities', <Capabilities capabilities={agent.capabilities} />],
           ['Labels', agent.labels.join(', ') || '–'],
-          ['Made', <Time at={agent.createdAt} />],
+          ['Created', <Time at={agent.createdAt} />],
           ['Id', <code className="font-mono text-xs">{agent.id}</code>],
         ]}
       />
@@ -64,9 +64,9 @@ function State({ agent }: { agent: Agent }) {
   );
 }
 
-/** What commands may need of the machine: what it has, and what it lacks with the reason. */
+/** Software that commands may need, and whether the machine has it; with a reason if it does not. */
 function Capabilities({ capabilities }: Pick<Agent, 'capabilities'>) {
-  if (capabilities === null) return <span className="text-dim">not known: its worker did not say</span>;
+  if (capabilities === null) return <span className="text-dim">unknown: the worker did not report any</span>;
   return (
     <ul data-testid="agent-capabilities" className="flex flex-col gap-0.5">
       {capabilities.map(({ name, available, detail }) => (
@@ -96,7 +96,7 @@ function Runs({ id }: { id: string }) {
   return (
     <Panel title="Runs">
       {error && !data ? <ErrorNote error={error} retry={() => void refetch()} /> : !data && <Skeleton />}
-      {data?.jobs.length === 0 && <Empty title="Nothing has run here yet." />}
+      {data?.jobs.length === 0 && <Empty title="No runs on this agent yet.">Start one with “Run” on a workflow.</Empty>}
       {data && data.jobs.length > 0 && (
         <ul className="-my-1.5 divide-y divide-line">
           {data.jobs.map((run) => (

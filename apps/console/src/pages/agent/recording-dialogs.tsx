@@ -50,32 +50,32 @@ export function NewRecordingDialog({ agentId, open, onOpenChange, begun }: NewRe
       >
         <TextField label="Name" name="name" maxLength={200} autoComplete="off" />
         <SelectField
-          label="What is recorded"
+          label="Source"
           name="kind"
           options={[
-            { value: '', label: 'The screen where there is one, else a browser' },
+            { value: '', label: 'The screen if there is one, otherwise a browser' },
             { value: 'screen', label: 'The screen' },
-            { value: 'browser', label: 'A browser of its own, with what is done in it' },
+            { value: 'browser', label: 'A separate browser, with the steps in it' },
           ]}
         />
-        <TextField label="Address that the browser opens" name="startUrl" type="url" autoComplete="off" />
+        <TextField label="Start URL of the browser" name="startUrl" type="url" autoComplete="off" />
       </Form>
     </Dialog>
   );
 }
 
-/** A workflow of what was done in the browser, step by step; no model is needed. */
+/** Creates a workflow from the recorded browser steps, without a model. */
 export function StepsDialog({ recording, close }: { recording: Recording; close: () => void }) {
   const navigate = useNavigate();
   return (
     <Dialog
       open
       onOpenChange={close}
-      title="Make a workflow of its steps"
-      description="What was done in the browser becomes its steps; passwords become secrets of the vault."
+      title="Create a workflow from the steps"
+      description="The recorded browser steps become the steps of the workflow. Passwords are stored as secrets in the vault."
     >
       <Form
-        submit="Make workflow"
+        submit="Create workflow"
         onSubmit={(values) => {
           const name = values.text('name');
           return workflowsUpload({ body: { recordingId: recording.id, ...(name ? { name } : {}) } });
@@ -85,27 +85,27 @@ export function StepsDialog({ recording, close }: { recording: Recording; close:
           void navigate({ to: '/workflows/$id', params: { id } });
         }}
       >
-        <TextField label="Name" name="name" hint="The recording’s own, if left empty." autoComplete="off" />
+        <TextField label="Name" name="name" hint="If empty, the name of the recording." autoComplete="off" />
       </Form>
     </Dialog>
   );
 }
 
-/** A draft by a model that looks at the film. What it is not sure of is marked for review. */
+/** Creates a draft workflow with a model that analyzes the video. Uncertain steps are marked for review. */
 export function FilmDialog({ recording, close }: { recording: Recording; close: () => void }) {
   const [analysisId, setAnalysisId] = useState<string>();
   return (
     <Dialog
       open
       onOpenChange={close}
-      title="Make a workflow with a model"
-      description="A model looks at the film’s pictures. Steps that it is not sure of wait for your review."
+      title="Create a workflow with a model"
+      description="A model analyzes frames of the video. Steps that it is unsure about wait for your review."
     >
       {analysisId ? (
         <Analysis agentId={recording.agentId} analysisId={analysisId} />
       ) : (
         <Form
-          submit="Make workflow"
+          submit="Create workflow"
           onSubmit={(values) => {
             const [name, hint] = [values.text('name'), values.text('hint')];
             const body = { recordingId: recording.id, ...(name ? { name } : {}), ...(hint ? { hint } : {}) };
@@ -114,7 +114,7 @@ export function FilmDialog({ recording, close }: { recording: Recording; close: 
           onDone={(started) => setAnalysisId(started.analysisId)}
         >
           <TextField label="Name" name="name" maxLength={200} autoComplete="off" />
-          <TextField label="What is done in it" name="hint" maxLength={2000} autoComplete="off" />
+          <TextField label="What the video shows" name="hint" maxLength={2000} autoComplete="off" />
         </Form>
       )}
     </Dialog>
@@ -138,15 +138,17 @@ function Analysis({ agentId, analysisId }: { agentId: string; analysisId: string
     <div className="flex flex-col gap-3" aria-live="polite">
       <StatusMark status={status} />
       {status === 'completed' || status === 'failed' ? null : <Progress percent={progress} label="Progress" />}
-      <p className="text-dim">{frames} pictures were taken of the film.</p>
+      <p className="text-dim">{frames} frames were extracted from the video.</p>
       <FaultNote error={data.error} code={data.code} />
       {workflowId && (
         <p>
-          It became the draft <WorkflowLink id={workflowId} />.
+          The draft is <WorkflowLink id={workflowId} />.
         </p>
       )}
       {status !== 'completed' && status !== 'failed' && (
-        <p className="text-dim">It goes on when this is closed; its draft is then among the workflows.</p>
+        <p className="text-dim">
+          The analysis continues if you close this dialog. The draft then appears under Workflows.
+        </p>
       )}
     </div>
   );

@@ -30,7 +30,7 @@ const refreshMs = 1000;
 
 type Deed = { deed: 'steps' | 'film'; recording: Recording };
 
-/** What was recorded on this machine: films, and what was done in its browser, of which workflows are made. */
+/** Recordings of this machine: videos and browser steps, which workflows can be created from. */
 export function Recordings({ agentId, mayAsk }: { agentId: string; mayAsk: boolean }) {
   const [{ q, status }] = useUrlState();
   const [isMaking, setMaking] = useState(false);
@@ -57,8 +57,8 @@ export function Recordings({ agentId, mayAsk }: { agentId: string; mayAsk: boole
           columns={columns}
           rowId={({ id }) => id}
           empty={
-            <Empty title={q || status ? 'No recording is like that.' : 'Nothing has been recorded here.'}>
-              “New recording” films the screen, or opens a browser whose steps become a workflow.
+            <Empty title={q || status ? 'No recordings match the filters.' : 'No recordings yet.'}>
+              “New recording” records the screen, or opens a browser whose steps can become a workflow.
             </Empty>
           }
         />
@@ -92,7 +92,7 @@ function useColumns(mayAsk: boolean, begin: (deed: Deed) => void, look: () => vo
       },
       {
         id: 'createdAt',
-        header: 'Asked for',
+        header: 'Requested',
         meta: { className: 'w-28 max-sm:hidden' },
         cell: ({ row: { original } }) => <Time at={original.createdAt} relative />,
       },
@@ -111,15 +111,15 @@ function useColumns(mayAsk: boolean, begin: (deed: Deed) => void, look: () => vo
             name={nameOf(original)}
             actions={[
               mayAsk && original.status === 'recording' && { label: 'Stop', run: () => void stop(original).then(look) },
-              original.artifactId !== null && { label: 'Download film', run: () => void download(original) },
+              original.artifactId !== null && { label: 'Download video', run: () => void download(original) },
               mayAsk &&
                 original.eventsArtifactId !== null && {
-                  label: 'Make a workflow of its steps',
+                  label: 'Create a workflow from the steps',
                   run: () => begin({ deed: 'steps', recording: original }),
                 },
               mayAsk &&
                 original.status === 'kept' && {
-                  label: 'Make a workflow with a model',
+                  label: 'Create a workflow with a model',
                   run: () => begin({ deed: 'film', recording: original }),
                 },
             ]}
@@ -159,11 +159,11 @@ async function stop({ id, agentId }: Recording): Promise<void> {
   }
 }
 
-/** From the store itself, by an address that holds for an hour. */
+/** Downloads directly from object storage, with a URL that is valid for one hour. */
 async function download(recording: Recording): Promise<void> {
   try {
     const { downloadUrl } = await recordingsRead({ path: { id: recording.id } });
-    if (!downloadUrl) return toast('It cannot be had at the moment.');
+    if (!downloadUrl) return toast('The video is not available at the moment. Try again later.');
     const link = document.createElement('a');
     link.href = downloadUrl;
     link.download = nameOf(recording);

@@ -4,7 +4,7 @@ import { formatCount, formatMoney } from '../../format/format';
 import { ErrorNote } from '../../ui/error-note';
 import { Facts, Skeleton } from '../../ui/page';
 
-/** What the other way of stopping would have saved on this machine, or has. */
+/** Idle time of this machine, and the savings that adaptive stop achieved or would have achieved. */
 export function Savings({ agentId }: { agentId: string }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['agent', agentId, 'savings'],
@@ -14,17 +14,17 @@ export function Savings({ agentId }: { agentId: string }) {
   const hours = (value: number) => `${formatCount(Math.round(value * 100) / 100)} h`;
   return (
     <section aria-label="Savings of the last 30 days" className="mt-4 border-t border-line pt-3">
-      <h3 className="mb-2 font-medium">The last 30 days</h3>
+      <h3 className="mb-2 font-medium">Last 30 days</h3>
       {error && !data ? <ErrorNote error={error} retry={() => void refetch()} /> : !data && <Skeleton rows={2} />}
       {data && (
         <Facts
           facts={[
-            ['Idle', `${hours(data.idleHours)}, of which it was on for ${hours(data.onHours)}`],
+            ['Idle', `${hours(data.idleHours)}, of which the machine was on for ${hours(data.onHours)}`],
             [
-              'Adaptive would save',
+              'Adaptive stop would have saved',
               `${hours(data.adaptiveWouldSave.hours)}, ${formatMoney(data.adaptiveWouldSave.usd)}`,
             ],
-            ['Adaptive has saved', `${hours(data.adaptiveSaved.hours)}, ${formatMoney(data.adaptiveSaved.usd)}`],
+            ['Adaptive stop has saved', `${hours(data.adaptiveSaved.hours)}, ${formatMoney(data.adaptiveSaved.usd)}`],
           ]}
         />
       )}

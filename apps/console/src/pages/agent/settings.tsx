@@ -20,7 +20,7 @@ import { toast, toastRefused } from '../../ui/toast';
 import { Savings } from './savings';
 import { WorkerKeys } from './worker-keys';
 
-/** How this machine is called, when it stops by itself, where it is, and with which key its worker speaks. */
+/** Settings of an agent: name and labels, idle stop, machine and worker keys. */
 export function AgentSettings({ agent }: { agent: Agent }) {
   const isAdmin = useMay('admin');
   const isOver = agent.status === 'terminated';
@@ -38,7 +38,7 @@ export function AgentSettings({ agent }: { agent: Agent }) {
   );
 }
 
-/** Begins with what it is called now, and shows what others make of that, unless something is being written here. */
+/** Starts with the current name and labels, and follows changes by other users until the form is edited. */
 function Named({ agent }: { agent: Agent }) {
   const client = useQueryClient();
   const [{ base, turn, isTouched }, setState] = useState({ base: agent, turn: 0, isTouched: false });
@@ -57,7 +57,7 @@ function Named({ agent }: { agent: Agent }) {
               .split(',')
               .map((label) => label.trim())
               .filter(Boolean);
-            // What was not changed here stays as others have made it.
+            // Only edited fields are sent, so that changes by other users are kept.
             const body = {
               ...(name === base.name ? {} : { name }),
               ...(labels.join() === base.labels.join() ? {} : { labels }),
@@ -78,18 +78,18 @@ function Named({ agent }: { agent: Agent }) {
             label="Labels"
             name="labels"
             defaultValue={base.labels.join(', ')}
-            hint="Separated by commas; lists are filtered by them."
+            hint="Separate labels with commas. Lists can be filtered by label."
             autoComplete="off"
           />
           {isOther && isTouched && (
             <p role="status" className="rounded-control bg-warn-soft p-2.5">
-              Somebody else has changed it meanwhile: <bdi className="font-medium">{agent.name}</bdi>
+              Another user has changed this agent: <bdi className="font-medium">{agent.name}</bdi>
               {agent.labels.length > 0 && (
                 <>
                   , with the labels <bdi>{agent.labels.join(', ')}</bdi>
                 </>
               )}
-              . What you have changed here is what “Save” changes.
+              . “Save” changes only what you have edited.
             </p>
           )}
         </Form>
@@ -106,7 +106,7 @@ function IdleStop({ agent }: { agent: Agent }) {
   const pin = async (exempt: boolean) => {
     try {
       await agentActionsExempt({ path: { id: agent.id }, body: { exempt } });
-      toast(exempt ? 'It is pinned.' : 'It is no longer pinned.', () => void pin(!exempt));
+      toast(exempt ? 'The agent is pinned.' : 'The agent is no longer pinned.', () => void pin(!exempt));
     } catch (error) {
       toastRefused(error);
     }
@@ -114,7 +114,7 @@ function IdleStop({ agent }: { agent: Agent }) {
   };
   return (
     <Panel
-      title="When it stops by itself"
+      title="Idle stop"
       actions={
         isMember &&
         agent.status !== 'terminated' && (
@@ -124,10 +124,10 @@ function IdleStop({ agent }: { agent: Agent }) {
     >
       <p className="mb-3">
         {isPinned
-          ? 'Never: it is pinned, and being idle does not stop it.'
+          ? 'The agent is pinned. It does not stop when it is idle.'
           : settings && !settings.autoStopEnabled
-            ? 'Never: idle stop is off for the organization.'
-            : 'Once it has been idle for long enough.'}
+            ? 'Idle stop is off for the organization.'
+            : 'The agent stops when it has been idle for the time that the policy allows.'}
       </p>
       {!settings && <Skeleton rows={2} />}
       {settings && (
@@ -136,17 +136,17 @@ function IdleStop({ agent }: { agent: Agent }) {
             [
               'Policy',
               settings.idleStopPolicy === 'adaptive'
-                ? `adaptive: by when it is likely to be wanted, after ${settings.idleStopMinutes} min at the latest`
+                ? `adaptive: depends on the next likely run, after ${settings.idleStopMinutes} min at the latest`
                 : `fixed: after ${settings.idleStopMinutes} min`,
             ],
-            ['Woken for runs', settings.vmAutoWakeOnJob ? 'yes' : 'no'],
-            ['Woken before schedules', settings.prewake ? 'yes, by its measured boot time' : 'no'],
+            ['Starts for runs', settings.vmAutoWakeOnJob ? 'yes' : 'no'],
+            ['Starts before schedules', settings.prewake ? 'yes, earlier by its measured boot time' : 'no'],
             ['Stops', agent.stopAt ? <Time at={agent.stopAt} /> : '–'],
           ]}
         />
       )}
       <p className="mt-2 text-dim">
-        These hold for all machines: they stand in the{' '}
+        The policy applies to all machines. Change it in the{' '}
         <Link to="/settings" className="text-accent underline">
           settings
         </Link>
@@ -169,16 +169,16 @@ function Machine({ agent }: { agent: Agent }) {
       <Facts
         facts={[
           ['Provider', agent.provider],
-          ['Its name there', agent.providerRef ? <bdi className="break-all">{agent.providerRef}</bdi> : '–'],
-          ['State there', stateOf(agent, live)],
-          ['Address', live?.vmIp ?? agent.vmIp ?? '–'],
+          ['Name at the provider', agent.providerRef ? <bdi className="break-all">{agent.providerRef}</bdi> : '–'],
+          ['State at the provider', stateOf(agent, live)],
+          ['IP address', live?.vmIp ?? agent.vmIp ?? '–'],
           [
             'Tunnel',
-            agent.publicTunnelUrl ? <bdi className="break-all">{agent.publicTunnelUrl}</bdi> : 'none: it polls',
+            agent.publicTunnelUrl ? <bdi className="break-all">{agent.publicTunnelUrl}</bdi> : 'none: the worker polls',
           ],
           ['Worker', agent.workerVersion ?? '–'],
           ['Last seen', <Time at={agent.lastSeen} relative />],
-          ['Made', <Time at={agent.createdAt} />],
+          ['Created', <Time at={agent.createdAt} />],
           ['Id', <code className="font-mono text-xs break-all">{agent.id}</code>],
         ]}
       />
@@ -188,5 +188,5 @@ function Machine({ agent }: { agent: Agent }) {
 
 function stateOf(agent: Agent, live: AgentLiveStatus | undefined): string {
   const state = live?.vmState ?? agent.vmState ?? '–';
-  return live?.stale ? `${state} (the provider does not answer: as it was known last)` : state;
+  return live?.stale ? `${state} (last known: the provider does not answer)` : state;
 }

@@ -11,7 +11,7 @@ import { StatusMark } from '../../ui/status-mark';
 
 const example = 'import platform\nprint(platform.node())\n';
 
-/** A few lines of Python, run on the machine at once; what they print is shown as they print it. */
+/** Runs a few lines of Python on the machine and streams their output. */
 export function Snippets({ agentId }: { agentId: string }) {
   const code = useRef(example);
   const [commandId, setCommandId] = useState<string>();
@@ -42,7 +42,7 @@ export function Snippets({ agentId }: { agentId: string }) {
               data-testid="snippet-output"
               tabIndex={0}
               dir="auto"
-              aria-label="What the snippet said"
+              aria-label="Snippet output"
               className="mt-2 max-h-80 overflow-auto rounded-control bg-sunken p-2.5 font-mono text-xs break-words whitespace-pre-wrap"
             >
               {[answer.output, answer.error].filter(Boolean).join('\n')}

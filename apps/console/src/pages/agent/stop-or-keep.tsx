@@ -6,9 +6,9 @@ import { Button } from '../../ui/button';
 import { ConfirmDialog } from '../../ui/dialog';
 import { toast, toastRefused } from '../../ui/toast';
 
-/** When it stops by itself, and the two things that one then wants: not yet, or at once. */
+/** Time of the automatic stop, with buttons to postpone it or to stop now. */
 export function StopOrKeep({ agent }: { agent: Agent }) {
-  /** As it was when it was asked: what it says is what is done, whatever the machine begins meanwhile. */
+  /** Agent as it was when the dialog opened. The request does what the dialog says, even if a run starts in between. */
   const [asked, setAsked] = useState<Agent | null>(null);
   const client = useQueryClient();
   const refresh = () => client.invalidateQueries({ queryKey: ['agent', agent.id] });
@@ -17,7 +17,7 @@ export function StopOrKeep({ agent }: { agent: Agent }) {
   const keep = async () => {
     try {
       await agentActionsActivity({ path: { id: agent.id }, body: { kind: 'console' } });
-      toast(`${agent.name} stays on: its idle time begins anew.`);
+      toast(`${agent.name} stays on. Its idle time starts again from zero.`);
     } catch (error) {
       toastRefused(error);
     }
@@ -47,7 +47,9 @@ export function StopOrKeep({ agent }: { agent: Agent }) {
             toast(`${asked.name} is being stopped.`);
           }}
         >
-          {asked.currentJobId ? 'Its run ends as failed, and is retried if it has retries left.' : 'It has no run now.'}
+          {asked.currentJobId
+            ? 'Its current run fails, and is retried if it has retries left.'
+            : 'It has no current run.'}
         </ConfirmDialog>
       )}
     </>

@@ -20,7 +20,7 @@ import { toast } from '../../ui/toast';
 
 const most = 200;
 
-/** The keys with which its worker speaks. A new one is made, the worker is given it, then the old one is revoked. */
+/** API keys of the agent's worker. To rotate one, create a key, send it to the worker and revoke the old key. */
 export function WorkerKeys({ agent }: { agent: Agent }) {
   const [made, setMade] = useState<CreatedApiKey | null>(null);
   const [revoking, setRevoking] = useState<ApiKey | null>(null);
@@ -49,13 +49,15 @@ export function WorkerKeys({ agent }: { agent: Agent }) {
     >
       {making.isError && <ErrorNote error={making.error} />}
       {error && !data ? <ErrorNote error={error} retry={() => void refetch()} /> : !data && <Skeleton rows={2} />}
-      {data?.length === 0 && <p className="text-dim">None of its own: it speaks with a key of the organization.</p>}
+      {data?.length === 0 && (
+        <p className="text-dim">This agent has no key of its own. Its worker uses a key of the organization.</p>
+      )}
       <ul className="flex flex-col divide-y divide-line">
         {data?.map((key) => (
           <li key={key.id} className="flex flex-wrap items-center gap-x-3 gap-y-1 py-1.5">
             <code className="font-mono text-xs">msk_{key.id}</code>
             <span className="text-dim">
-              made <Time at={key.createdAt} relative />, used <Time at={key.lastUsedAt} relative />
+              created <Time at={key.createdAt} relative />, used <Time at={key.lastUsedAt} relative />
             </span>
             <Button className="ml-auto" onClick={() => setRevoking(key)} aria-label={`Revoke msk_${key.id}`}>
               Revoke
@@ -76,7 +78,8 @@ export function WorkerKeys({ agent }: { agent: Agent }) {
             toast('The key is revoked.');
           }}
         >
-          If the worker of <bdi>{agent.name}</bdi> speaks with it, the service no longer hears it until it has another.
+          If the worker of <bdi>{agent.name}</bdi> uses this key, it cannot connect until you install another one. You
+          cannot undo this.
         </ConfirmDialog>
       )}
     </Panel>
@@ -88,8 +91,8 @@ function MadeKey({ agent, made, close }: { agent: Agent; made: CreatedApiKey; cl
     mutationFn: () => agentActionsAct({ path: { id: agent.id }, body: { action: 'repair', apiKey: made.secret } }),
   });
   return (
-    <Dialog open onOpenChange={close} title="A new worker key" wide keeps>
-      <p>It is shown only now. The one before works until it is revoked.</p>
+    <Dialog open onOpenChange={close} title="New worker key" wide keeps>
+      <p>Copy the key now: it is not shown again. The previous key works until you revoke it.</p>
       <CopyText label="Worker key" text={made.secret} />
       {agent.lastSeen === null && agent.provider !== 'local' && (
         <InstallWorker agentId={agent.id} workerKey={made.secret} />
@@ -97,12 +100,13 @@ function MadeKey({ agent, made, close }: { agent: Agent; made: CreatedApiKey; cl
       {giving.isError && <ErrorNote error={giving.error} />}
       {giving.isSuccess && (
         <p role="status" className="rounded-control bg-good-soft p-2.5">
-          The key was sent to the worker. It restarts with it; once that one is in use here, revoke the other.
+          The key was sent to the worker, which restarts with it. When the list shows that it is used, revoke the old
+          key.
         </p>
       )}
       <DialogActions>
         <Button busy={giving.isPending} disabled={giving.isSuccess} onClick={() => giving.mutate()}>
-          Send it to the worker
+          Send to worker
         </Button>
         <Button look="primary" onClick={close}>
           Done
@@ -112,7 +116,7 @@ function MadeKey({ agent, made, close }: { agent: Agent; made: CreatedApiKey; cl
   );
 }
 
-/** The list has no filter for an agent: it is read to its end, which is not far. */
+/** Reads all pages of keys, because the list cannot be filtered by agent. */
 async function keysOf(agentId: string, signal: AbortSignal): Promise<ApiKey[]> {
   const found: ApiKey[] = [];
   let cursor: string | undefined;

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { costsCosts } from '../../api/generated';
 import { formatMoney } from '../../format/format';
 
-/** What an agent's runs of the last 30 days cost: asked for once, for all the rows that show it. */
+/** Cost of an agent's runs in the last 30 days. All rows share one request. */
 export function AgentCost({ id }: { id: string }) {
   const { data } = useQuery({
     queryKey: ['costs', 'by agent'],

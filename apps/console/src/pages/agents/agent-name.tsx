@@ -7,7 +7,7 @@ import { inputClass } from '../../ui/form';
 import { useHoldRows } from '../../ui/table/held-rows';
 import { toast, toastRefused } from '../../ui/toast';
 
-/** The form by which an agent is renamed where it stands: Enter saves, Escape leaves it. */
+/** Inline form that renames an agent. Enter saves; Escape cancels. */
 export function AgentName({ agent, done }: { agent: Agent; done: () => void }) {
   const client = useQueryClient();
   const field = useRef<HTMLInputElement>(null);

@@ -93,7 +93,7 @@ export function AgentsPage() {
       },
       {
         id: 'cost',
-        header: () => <span title="Of its runs, in the last 30 days">Cost</span>,
+        header: () => <span title="Cost of the agent’s runs in the last 30 days">Cost</span>,
         meta: { className: 'w-24 max-xl:hidden' },
         cell: ({ row: { original } }) => <AgentCost id={original.id} />,
       },
@@ -140,10 +140,10 @@ export function AgentsPage() {
         selection={isMember ? { selected, change: setSelected } : undefined}
         empty={
           isFiltered ? (
-            <Empty title="No agent is like that.">Take a filter away, or search for another name.</Empty>
+            <Empty title="No agents match the filters.">Remove a filter, or change the search.</Empty>
           ) : (
-            <Empty title="There is no agent yet.">
-              An agent is a machine that runs workflows. “New agent” makes one, and says how its worker is installed.
+            <Empty title="No agents yet.">
+              An agent is a machine that runs workflows. “New agent” creates one and shows how to install its worker.
             </Empty>
           )
         }
@@ -173,7 +173,7 @@ function AgentCard(agent: Agent) {
         <AgentCost key="cost" id={agent.id} />,
         agent.lastSeen && (
           <span key="seen">
-            seen <Time at={agent.lastSeen} relative />
+            last seen <Time at={agent.lastSeen} relative />
           </span>
         ),
       ]}

@@ -7,11 +7,11 @@ import { Dialog, DialogActions } from '../../ui/dialog';
 import { Form, SelectField, TextField } from '../../ui/form';
 
 const providers = [
-  { value: 'external', label: 'external: a machine that is switched on and off by hand' },
-  { value: 'local', label: 'local: a process beside the service' },
-  { value: 'http', label: 'http: a provider of your own' },
-  { value: 'ec2', label: 'ec2: an instance at AWS' },
-  { value: 'docker', label: 'docker: a container' },
+  { value: 'external', label: 'external: a machine that you switch on and off yourself' },
+  { value: 'local', label: 'local: a process next to the service' },
+  { value: 'http', label: 'http: your own provider, called over HTTP' },
+  { value: 'ec2', label: 'ec2: an AWS EC2 instance' },
+  { value: 'docker', label: 'docker: a Docker container' },
 ];
 const settings: Record<string, { name: string; label: string; required: boolean }[]> = {
   http: [
@@ -34,7 +34,7 @@ interface NewAgentProps {
   made: () => void;
 }
 
-/** Makes an agent, then shows its worker key: once, because it is not kept in a form that could be shown again. */
+/** Creates an agent, then shows its worker key once. The service cannot show the key again. */
 export function NewAgentDialog({ open, onOpenChange, made }: NewAgentProps) {
   const [created, setCreated] = useState<CreatedAgent | null>(null);
   const change = (next: boolean) => {
@@ -96,7 +96,7 @@ function NewAgentForm({ created }: { created: (answer: CreatedAgent) => void }) 
       <TextField
         label="Labels"
         name="labels"
-        hint="Separated by commas; lists are filtered by them."
+        hint="Separate labels with commas. Lists can be filtered by label."
         autoComplete="off"
       />
     </Form>
@@ -107,7 +107,7 @@ function WorkerKey({ created: { agent, workerKey }, done }: { created: CreatedAg
   return (
     <div className="flex flex-col gap-4">
       <p>
-        <bdi className="font-medium">{agent.name}</bdi> is created. Its worker key is shown only now: save it.
+        <bdi className="font-medium">{agent.name}</bdi> is created. Save its worker key now: it is not shown again.
       </p>
       <CopyText label="Worker key" text={workerKey} />
       {agent.provider !== 'local' && <InstallWorker agentId={agent.id} workerKey={workerKey} />}

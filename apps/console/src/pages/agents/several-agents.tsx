@@ -17,7 +17,7 @@ const deeds = {
 type Deed = keyof typeof deeds;
 const dangerous = ['Stop', 'Reboot'] as const;
 
-/** One thing done to several agents: those that it was asked for. What could not be done is said with its reason. */
+/** Applies one action to several agents, and reports the reason for each agent that refused it. */
 export function SeveralAgents({ agents, done }: { agents: Agent[]; done: () => void }) {
   const [asked, setAsked] = useState<{ deed: (typeof dangerous)[number]; agents: Agent[] } | null>(null);
   const client = useQueryClient();
@@ -61,7 +61,10 @@ export function SeveralAgents({ agents, done }: { agents: Agent[]; done: () => v
             {asked.agents.map(({ id, name, currentJobId }) => (
               <li key={id}>
                 <bdi>{name}</bdi>
-                {currentJobId && (asked.deed === 'Reboot' ? ', whose run fails' : ', which is on a run and stays on')}
+                {currentJobId &&
+                  (asked.deed === 'Reboot'
+                    ? ': its current run fails'
+                    : ': it has a current run, so it is not stopped')}
               </li>
             ))}
           </ul>

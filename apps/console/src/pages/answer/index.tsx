@@ -7,7 +7,7 @@ import { AnswerForm } from '../../parts/question/question-answer';
 import { ErrorNote } from '../../ui/error-note';
 import { Skeleton } from '../../ui/page';
 
-/** Where somebody answers the question of a message, with no account: the link is the right to answer it, once. */
+/** Page where a person answers a run's question without an account. The link authorizes one answer. */
 export function AnswerPage() {
   const [token] = useState(() => decodeURIComponent(location.hash.slice(1)));
   const client = useQueryClient();
@@ -21,11 +21,17 @@ export function AnswerPage() {
     document.title = 'Answer · Muster';
   }, []);
   if (isApiError(error, 'not_found') || token === '') {
-    return <Card title="This link is not valid">It may have been cut off, or it was withdrawn.</Card>;
+    return (
+      <Card title="This link is not valid">
+        It may be incomplete, or it was withdrawn. Open the link again from the message.
+      </Card>
+    );
   }
   if (!data) {
     return (
-      <Card title="A run asks">{error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton />}</Card>
+      <Card title="Question from a run">
+        {error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton />}
+      </Card>
     );
   }
   if (data.status !== 'open') return <Ended question={data} />;
@@ -33,7 +39,7 @@ export function AnswerPage() {
     try {
       client.setQueryData(queryKey, await answerLinksAnswer({ body: { token, answer: value } }));
     } catch (failure) {
-      // Somebody else was first, or it was too late: the page says which.
+      // The question was already answered or has ended: the refetch shows which.
       if (isApiError(failure, 'already_answered', 'question_over')) await refetch();
       throw failure;
     }
@@ -41,12 +47,12 @@ export function AnswerPage() {
   return (
     <Card title={data.question}>
       <p className="text-xs text-dim">
-        A run waits for your answer. <TimeLeft until={data.expiresAt} />
+        A run is waiting for your answer. <TimeLeft until={data.expiresAt} />
       </p>
       {data.screenshotUrl && (
         <img
           src={data.screenshotUrl}
-          alt="What the browser showed when the question was asked"
+          alt="Screenshot of the browser when the question was asked"
           className="max-h-96 max-w-full self-start rounded-control border border-line object-contain"
         />
       )}
@@ -56,9 +62,9 @@ export function AnswerPage() {
 }
 
 const endings: Record<Exclude<LinkedQuestion['status'], 'open'>, [title: string, text: string]> = {
-  answered: ['Answered', 'The run goes on. You can close this page.'],
-  expired: ['The time is over', 'Nobody answered in time, and the run went on without an answer.'],
-  cancelled: ['Not asked any more', 'The question was declined, or its run has ended.'],
+  answered: ['Answered', 'The run continues. You can close this page.'],
+  expired: ['The question has expired', 'No answer arrived in time, so the run continued without one.'],
+  cancelled: ['The question is closed', 'It was declined, or its run has ended.'],
 };
 
 function Ended({ question: { question, status } }: { question: LinkedQuestion }) {

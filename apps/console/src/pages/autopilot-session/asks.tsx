@@ -9,16 +9,16 @@ import { Panel } from '../../ui/page';
 import { toast } from '../../ui/toast';
 import { Picture } from './picture';
 
-/** What a paused session asks, the page as it saw it, and the answer with which it goes on. */
 const example = `page.fill("aria/Claim number", "{{CLAIM_ID}}")
 page.click("aria/Search")`;
 
+/** Question of a paused session, a screenshot of its page, and the form that answers and resumes it. */
 export function Asks({ session, pause }: { session: AutopilotSession; pause: SessionPause }) {
   const isMember = useMay('member');
   const { title, hint } = pauseWords[pause.reason];
   const step = session.steps.find(({ id }) => id === session.currentStep);
   return (
-    <Panel title="It asks">
+    <Panel title="Question">
       <div className="grid gap-4 md:grid-cols-2">
         <div className="flex min-w-0 flex-col gap-2">
           <p className="font-medium text-warn">{title}</p>
@@ -30,9 +30,13 @@ export function Asks({ session, pause }: { session: AutopilotSession; pause: Ses
           <p dir="auto" data-testid="session-question" className="break-words whitespace-pre-wrap">
             {pause.question}
           </p>
-          {pause.screenshotUrl && <Picture url={pause.screenshotUrl} of="The page as it waits" />}
+          {pause.screenshotUrl && <Picture url={pause.screenshotUrl} of="The page when the session paused" />}
         </div>
-        {isMember ? <Answer session={session} hint={hint} /> : <p className="text-dim">A member can answer it.</p>}
+        {isMember ? (
+          <Answer session={session} hint={hint} />
+        ) : (
+          <p className="text-dim">Only members of the organization can answer.</p>
+        )}
       </div>
     </Panel>
   );
@@ -57,7 +61,7 @@ function Answer({ session: { sessionId, agentId }, hint }: { session: AutopilotS
       }}
       onDone={() => {
         void client.invalidateQueries({ queryKey: ['autopilot-session', sessionId] });
-        toast('It goes on.');
+        toast('The session continues.');
       }}
     >
       <Field label="Instruction" name="stepOverride.instruction" hint={hint}>
@@ -69,14 +73,14 @@ function Answer({ session: { sessionId, agentId }, hint }: { session: AutopilotS
           <div className="mt-2 flex flex-col gap-1">
             <CodeEditor label="Code" name="stepOverride.code" initial="" />
             <p className="text-xs text-dim">
-              Python, run once in place of this step and not kept. The page has the steps’ names: goto, click, fill,
-              select, check, press, hover, scroll, upload, extract, wait, wait_for_element. For example:
+              Python that runs once instead of this step and is not saved. Methods of page: goto, click, fill, select,
+              check, press, hover, scroll, upload, extract, wait, wait_for_element. For example:
             </p>
             <pre className="overflow-x-auto text-xs text-dim">{example}</pre>
           </div>
         )}
       </details>
-      <CheckField label="Leave this step out" name="skip" initial={false} />
+      <CheckField label="Skip this step" name="skip" initial={false} />
     </Form>
   );
 }

@@ -68,7 +68,7 @@ export function AutopilotSessionPage() {
       <FaultNote error={session.error} code={session.code} />
       {session.workflowId && (
         <p className="rounded-control bg-good-soft p-2.5">
-          It made the workflow <WorkflowLink id={session.workflowId} />, which runs without a model.
+          The session created the workflow <WorkflowLink id={session.workflowId} />, which runs without a model.
         </p>
       )}
       <div className="grid gap-4 xl:grid-cols-[minmax(0,1fr)_minmax(0,22rem)]">
@@ -97,13 +97,13 @@ function About({ session }: { session: AutopilotSession }) {
       <Facts
         facts={[
           ['Agent', <AgentLink id={agentId} />],
-          ['Begins at', startUrl ? <bdi className="break-all">{startUrl}</bdi> : '–'],
-          ['Success', task?.success.description ? <bdi>{task.success.description}</bdi> : '–'],
-          ['Begun', <Time at={createdAt} />],
+          ['Start URL', startUrl ? <bdi className="break-all">{startUrl}</bdi> : '–'],
+          ['Success condition', task?.success.description ? <bdi>{task.success.description}</bdi> : '–'],
+          ['Started', <Time at={createdAt} />],
           ['Ended', <Time at={finishedAt} />],
-          ['Took', <Duration ms={metrics.durationMs} />],
+          ['Duration', <Duration ms={metrics.durationMs} />],
           ['Attempts', formatCount(metrics.attempts)],
-          ['Healed', formatCount(metrics.healed)],
+          ['Steps with new code', formatCount(metrics.healed)],
           ['Model calls', formatCount(metrics.modelCalls)],
           ['Tokens', `${formatCount(metrics.inputTokens)} in, ${formatCount(metrics.outputTokens)} out`],
           ['Cost', formatMoney(metrics.costUsd)],

@@ -1,4 +1,4 @@
-/** A page as the session saw it: small here, whole where it leads. */
+/** Screenshot of a page as a small image that links to the full one. */
 export function Picture({ url, of }: { url: string; of: string }) {
   return (
     <a href={url} target="_blank" rel="noreferrer" className="inline-block max-w-sm">

@@ -7,17 +7,17 @@ import { StatusMark } from '../../ui/status-mark';
 import { Picture } from './picture';
 
 const strategies: Record<SessionAttempt['strategy'], string> = {
-  stable_code: 'code of an earlier session',
-  selectors: 'selectors that are known',
+  stable_code: 'code from an earlier session',
+  selectors: 'known selectors',
   model: 'the model',
 };
 
-/** Each step of the task, what was tried for it, and what was learned. The one that it is at stands open. */
+/** Steps of the task with their attempts, selectors and code. The current step and failed steps are open. */
 export function SessionSteps({ session }: { session: AutopilotSession }) {
   const { steps, currentStep, task } = session;
   return (
     <Panel title="Steps">
-      {steps.length === 0 && <Empty title="Its steps are being written." />}
+      {steps.length === 0 && <Empty title="The steps are being written." />}
       <ol className="flex flex-col divide-y divide-line">
         {steps.map((step, at) => (
           <Step
@@ -58,7 +58,7 @@ function Step({ step, instruction, isCurrent }: { step: SessionStep; instruction
           {selectors.length > 0 && <Selectors selectors={selectors} />}
           {stableCode && (
             <details>
-              <summary className="text-dim">Code that does it without a model</summary>
+              <summary className="text-dim">Code that runs without a model</summary>
               <pre
                 tabIndex={0}
                 aria-label={`Code of ${title}`}
@@ -104,7 +104,7 @@ function Attempt({ attempt: of, title }: { attempt: SessionAttempt; title: strin
 function Selectors({ selectors }: { selectors: StepSelectors[] }) {
   return (
     <details>
-      <summary className="text-dim">Selectors, the best first</summary>
+      <summary className="text-dim">Selectors, best first</summary>
       <ul className="mt-1 flex flex-col gap-1.5">
         {selectors.map(({ name, candidates }, at) => (
           <li key={at}>
@@ -113,7 +113,7 @@ function Selectors({ selectors }: { selectors: StepSelectors[] }) {
               {candidates.map(({ selector, kind, score, uniqueNow }, place) => (
                 <li key={place} className="break-all">
                   <bdi>{selector}</bdi> ({kind}, {Math.round(score * 100) / 100}
-                  {uniqueNow ? '' : ', fits several'})
+                  {uniqueNow ? '' : ', matches several elements'})
                 </li>
               ))}
             </ul>

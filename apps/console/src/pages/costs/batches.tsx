@@ -15,7 +15,7 @@ import type { Range } from './range';
 const itemsOf = (page: PilotBatchList) => page.batches;
 const mostClaims = 200;
 
-/** The batches that the returns are made of, each with its run and its claims. */
+/** Batches that the returns are computed from, each with its run and its claims. */
 export function Batches({ range, workflowId }: { range: Range; workflowId: string | undefined }) {
   const [shown, setShown] = useState<string | null>(null);
   const query = { ...range, ...(workflowId ? { workflowId } : {}) };
@@ -29,8 +29,8 @@ export function Batches({ range, workflowId }: { range: Range; workflowId: strin
       <SimpleList
         title="Batches"
         list={list}
-        empty="No batch was reported for these days: returns are made of what runs report with a run summary."
-        heads={['Batch', 'Run', 'Began', 'Attempted', 'EOB', 'None', 'Failed', 'Processing', 'Cost']}
+        empty="No batches in these days. A batch appears here when a run reports a run summary."
+        heads={['Batch', 'Run', 'Started', 'Attempted', 'EOB uploaded', 'No EOB', 'Failed', 'Processing', 'Cost']}
         row={(batch) => (
           <tr key={batch.batchId} className="tabular-nums">
             <td>
@@ -77,7 +77,7 @@ function Batch({ id }: { id: PilotBatch['batchId'] }) {
         facts={[
           ['Run', data.jobId ? <RunLink id={data.jobId} /> : 'none'],
           ['Process', <bdi>{data.workerKey ?? '–'}</bdi>],
-          ['Began', <Time at={data.startedAt} />],
+          ['Started', <Time at={data.startedAt} />],
           ['Ended', <Time at={data.finishedAt} />],
           ['Reported', <Time at={data.ingestedAt} />],
           ...stopEvents.map(({ reason, detail }, at): [string, string] => [

@@ -8,7 +8,7 @@ import type { Range } from './range';
 
 const hourMs = 60 * 60 * 1000;
 
-/** What machines were on for without a run, and what another way to stop them would come to. */
+/** Time that machines were on without a run, and the savings of adaptive stop. */
 export function Idle({ range }: { range: Range }) {
   const query = { ...range, groupBy: 'day' as const };
   const { data, error, refetch } = useQuery({
@@ -28,7 +28,7 @@ export function Idle({ range }: { range: Range }) {
               ['Adaptive stop has saved', savedBy(data.idle.adaptiveSaved)],
               ['Adaptive stop would have saved', savedBy(data.idle.adaptiveWouldSave)],
               [
-                'Policy now',
+                'Current policy',
                 <Link to="/settings" search={{ part: 'Organization' }} className="text-accent hover:underline">
                   {data.idle.policy}
                 </Link>,
@@ -36,7 +36,7 @@ export function Idle({ range }: { range: Range }) {
             ]}
           />
           <p className="mt-2 text-xs text-dim">
-            By what was seen of the machines on these days, between two runs each; no part of the spend below.
+            Measured on these days between two runs of a machine. Not included in the spend below.
           </p>
         </>
       )}

@@ -14,7 +14,7 @@ import { type GroupBy, groupings, Spend } from './spend';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** What runs cost in a range of days, against what may be spent, and what they saved. */
+/** Cost of runs in a range of days, compared with the limits, and the savings of the runs. */
 export function CostsPage() {
   const [state, change] = useUrlState();
   const day = (ago: number) => new Date(Date.now() - ago * dayMs).toISOString().slice(0, 10);
@@ -37,7 +37,7 @@ export function CostsPage() {
       <div role="search" className="flex flex-wrap items-center gap-x-4 gap-y-2">
         <Day label="From" day={range.from} change={(from) => change({ from })} />
         <Day label="To" day={range.to} change={(to) => change({ to })} />
-        <FilterSelect label="By" value={groupBy} options={groupings} change={(by) => change({ groupBy: by })} />
+        <FilterSelect label="Group by" value={groupBy} options={groupings} change={(by) => change({ groupBy: by })} />
         <WorkflowFilter value={workflowId ?? ''} change={(id) => change({ workflowId: id })} />
       </div>
       <div className="grid gap-4 xl:grid-cols-2">
@@ -53,7 +53,7 @@ export function CostsPage() {
 
 const pauseMs = 500;
 
-/** A day that is asked for once it is typed to its end: years begin with a digit that is one, too. */
+/** Date field that waits for a complete year, because browsers report the year 0002 while 2026 is being typed. */
 function Day({ label, day, change }: { label: string; day: string; change: (day: string) => void }) {
   const [text, type] = useTyped(day, (typed) => /^[12]\d{3}-/.test(typed) && change(typed), pauseMs);
   return (

@@ -1,4 +1,4 @@
-/** Days, the last one included. */
+/** Range of days, both inclusive. */
 export interface Range {
   from: string;
   to: string;

@@ -10,7 +10,7 @@ import type { Range } from './range';
 
 type Figure = [name: string, value: string, definition: ReactNode];
 
-/** What runs saved, each figure with what it means, for whoever has to stand by it. */
+/** Savings of runs. Each figure comes with its definition, so that readers can justify it. */
 export function Returns({ range, workflowId }: { range: Range; workflowId: string | undefined }) {
   const query = { ...range, ...(workflowId ? { workflowId } : {}) };
   const { data, error, refetch } = useQuery({
@@ -51,33 +51,46 @@ function figuresOf({ batches, jobs, claims, processing, cost, savings }: Roi): F
     [
       'Batches',
       formatCount(batches),
-      'Summaries that practices reported, by the day on which they began; listed below.',
+      'Run summaries that practices reported, by the day on which they started. They are listed below.',
     ],
-    ['Runs', formatCount(jobs), 'The different runs that those batches name.'],
-    ['Claims attempted', formatCount(claims.attempted), 'All claims of those batches, whatever came of them.'],
+    ['Runs', formatCount(jobs), 'Number of distinct runs that those batches refer to.'],
+    ['Claims attempted', formatCount(claims.attempted), 'All claims of those batches, whatever their outcome.'],
     ['EOB uploaded', formatCount(claims.eobUploaded), 'Claims whose explanation of benefits was found and uploaded.'],
-    ['No EOB found', formatCount(claims.noEobFound), 'Claims that were looked up, and had none yet.'],
-    ['Failed', formatCount(claims.failed), 'Claims that came to nothing.'],
-    ['Claims an hour', orDash(claims.perHour, formatCount), 'Attempted claims by the hours of processing.'],
-    ['Processing', seconds(processing.totalSeconds), 'The time of all claims that have one.'],
-    ['Average of a claim', orDash(processing.averageSeconds, seconds), 'That time by the number of those claims.'],
-    ['Half of the claims within', orDash(processing.p50Seconds, seconds), 'The median of their times.'],
-    ['95 of 100 claims within', orDash(processing.p95Seconds, seconds), 'The 95th percentile of their times.'],
-    ['Cost of runs', formatMoney(cost.computeUsd), 'What those runs cost, each of them once.'],
-    ['Cost of a claim', orDash(cost.perClaimUsd, formatMoney), 'The cost of runs by the attempted claims.'],
+    [
+      'No EOB found',
+      formatCount(claims.noEobFound),
+      'Claims that were looked up and had no explanation of benefits yet.',
+    ],
+    ['Failed', formatCount(claims.failed), 'Claims that could not be processed.'],
+    ['Claims per hour', orDash(claims.perHour, formatCount), 'Attempted claims divided by the hours of processing.'],
+    ['Processing time', seconds(processing.totalSeconds), 'Total processing time of all claims that report one.'],
+    [
+      'Average per claim',
+      orDash(processing.averageSeconds, seconds),
+      'Processing time divided by the number of those claims.',
+    ],
+    ['Half of the claims within', orDash(processing.p50Seconds, seconds), 'Median processing time of a claim.'],
+    [
+      '95 % of the claims within',
+      orDash(processing.p95Seconds, seconds),
+      '95th percentile of the processing time of a claim.',
+    ],
+    ['Cost of runs', formatMoney(cost.computeUsd), 'Cost of those runs. Each run is counted once.'],
+    ['Cost per claim', orDash(cost.perClaimUsd, formatMoney), 'Cost of runs divided by the attempted claims.'],
     [
       'Hours saved',
       formatCount(savings.hoursSaved),
       <>
-        {formatCount(savings.minutesPerClaim)} minutes for each claim with an EOB or without one found, as {rates} say.
+        {formatCount(savings.minutesPerClaim)} minutes for each claim whose EOB was uploaded or not found. The minutes
+        are set in {rates}.
       </>,
     ],
-    ['Labour saved', formatMoney(savings.laborUsd), <>Those hours at the hourly rate of {rates}.</>],
-    ['Net', formatMoney(savings.netUsd), 'Labour saved, less the cost of runs.'],
+    ['Labour saved', formatMoney(savings.laborUsd), <>Hours saved, multiplied by the hourly rate in {rates}.</>],
+    ['Net', formatMoney(savings.netUsd), 'Labour saved minus the cost of runs.'],
     [
       'Return',
       savings.roiPercent === null ? '–' : `${formatCount(savings.roiPercent)} %`,
-      'Net by the cost of runs; there is none where they cost nothing.',
+      'Net divided by the cost of runs. Empty if the runs cost nothing.',
     ],
   ];
 }

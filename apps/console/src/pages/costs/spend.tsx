@@ -14,7 +14,7 @@ export type GroupBy = NonNullable<NonNullable<CostsCostsData['query']>['groupBy'
 export const groupings: readonly GroupBy[] = ['day', 'workflow', 'agent', 'model', 'schedule'];
 const mostDays = 366;
 
-/** What was spent, by whatever it is looked at by; each figure leads to its runs, where they can be listed so. */
+/** Spend by the selected grouping. A group links to its runs if the list of runs can be filtered by it. */
 export function Spend({ range, groupBy }: { range: Range; groupBy: GroupBy }) {
   const query = { ...range, groupBy };
   const { data, error, refetch } = useQuery({
@@ -27,7 +27,7 @@ export function Spend({ range, groupBy }: { range: Range; groupBy: GroupBy }) {
     <Panel title={data ? `Spend: ${formatMoney(data.totalUsd)}` : 'Spend'}>
       {error && <ErrorNote error={error} retry={() => void refetch()} />}
       {!data && !error && <Skeleton />}
-      {data?.groups.length === 0 && <Empty title="Nothing was spent in these days." />}
+      {data?.groups.length === 0 && <Empty title="No spend in these days." />}
       {data && data.groups.length > 0 && (
         <>
           {data.groupBy === 'day' && count > 1 && count <= mostDays && (
@@ -73,7 +73,7 @@ function Way({ groupBy, group: { key, label }, range }: { groupBy: GroupBy; grou
   );
 }
 
-/** Lists of runs are asked for by moments: the whole of these days, as the viewer's clock has them. */
+/** Filter of the list of runs: from the start of the first day to the end of the last, in the viewer's time zone. */
 function momentsOf({ from, to }: Range): Record<string, string> {
   return { from: new Date(`${from}T00:00:00`).toISOString(), to: new Date(`${to}T23:59:59.999`).toISOString() };
 }

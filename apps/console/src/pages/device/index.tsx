@@ -7,7 +7,7 @@ import { Form, TextField } from '../../ui/form';
 import { Facts, Page, Panel, Skeleton } from '../../ui/page';
 import { useUrlState } from '../../ui/table/use-url-state';
 
-/** Where somebody lets a program in that shows a code: `muster login` opens it. */
+/** Page where a user approves the sign-in of a program that shows a code. `muster login` opens it. */
 export function DevicePage() {
   const [{ code }, change] = useUrlState();
   return (
@@ -16,7 +16,7 @@ export function DevicePage() {
         {code ? (
           <WaitingProgram key={code} code={code} onOther={() => change({ code: undefined })} />
         ) : (
-          <Panel unnamed title="Which code does it show?">
+          <Panel unnamed title="Enter the code that the program shows">
             <Form
               submit="Continue"
               onSubmit={(values) => Promise.resolve(values.text('code'))}
@@ -35,7 +35,7 @@ function WaitingProgram({ code, onOther }: { code: string; onOther: () => void }
   const { data, error, isPending } = useQuery({
     queryKey: ['device', code],
     queryFn: ({ signal }) => deviceRead({ query: { userCode: code }, signal }),
-    // Once it is answered nothing is found any more, and what was shown stays.
+    // The API no longer finds an answered sign-in. Without a refetch the page keeps showing it.
     staleTime: Infinity,
     retry: false,
   });
@@ -58,8 +58,8 @@ function Decision({ device: { userCode, deviceName, address, askedAt, expiresAt 
       <Panel unnamed title="Answered">
         <p role="status">
           {variables
-            ? `${deviceName} is let in. It goes on by itself; you can close this page.`
-            : `${deviceName} is not let in.`}
+            ? `${deviceName} is signed in and continues automatically. You can close this page.`
+            : `${deviceName} is not signed in.`}
         </p>
       </Panel>
     );
@@ -67,15 +67,15 @@ function Decision({ device: { userCode, deviceName, address, askedAt, expiresAt 
   return (
     <Panel title={deviceName}>
       <p>
-        It gets an API key with your rights, a member’s at most. Allow it only if you began this yourself and your
-        program shows the same code.
+        The program gets an API key with your rights, but at most those of a member. Allow it only if you started this
+        sign-in yourself and the program shows the same code.
       </p>
       <Facts
         facts={[
           ['Code', <code key="code">{userCode}</code>],
-          ['Asked from', address],
-          ['Asked', <Time key="asked" at={askedAt} relative />],
-          ['Waits until', <Time key="until" at={expiresAt} />],
+          ['Requested from', address],
+          ['Requested', <Time key="asked" at={askedAt} relative />],
+          ['Expires', <Time key="until" at={expiresAt} />],
         ]}
       />
       {error && <ErrorNote error={error} />}

@@ -1,6 +1,6 @@
 import type { FeedbackSubmission } from '../../api/generated';
 
-/** Where the work on a report is followed. */
+/** Links to the issue and the task that track a report. */
 export function External({ of: { external } }: { of: FeedbackSubmission }) {
   const links = [
     ['Issue', external?.issueUrl],

@@ -1,6 +1,6 @@
 import type { FeedbackType } from '@muster/contracts/words';
 
-/** What people call the types of reports. */
+/** Labels of the types of reports. */
 export const typeNames: Record<FeedbackType, string> = {
   bug_report: 'Bug',
   feature_request: 'Feature',

@@ -24,7 +24,7 @@ import { Submission } from './submission';
 const itemsOf = (page: FeedbackSubmissionList) => page.submissions;
 const types = feedbackTypes.map((value) => ({ value, label: typeNames[value] }));
 
-/** What one has reported, and what has become of it; an admin sees all of the organization's reports. */
+/** The user's reports with their status. An admin sees all reports of the organization. */
 export function FeedbackPage() {
   const [state, change] = useUrlState();
   const isAdmin = useMay('admin');
@@ -53,8 +53,8 @@ export function FeedbackPage() {
         columns={useColumns(isAdmin)}
         rowId={({ id }) => id}
         empty={
-          <Empty title={q || type || status || from || to ? 'No report is like that.' : 'Nothing was reported yet.'}>
-            A bug or an idea is reported from any page, with the button beside the account; a workflow’s issue from the
+          <Empty title={q || type || status || from || to ? 'No reports match the filters.' : 'No reports yet.'}>
+            Report a bug or an idea on any page with the button next to your account. Report a workflow issue on the
             page of its run.
           </Empty>
         }
@@ -105,7 +105,7 @@ function useColumns(isAdmin: boolean): ColumnDef<FeedbackSubmission>[] {
         : []),
       {
         id: 'links',
-        header: 'Followed at',
+        header: 'Tracked in',
         meta: { className: 'w-36 max-lg:hidden' },
         cell: ({ row: { original } }) => <External of={original} />,
       },
@@ -117,7 +117,7 @@ function useColumns(isAdmin: boolean): ColumnDef<FeedbackSubmission>[] {
       },
       {
         id: 'updatedAt',
-        header: 'Changed',
+        header: 'Updated',
         meta: { className: 'w-28 max-xl:hidden' },
         cell: ({ row: { original } }) => <Time at={original.updatedAt} relative />,
       },

@@ -14,7 +14,7 @@ import { toast } from '../../ui/toast';
 import { External } from './external';
 import { typeNames } from './feedback-names';
 
-/** One report, whole, with everything that was done about it. */
+/** One report with all its fields and its history. */
 export function Submission({ id, close }: { id: string; close: () => void }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['feedback', id],
@@ -36,7 +36,7 @@ export function Submission({ id, close }: { id: string; close: () => void }) {
           </p>
           {data.steps && (
             <div>
-              <h3 className="font-medium">Steps to see it</h3>
+              <h3 className="font-medium">Steps to reproduce</h3>
               <p dir="auto" className="whitespace-pre-wrap text-dim">
                 {data.steps}
               </p>
@@ -65,7 +65,7 @@ function factsOf(submission: FeedbackSubmissionDetail): [string, ReactNode][] {
   return [
     ['Reported by', <bdi>{reporter.email ?? `API key ${reporter.id}`}</bdi>],
     ['Reported', <Time at={createdAt} />],
-    ['Followed at', <External of={submission} />],
+    ['Tracked in', <External of={submission} />],
     ...(severity ? ([['Severity', severity]] as [string, ReactNode][]) : []),
     ...(agentId ? ([['Agent', <AgentLink id={agentId} />]] as [string, ReactNode][]) : []),
     ...(workflowId ? ([['Workflow', <WorkflowLink id={workflowId} />]] as [string, ReactNode][]) : []),
@@ -75,7 +75,7 @@ function factsOf(submission: FeedbackSubmissionDetail): [string, ReactNode][] {
 }
 
 function History({ of: { history } }: { of: FeedbackSubmissionDetail }) {
-  if (history.length === 0) return <p className="text-dim">Nothing has happened with it yet.</p>;
+  if (history.length === 0) return <p className="text-dim">The report has no changes yet.</p>;
   return (
     <section aria-label="History">
       <h3 className="mb-1 font-medium">History</h3>
@@ -105,7 +105,7 @@ function SetStatus({ of: { id, status } }: { of: FeedbackSubmissionDetail }) {
       onDone={(changed) => {
         client.setQueryData(['feedback', id], changed);
         void client.invalidateQueries({ queryKey: ['feedback', 'list'] });
-        toast(`It is ${changed.status} now; linked trackers are updated.`);
+        toast(`The report is now ${changed.status}. Linked trackers are updated.`);
       }}
     >
       <SelectField label="New status" name="status" options={feedbackStatuses} defaultValue={status} />

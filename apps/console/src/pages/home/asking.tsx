@@ -7,7 +7,7 @@ interface Asked {
   refetch: () => unknown;
 }
 
-/** While something of what a panel shows is asked for; and the fault, where it cannot be had. */
+/** Placeholder while a panel's queries load, or the error of one that failed, with a button to retry. */
 export function Asking({ queries }: { queries: Asked[] }) {
   const missing = queries.filter(({ data }) => data === undefined);
   if (missing.length === 0) return null;

@@ -20,7 +20,7 @@ import { StatusMark } from '../../ui/status-mark';
 import { Asking } from './asking';
 import { useFailures, useMachines, useUsage, useWaiting } from './home-queries';
 
-/** What somebody should look at now, one line for each cause and thing, with the way to it. */
+/** Problems that need action now: one line for each cause, with links. */
 export function Attention() {
   const failures = useFailures();
   const usage = useUsage();
@@ -62,7 +62,7 @@ export function Attention() {
       <Schedules key={result} result={result} schedules={missing} />
     )),
     deadCount > 0 && (
-      <Line key="dead" mark={<StatusMark status="dead" />} beside="Their last attempt failed; they can be sent again.">
+      <Line key="dead" mark={<StatusMark status="dead" />} beside="Their last attempt failed. You can send them again.">
         <Link to="/queues" className={linkClass}>
           {formatCount(deadCount)}
           {dead.data?.nextCursor && '+'} {deadCount === 1 ? 'dead letter' : 'dead letters'}
@@ -74,12 +74,12 @@ export function Attention() {
     <Panel title="Needs attention">
       <Asking queries={all} />
       {isKnown && lines.length === 0 && (
-        <Empty title="Nothing needs you now.">No run failed in the last 24 hours.</Empty>
+        <Empty title="Nothing needs your attention.">No run failed in the last 24 hours.</Empty>
       )}
       <ul className="flex flex-col divide-y divide-line">{lines}</ul>
       {failures.data?.causes.length !== 0 && (
         <Link to="/runs" search={{ status: 'failed', sort: '-finishedAt' }} className={linkClass}>
-          All failed runs, the latest first
+          All failed runs, latest first
         </Link>
       )}
     </Panel>
@@ -100,7 +100,7 @@ function Line({ mark, beside, children }: { mark: ReactNode; beside: ReactNode; 
   );
 }
 
-/** Runs that failed of one cause: the line leads to the latest, the number to all of them. */
+/** Runs that failed with one cause. The message links to the latest run, the number to all of them. */
 function Failures({
   cause: { cause, message, errorCode, runs, agents, workflowName, firstAt, lastAt, lastJobId },
 }: {
@@ -120,14 +120,14 @@ function Failures({
             <Time at={lastAt} relative />
           ) : (
             <>
-              since <Time at={firstAt} short />, the latest <Time at={lastAt} relative />
+              since <Time at={firstAt} short />, latest <Time at={lastAt} relative />
             </>
           )}
         </>
       }
     >
       <Link to="/runs/$id" params={{ id: lastJobId }} className="line-clamp-2 font-medium hover:underline">
-        <bdi>{message || errorCode || 'It failed without a message.'}</bdi>
+        <bdi>{message || errorCode || 'The run failed without a message.'}</bdi>
       </Link>
     </Line>
   );
@@ -163,7 +163,7 @@ function Schedules({ result, schedules }: { result: string; schedules: Schedule[
       mark={<StatusMark status={result} />}
       beside={
         <>
-          Its last run was not launched, <Time at={last || null} relative />
+          The last scheduled run was not launched, <Time at={last || null} relative />
         </>
       }
     >
@@ -196,25 +196,25 @@ function Named({ things, to }: { things: { id: string; name: string }[]; to: '/a
   );
 }
 
-/** A stop takes a moment; what is on for longer than that after its time is not being stopped. */
+/** A stop takes some time. A machine that is still on this long after its stop time is reported. */
 const overdueMs = 2 * 60_000;
 
-/** Not there, on though its time to stop is over, or off though a run waits for it; null where it is as it should be. */
+/** Problem of an agent: never connected, offline, on after its stop time, or off while a run waits; otherwise null. */
 function wrongWith(agent: Agent, awaited: Set<string>): string | null {
   const { id, status, stopAt, reason } = agent;
   if (isNeverConnected(agent)) return 'Never connected: install a worker on the machine.';
   if (status === 'offline') return `${reason.replace(/ for \d.*$/, '').replace(/^./, (first) => first.toUpperCase())}.`;
   if (status === 'online' && stopAt !== null && Date.now() - Date.parse(stopAt) > overdueMs) {
-    return 'It should have been stopped by now.';
+    return 'Should have stopped by now. Stop it by hand.';
   }
-  return awaited.has(id) ? 'A run waits for it, and does not wake it: start it by hand.' : null;
+  return awaited.has(id) ? 'A run is waiting but does not start the machine. Start it by hand.' : null;
 }
 
 function missed({ enabled, lastResult }: Schedule): string | null {
   return enabled && lastResult && lastResult !== 'launched' ? lastResult : null;
 }
 
-/** Those that have a key, by it. */
+/** Groups the items by key, and leaves out items whose key is null. */
 function groupedBy<T>(items: readonly T[], keyOf: (item: T) => string | null): [key: string, items: T[]][] {
   const groups = new Map<string, T[]>();
   for (const item of items) {
@@ -228,7 +228,7 @@ const near = 0.8;
 
 function nearLimits({ runs, spendUsd, limits, canLaunchRuns }: Usage): string[] {
   const { monthlyRunLimit, monthlySpendLimitUsd } = limits;
-  if (!canLaunchRuns) return ['No run can be launched: a limit of this month is reached.'];
+  if (!canLaunchRuns) return ['No run can be launched: a limit for this month is reached.'];
   return [
     ...(monthlyRunLimit !== null && runs >= near * monthlyRunLimit
       ? [`${formatCount(runs)} of this month’s ${formatCount(monthlyRunLimit)} runs are used.`]

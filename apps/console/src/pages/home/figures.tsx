@@ -9,7 +9,7 @@ import { dayMs, dayOf, useActivity, useMachines, useMonthCosts, useUsage, useWai
 
 const Spark = lazy(async () => ({ default: (await import('../../ui/plots/spark')).Spark }));
 
-/** The day and the month in five figures, each with where it comes from. */
+/** Five figures of the day and the month. Each links to its source. */
 export function Figures() {
   return (
     <ul aria-label="Figures" className="grid grid-cols-2 gap-3 md:grid-cols-5 max-md:*:last:col-span-2">
@@ -24,11 +24,11 @@ export function Figures() {
 
 interface FigureProps {
   name: string;
-  /** Undefined while it is not known. */
+  /** Undefined while it is loading. */
   value: string | undefined;
   to: string;
   search?: Record<string, string>;
-  /** What it is to be seen against. */
+  /** Context for the value, such as a comparison. */
   beside?: ReactNode;
   plot?: ReactNode;
 }
@@ -100,11 +100,11 @@ function MachinesOn() {
       value={data && `${formatCount(up.length)} of ${formatCount(machines.length)}${data.isMore ? '+' : ''}`}
       to="/agents"
       search={{ status: 'online' }}
-      beside={data && (why.join(' · ') || 'none is on')}
+      beside={data && (why.join(' · ') || 'none on')}
       plot={
         data &&
         machines.length > 0 && (
-          <Progress percent={(100 * busy) / Math.max(1, up.length)} label="Machines on that run something" />
+          <Progress percent={(100 * busy) / Math.max(1, up.length)} label="Share of machines with a run" />
         )
       }
     />
@@ -123,10 +123,10 @@ function Waiting() {
       beside={
         oldest ? (
           <>
-            the oldest queued <Time at={oldest} relative />
+            oldest queued <Time at={oldest} relative />
           </>
         ) : (
-          data && 'nothing is queued'
+          data && 'no queued runs'
         )
       }
     />
@@ -156,7 +156,7 @@ function SpendOfMonth() {
         ) : (
           <Progress
             percent={limit === 0 ? 100 : (100 * (usage?.spendUsd ?? 0)) / limit}
-            label="Spent of the month’s limit"
+            label="Share of the monthly spend limit"
           />
         )
       }

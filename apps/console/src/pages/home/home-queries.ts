@@ -13,7 +13,7 @@ import { pollMs } from '../../api/query-client';
 
 export const dayMs = 24 * 60 * 60 * 1000;
 
-/** So many are shown of each kind. */
+/** Maximum number of runs shown for each status. */
 const most = 8;
 
 export function useRuns(status: Job['status']) {
@@ -28,7 +28,7 @@ export function useRuns(status: Job['status']) {
   });
 }
 
-/** What runs of the last 24 hours failed of. */
+/** Causes of the runs that failed in the last 24 hours. */
 export function useFailures() {
   return useQuery({
     queryKey: ['runs', 'failures'],
@@ -37,7 +37,7 @@ export function useFailures() {
   });
 }
 
-/** How the runs of today and of yesterday ended, by the hour; as the viewer's days are. */
+/** Outcomes of the runs of today and yesterday by hour. Days are in the viewer's time zone. */
 export function useActivity() {
   const from = new Date(new Date().setHours(0, 0, 0, 0) - dayMs).toISOString();
   return useQuery({
@@ -55,7 +55,7 @@ export function useUsage() {
   });
 }
 
-/** What the last 30 days cost, by day. */
+/** Cost of the last 30 days by day. */
 export function useMonthCosts() {
   const [from, to] = [dayOf(Date.now() - 29 * dayMs), dayOf(Date.now())];
   return useQuery({
@@ -65,12 +65,12 @@ export function useMonthCosts() {
   });
 }
 
-/** A day as the API writes it. */
+/** Day in the format of the API: YYYY-MM-DD, in UTC. */
 export function dayOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }
 
-/** Machines are counted, and any of them may be what needs attention. */
+/** All agents: they are counted, and any of them may need attention. */
 export function useMachines() {
   return useQuery({
     queryKey: ['agents', 'home'],
@@ -83,7 +83,7 @@ export function useMachines() {
   });
 }
 
-/** The runs that wait. Not with each event: there may be many pages of them. */
+/** Queued runs. They are polled instead of refetched at every event, because there may be many pages. */
 export function useWaiting() {
   return useQuery({
     queryKey: ['waiting-runs'],

@@ -17,7 +17,7 @@ import { dayMs, dayOf, useMachines, useMonthCosts, useRuns } from './home-querie
 
 const Days = lazy(async () => ({ default: (await import('../../parts/days')).Days }));
 
-/** Is anything wrong, what is going on, what did it bring: in that order. */
+/** Figures and problems first, then runs in progress and machines, then the cost of the last 30 days. */
 export function HomePage() {
   return (
     <Page title="Home">
@@ -42,7 +42,7 @@ function InProgress() {
     <Panel title="In progress">
       <Asking queries={[running, queued]} />
       {running.data && queued.data && runs.length === 0 && (
-        <Empty title="Nothing runs now.">A run begins with “Run” on a workflow, or with a schedule.</Empty>
+        <Empty title="No runs in progress.">Start one with “Run” on a workflow, or create a schedule.</Empty>
       )}
       <ul className="flex flex-col divide-y divide-line">
         {runs.map((run) => (
@@ -67,7 +67,7 @@ function InProgress() {
   );
 }
 
-/** How many machines are in each state, and apart from those that are offline how many never connected; each figure leads to them. */
+/** Number of machines in each status; those that never connected are counted separately. Each links to the list. */
 function Machines() {
   const machines = useMachines();
   const { data } = machines;
@@ -82,7 +82,7 @@ function Machines() {
     <Panel title="Machines">
       <Asking queries={[machines]} />
       {data?.items.length === 0 && (
-        <Empty title="There is no machine yet.">“New agent”, on the page of agents, makes one.</Empty>
+        <Empty title="No machines yet.">Create one with “New agent” on the Agents page.</Empty>
       )}
       <ul className="flex flex-wrap gap-2">
         {counts.map(({ status, isNew, count }) => (
@@ -111,7 +111,7 @@ function Month() {
   const { data } = costs;
   const runs = (data?.groups ?? []).reduce((sum, group) => sum + group.runs, 0);
   return (
-    <Panel title="30 days">
+    <Panel title="Last 30 days">
       <Asking queries={[costs]} />
       {data && (
         <>

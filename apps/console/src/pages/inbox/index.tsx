@@ -8,7 +8,7 @@ import { Button } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
 import { Empty, Page, Skeleton } from '../../ui/page';
 
-/** The open questions, the oldest first, each answered where it stands. */
+/** The open questions, oldest first. Each is answered on its card. */
 export function InboxPage() {
   const { items, isPending, error, hasMore, isLoadingMore, loadMore, retry } = useOpenQuestions();
   const [touched, setTouched] = useState<Question | null>(null);
@@ -20,9 +20,9 @@ export function InboxPage() {
       {error && <ErrorNote error={error} retry={retry} />}
       {isPending && !error && <Skeleton rows={4} />}
       {!isPending && !error && shown.length === 0 && (
-        <Empty title="No question is open.">
-          A script asks people with <code>muster.ask(…)</code>, a workflow with a step of the type <code>ask</code>. The
-          run waits, and its question is answered here or on the run’s page.
+        <Empty title="No open questions.">
+          Questions from running workflows appear here. A script asks with <code>muster.ask(…)</code>, and a recorded
+          workflow with an <code>ask</code> step. The run waits until you answer here or on the run’s page.
         </Empty>
       )}
       <div ref={list} className="flex max-w-3xl flex-col gap-4">
@@ -39,16 +39,16 @@ export function InboxPage() {
   );
 }
 
-/** What somebody works at stays in its place when it is over, and says what became of it, until they go on to another. */
+/** Keeps the question that the user edits in the list after it is closed, with its outcome, until another is edited. */
 function useWithTouched(items: Question[], touched: Question | null): Question[] {
   const isGone = touched !== null && !items.some(({ id }) => id === touched.id);
   const { data = touched } = useQuery({ ...questionQuery(touched?.id ?? ''), enabled: isGone });
   if (!isGone || !data) return items;
-  // Ids begin with the time at which they were made.
+  // Ids are ordered by creation time.
   return [...items, data].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** `j` and `k` go from question to question, Enter into its answer, Escape back out of it. */
+/** `j` and `k` move between questions, Enter focuses the answer, Escape returns to the card. */
 function useCardKeys(list: React.RefObject<HTMLElement | null>, currentId: string | undefined): void {
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {

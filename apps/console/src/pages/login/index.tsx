@@ -31,7 +31,7 @@ export function LoginPage() {
   );
 }
 
-/** Back to a page of the console, and to nowhere else that a link might have named. */
+/** Whether the path is a console page. Prevents a crafted link from redirecting to another site after the sign-in. */
 function isOwnPath(from: string | undefined): from is string {
   return from !== undefined && /^\/(?![/\\])/.test(from) && !from.startsWith('/login');
 }

@@ -38,7 +38,7 @@ export function Differences({ version, others, initial = others[0]! }: Differenc
       {data && (
         <ul aria-label="Differences" tabIndex={0} className="max-h-72 overflow-y-auto font-mono text-xs break-all">
           {data.added.length + data.removed.length + data.changed.length === 0 && (
-            <li className="font-sans text-dim">They have the same files.</li>
+            <li className="font-sans text-dim">Both versions have the same files.</li>
           )}
           {data.added.map((path) => (
             <li key={path} className="text-good">

@@ -13,7 +13,7 @@ import { draftQuery } from './pack-queries';
 
 interface DraftDialogProps {
   pack: WorkflowPack;
-  /** Null: there is none yet. */
+  /** Null if the pack has no draft yet. */
   draft: PackDraft | null;
   close: () => void;
 }
@@ -23,7 +23,7 @@ interface Content {
   files: BundleFileEntry[];
 }
 
-/** A zip takes the place of the draft. */
+/** Replaces the whole draft with a zip. */
 export function UploadBundleDialog({ pack, draft, close }: DraftDialogProps) {
   const { send, conflict, done } = useSendDraft(pack, draft, close);
   return (
@@ -31,7 +31,7 @@ export function UploadBundleDialog({ pack, draft, close }: DraftDialogProps) {
       open
       onOpenChange={close}
       title="Upload bundle"
-      description="The zip takes the place of the whole draft. Versions stay as they are."
+      description="The zip replaces the whole draft. Published versions do not change."
     >
       <Form
         submit="Upload"
@@ -52,11 +52,11 @@ export function UploadBundleDialog({ pack, draft, close }: DraftDialogProps) {
   );
 }
 
-/** Puts files into the draft; one of the same path is replaced. */
+/** Adds files to the draft. A file with the same path is replaced. */
 export function AddFilesDialog({ pack, draft, close }: DraftDialogProps) {
   const { send, conflict, done } = useSendDraft(pack, draft, close);
   return (
-    <Dialog open onOpenChange={close} title="Add files" description="A file of the same path is replaced.">
+    <Dialog open onOpenChange={close} title="Add files" description="A file with the same path is replaced.">
       <Form
         submit="Add"
         onSubmit={async (values) => {
@@ -72,12 +72,7 @@ export function AddFilesDialog({ pack, draft, close }: DraftDialogProps) {
         <Field label="Files" name="files">
           {(control) => <input {...control} type="file" multiple required className={inputClass} />}
         </Field>
-        <TextField
-          label="Folder"
-          name="folder"
-          hint="Where they go in the bundle; its top, if left empty."
-          autoComplete="off"
-        />
+        <TextField label="Folder" name="folder" hint="Folder in the bundle. Empty: the top level." autoComplete="off" />
       </Form>
       {conflict}
     </Dialog>
@@ -103,8 +98,8 @@ export function RemoveFileDialog({ pack, draft, path, close }: RemoveFileProps) 
           done(await send(await zip(entries), entries));
         }}
       >
-        <code className="font-mono text-xs break-all">{path}</code> is taken out of the draft. Versions stay as they
-        are.
+        <code className="font-mono text-xs break-all">{path}</code> is removed from the draft. Published versions do not
+        change.
       </ConfirmDialog>
       {conflict}
     </>
@@ -112,7 +107,7 @@ export function RemoveFileDialog({ pack, draft, path, close }: RemoveFileProps) 
 }
 
 function useSendDraft({ id }: WorkflowPack, draft: PackDraft | null, close: () => void) {
-  // What the change was begun with: what others upload meanwhile is to be told, not to be lost.
+  // The draft at the start of the change, so that another user's upload is shown as a conflict and not overwritten.
   const [base] = useState(draft);
   const [sent] = useState<{ zip?: Blob }>({});
   const client = useQueryClient();
@@ -130,7 +125,7 @@ function useSendDraft({ id }: WorkflowPack, draft: PackDraft | null, close: () =
   const done = ({ isMine }: { isMine: boolean }) => {
     void client.invalidateQueries({ queryKey: ['packs'] });
     close();
-    toast(isMine ? 'The draft is changed.' : 'The draft is left as it is.');
+    toast(isMine ? 'The draft was changed.' : 'Your change was not saved.');
   };
   return { send, conflict, done };
 }

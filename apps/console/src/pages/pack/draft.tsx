@@ -35,7 +35,7 @@ export function Draft({ pack }: { pack: WorkflowPack }) {
               <Button
                 look="primary"
                 disabled={isPublished}
-                title={isPublished ? 'It is a version already.' : undefined}
+                title={isPublished ? 'The draft is already published.' : undefined}
                 onClick={() => setOpen('publish')}
               >
                 Publish
@@ -47,8 +47,8 @@ export function Draft({ pack }: { pack: WorkflowPack }) {
     >
       {draft === undefined && (error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton />)}
       {draft === null && (
-        <Empty title="There is no draft yet.">
-          “Add files” makes one of files of this machine, “Upload bundle” of a zip; a worker can publish one too.
+        <Empty title="No draft yet.">
+          Use “Add files” to create a draft from files, or “Upload bundle” for a zip. A worker can also publish a draft.
         </Empty>
       )}
       {draft && (
@@ -56,7 +56,7 @@ export function Draft({ pack }: { pack: WorkflowPack }) {
           <p className="mb-2 text-dim">
             {formatCount(draft.files.length)} files, {formatSize(draft.size)} as a zip, by <bdi>{draft.createdBy}</bdi>,{' '}
             <Time at={draft.createdAt} relative />
-            {isPublished && '; it is a version already'}.{' '}
+            {isPublished && '; already published'}.{' '}
             <a href={draft.downloadUrl} className={buttonClass('quiet')} rel="noreferrer">
               Download
             </a>

@@ -39,7 +39,7 @@ export function EditPackDialog({ pack, close }: { pack: Versioned<WorkflowPack>;
         onDone={async ({ isMine }) => {
           await client.invalidateQueries({ queryKey: ['packs'] });
           close();
-          toast(isMine ? 'Saved.' : 'Left as it is.');
+          toast(isMine ? 'Saved.' : 'Your change was not saved.');
         }}
       >
         <TextField label="Name" name="name" required maxLength={200} defaultValue={base.name} autoComplete="off" />

@@ -1,6 +1,6 @@
 import type { PackVersion } from '../../api/generated';
 
-/** A version as people speak of it. */
+/** Display name of a version. */
 export function nameOfVersion({ number, label }: Pick<PackVersion, 'number' | 'label'>): string {
   return `Version ${number}${label ? ` (${label})` : ''}`;
 }

@@ -11,7 +11,7 @@ export const packQuery = (id: string) =>
     refetchInterval: pollMs,
   });
 
-/** Null: it has none. */
+/** Null if the pack has no draft. */
 export const draftQuery = (id: string) =>
   queryOptions({
     queryKey: ['packs', 'one', id, 'draft'],

@@ -13,7 +13,7 @@ export function PublishDialog({ pack, close }: { pack: WorkflowPack; close: () =
       open
       onOpenChange={close}
       title="Publish the draft"
-      description="It becomes the next version, at stage draft: nothing runs it until it is promoted and pinned."
+      description="The draft becomes the next version at stage draft. It does not run until it is promoted and pinned."
     >
       <Form
         submit="Publish version"
@@ -25,11 +25,11 @@ export function PublishDialog({ pack, close }: { pack: WorkflowPack; close: () =
         onDone={async ({ number }) => {
           await client.invalidateQueries({ queryKey: ['packs'] });
           close();
-          toast(`Version ${number} is published.`);
+          toast(`Version ${number} was published.`);
         }}
       >
         <TextField label="Label" name="label" maxLength={200} placeholder="2024.6" autoComplete="off" />
-        <TextField label="Notes" name="notes" hint="What is new in it." autoComplete="off" />
+        <TextField label="Notes" name="notes" hint="Changes in this version." autoComplete="off" />
       </Form>
     </Dialog>
   );

@@ -11,7 +11,7 @@ import { nameOfVersion } from './name-of-version';
 
 const order: readonly PackStage[] = ['draft', 'internal_verified', 'pilot', 'production'];
 
-/** Where a version may go from its stage, by whoever looks at it; and the way out of the house. */
+/** Menu of a version: the stage changes that the user's role allows, and the export. */
 export function VersionMenu({ pack, version }: { pack: WorkflowPack; version: PackVersion }) {
   const { role } = useMe().user;
   const [asked, setAsked] = useState<PackStage | null>(null);
@@ -53,7 +53,7 @@ function MoveDialog({ pack, version, to, close }: MoveProps) {
         {pinned.length > 0 && (
           <>
             {' '}
-            Pinned to it: <bdi>{pinned.map(({ name }) => name).join(', ')}</bdi>; they go on with it.
+            These installations keep using this version: <bdi>{pinned.map(({ name }) => name).join(', ')}</bdi>
           </>
         )}
       </p>
@@ -71,19 +71,20 @@ function MoveDialog({ pack, version, to, close }: MoveProps) {
           toast(`${nameOfVersion(version)} is ${to}.`);
         }}
       >
-        <TextField label="Reason" name="reason" hint="Stays in its history." autoComplete="off" />
+        <TextField label="Reason" name="reason" hint="Recorded in the history of the version." autoComplete="off" />
       </Form>
     </Dialog>
   );
 }
 
 const effects: Record<PackStage, string> = {
-  draft: 'It is not to be relied on.',
-  internal_verified: 'It is verified internally; installations cannot be pinned to it yet.',
-  pilot: 'Installations may be pinned to it.',
-  production: 'Installations may be pinned to it, and it is what others should use.',
-  deprecated: 'No installation is pinned to it any more.',
-  archived: 'That is for good: an archived version goes nowhere, and nothing is pinned to it any more.',
+  draft: 'The version is not verified.',
+  internal_verified: 'The version is verified internally. Installations cannot be pinned to it yet.',
+  pilot: 'Installations can be pinned to this version.',
+  production: 'Installations can be pinned to this version, and it is the recommended one.',
+  deprecated: 'Installations can no longer be pinned to this version.',
+  archived:
+    'This cannot be undone. An archived version cannot change its stage, and installations cannot be pinned to it.',
 };
 
 function verbOf(from: PackStage, to: PackStage): string {

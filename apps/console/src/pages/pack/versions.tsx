@@ -9,12 +9,12 @@ import { Differences } from './differences';
 import { nameOfVersion } from './name-of-version';
 import { VersionMenu } from './version-menu';
 
-/** What was published, newest first: how far each has come, what it changed, and where it goes next. */
+/** The published versions, newest first, each with its stage, history, differences and actions. */
 export function Versions({ pack }: { pack: WorkflowPack }) {
   return (
     <Panel title="Versions">
       {pack.versions.length === 0 && (
-        <Empty title="Nothing is published yet.">“Publish” makes a version of the draft.</Empty>
+        <Empty title="No versions yet.">Use “Publish” to create a version from the draft.</Empty>
       )}
       <ul className="flex flex-col divide-y divide-line">
         {pack.versions.map((version) => (

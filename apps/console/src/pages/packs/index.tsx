@@ -44,11 +44,11 @@ export function PacksPage() {
         rowId={({ id }) => id}
         empty={
           q ? (
-            <Empty title="No pack is called that." />
+            <Empty title="No matching packs." />
           ) : (
-            <Empty title="There is no pack yet.">
-              A pack carries the code of a process from a draft over tested versions to where it is installed. “New
-              pack” begins one.
+            <Empty title="No packs yet.">
+              A pack contains the code of a process: a draft, tested versions and installations. Use “New pack” to
+              create one.
             </Empty>
           )
         }

@@ -55,8 +55,8 @@ function NewPackForm({ close }: { close: () => void }) {
         name="workerKey"
         hint={
           isAdmin
-            ? 'One of the process library, or a new one: small letters, digits, dots and dashes.'
-            : 'One of the process library; an admin adds to it.'
+            ? 'A key of the process library, or a new key of lowercase letters, digits, dots and dashes.'
+            : 'A key of the process library. An admin can add keys.'
         }
       >
         {(control) => (
@@ -78,7 +78,7 @@ function NewPackForm({ close }: { close: () => void }) {
           </option>
         ))}
       </datalist>
-      <TextField label="Name" name="name" maxLength={200} hint="The process’s own, if left empty." autoComplete="off" />
+      <TextField label="Name" name="name" maxLength={200} hint="Empty: the name of the process." autoComplete="off" />
       <TextField label="Description" name="description" autoComplete="off" />
     </Form>
   );

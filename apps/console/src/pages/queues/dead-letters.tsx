@@ -19,7 +19,7 @@ import { toast, toastRefused } from '../../ui/toast';
 
 const itemsOf = (page: DeadLetterList) => page.deadLetters;
 
-/** Messages that were given up after their last attempt: the organization's own, or those of all and of none. */
+/** Messages that failed permanently: the organization's own, or those of every organization and of the service. */
 export function DeadLetters({ ofAll }: { ofAll: boolean }) {
   const [{ q }] = useUrlState();
   const [leaving, setLeaving] = useState<DeadLetter | null>(null);
@@ -33,7 +33,7 @@ export function DeadLetters({ ofAll }: { ofAll: boolean }) {
   const replay = async ({ id, name }: DeadLetter) => {
     try {
       await (ofAll ? queuesReplay : deadLettersReplay)({ path: { id } });
-      toast(`${name} is sent again, with all attempts.`);
+      toast(`${name} is sent again with a new set of attempts.`);
     } catch (error) {
       toastRefused(error);
     }
@@ -46,7 +46,7 @@ export function DeadLetters({ ofAll }: { ofAll: boolean }) {
         list={list}
         search="Search dead letters"
         empty="No dead letters."
-        heads={['Made', 'Queue', 'Message', 'About', 'Attempts', 'Error', 'Actions']}
+        heads={['Created', 'Queue', 'Message', 'Payload', 'Attempts', 'Error', 'Actions']}
         row={(letter) => (
           <tr key={letter.id} className="align-top">
             <td>
@@ -82,10 +82,10 @@ export function DeadLetters({ ofAll }: { ofAll: boolean }) {
           act={async () => {
             await queuesDiscard({ path: { id: leaving.id } });
             await refresh();
-            toast('It is dropped for good.');
+            toast('The message was discarded.');
           }}
         >
-          What it was to bring about does not happen, unless something else asks for it.
+          The work that this message requested will not be done unless it is requested again. This cannot be undone.
         </ConfirmDialog>
       )}
     </>

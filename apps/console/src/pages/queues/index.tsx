@@ -4,7 +4,7 @@ import { DeadLetters } from './dead-letters';
 import { RunQueue } from './run-queue';
 import { ServiceQueues } from './service-queues';
 
-/** What waits, for how long, and what was given up. */
+/** Waiting runs, dead letters and the service's own queues. */
 export function QueuesPage() {
   const isAdmin = useMay('admin');
   const isSuperAdmin = useMay('super_admin');

@@ -16,7 +16,7 @@ const most = 200;
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** The organization's runs that wait, why they do, and how fast runs ended in the last hour. */
+/** The organization's waiting runs with their reasons, and the number of runs that ended in the last hour. */
 export function RunQueue() {
   const since = new Date(Math.floor((Date.now() - hourMs) / minuteMs) * minuteMs).toISOString();
   const queued = useRuns('queued');
@@ -45,21 +45,21 @@ export function RunQueue() {
         <Figure name="Waiting" search={{ status: 'queued' }}>
           {count(waiting.length, queued.data.isMore)}
         </Figure>
-        <Figure name="Oldest waits for">{waiting[0] ? <Duration from={waiting[0].queuedAt} /> : '–'}</Figure>
+        <Figure name="Longest wait">{waiting[0] ? <Duration from={waiting[0].queuedAt} /> : '–'}</Figure>
         <Figure name="Running" search={{ status: 'running' }}>
           {count(running.data.items.length, running.data.isMore)}
         </Figure>
         <Figure name="Ended in the last hour" search={{ sort: '-finishedAt' }}>
           {count(ended, endedMore)}
         </Figure>
-        <Figure name="Of them failed" search={{ sort: '-finishedAt', status: 'failed' }}>
+        <Figure name="Failed in the last hour" search={{ sort: '-finishedAt', status: 'failed' }}>
           {count(failed.data.items.length, failed.data.isMore)}
         </Figure>
       </dl>
       <div className="mt-3">
-        {waiting.length === 0 && <Empty title="No run waits." />}
+        {waiting.length === 0 && <Empty title="No runs are waiting." />}
         {waiting.length > 0 && (
-          <PlainTable label="Runs that wait" heads={['Run', 'Workflow', 'Agent', 'Waits since', 'Reason']}>
+          <PlainTable label="Waiting runs" heads={['Run', 'Workflow', 'Agent', 'Waiting since', 'Reason']}>
             {waiting.slice(0, 50).map((run) => (
               <tr key={run.id}>
                 <td>
@@ -74,7 +74,7 @@ export function RunQueue() {
                 <td>
                   <Time at={run.waiting?.since ?? run.queuedAt} relative />
                 </td>
-                <td>{run.waiting?.reason.replaceAll('_', ' ') ?? 'its turn comes'}</td>
+                <td>{run.waiting?.reason.replaceAll('_', ' ') ?? 'next in the queue'}</td>
               </tr>
             ))}
           </PlainTable>
@@ -86,7 +86,7 @@ export function RunQueue() {
 
 interface FigureProps {
   name: string;
-  /** The runs that it counts. */
+  /** Search of the runs page that lists the counted runs. */
   search?: Record<string, string>;
   children: ReactNode;
 }
@@ -111,7 +111,7 @@ function Figure({ name, search, children }: FigureProps) {
 function useRuns(status: Job['status']) {
   return useQuery({
     queryKey: ['runs', 'queue', status],
-    // The oldest first: they have waited for longest.
+    // Oldest first, so that the longest waiting runs are on the first page.
     queryFn: ({ signal }) =>
       firstOf(most, async (page) => {
         const { jobs, nextCursor } = await jobsList({ query: { ...page, status, sort: 'queuedAt' }, signal });

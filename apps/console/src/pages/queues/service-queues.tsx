@@ -9,7 +9,7 @@ import { Panel, Skeleton } from '../../ui/page';
 import { PlainTable } from '../../ui/table/plain-table';
 import { toast } from '../../ui/toast';
 
-/** The queues of the service itself, over all organizations, and the canaries that prove that somebody works on them. */
+/** The service's queues over all organizations, and canaries that prove that each queue is processed. */
 export function ServiceQueues() {
   const client = useQueryClient();
   const queryKey = ['queues', 'service'];
@@ -21,7 +21,7 @@ export function ServiceQueues() {
   const probing = useMutation({
     mutationFn: () => queuesProbe({ body: { count: 1 } }),
     onSuccess: async ({ probes }) => {
-      toast(`${probes.length} canaries are under way.`);
+      toast(`${probes.length} canaries were sent.`);
       await client.invalidateQueries({ queryKey });
     },
   });
@@ -41,8 +41,8 @@ export function ServiceQueues() {
         <PlainTable
           label="Queues of the service"
           heads={[
-            ...['Queue', 'Waiting', 'Oldest waits for', 'Handled a minute', 'Failed in the last hour', 'Dead'],
-            ...['Latest canary', 'Took'],
+            ...['Queue', 'Waiting', 'Longest wait', 'Handled per minute', 'Failed in the last hour', 'Dead'],
+            ...['Latest canary', 'Duration'],
           ]}
         >
           {data.queues.map(({ name, app, purpose, waiting, oldestWaitingAt, dead, lastProbe, ...rate }) => (
@@ -70,10 +70,10 @@ export function ServiceQueues() {
 }
 
 function answerOf({ requestedAt, handledAt }: QueueProbe): string {
-  return handledAt ? formatDuration(Date.parse(handledAt) - Date.parse(requestedAt)) : 'no answer yet';
+  return handledAt ? formatDuration(Date.parse(handledAt) - Date.parse(requestedAt)) : 'not processed yet';
 }
 
-/** Of how many attempts: of a few failures of many there is less to fear than of all. */
+/** Failures with the number of attempts, which shows whether a few attempts failed or all of them. */
 function failuresOf({
   failedLastHour,
   handledLastHour,

@@ -9,7 +9,7 @@ import { Panel } from '../../ui/page';
 const mostEarlier = 20;
 const mostLooked = 100;
 
-/** The run's attempts, first to last: the one that it retries, and the one that retries it. */
+/** The run's attempts in order: the run that it retries and the run that retries it. */
 export function Attempts({ run }: { run: Job }) {
   const { data: earlier = [] } = useQuery({
     queryKey: ['attempts', run.id],
@@ -53,7 +53,7 @@ async function earlierOf(run: Job, signal: AbortSignal): Promise<Job[]> {
   return found;
 }
 
-/** A retry is of the same workflow on the same agent, and queued after what it retries. */
+/** A retry has the same workflow and agent, and is queued after the run that it retries. */
 async function laterOf(run: Job, signal: AbortSignal): Promise<Job[]> {
   const { workflowId, agentId, queuedAt } = run;
   const query = { workflowId, agentId, from: queuedAt, sort: 'queuedAt', limit: mostLooked } as const;

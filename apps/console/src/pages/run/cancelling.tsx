@@ -12,7 +12,7 @@ interface Stage {
   name: string;
   says: string;
   is: (entry: AgentLogEntry) => boolean;
-  /** It comes only where the one before it did not help. */
+  /** Whether this step occurs only if the previous step failed. */
   isEscalation?: boolean;
 }
 
@@ -22,29 +22,29 @@ const asksFor = (action: string) => (entry: AgentLogEntry) =>
 const stages: readonly Stage[] = [
   {
     name: 'TERM',
-    says: 'Its agent was asked to stop it: TERM, then KILL after 10 seconds.',
+    says: 'The agent was asked to stop the run: TERM, then KILL after 10 seconds.',
     is: (entry) => entry.data?.['cancelling'] === true && entry.message === 'told to stop',
   },
   {
     name: 'KILL',
-    says: 'Its agent did not confirm that, and was asked to kill it at once.',
+    says: 'The agent did not confirm the stop and was asked to kill the run at once.',
     is: asksFor('kill'),
     isEscalation: true,
   },
   {
     name: 'Reboot',
-    says: 'Its agent did not confirm that either; the machine is rebooted.',
+    says: 'The agent did not confirm the kill either. The machine is rebooted.',
     is: asksFor('reboot'),
     isEscalation: true,
   },
   {
     name: 'Confirmed',
-    says: 'Nothing of it runs any more.',
+    says: 'All processes of the run have ended.',
     is: (entry) => entry.data?.['status'] === 'cancelled',
   },
 ];
 
-/** How a run is being ended, and how it was: cancelled means that its machine said that nothing of it is left. */
+/** The steps of a cancellation. A run is cancelled only after its machine confirms that its processes have ended. */
 export function Cancelling({ run }: { run: Job }) {
   const isShown = run.cancelling || run.status === 'cancelled';
   const { data, error, refetch } = useQuery({
@@ -62,7 +62,7 @@ export function Cancelling({ run }: { run: Job }) {
   const reached = stages.map((stage) => ({ stage, entry: data?.items.find(stage.is) }));
   const isAtOnce = data && !reached[0]!.entry;
   return (
-    <Panel title={run.cancelling ? 'It is being cancelled' : 'Cancelled'}>
+    <Panel title={run.cancelling ? 'Cancelling' : 'Cancelled'}>
       {!data && (error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={2} />)}
       {isAtOnce && <p>It had not begun: nothing had to be ended.</p>}
       {data && !isAtOnce && (
@@ -73,7 +73,7 @@ export function Cancelling({ run }: { run: Job }) {
               <li key={stage.name} data-testid="cancel-step" className="flex flex-wrap items-center gap-x-3">
                 <StatusMark status={entry ? 'passed' : 'pending'} />
                 <span className="font-medium">{stage.name}</span>
-                <span className="text-dim">{entry ? stage.says : 'Waiting for its agent to say so.'}</span>
+                <span className="text-dim">{entry ? stage.says : 'Waiting for the agent to confirm.'}</span>
                 {entry && <Time at={entry.timestamp} />}
               </li>
             ))}

@@ -1,14 +1,14 @@
 import { PackageX } from 'lucide-react';
 import type { Job } from '../../api/generated';
 
-/** What the run reported and is missing from it. */
+/** The reports of the run that the service rejected. */
 export function Incomplete({ run }: { run: Job }) {
   if (run.incomplete.length === 0) return null;
   return (
     <div data-testid="run-incomplete" className="flex items-start gap-2 rounded-control bg-warn-soft p-3">
       <PackageX aria-hidden className="mt-0.5 size-4 shrink-0 text-warn" />
       <div className="min-w-0">
-        <p>Some of what this run reported was refused, and is missing here:</p>
+        <p>The service rejected some reports of this run. They are missing here:</p>
         <ul className="max-h-40 list-disc overflow-y-auto pl-4">
           {run.incomplete.map(({ kind, reason }) => (
             <li key={`${kind} ${reason}`} dir="auto" className="[overflow-wrap:anywhere]">

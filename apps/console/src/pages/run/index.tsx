@@ -107,7 +107,7 @@ export function RunPage() {
   );
 }
 
-/** Follows the run through its agent's stream; each word of it is a reason to ask for the run again. */
+/** Follows the agent's event stream and refetches the run after each of its events. */
 function useLiveRun(id: string, agentId: string | undefined): void {
   const client = useQueryClient();
   const refresh = useThrottled(() => client.invalidateQueries({ queryKey: ['run', id] }), 400);
@@ -197,13 +197,13 @@ function Cost({ run }: { run: Job }) {
   );
 }
 
-/** Time as all time is written, and tokens as many as they are. */
+/** Formats hours as a duration and other quantities as a count with their unit. */
 function quantityOf(quantity: number, unit: string): string {
   if (unit === 'hour') return formatDuration(quantity * 60 * 60 * 1000);
   return unit === 'reported' ? 'reported by the run' : counted(quantity, unit.replaceAll('_', ' '));
 }
 
-/** What it was given, what it gave back, and all of it as the API tells it. */
+/** The run's variables, its result and the raw API response. */
 function Given({ run }: { run: Job }) {
   return (
     <Panel title="Variables and result">

@@ -4,7 +4,7 @@ import type { Job } from '../../api/generated';
 import { questionQuery } from '../../api/queries';
 import { QuestionCard } from '../../parts/question/question-card';
 
-/** The question that the run waits with, above everything else; once it is over, who answered it. */
+/** The question for which the run waits, at the top of the page; after that, its answer. */
 export function OpenQuestion({ run: { asking } }: { run: Job }) {
   const [shownId, setShownId] = useState(asking?.questionId);
   if (asking && asking.questionId !== shownId) setShownId(asking.questionId);

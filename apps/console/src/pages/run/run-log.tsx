@@ -26,7 +26,11 @@ export function RunLog({ run: { id, agentId, finishedAt } }: { run: Job }) {
         empty={
           <Empty
             title={
-              q || level ? 'No line is like that.' : finishedAt ? 'It wrote no log.' : 'It has written nothing yet.'
+              q || level
+                ? 'No matching lines.'
+                : finishedAt
+                  ? 'The run wrote no log.'
+                  : 'The run has not written a log yet.'
             }
           />
         }

@@ -8,7 +8,7 @@ import { StatusMark } from '../../ui/status-mark';
 
 const itemsOf = (page: JobStepList) => page.steps;
 
-/** The steps of a run, each where it was in the run's time. Its query is refreshed with the run's own. */
+/** The steps of a run on its time axis. The query is refreshed together with the run. */
 export function Steps({ run }: { run: Job }) {
   const { items, isPending, error, hasMore, isLoadingMore, loadMore, retry } = useList({
     queryKey: ['run', run.id, 'steps'],
@@ -19,7 +19,7 @@ export function Steps({ run }: { run: Job }) {
   return (
     <Panel title="Steps">
       {error && items.length === 0 ? <ErrorNote error={error} retry={retry} /> : isPending && <Skeleton />}
-      {!isPending && !error && items.length === 0 && <Empty title="It has reported no step." />}
+      {!isPending && !error && items.length === 0 && <Empty title="The run has not reported any steps." />}
       <ol className="flex flex-col">
         {items.map((step) => (
           <Step key={step.stepOrder} step={step} span={span} />

@@ -7,18 +7,18 @@ import { partsOfError } from '../../format/error-text';
 import { Duration } from '../../format/time';
 
 const reasons: Record<JobWaiting['reason'], string> = {
-  agent_busy: 'Its agent is on another run.',
-  agent_waking: 'Its agent is being woken.',
-  agent_offline: 'Its agent is off, and is not woken by runs: start it by hand.',
-  concurrency_limit: 'The organization runs as many as it may at once.',
-  concurrency_key: 'As many runs as may hold one of its keys hold it.',
-  retry_delay: 'It is a retry, and its delay is not over.',
-  billing_gate: 'The month’s limit of runs or spending is reached.',
+  agent_busy: 'The agent is busy with another run.',
+  agent_waking: 'The agent is starting.',
+  agent_offline: 'The agent is off and is not started for runs. Start it manually.',
+  concurrency_limit: 'The organization has reached its limit of concurrent runs.',
+  concurrency_key: 'One of its concurrency keys is at its limit.',
+  retry_delay: 'The run is a retry and waits for its retry delay.',
+  billing_gate: 'The monthly limit of runs or spending is reached.',
   secret_missing: 'A secret that it needs is not in the vault.',
-  draining: 'Its agent takes no new runs.',
+  draining: 'The agent is draining and accepts no new runs.',
 };
 
-/** Which key, and the runs that hold it. */
+/** The key and the runs that hold it. */
 function KeyHolders({ detail: { key, limit, holders } }: { detail: NonNullable<JobWaiting['detail']> }) {
   const shown = holders.slice(0, 3);
   return (
@@ -60,7 +60,7 @@ export function Why({ run }: { run: Job }) {
       </p>
     );
   }
-  // That it was cancelled, its status says.
+  // The status already shows that the run was cancelled.
   if (!run.error && (!run.errorCode || run.status === 'cancelled')) return null;
   const { cause, details } = partsOfError(run.error ?? '');
   return (

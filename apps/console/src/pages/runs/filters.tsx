@@ -14,10 +14,10 @@ import { useNarrow } from '../../ui/table/use-narrow';
 import { useUrlState } from '../../ui/table/use-url-state';
 
 const further = ['scheduleId', 'from', 'to', 'error', 'variable'] as const;
-/** What has no field: one comes to it by a link. */
+/** Filters without a field, which are set only by links. */
 const linked = { batchId: 'One batch', cause: 'One cause of failure' } as const;
 
-/** By what runs are narrowed: the usual in one line, the rest when it is asked for or set. */
+/** Filters of the run list. The less common ones are shown on request or while they are set. */
 export function RunFilters({ children }: { children: ReactNode }) {
   const [state, change] = useUrlState();
   const [isOpen, setIsOpen] = useState(further.some((name) => state[name]));
@@ -36,7 +36,7 @@ export function RunFilters({ children }: { children: ReactNode }) {
         filters={[{ name: 'status', label: 'Status', options: jobStatuses }, ...(isNarrow ? [] : usual)]}
       >
         {set.map(([name, label]) => (
-          <Button key={name} onClick={() => change({ [name]: undefined })} title="Show the others too">
+          <Button key={name} onClick={() => change({ [name]: undefined })} title="Remove this filter">
             {label}
             <X aria-hidden className="size-3.5" />
           </Button>

@@ -71,8 +71,8 @@ export function RunsPage() {
         rowId={({ id }) => id}
         selection={isMember ? { selected, change: setSelected } : undefined}
         empty={
-          <Empty title={isNarrowed ? 'No run is like that.' : 'Nothing has run yet.'}>
-            A run begins with “Run” on a workflow, or with a schedule.
+          <Empty title={isNarrowed ? 'No matching runs.' : 'No runs yet.'}>
+            Start a run with “Run” on a workflow, or with a schedule.
           </Empty>
         }
       />
@@ -99,7 +99,7 @@ function RunCard(run: Job) {
   );
 }
 
-/** What of it is set. */
+/** The filters that are set. */
 function setOf(filter: object = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value)) as Record<string, string>;
 }

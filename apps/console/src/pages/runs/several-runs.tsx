@@ -6,7 +6,7 @@ import { Button } from '../../ui/button';
 import { ConfirmDialog } from '../../ui/dialog';
 import { toast } from '../../ui/toast';
 
-/** What is done with several runs at once. Those that it was asked for are hit, whatever the list shows by then. */
+/** Actions on several runs. They apply to the runs that were selected, even if the list has changed since. */
 export function SeveralRuns({ runs, done }: { runs: Job[]; done: () => void }) {
   const [asked, setAsked] = useState<Job[] | null>(null);
   const client = useQueryClient();
@@ -42,11 +42,13 @@ export function SeveralRuns({ runs, done }: { runs: Job[]; done: () => void }) {
           verb="Cancel runs"
           act={async () => {
             const answer = await jobsCancelMany({ body: { ids: asked.map(({ id }) => id) } });
-            await finish(`${answer.cancelled} are cancelled, ${answer.cancelling} are being ended on their machines.`);
+            await finish(
+              `${answer.cancelled} runs were cancelled, ${answer.cancelling} are being stopped on their machines.`,
+            );
           }}
         >
-          {asked.filter(({ status }) => status === 'running').length} of them run now: their scripts are asked to stop,
-          and killed if they do not.
+          {asked.filter(({ status }) => status === 'running').length} of these runs are running. Their scripts are asked
+          to stop, and killed if they do not. This cannot be undone.
         </ConfirmDialog>
       )}
     </>

@@ -17,18 +17,18 @@ const labels: { [K in keyof UpdateScheduleBody]: string } = {
   enabled: 'Enabled',
   variables: 'Variables',
   vaultKeys: 'Vault keys',
-  maxRuntimeMinutes: 'Longest run, in minutes',
+  maxRuntimeMinutes: 'Maximum run time in minutes',
   maxRetries: 'Retries',
   retryDelaySeconds: 'Seconds before a retry',
   concurrencyLimit: 'Runs at once',
   idempotencyWindowMinutes: 'Minutes between runs',
-  misfirePolicy: 'Times that were missed',
-  maxCostUsd: 'Cost limit of a run',
+  misfirePolicy: 'Missed times',
+  maxCostUsd: 'Cost limit per run',
   concurrencyKeys: 'Concurrency keys',
 };
 
 export function EditScheduleDialog({ schedule, close }: { schedule: Versioned<Schedule>; close: () => void }) {
-  // As it was read when the form was opened.
+  // The schedule at the time the form was opened.
   const [base] = useState(schedule);
   const client = useQueryClient();
   const path = { id: schedule.id };
@@ -46,7 +46,7 @@ export function EditScheduleDialog({ schedule, close }: { schedule: Versioned<Sc
         onDone={async ({ current, isMine }) => {
           await client.invalidateQueries({ queryKey: ['schedules'] });
           close();
-          toast(isMine ? `${current.name} is saved.` : 'Left as somebody else has saved it.');
+          toast(isMine ? `${current.name} was saved.` : 'Your change was not saved.');
         }}
       >
         <ScheduleFields schedule={base} />

@@ -75,10 +75,10 @@ export function SchedulePage() {
                 ['Missed times', data.misfirePolicy],
                 ['Runs at once', data.concurrencyLimit ?? 'no limit'],
                 ['Between runs', data.idempotencyWindowMinutes ? `${data.idempotencyWindowMinutes} min` : 'no window'],
-                ['Longest run', `${data.maxRuntimeMinutes} min`],
+                ['Maximum run time', `${data.maxRuntimeMinutes} min`],
                 ['Concurrency keys', <bdi className="break-words">{keysInWords(data.concurrencyKeys)}</bdi>],
                 ['Retries', `${data.maxRetries}, after ${data.retryDelaySeconds} s`],
-                ['Cost limit', data.maxCostUsd === null ? 'no limit' : `${formatMoney(data.maxCostUsd)} a run`],
+                ['Cost limit', data.maxCostUsd === null ? 'no limit' : `${formatMoney(data.maxCostUsd)} per run`],
                 ['Vault keys', data.vaultKeys.join(', ') || '–'],
                 ...Object.entries(data.variables).map(([name, value]): [string, ReactNode] => [
                   name,
@@ -94,16 +94,16 @@ export function SchedulePage() {
   );
 }
 
-/** What became of each of its times, and why. */
+/** The outcome of each scheduled time, with its reason. */
 function History({ schedule }: { schedule: ScheduleDetail }) {
   return (
     <Panel title="History">
-      {schedule.recentRuns.length === 0 && <Empty title="None of its times has come yet." />}
+      {schedule.recentRuns.length === 0 && <Empty title="No scheduled time has passed yet." />}
       {schedule.recentRuns.length > 0 && (
         <table className="w-full [&_td]:border-t [&_td]:border-line [&_td]:py-1.5 [&_td]:pr-3">
           <thead className="text-left text-xs text-dim">
             <tr>
-              {['Planned for', 'Outcome', 'Why', 'Run'].map((head) => (
+              {['Planned for', 'Outcome', 'Reason', 'Run'].map((head) => (
                 <th key={head} scope="col" className="pb-1.5 font-medium">
                   {head}
                 </th>

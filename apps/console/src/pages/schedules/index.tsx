@@ -131,10 +131,10 @@ export function SchedulesPage() {
         rowId={({ id }) => id}
         empty={
           Object.keys(filter ?? {}).length > 0 ? (
-            <Empty title="No schedule is like that." />
+            <Empty title="No matching schedules." />
           ) : (
-            <Empty title="Nothing is planned yet.">
-              A schedule launches a workflow by the clock. “New schedule” makes one.
+            <Empty title="No schedules yet.">
+              A schedule launches a workflow at set times. Use “New schedule” to create one.
             </Empty>
           )
         }

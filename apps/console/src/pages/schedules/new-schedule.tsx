@@ -19,7 +19,7 @@ export function NewScheduleDialog({ open, onOpenChange, made }: NewScheduleProps
   );
 }
 
-/** Made anew each time that the dialog opens: one that is planned again, as it was, is another schedule. */
+/** Mounted each time the dialog opens, so that submitting the same values again creates another schedule. */
 function NewScheduleForm({ onOpenChange, made }: Omit<NewScheduleProps, 'open'>) {
   const keyOf = useIdempotencyKey();
   return (
@@ -32,7 +32,7 @@ function NewScheduleForm({ onOpenChange, made }: Omit<NewScheduleProps, 'open'>)
       onDone={({ name }) => {
         onOpenChange(false);
         made();
-        toast(`${name} is planned.`);
+        toast(`${name} was created.`);
       }}
     >
       <ScheduleFields />

@@ -48,15 +48,15 @@ export function ApiKeys() {
         actions={<Button onClick={() => setMaking(true)}>New API key</Button>}
         list={list}
         search="Search API keys"
-        empty="There is no key. “New API key” makes one, for a program or for a machine."
-        heads={['Name', 'Scope', 'Works from', 'Made', 'Last used', 'Expires', 'Actions']}
+        empty="No API keys yet. Use “New API key” to create one for a program or a machine."
+        heads={['Name', 'Scope', 'Allowed addresses', 'Created', 'Last used', 'Expires', 'Actions']}
         row={(key) => (
           <tr key={key.id}>
             <td>
               <bdi>{key.name}</bdi>
             </td>
             <td>{key.scope === 'api' ? `api, ${key.role}` : key.scope}</td>
-            <td>{key.ipAllow.length > 0 ? key.ipAllow.join(', ') : 'anywhere'}</td>
+            <td>{key.ipAllow.length > 0 ? key.ipAllow.join(', ') : 'any'}</td>
             <td>
               <Time at={key.createdAt} relative />
             </td>
@@ -82,7 +82,7 @@ export function ApiKeys() {
       <Dialog open={isMaking} onOpenChange={close} title="New API key" keeps={made !== null}>
         {made ? (
           <div className="flex flex-col gap-4">
-            <p>It is shown only now.</p>
+            <p>This key is shown only once. Copy it now.</p>
             <CopyText label={made.name} text={made.secret} />
             <DialogActions>
               <Button look="primary" onClick={close}>
@@ -132,17 +132,17 @@ export function ApiKeys() {
               />
             )}
             <TextField
-              label="Works from"
+              label="Allowed addresses"
               name="ipAllow"
               autoComplete="off"
-              hint="Addresses or ranges such as 203.0.113.0/24, with commas between; empty: anywhere."
+              hint="IP addresses or ranges such as 203.0.113.0/24, separated by commas. Empty: any address."
             />
-            {scope === 'worker' && <AgentField label="The only agent that it acts for" name="agentId" none="any" />}
+            {scope === 'worker' && <AgentField label="Limit to agent" name="agentId" none="any" />}
             <TextField
               label="Expires"
               name="expiresAt"
               type="date"
-              hint="The last day on which it works; empty: never."
+              hint="Last day on which the key works. Empty: never, or the latest expiry that the organization allows."
             />
           </Form>
         )}
@@ -157,10 +157,10 @@ export function ApiKeys() {
           act={async () => {
             await apiKeysRevoke({ path: { id: revoking.id } });
             await refresh();
-            toast(`${revoking.name} is revoked.`);
+            toast(`${revoking.name} was revoked.`);
           }}
         >
-          Whatever uses it is refused from now on.
+          Requests with this key are rejected from now on. This cannot be undone.
         </ConfirmDialog>
       )}
     </>

@@ -13,7 +13,7 @@ import { useUrlState } from '../../ui/table/use-url-state';
 
 const itemsOf = (page: AuditList) => page.entries;
 
-/** Who has changed what, and when. */
+/** The audit log: every change, with its actor and time. */
 export function Audit() {
   const [{ q, action, actorId, targetId, from, to }, change] = useUrlState();
   const [shown, setShown] = useState<AuditEntry | null>(null);
@@ -48,9 +48,7 @@ export function Audit() {
         rowId={({ id }) => id}
         empty={
           <Empty
-            title={
-              q || action || actorId || targetId || from || to ? 'No change is like that.' : 'Nothing was changed yet.'
-            }
+            title={q || action || actorId || targetId || from || to ? 'No matching changes.' : 'No changes yet.'}
           />
         }
       />
@@ -135,7 +133,7 @@ function nameOf({ actor: { email, kind, id } }: AuditEntry): string {
   return email ?? `${kind.replace('_', ' ')} ${id}`;
 }
 
-/** A day of the viewer's, as the moment at which it begins or ends. */
+/** Converts a day in the viewer's time zone to the time at which it starts or ends. */
 function momentOf(day: string | undefined, clock: string): string | undefined {
   const moment = new Date(`${day}T${clock}`);
   return day && !Number.isNaN(moment.getTime()) ? moment.toISOString() : undefined;

@@ -25,7 +25,7 @@ import { toast, toastRefused } from '../../ui/toast';
 
 const itemsOf = (page: ConcurrencyKeyList) => page.concurrencyKeys;
 
-/** Keys that only so many runs hold at once: who holds them, how many wait, and the organization's own limits. */
+/** Concurrency keys: how many runs hold each key, how many runs wait for it, and the organization's own limits. */
 export function Concurrency() {
   const [{ q }] = useUrlState();
   const [limiting, setLimiting] = useState<Partial<ConcurrencyKeyState> | null>(null);
@@ -47,9 +47,9 @@ export function Concurrency() {
     void client.invalidateQueries({ queryKey: ['concurrency-keys'] });
   };
   const pause = (key: string) =>
-    change(concurrencyKeysSet({ body: { key, limit: 0 } }), `No run that asks for ${key} begins until it is resumed.`);
+    change(concurrencyKeysSet({ body: { key, limit: 0 } }), `No run that needs ${key} starts until you resume it.`);
   const forget = (key: string) =>
-    change(concurrencyKeysDelete({ query: { key } }), `${key} has the limit that its runs name again.`);
+    change(concurrencyKeysDelete({ query: { key } }), `${key} uses the limit of its runs again.`);
   return (
     <>
       <SimpleList
@@ -57,8 +57,8 @@ export function Concurrency() {
         actions={isAdmin && <Button onClick={() => setLimiting({})}>Set a limit</Button>}
         list={list}
         search="Search keys"
-        empty="No run holds a key or waits for one. Workflows and launches name them as concurrencyKeys."
-        heads={['Key', 'Limit', 'Held by', 'Waiting', 'First waits since', 'Actions']}
+        empty="No run holds a key or waits for one. To use keys, add concurrencyKeys to a workflow or a launch."
+        heads={['Key', 'Limit', 'Held by', 'Waiting', 'Waiting since', 'Actions']}
         row={(state) => (
           <tr key={state.key}>
             <td className="[overflow-wrap:anywhere]">
@@ -91,7 +91,7 @@ export function Concurrency() {
         open={limiting !== null}
         onOpenChange={() => setLimiting(null)}
         title="Set a limit"
-        description="How many runs hold the key at once. Where runs name a smaller limit, that one holds; 0 pauses the key."
+        description="Maximum number of runs that hold the key at the same time. A smaller limit of a run takes precedence. 0 pauses the key."
       >
         <Form
           submit="Set limit"
@@ -136,7 +136,7 @@ function Holders({ of: key, onClose }: { of: string; onClose: () => void }) {
     <Dialog open onOpenChange={onClose} title={`Runs that hold ${key}`}>
       {error && <ErrorNote error={error} />}
       {!data && !error && <Skeleton rows={2} />}
-      {data?.holders.length === 0 && <Empty title="No run holds it now." />}
+      {data?.holders.length === 0 && <Empty title="No run holds this key now." />}
       {data && data.holders.length > 0 && (
         <PlainTable label="Runs" heads={['Run', 'Since']}>
           {data.holders.map(({ jobId, since }) => (

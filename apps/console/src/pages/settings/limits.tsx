@@ -5,10 +5,10 @@ import { type SettingLabels, SettingsForm } from './settings-form';
 const labels = {
   monthlyRunLimit: 'Monthly run limit',
   monthlySpendLimitUsd: 'Monthly spend limit (USD)',
-  maxConcurrentRuns: 'Runs at once',
+  maxConcurrentRuns: 'Maximum concurrent runs',
 } as const satisfies SettingLabels;
 
-/** What a month may come to, and how much of it is used. */
+/** The monthly limits and how much of each is used. */
 export function Limits() {
   return (
     <div className="flex flex-col gap-4">

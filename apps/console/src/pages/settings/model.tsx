@@ -19,7 +19,7 @@ import { toast } from '../../ui/toast';
 
 const key = ['organization-model'];
 
-/** The language model that chat, autopilot and films ask: the organization's own, or else the deployment's. */
+/** The language model for chat, autopilot and video analysis: the organization's own, or else the deployment's. */
 export function Model() {
   const { data, error, refetch } = useQuery({
     queryKey: key,
@@ -32,7 +32,7 @@ export function Model() {
       }
     },
   });
-  // What is being typed stays, also where it could not be asked for again.
+  // The form stays after a failed refetch, so that the user's input is not lost.
   if (data === undefined)
     return error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={5} />;
   return <ModelForm key={data ? 'own' : 'none'} read={data} />;
@@ -41,11 +41,11 @@ export function Model() {
 const labels = {
   baseUrl: 'Base URL',
   name: 'Model name',
-  visionName: 'Model for pictures',
+  visionName: 'Model for images',
   apiKeyVaultKey: 'Secret with its API key',
 } as const satisfies Record<keyof OrganizationModel, string>;
 
-/** Begins with the model as it is now, and stays with it: what another admin makes of it meanwhile is told at the end. */
+/** The form keeps the model that it loaded. Changes by another admin are shown as a conflict when it is saved. */
 function ModelForm({ read }: { read: Versioned<OrganizationModel> | null }) {
   const [asks, setAsks] = useState(false);
   const [{ model, version }, setBase] = useState({ model: read, version: 0 });
@@ -69,8 +69,8 @@ function ModelForm({ read }: { read: Versioned<OrganizationModel> | null }) {
     >
       <p className="mb-3 text-dim">
         {model
-          ? 'The organization has a model of its own.'
-          : 'The deployment’s model is used, where it has one. A model of the organization’s own is called in its place.'}
+          ? 'The organization uses its own model.'
+          : 'The deployment’s model is used if it has one. To use another model, enter it here.'}
       </p>
       <Form
         key={version}
@@ -86,7 +86,7 @@ function ModelForm({ read }: { read: Versioned<OrganizationModel> | null }) {
         onDone={({ current, isMine, isShown }) => {
           setBase({ model: current, version: isShown ? version : version + 1 });
           client.setQueryData(key, current);
-          toast(isMine ? 'Saved.' : 'Left as it is now.');
+          toast(isMine ? 'Saved.' : 'Your change was not saved.');
         }}
       >
         <TextField
@@ -103,7 +103,7 @@ function ModelForm({ read }: { read: Versioned<OrganizationModel> | null }) {
           name="visionName"
           maxLength={200}
           defaultValue={model?.visionName ?? ''}
-          hint="Empty: the same."
+          hint="Empty: the model above is also used for images."
         />
         <ChoiceField
           label={labels.apiKeyVaultKey}
@@ -111,7 +111,7 @@ function ModelForm({ read }: { read: Versioned<OrganizationModel> | null }) {
           required
           initial={model?.apiKeyVaultKey}
           choices={names}
-          hint="One of the vault."
+          hint="A secret from the vault."
         />
       </Form>
       <ConfirmDialog
@@ -122,17 +122,17 @@ function ModelForm({ read }: { read: Versioned<OrganizationModel> | null }) {
         act={async () => {
           await organizationModelDelete({ headers: { 'If-Match': model!.etag } });
           client.setQueryData(key, null);
-          toast('The deployment’s model holds again.');
+          toast('The deployment’s model is used now.');
         }}
       >
-        Chat and autopilot ask the deployment’s model again; where there is none, they say so.
+        Chat and autopilot use the deployment’s model. If it has none, they do not work.
       </ConfirmDialog>
       {conflict}
     </Panel>
   );
 }
 
-/** A model is put as a whole: what was not changed of it is what is there, also where that is somebody else's. */
+/** The API replaces the whole model, so the fields that the user did not change are sent as last read. */
 function useVersionedModel(base: Versioned<OrganizationModel> | null) {
   const latest = useRef<OrganizationModel | null>(null);
   const put = ({ baseUrl, name, visionName, apiKeyVaultKey }: OrganizationModel, ifMatch?: string) =>

@@ -16,16 +16,16 @@ const labels = {
   autoStopEnabled: 'Stop idle machines',
   idleStopMinutes: 'Idle minutes before a stop',
   idleStopPolicy: 'Idle stop policy',
-  failStalledRuns: 'Fail a run that reports no progress any more',
-  hourlyComputeUsd: 'Cost of a machine (USD an hour)',
-  laborRateUsdPerHour: 'Labor ($ per hour)',
-  minutesSavedPerClaim: 'Minutes saved by each claim',
-  logRetentionDays: 'Days that logs of runs are kept',
-  timelineRetentionDays: 'Days that timelines are kept',
-  stepRetentionDays: 'Days that steps are kept',
-  claimRetentionDays: 'Days that single claims are kept',
-  usageRetentionDays: 'Days that usage is kept',
-  costRetentionDays: 'Days that parts of costs are kept',
+  failStalledRuns: 'Fail runs that stop reporting progress',
+  hourlyComputeUsd: 'Machine cost (USD per hour)',
+  laborRateUsdPerHour: 'Labor rate (USD per hour)',
+  minutesSavedPerClaim: 'Minutes saved per claim',
+  logRetentionDays: 'Run log retention (days)',
+  timelineRetentionDays: 'Timeline retention (days)',
+  stepRetentionDays: 'Step retention (days)',
+  claimRetentionDays: 'Individual claim retention (days)',
+  usageRetentionDays: 'Usage retention (days)',
+  costRetentionDays: 'Cost component retention (days)',
 } as const satisfies SettingLabels;
 const retentions = [
   'logRetentionDays',
@@ -38,7 +38,7 @@ const retentions = [
 const money = ['hourlyComputeUsd', 'laborRateUsdPerHour', 'minutesSavedPerClaim'] as const;
 const sectionClass = 'flex flex-col gap-3.5 border-t border-line pt-3.5';
 
-/** Whose clock holds, how machines are woken and stopped, what work is worth, and for how long things are kept. */
+/** Settings for the time zone, for starting and stopping machines, for the savings estimate and for retention. */
 export function OrganizationPart() {
   const { organization } = useMe();
   const isAdmin = useMay('admin');
@@ -83,7 +83,7 @@ function Fields({ settings }: { settings: OrganizationSettings }) {
         defaultValue={settings.timezone}
         required
         list="timezones"
-        hint="Days of costs, usage and returns, and schedules without a zone of their own, go by it."
+        hint="Used for the days in cost, usage and savings reports, and for schedules without a timezone."
       />
       <datalist id="timezones">
         {Intl.supportedValuesOf('timeZone').map((zone) => (
@@ -112,7 +112,7 @@ function Fields({ settings }: { settings: OrganizationSettings }) {
           defaultValue={settings.idleStopPolicy}
           options={[
             { value: 'fixed', label: 'fixed: after the idle minutes' },
-            { value: 'adaptive', label: 'adaptive: sooner where nothing is expected' },
+            { value: 'adaptive', label: 'adaptive: sooner if that costs less' },
           ]}
           hint={<Savings />}
         />
@@ -137,9 +137,11 @@ function Fields({ settings }: { settings: OrganizationSettings }) {
       </section>
       <section aria-labelledby="retention" className={sectionClass}>
         <h3 id="retention" className="font-semibold">
-          What is kept
+          Retention
         </h3>
-        <p className="text-xs text-dim">Empty: for ever. Sums, totals and the audit stay whatever is said here.</p>
+        <p className="text-xs text-dim">
+          If a field is empty, that data is kept forever. Totals and the audit log are never deleted.
+        </p>
         {retentions.map((name) => (
           <TextField
             key={name}
@@ -155,7 +157,7 @@ function Fields({ settings }: { settings: OrganizationSettings }) {
   );
 }
 
-/** What callbacks and calls are signed with; asked for when it is wanted, and kept nowhere. */
+/** The secret that signs callbacks and calls. It is loaded only on request and never cached. */
 function SigningSecret() {
   const { data, error, isFetching, refetch } = useQuery({
     queryKey: ['signing-secret'],

@@ -4,7 +4,7 @@ import { withEtag } from '../../api/versioned';
 import { PriceTable } from '../../parts/price-table';
 import { Recompute } from './recompute';
 
-/** What language models cost: the organization's own prices go before the default ones. */
+/** Prices of language models. The organization's own prices take precedence over the default prices. */
 export function Prices() {
   const isAdmin = useMay('admin');
   return (

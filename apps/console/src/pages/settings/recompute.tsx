@@ -8,20 +8,22 @@ import { Form, TextField } from '../../ui/form';
 import { Panel } from '../../ui/page';
 import { toast } from '../../ui/toast';
 
-/** Runs that have ended keep their prices, unless they are priced anew. */
+/** Applies the current prices to ended runs, which otherwise keep the prices of their time. */
 export function Recompute() {
   const [id, setId] = useState<string | null>(null);
   return (
-    <Panel title="Price ended runs anew">
+    <Panel title="Recompute costs of ended runs">
       <Form
-        submit="Price anew"
+        submit="Recompute costs"
         onSubmit={(values) => modelPricesRecompute({ body: { from: values.text('from'), to: values.text('to') } })}
         onDone={({ recomputeId }) => {
           setId(recomputeId);
-          toast('It is under way.');
+          toast('Recomputing costs.');
         }}
       >
-        <p className="text-dim">By the prices as they are now; a price holds from the day that it names.</p>
+        <p className="text-dim">
+          Applies the current prices to runs that ended on these days. A price applies from its own start date.
+        </p>
         <div className="grid gap-3 sm:grid-cols-2">
           <TextField label="From" name="from" type="date" required />
           <TextField label="To" name="to" type="date" required />
@@ -47,8 +49,8 @@ function Progress({ id }: { id: string }) {
   if (!data) return null;
   return (
     <p role="status" className="mt-3">
-      {data.status === 'done' ? 'Done' : 'Under way'}: {formatCount(data.runs)} runs priced anew,{' '}
-      {formatCount(data.changed)} of them cost another amount now.
+      {data.status === 'done' ? 'Done' : 'In progress'}: {formatCount(data.runs)} runs recomputed,{' '}
+      {formatCount(data.changed)} of them have a different cost.
     </p>
   );
 }

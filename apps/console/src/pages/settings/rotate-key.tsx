@@ -8,7 +8,7 @@ import { Dialog } from '../../ui/dialog';
 import { Form } from '../../ui/form';
 import { toast } from '../../ui/toast';
 
-/** A new key for the old one’s work: both hold until the new one is in place, and the old one is revoked. */
+/** Creates a key with the same rights as the old key. Both keys are valid until the user revokes the old key. */
 export function RotateKey({ old, close }: { old: ApiKey; close: () => void }) {
   const [made, setMade] = useState<CreatedApiKey | null>(null);
   const client = useQueryClient();
@@ -27,7 +27,7 @@ export function RotateKey({ old, close }: { old: ApiKey; close: () => void }) {
             close();
           }}
         >
-          <p>The new key is shown only now. Put it in place, then revoke the old one.</p>
+          <p>The new key is shown only once. Replace the old key wherever it is used, then revoke it.</p>
           <CopyText label={made.name} text={made.secret} />
         </Form>
       ) : (
@@ -38,7 +38,7 @@ export function RotateKey({ old, close }: { old: ApiKey; close: () => void }) {
             const { apiKeyMaxDays } = await client.fetchQuery(settingsQuery);
             const latest = apiKeyMaxDays === null ? Infinity : Date.now() + apiKeyMaxDays * 86_400_000;
             const at = expiresAt === null ? 0 : Date.parse(expiresAt);
-            // Nothing means as late as the organization lets it be.
+            // Without expiresAt the service uses the latest expiry that the organization allows.
             const holds = at > Date.now() && at < latest ? expiresAt : null;
             return apiKeysCreate({ body: { name, scope, agentId, expiresAt: holds, role, ipAllow } });
           }}
@@ -48,7 +48,7 @@ export function RotateKey({ old, close }: { old: ApiKey; close: () => void }) {
           }}
         >
           <p className="text-dim">
-            A key with the same name and rights is created. The old one works until you revoke it.
+            A key with the same name and rights is created. The old key works until you revoke it.
           </p>
         </Form>
       )}

@@ -4,14 +4,14 @@ import { formatDuration, formatMoney } from '../../format/format';
 
 const hourMs = 60 * 60 * 1000;
 
-/** What the policy of idle stop comes to, by what was seen of the machines in the last 30 days. */
+/** What the adaptive idle stop policy saved, or would have saved, in the last 30 days. */
 export function Savings() {
   const { data } = useQuery({
     queryKey: ['costs', 'idle'],
     queryFn: ({ signal }) => costsCosts({ query: { groupBy: 'day' }, signal }),
     staleTime: 60_000,
   });
-  if (!data) return 'What it saves is being asked for.';
+  if (!data) return 'Loading the savings…';
   const { policy, onHours, adaptiveWouldSave, adaptiveSaved } = data.idle;
   const { hours, usd } = policy === 'adaptive' ? adaptiveSaved : adaptiveWouldSave;
   return (

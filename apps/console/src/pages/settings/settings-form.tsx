@@ -18,13 +18,13 @@ export type SettingLabels = { [K in keyof Change]?: string };
 
 interface SettingsFormProps {
   title: string;
-  /** Which settings are here, and what they are called. */
+  /** The settings of this form and their labels. */
   labels: SettingLabels;
   changeOf: (values: Values) => Change;
   children: (settings: OrganizationSettings) => ReactNode;
 }
 
-/** Some of the organization's settings: a form for an admin, facts for everybody else. */
+/** Some of the organization's settings: a form for admins, a read-only list for other users. */
 export function SettingsForm(props: SettingsFormProps) {
   const { data, error, refetch } = useQuery(settingsQuery);
   const isAdmin = useMay('admin');
@@ -35,7 +35,7 @@ export function SettingsForm(props: SettingsFormProps) {
 
 type Loaded = SettingsFormProps & { settings: Versioned<OrganizationSettings> };
 
-/** Begins with the settings as they are now, and stays with them: what others change meanwhile is told when it is saved. */
+/** The form keeps the settings that it loaded. Changes by other users are shown as a conflict when it is saved. */
 function Editable({ title, labels, changeOf, children, settings }: Loaded) {
   const [{ base, key }, setState] = useState({ base: settings, key: 0 });
   const client = useQueryClient();
@@ -55,13 +55,13 @@ function Editable({ title, labels, changeOf, children, settings }: Loaded) {
           return { change, saved: await save(change, base) };
         }}
         onDone={({ change, saved: { current, isMine } }) => {
-          // The form stays as it is, unless others have made something of it that it does not show.
+          // The form is rebuilt only if the saved settings differ from the displayed values.
           const shows: OrganizationSettings = { ...base, ...change };
           const isShown = (Object.keys(labels) as (keyof Change)[]).every((name) => current[name] === shows[name]);
           setState({ base: current, key: isShown ? key : key + 1 });
           client.setQueryData(settingsQuery.queryKey, current);
           void client.invalidateQueries({ queryKey: ['usage'] });
-          toast(isMine ? 'Saved.' : 'Left as it is now.');
+          toast(isMine ? 'Saved.' : 'Your change was not saved.');
         }}
       >
         {children(base)}

@@ -2,12 +2,12 @@ import { CheckField, TextField } from '../../ui/form';
 import { type SettingLabels, SettingsForm } from './settings-form';
 
 const labels = {
-  sessionIdleMinutes: 'Minutes without use after which a session ends',
-  apiKeyMaxDays: 'Days after which a new API key expires at the latest',
-  requireSecondFactor: 'Everybody needs a second factor',
+  sessionIdleMinutes: 'Session idle timeout (minutes)',
+  apiKeyMaxDays: 'Maximum API key lifetime (days)',
+  requireSecondFactor: 'Require a second factor',
 } as const satisfies SettingLabels;
 
-/** How long people stay signed in, and keys work. */
+/** Session timeout, maximum lifetime of API keys, and the second factor requirement. */
 export function SignIn() {
   return (
     <SettingsForm
@@ -29,7 +29,7 @@ export function SignIn() {
             max={1440}
             defaultValue={settings.sessionIdleMinutes}
             required
-            hint="From 5 minutes to a day. After 12 hours a session ends anyway."
+            hint="From 5 to 1,440 minutes. Every session ends after 12 hours."
           />
           <TextField
             label={labels.apiKeyMaxDays}
@@ -38,7 +38,7 @@ export function SignIn() {
             min={1}
             max={3650}
             defaultValue={settings.apiKeyMaxDays ?? ''}
-            hint="Empty: keys need not expire."
+            hint="Empty: no limit. Applies to new keys."
           />
           <CheckField
             label={labels.requireSecondFactor}

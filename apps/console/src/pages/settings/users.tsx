@@ -55,7 +55,7 @@ export function Users() {
         actions={isAdmin && <Button onClick={() => setInviting(true)}>Invite user</Button>}
         list={list}
         search="Search users"
-        empty="There is nobody."
+        empty="No users. Use “Invite user” to add one."
         heads={['Email', 'Role', 'Second factor', 'Last signed in', ...(isAdmin ? ['Actions'] : [])]}
         row={(user) => (
           <tr key={user.id}>
@@ -73,7 +73,7 @@ export function Users() {
                   name={user.email}
                   actions={[
                     ...organizationRoles
-                      // One's own rights are somebody else's to take.
+                      // Users cannot change their own role.
                       .filter((role) => role !== user.role && user.role !== 'super_admin' && user.id !== me.user.id)
                       .map((role) => ({
                         label: `Make ${role}`,
@@ -88,7 +88,7 @@ export function Users() {
                       },
                     user.id !== me.user.id &&
                       (user.disabled
-                        ? { label: 'Enable', run: () => void change(user, { disabled: false }, 'may sign in again') }
+                        ? { label: 'Enable', run: () => void change(user, { disabled: false }, 'can sign in again') }
                         : { label: 'Disable', danger: true, run: () => setLeaving(user) }),
                   ]}
                 />
@@ -112,7 +112,7 @@ export function Users() {
           onDone={({ email }) => {
             setInviting(false);
             void refresh();
-            toast(`${email} may sign in now.`);
+            toast(`${email} can sign in now.`);
           }}
         >
           <TextField label="Email" name="email" type="email" required autoComplete="off" />
@@ -125,7 +125,7 @@ export function Users() {
           open
           onOpenChange={() => setRenewing(null)}
           title={`New password for ${renewing.email}`}
-          description="Their sessions end with it."
+          description="All sessions of this user end."
         >
           <Form
             submit="Set password"
@@ -150,11 +150,11 @@ export function Users() {
           act={async () => {
             await usersResetSecondFactor({ path: { id: losing.id } });
             await refresh();
-            toast(`${losing.email} signs in without a second factor, or sets a new one up.`);
+            toast(`The second factor of ${losing.email} was reset.`);
           }}
         >
-          Their codes and passkeys are removed, and their sessions end at once. Make sure that it is they who ask for
-          it.
+          The codes and passkeys of this user are removed, and all sessions of this user end. This cannot be undone.
+          First make sure that the request comes from this user.
         </ConfirmDialog>
       )}
       {leaving && (
@@ -169,7 +169,8 @@ export function Users() {
             toast(`${leaving.email} can no longer sign in.`);
           }}
         >
-          Their sessions end at once. What they did stays in the audit.
+          All sessions of this user end at once. The audit log keeps the actions of this user. You can enable the user
+          again.
         </ConfirmDialog>
       )}
     </>
@@ -185,7 +186,7 @@ function PasswordField() {
       required
       minLength={12}
       autoComplete="new-password"
-      hint="At least 12 characters, none of the most common; tell it in a safe way."
+      hint="At least 12 characters and not a common password. Send it to the user in a secure way."
     />
   );
 }

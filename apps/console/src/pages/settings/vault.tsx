@@ -13,10 +13,10 @@ import { useUrlState } from '../../ui/table/use-url-state';
 
 const itemsOf = (page: SecretList) => page.secrets;
 
-/** Names of secrets; their values are never shown again. */
+/** The names of the secrets. The service never shows their values again. */
 export function Vault() {
   const [{ q }] = useUrlState();
-  /** The name of the secret that is written; empty for a new one. */
+  /** Name of the secret whose value is replaced; empty for a new secret, null if the dialog is closed. */
   const [writing, setWriting] = useState<string | null>(null);
   const [leaving, setLeaving] = useState<string | null>(null);
   const client = useQueryClient();
@@ -33,7 +33,7 @@ export function Vault() {
         actions={<Button onClick={() => setWriting('')}>New secret</Button>}
         list={list}
         search="Search secrets"
-        empty="There is no secret. “New secret” keeps one, which scripts find by its name."
+        empty="No secrets yet. Use “New secret” to store a value that scripts read by its name."
         heads={['Name', 'Changed', 'Actions']}
         row={({ key, updatedAt }) => (
           <tr key={key}>
@@ -66,7 +66,7 @@ export function Vault() {
           onDone={() => {
             setWriting(null);
             void refresh();
-            toast('The secret is kept.');
+            toast('The secret was saved.');
           }}
         >
           <TextField
@@ -76,7 +76,7 @@ export function Vault() {
             autoComplete="off"
             readOnly={Boolean(writing)}
             defaultValue={writing ?? ''}
-            hint="Such as PORTAL_PASSWORD. One that is there is replaced."
+            hint="For example PORTAL_PASSWORD. An existing secret with this name is replaced."
           />
           <TextField label="Value" name="value" type="password" required autoComplete="new-password" />
         </Form>
@@ -90,10 +90,11 @@ export function Vault() {
           act={async () => {
             await vaultDelete({ path: { key: leaving } });
             await refresh();
-            toast(`${leaving} is deleted.`);
+            toast(`${leaving} was deleted.`);
           }}
         >
-          Runs that need it fail with secret_missing; schedules skip.
+          The value cannot be restored. Runs that need this secret fail with secret_missing, and schedules that need it
+          skip their runs.
         </ConfirmDialog>
       )}
     </>

@@ -12,8 +12,10 @@ export function About({ workflow }: { workflow: Workflow }) {
       <Facts
         facts={[
           ['Revision', workflow.revision],
-          ...(source ? ([['Made from', source.kind === 'video' ? 'a film' : source.kind]] as [string, string][]) : []),
-          ['Cost limit', maxCostUsd === null ? 'no limit' : `${formatMoney(maxCostUsd)} a run`],
+          ...(source
+            ? ([['Created from', source.kind === 'video' ? 'a video' : source.kind]] as [string, string][])
+            : []),
+          ['Cost limit', maxCostUsd === null ? 'no limit' : `${formatMoney(maxCostUsd)} per run`],
           ['Pack', workflowPackInstallationId ? <InstallationLink id={workflowPackInstallationId} /> : 'none'],
           ['Concurrency keys', <bdi className="break-words">{keysInWords(concurrencyKeys)}</bdi>],
           ['Changed', <Time at={workflow.updatedAt} />],

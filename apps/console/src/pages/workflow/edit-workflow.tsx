@@ -16,9 +16,9 @@ import { toast } from '../../ui/toast';
 
 const most = 200;
 
-/** What a workflow is called and what its runs may cost: no revision is made of that. */
+/** Edits a workflow's details, such as its name and cost limit. This creates no revision. */
 export function EditWorkflowDialog({ workflow, close }: { workflow: Versioned<Workflow>; close: () => void }) {
-  // As it was read when the form was opened.
+  // The workflow at the time the form was opened.
   const [base] = useState(workflow);
   const client = useQueryClient();
   const path = { id: workflow.id };
@@ -59,13 +59,13 @@ export function EditWorkflowDialog({ workflow, close }: { workflow: Versioned<Wo
           void client.invalidateQueries({ queryKey: ['workflow', base.id] });
           void client.invalidateQueries({ queryKey: ['workflows'] });
           close();
-          toast(isMine ? `${current.name} is saved.` : 'Left as somebody else has saved it.');
+          toast(isMine ? `${current.name} was saved.` : 'Your change was not saved.');
         }}
       >
         <TextField label="Name" name="name" required maxLength={200} defaultValue={base.name} autoComplete="off" />
         <TextField label="Description" name="description" defaultValue={base.description} autoComplete="off" />
         <TextField
-          label="Cost limit of a run"
+          label="Cost limit per run"
           name="maxCostUsd"
           type="number"
           min={0}
@@ -76,14 +76,14 @@ export function EditWorkflowDialog({ workflow, close }: { workflow: Versioned<Wo
         <ChoiceField
           label="Pack installation"
           name="workflowPackInstallationId"
-          hint="Its pinned version is brought along by each run."
+          hint="Each run uses the pinned version of this installation."
           initial={base.workflowPackInstallationId}
           none="None"
           choices={installations}
         />
         <ConcurrencyKeysField
           initial={base.concurrencyKeys}
-          hint="No more runs than the limit hold a key at once; the others wait for it."
+          hint="At most this number of runs hold a key at the same time. Other runs wait."
         />
       </Form>
       {conflict}

@@ -39,7 +39,7 @@ function WorkflowView({ workflow }: { workflow: Versioned<Workflow> }) {
   const editing = useEditing(workflow);
   const saving = useMutation({ mutationFn: editing.save });
   useBlocker({
-    shouldBlockFn: () => !confirm('What you have changed of this workflow is not saved. Leave it?'),
+    shouldBlockFn: () => !confirm('Your changes to this workflow are not saved. Leave the page and discard them?'),
     disabled: !editing.isChanged,
     enableBeforeUnload: editing.isChanged,
   });
@@ -82,7 +82,7 @@ function WorkflowView({ workflow }: { workflow: Versioned<Workflow> }) {
       <div role="status" className="empty:-mt-4">
         {editing.isBehind && (
           <p className="flex flex-wrap items-center gap-2 rounded-control bg-warn-soft p-2.5">
-            Somebody else has saved revision {workflow.revision} meanwhile. “Save” shows both versions.
+            Another user has saved revision {workflow.revision}. Use “Save” to compare both versions.
             <Button onClick={editing.discard}>Take theirs</Button>
           </p>
         )}

@@ -20,7 +20,7 @@ import { toast } from '../../ui/toast';
 import { detailsOf, idOf, titleOf } from './steps/step-words';
 import type { Content } from './use-editing';
 
-/** What a workflow was before: each revision, what it differs in from today's, and the way back. */
+/** The revisions of a workflow. Each can be compared with the current one and restored. */
 export function Revisions({ workflow }: { workflow: Versioned<Workflow> }) {
   const { id } = workflow;
   const isMember = useMay('member');
@@ -81,10 +81,12 @@ export function Revisions({ workflow }: { workflow: Versioned<Workflow> }) {
             const { script, steps, variables } = restoring;
             const { isMine } = await save({ script, steps, variables }, workflow);
             await client.invalidateQueries({ queryKey: ['workflow', id] });
-            toast(isMine ? `Revision ${restoring.revision} is the current one again.` : 'Left as it is.');
+            toast(
+              isMine ? `Revision ${restoring.revision} is the current one again.` : 'The revision was not restored.',
+            );
           }}
         >
-          It becomes a new revision; nothing is lost.
+          Its content is saved as a new revision. All existing revisions stay available.
         </ConfirmDialog>
       )}
       {conflict}
@@ -118,7 +120,7 @@ function Difference({ id, revision, against }: { id: string; revision: number; a
       aria-label={`Difference to revision ${against}`}
       className="mt-2 max-h-96 overflow-auto rounded-control bg-sunken p-2 font-mono text-xs"
     >
-      {lines.length === 0 && 'They are the same.'}
+      {lines.length === 0 && 'The revisions are identical.'}
       {lines.map((line, at) => (
         <div key={at} className={line.startsWith('+') ? 'text-good' : line.startsWith('-') ? 'text-bad' : ''}>
           {line || ' '}

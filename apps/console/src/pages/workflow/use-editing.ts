@@ -11,12 +11,12 @@ export type Content = Required<SaveWorkflowBody>;
 
 export interface Editing {
   content: Content;
-  /** What the editor begins with: not what is typed, so that nothing jumps under the writer's hands. */
+  /** Initial content of the editor. It does not follow the typed text, so that the cursor does not jump. */
   scriptAtFirst: string;
-  /** Grows each time that it begins anew. */
+  /** Increases each time the editor is reset. */
   turn: number;
   isChanged: boolean;
-  /** Somebody has saved a newer revision than the one that is edited here. */
+  /** Whether another user has saved a newer revision than the edited one. */
   isBehind: boolean;
   edit: (part: Partial<Content>) => void;
   discard: () => void;
@@ -24,7 +24,7 @@ export interface Editing {
   conflict: ReactNode;
 }
 
-/** The next revision, as it is written; what is saved elsewhere meanwhile does not touch it. */
+/** The unsaved next revision. Saves by other users do not change it. */
 export function useEditing(workflow: Versioned<Workflow>): Editing {
   const { id } = workflow;
   const client = useQueryClient();
@@ -43,11 +43,11 @@ export function useEditing(workflow: Versioned<Workflow>): Editing {
   const isChanged = !isSame(content, contentOf(base));
   const isNewer = workflow.etag !== base.etag && workflow.revision >= base.revision;
   const hasOtherContent = isNewer && !isSame(contentOf(kept(workflow)), contentOf(base));
-  // Whoever has changed nothing sees what others save; a new name alone disturbs nobody.
+  // An editor without changes shows the newest revision. A new name alone does not reset it.
   if (isNewer && !hasOtherContent) setBase(kept(workflow));
   else if (isNewer && !isChanged) begin(kept(workflow));
 
-  /** What was written on while it was being saved is a change of what is saved now. */
+  /** Edits that were made during the save are changes to the saved revision. */
   const goOn = (sent: Content, saved: Versioned<Workflow>) => {
     const { current: now } = written;
     const kept = contentOf(saved);
@@ -84,7 +84,7 @@ export function useEditing(workflow: Versioned<Workflow>): Editing {
       else begin(current);
       await client.invalidateQueries({ queryKey: workflowQuery(id).queryKey });
       void client.invalidateQueries({ queryKey: ['workflows'] });
-      toast(isMine ? `Saved as revision ${current.revision}.` : 'Left as somebody else has saved it.');
+      toast(isMine ? `Saved as revision ${current.revision}.` : 'Your change was not saved.');
     },
     conflict,
   };
@@ -94,7 +94,7 @@ function contentOf({ script, steps, variables }: Workflow): Content {
   return { script, steps, variables };
 }
 
-/** As it is kept: a frame's address is lent for an hour, and is no part of its step. */
+/** The step as stored. The URL of its frame is presigned for an hour and does not belong to the step. */
 function kept<W extends Workflow>(workflow: W): W {
   return { ...workflow, steps: workflow.steps.map(({ frameUrl: _lent, ...step }) => step) };
 }

@@ -3,12 +3,12 @@ import { inputClass } from '../../ui/form';
 import { Panel } from '../../ui/page';
 import type { Editing } from './use-editing';
 
-/** The names that a run must give; they are a part of the revision, as the script is. */
+/** The names of the variables that a run must set. They are part of the revision. */
 export function Variables({ editing, mayEdit }: { editing: Editing; mayEdit: boolean }) {
   const id = useId();
   const { variables } = editing.content;
   const [text, setText] = useState(variables.join(', '));
-  // What came from elsewhere is shown; what is being typed stays as it is typed, commas and all.
+  // Shows changes from elsewhere but keeps the typed text, including its commas.
   if (namesIn(text).join() !== variables.join()) setText(variables.join(', '));
   if (!mayEdit) return <Panel title="Variables">{variables.join(', ') || '–'}</Panel>;
   return (
@@ -29,7 +29,7 @@ export function Variables({ editing, mayEdit }: { editing: Editing; mayEdit: boo
         }}
       />
       <p id={`${id}-hint`} className="mt-1 text-xs text-dim">
-        Separated by commas. A script finds each as an environment variable, a step as {'{{NAME}}'}.
+        Separated by commas. Scripts read them as environment variables, steps as {'{{NAME}}'}.
       </p>
     </Panel>
   );

@@ -12,7 +12,7 @@ import { Progress } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 import { useUrlState } from '../../ui/table/use-url-state';
 
-/** How far the analysis of a film is; it stands in the address, so that it is found again after a reload. */
+/** Progress of a video analysis. The analysis id is in the address, so that a reload keeps it. */
 export function FilmAnalysis() {
   const [{ agentId, analysisId }, change] = useUrlState();
   if (!agentId || !analysisId) return null;
@@ -44,19 +44,19 @@ function Analysis({ agentId, analysisId, leave }: { agentId: string; analysisId:
   const { status, progress, frames, workflowId, error: why, code } = data;
   return (
     <section
-      aria-label="Analysis of a film"
+      aria-label="Video analysis"
       data-testid="film-analysis"
       className="flex flex-wrap items-center gap-x-3 gap-y-2 rounded-panel border border-line bg-surface p-3"
     >
-      <span className="font-medium">Film</span>
+      <span className="font-medium">Video</span>
       <StatusMark status={status} />
       {!isOver(data) && (
         <span className="w-40">
-          <Progress percent={progress} label="Progress of the analysis" />
+          <Progress percent={progress} label="Analysis progress" />
         </span>
       )}
       <span className="min-w-0 text-dim">
-        {frames > 0 && `${formatCount(frames)} pictures `}
+        {frames > 0 && `${formatCount(frames)} images `}
         {why && (
           <>
             <bdi>{why}</bdi> {code && `(${code})`}

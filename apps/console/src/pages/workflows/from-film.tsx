@@ -12,7 +12,7 @@ import { useUrlState } from '../../ui/table/use-url-state';
 
 const most = 50;
 
-/** A draft of what is seen in a film: one that an agent has recorded, or one of this machine. */
+/** Creates a workflow draft from a video that an agent recorded or that the user uploads. */
 export function FromFilmDialog({ close }: { close: () => void }) {
   const [, change] = useUrlState();
   const [agentId, setAgentId] = useState('');
@@ -39,7 +39,7 @@ export function FromFilmDialog({ close }: { close: () => void }) {
       .filter(Boolean)
       .join(', '),
   }));
-  /** The film goes to the store once, also where what follows is tried again. */
+  /** The video is uploaded only once, even if the next request is retried. */
   const uploadKeyOf = async (film: File): Promise<string> => {
     const known = sent.get(film);
     if (known) return known;
@@ -53,7 +53,7 @@ export function FromFilmDialog({ close }: { close: () => void }) {
       open
       onOpenChange={close}
       title="New from video"
-      description="The steps that are seen in it become a draft. Those that are not certain wait for a person’s look before they run."
+      description="The steps in the video become a draft workflow. Uncertain steps must be confirmed before they run."
     >
       <Form
         submit="Analyze"
@@ -76,30 +76,24 @@ export function FromFilmDialog({ close }: { close: () => void }) {
       >
         <AgentField name="agentId" choose={setAgentId} />
         <SelectField
-          label="Film"
+          label="Video"
           name="recordingId"
           value={recordingId}
           onChange={({ target }) => setRecordingId(target.value)}
-          hint="Pictures are taken of it on the agent."
-          options={[{ value: '', label: 'A film of this machine' }, ...recordings]}
+          hint="The agent extracts images from the video."
+          options={[{ value: '', label: 'A video from this computer' }, ...recordings]}
         />
         {recordingId === '' && (
-          <Field label="File" name="film" hint="At most 500 MiB and an hour.">
+          <Field label="File" name="film" hint="At most 500 MiB and one hour.">
             {(control) => <input {...control} type="file" accept="video/*" required className={inputClass} />}
           </Field>
         )}
-        <TextField
-          label="Name"
-          name="name"
-          maxLength={200}
-          hint="What the workflow is to be called."
-          autoComplete="off"
-        />
+        <TextField label="Name" name="name" maxLength={200} hint="Name of the new workflow." autoComplete="off" />
         <TextField
           label="Hint"
           name="hint"
           maxLength={2000}
-          hint="What is done in it, in a sentence."
+          hint="One sentence about what the video shows."
           autoComplete="off"
         />
       </Form>

@@ -122,11 +122,11 @@ export function WorkflowsPage() {
         rowId={({ id }) => id}
         empty={
           q ? (
-            <Empty title="No workflow is called that." />
+            <Empty title="No matching workflows." />
           ) : (
-            <Empty title="There is no workflow yet.">
-              “Upload recording” makes one from what Chrome’s recorder saved; “New workflow” begins with an empty
-              script.
+            <Empty title="No workflows yet.">
+              Use “Upload recording” to create one from a recording of Chrome’s recorder, or “New workflow” to start
+              with an empty script.
             </Empty>
           )
         }
@@ -143,10 +143,10 @@ export function WorkflowsPage() {
           act={async () => {
             await workflowsArchive({ path: { id: leaving.id } });
             await client.invalidateQueries({ queryKey: ['workflows'] });
-            toast(`${leaving.name} is archived.`);
+            toast(`${leaving.name} was archived.`);
           }}
         >
-          It can no longer be launched. Runs that it had stay.
+          The workflow can no longer be launched. Existing runs are not deleted.
         </ConfirmDialog>
       )}
     </Page>
@@ -199,11 +199,11 @@ function MakeDialog({ making, close }: { making: 'new' | 'upload' | 'film' | nul
           <Field
             label="Recording"
             name="recording"
-            hint="A JSON of Chrome’s recorder, or a zip of it with its screenshots."
+            hint="A JSON file from Chrome’s recorder, or a zip of the file with its screenshots."
           >
             {(control) => <input {...control} type="file" accept=".json,.zip" required className={inputClass} />}
           </Field>
-          <TextField label="Name" name="name" hint="The recording’s own, if left empty." autoComplete="off" />
+          <TextField label="Name" name="name" hint="Empty: the name of the recording." autoComplete="off" />
         </Form>
       </Dialog>
     </>

@@ -22,10 +22,11 @@ export function CancelSessionDialog({ session, open, onOpenChange }: CancelSessi
         await autopilotAct({ path: { id: agentId }, body: { action: 'cancel', sessionId } });
         await client.invalidateQueries({ queryKey: ['autopilot-sessions'] });
         await client.invalidateQueries({ queryKey: ['autopilot-session', sessionId] });
-        toast('The session is being ended.');
+        toast('The session is being cancelled.');
       }}
     >
-      Its browser is closed on the machine. What it has sent stays sent; no workflow is created.
+      The session’s browser is closed and no workflow is created. Data that the session has already submitted cannot be
+      taken back.
     </ConfirmDialog>
   );
 }

@@ -13,15 +13,15 @@ import { AgentField, WorkflowField } from '../pickers';
 type Source = 'intent' | 'workflow' | 'task';
 
 const sources = [
-  { value: 'intent', label: 'What is to be done, in words' },
-  { value: 'workflow', label: 'A workflow, and what it lacks' },
-  { value: 'task', label: 'A task that is written down' },
+  { value: 'intent', label: 'A description in words' },
+  { value: 'workflow', label: 'A workflow and what is missing in it' },
+  { value: 'task', label: 'A task in JSON' },
 ];
 const limits = [
-  { name: 'steps', label: 'Steps at most', placeholder: '50' },
-  { name: 'attemptsPerStep', label: 'Attempts at a step', placeholder: '5' },
-  { name: 'minutes', label: 'Minutes at work', placeholder: '60' },
-  { name: 'costUsd', label: 'Cost in US dollars', placeholder: '5' },
+  { name: 'steps', label: 'Maximum steps', placeholder: '50' },
+  { name: 'attemptsPerStep', label: 'Attempts per step', placeholder: '5' },
+  { name: 'minutes', label: 'Maximum minutes', placeholder: '60' },
+  { name: 'costUsd', label: 'Maximum cost in US dollars', placeholder: '5' },
 ] as const;
 
 interface NewSessionProps {
@@ -30,7 +30,7 @@ interface NewSessionProps {
   onOpenChange: (open: boolean) => void;
 }
 
-/** Has a task done in a browser of a machine; the task can be read and changed before it begins. */
+/** Starts an autopilot session. The user can read and change the task before it starts. */
 export function NewSessionDialog({ agentId, open, onOpenChange }: NewSessionProps) {
   const navigate = useNavigate();
   const client = useQueryClient();
@@ -98,7 +98,7 @@ function SessionForm({ agentId, begun }: { agentId?: string; begun: (sessionId: 
     >
       {agentId ? <input type="hidden" name="agentId" value={agentId} /> : <AgentField name="agentId" />}
       <SelectField
-        label="Begin with"
+        label="Start from"
         name="source"
         options={sources}
         value={source}
@@ -107,9 +107,9 @@ function SessionForm({ agentId, begun }: { agentId?: string; begun: (sessionId: 
       <div ref={frame} className="contents">
         {source === 'intent' && (
           <Field
-            label="What is to be done"
+            label="Description"
             name="intent"
-            hint="With the address where it begins. What differs from time to time is named, not written: the claim CLAIM_ID."
+            hint="What to do, and the first page’s address. Use names for values that vary, such as CLAIM_ID."
           >
             {(control) => (
               <textarea {...control} rows={4} required={!task.trim()} maxLength={8000} className={inputClass} />
@@ -119,17 +119,19 @@ function SessionForm({ agentId, begun }: { agentId?: string; begun: (sessionId: 
         {source === 'workflow' && (
           <>
             <WorkflowField name="workflowId" />
-            <TextField label="What it lacks" name="gap" maxLength={8000} autoComplete="off" />
+            <TextField label="What is missing" name="gap" maxLength={8000} autoComplete="off" />
           </>
         )}
       </div>
       {source !== 'task' && (
         <div>
           <Button busy={writing.isPending} onClick={() => writing.mutate()}>
-            Write the task
+            Generate task
           </Button>
           <span className="ml-2 text-dim">
-            {source === 'intent' ? 'To read it before it begins.' : 'Which can then be begun.'}
+            {source === 'intent'
+              ? 'Check the task before you start the session.'
+              : 'You can then start a session with the task.'}
           </span>
         </div>
       )}
@@ -149,7 +151,7 @@ function SessionForm({ agentId, begun }: { agentId?: string; begun: (sessionId: 
           )}
         </Field>
       )}
-      <Field label="Inputs" name="inputs" hint="NAME=value, one a line: what the task’s steps name.">
+      <Field label="Inputs" name="inputs" hint="One NAME=value per line, for the names that the task’s steps use.">
         {(control) => (
           <textarea {...control} rows={3} spellCheck={false} className={`${inputClass} font-mono text-xs`} />
         )}
@@ -157,11 +159,11 @@ function SessionForm({ agentId, begun }: { agentId?: string; begun: (sessionId: 
       <TextField
         label="Secrets"
         name="vaultKeys"
-        hint="Names of the vault’s entries that the steps may use, separated by commas. No model sees a value."
+        hint="Names of the vault entries that the steps may use, separated by commas. No model receives their values."
         autoComplete="off"
       />
-      <TextField label="Name of the workflow that it makes" name="workflowName" maxLength={200} autoComplete="off" />
-      <CheckField label="Ask before anything is sent for good" name="approve" initial />
+      <TextField label="Name of the new workflow" name="workflowName" maxLength={200} autoComplete="off" />
+      <CheckField label="Ask before submitting data" name="approve" initial />
       <details>
         <summary>Limits</summary>
         <div className="mt-2 grid gap-3 sm:grid-cols-2">
@@ -195,14 +197,14 @@ function inputsOf(text: string): Record<string, string> {
   return Object.fromEntries(
     lines.map((line) => {
       const [, name, value] = /^\s*([^=\s]+)\s*=(.*)$/.exec(line) ?? [];
-      if (!name) throw refused('inputs', `“${line.trim().slice(0, 40)}” is no NAME=value.`);
+      if (!name) throw refused('inputs', `“${line.trim().slice(0, 40)}” is not in the form NAME=value.`);
       return [name, value!.trim()];
     }),
   );
 }
 
-/** As the service would have said it, of what it cannot be sent. */
+/** A validation error in the service's format, for a value that cannot be sent to it. */
 function refused(field: string, message: string): ApiError {
-  const detail = 'Something is not as it must be.';
+  const detail = 'One of the fields is not valid.';
   return new ApiError(400, { code: 'invalid_payload', detail, errors: [{ field, message }] });
 }

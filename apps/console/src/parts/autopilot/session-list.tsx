@@ -25,13 +25,13 @@ import { isSessionOver } from './session-words';
 const itemsOf = (page: AutopilotSessionList) => page.sessions;
 
 interface SessionListProps {
-  /** Of this agent alone. */
+  /** Limits the list to this agent. */
   agentId?: string;
-  /** What tells the rows apart where they are of several agents. */
+  /** Additional column, such as the agent if the list is of several agents. */
   column?: ColumnDef<AutopilotSessionSummary>;
 }
 
-/** Sessions of the autopilot, newest first. */
+/** Autopilot sessions, newest first. */
 export function SessionList({ agentId, column }: SessionListProps) {
   const [{ q, status }] = useUrlState();
   const [ending, setEnding] = useState<AutopilotSessionSummary | null>(null);
@@ -53,10 +53,11 @@ export function SessionList({ agentId, column }: SessionListProps) {
         rowId={({ sessionId }) => sessionId}
         empty={
           q || status ? (
-            <Empty title="No session is like that." />
+            <Empty title="No sessions match these filters." />
           ) : (
-            <Empty title="There has been no session yet.">
-              “New session” has a task done in a browser of a machine, step by step, and creates a workflow from it.
+            <Empty title="No sessions yet">
+              Choose “New session”: the autopilot performs a task in a machine’s browser, step by step, and creates a
+              workflow from it.
             </Empty>
           )
         }
@@ -93,7 +94,7 @@ function useColumns(
       },
       {
         id: 'duration',
-        header: 'Took',
+        header: 'Duration',
         meta: { className: 'w-28 max-lg:hidden' },
         cell: ({ row: { original } }) => <Duration ms={original.metrics.durationMs} />,
       },
@@ -105,7 +106,7 @@ function useColumns(
       },
       {
         id: 'createdAt',
-        header: 'Begun',
+        header: 'Created',
         meta: { className: 'w-28 max-sm:hidden' },
         cell: ({ row: { original } }) => <Time at={original.createdAt} relative />,
       },
@@ -128,7 +129,7 @@ function useColumns(
   );
 }
 
-/** Its task; below it what it waits for, or why it failed. */
+/** The session's task, with what it waits for or why it failed. */
 function SessionLink({ session: { sessionId, title, pausedFor, error } }: { session: AutopilotSessionSummary }) {
   const note = pausedFor?.question ?? error;
   return (

@@ -4,30 +4,30 @@ export function isSessionOver(status: AutopilotSession['status']): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
 
-/** Why a session waits, and what answers it. */
+/** Title and hint for each reason for which a session pauses. */
 export const pauseWords: Record<SessionPause['reason'], { title: string; hint: string }> = {
   attempts_exhausted: {
-    title: 'Its attempts at this step are used up',
-    hint: 'Say in other words what is to be done, give code for it, or leave the step out.',
+    title: 'All attempts at this step have failed',
+    hint: 'Give an instruction in other words, provide code for the step, or skip it.',
   },
   one_time_code: {
     title: 'The page asks for a one-time code',
-    hint: 'Give it as an instruction, such as: Enter the code 123456 and go on.',
+    hint: 'Give it as an instruction, such as: Enter the code 123456 and continue.',
   },
   captcha: {
-    title: 'The page asks for a captcha',
-    hint: 'It is yours to solve: on the machine itself, then resume; or leave the step out.',
+    title: 'The page shows a captcha',
+    hint: 'Solve it on the machine itself and then resume, or skip the step.',
   },
   before_submit: {
-    title: 'It is about to send something for good',
-    hint: 'Look at the picture: Resume sends it.',
+    title: 'The next action submits data',
+    hint: 'Check the screenshot. “Resume” submits the data; this cannot be undone.',
   },
   unsure: {
-    title: 'It is not sure what to do',
-    hint: 'Answer its question as an instruction.',
+    title: 'The autopilot is not sure what to do',
+    hint: 'Answer the question in an instruction.',
   },
   outcome_unknown: {
-    title: 'Nobody knows whether it was sent',
-    hint: 'Look at the portal. Leave the step out if it was; resume if it was not.',
+    title: 'It is unknown whether the data was submitted',
+    hint: 'Check in the portal. If it was submitted, skip the step. If not, resume.',
   },
 };

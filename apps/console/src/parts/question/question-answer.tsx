@@ -17,16 +17,16 @@ interface FormField {
   required: boolean;
 }
 
-/** What its kind is answered by. */
+/** The parts of a question that determine its answer form. */
 type Asked = Pick<Question, 'kind' | 'choices' | 'fields'>;
 
-/** Answers a question where it stands, in a way that fits its kind. */
+/** The form that answers a question, according to its kind. */
 export function QuestionAnswer({ question }: { question: Question }) {
   const refresh = useRefresh();
   const [isDeclining, setIsDeclining] = useState(false);
   const answer = async (value: Answer) => {
     await questionsAnswer({ path: { id: question.id }, body: { answer: value } }).finally(refresh);
-    toast('Answered: the run goes on.');
+    toast('Answered. The run continues.');
   };
   return (
     <>
@@ -47,7 +47,7 @@ interface AnswerFormProps {
   children?: ReactNode;
 }
 
-/** The buttons or the fields by which a question is answered. */
+/** The buttons or fields for the answer. */
 export function AnswerForm({ question, answer, children }: AnswerFormProps) {
   const [isBusy, setIsBusy] = useState(false);
   const choose = async (value: Answer) => {
@@ -88,7 +88,7 @@ function DeclineDialog({ question: { id }, close }: { question: Question; close:
       open
       onOpenChange={close}
       title="Decline this question?"
-      description="The script goes on with its default answer, or learns that nobody answered."
+      description="The script continues with its default answer, or receives none. This cannot be undone."
     >
       <Form
         submit="Decline"
@@ -112,7 +112,7 @@ function useRefresh(): () => Promise<unknown> {
   return () => Promise.all(['questions', 'run', 'runs'].map((key) => client.invalidateQueries({ queryKey: [key] })));
 }
 
-/** What is answered with one press; null where something is typed. */
+/** The choices that answer the question with one click; null if the answer is typed. */
 function choicesOf({ kind, choices }: Asked): { label: string; value: Answer }[] | null {
   if (kind === 'choice') return (choices ?? []).map((value) => ({ label: value, value }));
   if (kind !== 'confirm') return null;

@@ -7,13 +7,13 @@ import { QuestionAnswer } from './question-answer';
 
 interface QuestionCardProps {
   question: Question;
-  /** Where it does not stand on the page of its run. */
+  /** Shows links to the run and its workflow; for pages other than the run's own. */
   withRun?: boolean;
-  /** Called after each click and key: with the focus, the list would move away under the pointer that gives it. */
+  /** Called after each click and key. Not on focus, after which the list could move while the pointer is pressed. */
   onTouched?: () => void;
 }
 
-/** A question with what it is about, its screenshot, and the way to answer it, or what became of it. */
+/** A question with its context and screenshot, and the answer form or the outcome. */
 export function QuestionCard({ question, withRun, onTouched }: QuestionCardProps) {
   const { user } = useMe();
   const { id, jobId, workflowId, context, screenshotUrl, status, expiresAt } = question;
@@ -80,13 +80,13 @@ function mayAnswer({ to }: Question, { role, email }: { role: Role; email: strin
   return to.length === 0 || to.some(isAsked);
 }
 
-/** Whoever may not answer sees who may. */
+/** Shows a user who may not answer who may. */
 function Audience({ to }: Pick<Question, 'to'>) {
   const who = [...new Set(to.length > 0 ? to.map(nameOfAudience) : ['every member'])];
   const list = new Intl.ListFormat('en', { type: 'disjunction' });
   return (
     <p className="text-dim [overflow-wrap:anywhere]">
-      It can be answered by{' '}
+      This question can be answered by{' '}
       {list.formatToParts(who).map(({ type, value }, at) => (type === 'element' ? <bdi key={at}>{value}</bdi> : value))}
       .
     </p>
@@ -96,7 +96,7 @@ function Audience({ to }: Pick<Question, 'to'>) {
 function nameOfAudience(entry: string): string {
   if (entry === 'role:admin') return 'every administrator';
   if (entry === 'role:super_admin') return 'every super administrator';
-  // Viewers answer nothing, so this is the same.
+  // Viewers cannot answer, so `role:viewer` means every member too.
   return entry.startsWith('role:') ? 'every member' : entry;
 }
 
@@ -104,7 +104,7 @@ function Outcome({ question: { status, answeredBy, answeredAt, reason } }: { que
   if (status === 'answered') {
     return (
       <p role="status" className="[overflow-wrap:anywhere]">
-        Answered by <bdi>{answeredBy}</bdi> <Time at={answeredAt} relative />. The run goes on.
+        Answered by <bdi>{answeredBy}</bdi> <Time at={answeredAt} relative />. The run continues.
       </p>
     );
   }

@@ -6,7 +6,7 @@ import { type List, useList } from '../../api/use-list';
 const queryKey = ['questions', 'open'];
 const itemsOf = (page: QuestionList) => page.questions;
 
-/** The open questions, the oldest first: those that one may answer, and for a viewer all of them. */
+/** Reads the open questions that the user may answer, or for a viewer all of them; oldest first. */
 export function useOpenQuestions(): List<Question> {
   const isMember = useMay('member');
   return useList({
@@ -17,7 +17,7 @@ export function useOpenQuestions(): List<Question> {
   });
 }
 
-/** A question that is over leaves the list at once: a list of many pages is not read again for each event. */
+/** Removes a closed question from the cached list, because a list of many pages is not refetched for each event. */
 export function removeOpenQuestion(client: QueryClient, id: string): void {
   client.setQueryData<InfiniteData<QuestionList>>(queryKey, (list) => {
     const pages = list?.pages.map((page) => ({ ...page, questions: page.questions.filter((each) => each.id !== id) }));

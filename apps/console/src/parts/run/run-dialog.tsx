@@ -28,7 +28,7 @@ interface RunDialogProps extends OpenProps {
   agentId?: string;
 }
 
-/** Launches a workflow, and goes to where its run can be watched. */
+/** Launches a workflow and opens the page of the new run. */
 export function RunDialog({ open, onOpenChange, ...run }: RunDialogProps) {
   return (
     <Dialog open={open} onOpenChange={onOpenChange} title={`Run ${run.workflow.name}`}>
@@ -37,7 +37,7 @@ export function RunDialog({ open, onOpenChange, ...run }: RunDialogProps) {
   );
 }
 
-/** Launches what a run was of once more, with its variables to begin with. */
+/** Launches the workflow of a run again; its variables are the initial values. */
 export function RunAgainDialog({ run, open, onOpenChange }: OpenProps & { run: Job }) {
   const { data: workflow } = useQuery({ ...workflowQuery(run.workflowId), enabled: open });
   return (
@@ -51,7 +51,7 @@ export function RunAgainDialog({ run, open, onOpenChange }: OpenProps & { run: J
   );
 }
 
-/** The same for whichever workflow one chooses first. */
+/** Launches a workflow that the user chooses in the dialog. */
 export function RunAnyDialog({ open, onOpenChange }: OpenProps) {
   const [id, setId] = useState('');
   const { data: workflow } = useQuery({ ...workflowQuery(id), enabled: open && id !== '' });
@@ -66,12 +66,12 @@ export function RunAnyDialog({ open, onOpenChange }: OpenProps) {
 interface RunFormProps {
   workflow: Runnable;
   agentId?: string;
-  /** What its variables are at first. */
+  /** Initial values of the variables. */
   values?: Record<string, string>;
   onOpenChange: (open: boolean) => void;
 }
 
-/** Made anew each time that the dialog opens: the same wish once more is another run. */
+/** Mounted each time that the dialog opens, so that each opening has its own idempotency key and starts another run. */
 function RunForm({ workflow, agentId, values: initial = {}, onOpenChange }: RunFormProps) {
   const navigate = useNavigate();
   const client = useQueryClient();
@@ -112,14 +112,14 @@ function RunForm({ workflow, agentId, values: initial = {}, onOpenChange }: RunF
       <details>
         <summary className="font-medium">Guards</summary>
         <div className="mt-3">
-          <ConcurrencyKeysField hint="This run asks for these and for those of the workflow, and waits until each has room." />
+          <ConcurrencyKeysField hint="The run needs these keys and the workflow’s. It waits until each is free." />
         </div>
       </details>
     </Form>
   );
 }
 
-/** A value is typed; an empty one is meant only where that is said. */
+/** Field of a variable. An empty value must be confirmed with a checkbox. */
 function VariableField({ name, initial }: { name: string; initial: string | undefined }) {
   const [text, setText] = useState(initial ?? '');
   return (
@@ -139,7 +139,7 @@ function VariableField({ name, initial }: { name: string; initial: string | unde
 function emptyFields(names: string[]): ApiError {
   const errors = names.map((name) => ({
     field: `variables.${name}`,
-    message: 'Type a value, or say that it is empty.',
+    message: 'Enter a value, or select “Empty on purpose”.',
   }));
   const detail = names.length === 1 ? 'A variable has no value.' : 'Some variables have no value.';
   return new ApiError(400, { code: 'invalid_payload', detail, errors });

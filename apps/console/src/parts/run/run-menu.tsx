@@ -48,18 +48,18 @@ export function CancelRunDialog({ run, open, onOpenChange }: CancelRunProps) {
         toast(
           cancelled.status === 'cancelled'
             ? 'The run is cancelled.'
-            : 'The script is asked to stop, and killed if it does not.',
+            : 'Cancellation requested. The script is killed if it does not stop.',
         );
       }}
     >
       {run.status === 'running'
-        ? 'Its script gets TERM, then KILL. What it has done outside stays done.'
-        : 'It has not begun, and will not.'}
+        ? 'The script receives SIGTERM, then SIGKILL if it does not stop. What it has already done cannot be undone.'
+        : 'The run has not started, and will not start.'}
     </ConfirmDialog>
   );
 }
 
-/** Queues the run once more, and goes to the new one; pressed twice at once it is still one. */
+/** Queues the run again and opens the new one. A double click queues only one. */
 export function useReplay(id: string): { replay: () => void; isReplaying: boolean } {
   const navigate = useNavigate();
   const client = useQueryClient();

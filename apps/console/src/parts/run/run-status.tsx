@@ -1,9 +1,9 @@
 import type { Job } from '../../api/generated';
 import { StatusMark } from '../../ui/status-mark';
 
-/** A run's status; one whose script is being ended still runs, and says that it is being cancelled. */
+/** A run's status, with a note if the run is being cancelled (its script is still running) or stalled. */
 export function RunStatus({ run, testId, large }: { run: Job; testId?: string; large?: boolean }) {
-  const note = run.cancelling ? 'being cancelled' : run.stalled ? 'silent' : '';
+  const note = run.cancelling ? 'being cancelled' : run.stalled ? 'stalled' : '';
   return (
     <span className="whitespace-nowrap">
       <StatusMark status={run.status} testId={testId} large={large} />

@@ -4,12 +4,12 @@ import { partsOfError } from '../../format/error-text';
 import { oneDirection } from '../../format/one-direction';
 import { shortId } from '../names';
 
-/** What a run is called: its workflow, and what it is about. */
+/** Title of a run: the names of its workflow and of its subject. */
 export function titleOfRun({ workflowName, subject }: Pick<Job, 'workflowName' | 'subject'>): string {
   return [workflowName, subject].flatMap((part) => (part ? [oneDirection(part)] : [])).join(' · ');
 }
 
-/** A run by its title, with the end of its id beside it. */
+/** A link to a run with its title and the end of its id. */
 export function RunTitle({ run }: { run: Job }) {
   const title = titleOfRun(run);
   return (
@@ -20,7 +20,7 @@ export function RunTitle({ run }: { run: Job }) {
   );
 }
 
-/** Why a run failed, in one line. */
+/** Cause of a run's failure in one line. */
 export function RunCause({ run, inline }: { run: Job; inline?: boolean }) {
   const cause = run.error ? partsOfError(run.error).cause : run.status === 'failed' ? run.errorCode : null;
   if (!cause) return null;

@@ -11,13 +11,13 @@ const shownTimes = 5;
 
 export interface CronFacts {
   words: string | null;
-  /** Of exactly this expression in this zone; undefined while they are asked for. */
+  /** Next times of this expression in this time zone; undefined while they are loaded. */
   times: SchedulePreview | undefined;
-  /** What is wrong with the expression or the zone. */
+  /** Error in the expression or the time zone. */
   fault: { field: string | undefined; message: string } | undefined;
 }
 
-/** What an expression means; asked for once typing pauses. */
+/** Describes an expression and reads its next times from the service once typing pauses. */
 export function useCronFacts(cron: string, timezone: string): CronFacts {
   const [asked, setAsked] = useState({ cron, timezone });
   useEffect(() => {
@@ -47,7 +47,7 @@ function faultOf(error: Error): CronFacts['fault'] {
   return { field: first?.field, message: first?.message ?? error.message };
 }
 
-/** An expression in words and as its next times, with what a change of the clocks does to them. */
+/** An expression in words and its next times, with the effects of clock changes. */
 export function CronPreview({ id, facts: { words, times, fault } }: { id: string; facts: CronFacts }) {
   return (
     <div id={id} data-testid="cron-preview" role="status" className="min-h-40 rounded-control bg-sunken p-3">

@@ -1,17 +1,17 @@
 export interface WeekDay {
   /** Such as "Mon, Mar 9". */
   label: string;
-  /** Its ends, in UTC milliseconds. */
+  /** Start and end of the day, in milliseconds since the epoch. */
   from: number;
   to: number;
-  /** What the clocks do on it, if they do. */
+  /** Clock change on this day; null if there is none. */
   clockChange: string | null;
 }
 
 const hourMs = 60 * 60 * 1000;
 const dayMs = 24 * hourMs;
 
-/** Today and the six days after it, as long as each is in the zone: one on which clocks change has 23 or 25 hours. */
+/** Today and the next six days in the time zone; a day on which the clocks change can have 23 or 25 hours. */
 export function daysOfWeek(now: Date, timeZone: string): WeekDay[] {
   const label = new Intl.DateTimeFormat(undefined, { weekday: 'short', month: 'short', day: 'numeric', timeZone });
   const days: WeekDay[] = [];
@@ -26,10 +26,10 @@ export function daysOfWeek(now: Date, timeZone: string): WeekDay[] {
 function changeOf(minutes: number): string | null {
   if (minutes === 0) return null;
   const size = Math.abs(minutes) % 60 === 0 ? `${Math.abs(minutes) / 60} h` : `${Math.abs(minutes)} min`;
-  return minutes < 0 ? `clocks go forward: ${size} is missing` : `clocks go back: ${size} comes twice`;
+  return minutes < 0 ? `clocks go forward: ${size} is missing` : `clocks go back: ${size} is repeated`;
 }
 
-/** The first moment of the zone's day in which a moment is: found by halving, as midnight itself may be skipped. */
+/** Start of the zone's day that contains `at`, found by bisection because midnight itself can be skipped. */
 function startOfDay(at: number, timeZone: string): number {
   const date = new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' });
   const day = date.format(at);

@@ -2,11 +2,11 @@ import type { PreviewRun } from '../../api/generated';
 import { formatInZone } from '../../format/format';
 
 const shifts: Record<NonNullable<PreviewRun['shift']>, string> = {
-  gap: 'its time is skipped that day by the clocks, so it runs right after',
-  overlap: 'its time comes twice that day; it runs the first time',
+  gap: 'this time does not exist on that day, so it runs right after the gap',
+  overlap: 'this time occurs twice on that day; it runs the first time',
 };
 
-/** Times as the clocks of the schedule's zone show them. */
+/** Times in the schedule's time zone. */
 export function NextTimes({ runs, timezone }: { runs: PreviewRun[]; timezone: string }) {
   return (
     <ol>

@@ -1,16 +1,16 @@
 const reasons: Record<string, string> = {
-  not_due: 'It is not due.',
-  disabled: 'It is paused.',
-  concurrency_limit: 'As many of its runs as may be at once are queued or running.',
-  idempotency_window: 'One of its runs was launched shortly before.',
-  billing_gate: 'The month’s limit of runs or spending is reached, or the organization is suspended.',
-  agent_not_ready: 'Its agent is not ready, and is not woken.',
+  not_due: 'The schedule is not due.',
+  disabled: 'The schedule is paused.',
+  concurrency_limit: 'The schedule has as many queued and running runs as its limit allows.',
+  idempotency_window: 'The schedule launched another run within its “Minutes between runs”.',
+  billing_gate: 'The monthly limit of runs or spending is reached, or the organization is suspended.',
+  agent_not_ready: 'The agent is not ready, and is not woken for the run.',
   secret_missing: 'A secret that it needs is not in the vault.',
-  locked: 'It is being executed elsewhere at this moment.',
-  misfire: 'It was missed, and what is missed is not made up for.',
+  locked: 'The schedule is being executed by another request or process.',
+  misfire: 'The time was missed, and the schedule skips missed times.',
 };
 
-/** Why a schedule's time was skipped, in words; the code alone where it is none of those that are known. */
+/** Describes why a schedule's time was skipped; returns an unknown code unchanged. */
 export function reasonInWords(reason: string): string {
   return reasons[reason] ?? reason;
 }

@@ -10,12 +10,12 @@ import { AgentField, WorkflowField } from '../pickers';
 import { CronPreview, useCronFacts } from './cron-preview';
 
 const misfires = [
-  { value: 'once', label: 'Run the newest of them once' },
+  { value: 'once', label: 'Run once, for the newest' },
   { value: 'skip', label: 'Skip them' },
   { value: 'all', label: 'Run all of them, at most 100' },
 ];
 
-/** Everything that a schedule says, for a new one and for one that is changed. */
+/** All fields of a schedule, for a new one and for changes. */
 export function ScheduleFields({ schedule }: { schedule?: Schedule }) {
   const { data: settings } = useQuery(settingsQuery);
   const [cron, setCron] = useState(schedule?.cronExpression ?? '0 6 * * *');
@@ -81,19 +81,19 @@ function Guards({ schedule }: { schedule?: Schedule }) {
         label="Runs at once"
         name="concurrencyLimit"
         min={1}
-        hint="A time is skipped while so many are queued or running. No limit, if left empty."
+        hint="A time is skipped while this number of runs is queued or running. Empty: no limit."
         defaultValue={schedule?.concurrencyLimit ?? ''}
       />
       <TextField
         {...number}
         label="Minutes between runs"
         name="idempotencyWindowMinutes"
-        hint="A time is skipped when a run was launched less than this before."
+        hint="A time is skipped if a run was launched less than this number of minutes before."
         defaultValue={schedule?.idempotencyWindowMinutes ?? ''}
       />
       <TextField
         {...number}
-        label="Longest run, in minutes"
+        label="Maximum run time in minutes"
         name="maxRuntimeMinutes"
         min={1}
         max={1320}
@@ -109,7 +109,7 @@ function Guards({ schedule }: { schedule?: Schedule }) {
         defaultValue={schedule?.retryDelaySeconds ?? 60}
       />
       <SelectField
-        label="Times that were missed"
+        label="Missed times"
         name="misfirePolicy"
         defaultValue={schedule?.misfirePolicy ?? 'once'}
         options={misfires}
@@ -117,7 +117,7 @@ function Guards({ schedule }: { schedule?: Schedule }) {
       <TextField
         {...number}
         step="any"
-        label="Cost limit of a run"
+        label="Cost limit per run"
         name="maxCostUsd"
         hint="In US dollars. Empty: no limit."
         defaultValue={schedule?.maxCostUsd ?? ''}
@@ -125,19 +125,19 @@ function Guards({ schedule }: { schedule?: Schedule }) {
       <TextField
         label="Vault keys"
         name="vaultKeys"
-        hint="Their names, separated by commas."
+        hint="Names of vault entries that the run may read, separated by commas."
         defaultValue={schedule?.vaultKeys.join(', ')}
         autoComplete="off"
       />
       <ConcurrencyKeysField
         initial={schedule?.concurrencyKeys}
-        hint="A run of the schedule asks for these and for those of the workflow, and waits until each has room."
+        hint="A run needs these keys and the workflow’s, and waits until each is below its limit."
       />
     </>
   );
 }
 
-/** What the fields hold. */
+/** Reads the fields of a schedule. */
 export function readSchedule(values: Values) {
   const number = (name: string) => values.number(name) ?? 0;
   return {

@@ -9,7 +9,7 @@ import { Empty, Skeleton } from '../../ui/page';
 import { daysOfWeek, type WeekDay } from './days-of-week';
 
 const dayMs = 24 * 60 * 60 * 1000;
-/** As many times as the API tells at once; a schedule that runs oftener stands above the days, in words. */
+/** Maximum number of times per request. A schedule with more times in the week is listed above the days, in words. */
 const most = 100;
 const mostSchedules = 60;
 const mostOfDay = 40;
@@ -19,7 +19,7 @@ interface Planned {
   run: PreviewRun;
 }
 
-/** What runs when in the next seven days, by the clocks of the organization, with the days on which they change. */
+/** Planned runs of the next seven days in the organization's time zone, with its clock changes. */
 export function Week({ schedules }: { schedules: Schedule[] }) {
   const { data: settings } = useQuery(settingsQuery);
   const planned = schedules.filter(({ enabled }) => enabled).slice(0, mostSchedules);
@@ -44,14 +44,15 @@ export function Week({ schedules }: { schedules: Schedule[] }) {
   });
   if (!settings || isPending) return <Skeleton rows={6} />;
   if (error && runs.length === 0) return <ErrorNote error={error} />;
-  if (planned.length === 0) return <Empty title="Nothing is planned: every schedule is paused." />;
+  if (planned.length === 0)
+    return <Empty title="Nothing is planned, because every schedule is paused. Resume a schedule to see its times." />;
   const zone = zoneOf(settings.timezone);
   const days = daysOfWeek(new Date(), zone);
   return (
     <section aria-label="Week" className="flex flex-col gap-3">
       <p className="text-dim">
-        The next seven days by the clocks of {zone}.
-        {schedules.length > mostSchedules && ` The first ${mostSchedules} schedules.`}
+        The next seven days in the time zone {zone}.
+        {schedules.length > mostSchedules && ` Only the first ${mostSchedules} schedules are shown.`}
       </p>
       {often.length > 0 && (
         <ul aria-label="All through the week" className="rounded-panel border border-line bg-surface p-3">
@@ -84,7 +85,7 @@ export function Week({ schedules }: { schedules: Schedule[] }) {
 interface DayProps {
   day: WeekDay;
   runs: Planned[];
-  /** What it says where there are none. */
+  /** Text of a day without runs. */
   nothing: string;
   zone: string;
 }

@@ -4,7 +4,7 @@ import { CopyText } from '../../ui/copy-text';
 import { Form, TextField } from '../../ui/form';
 
 interface EnrolProps<A extends RecoveryCodes> {
-  /** Why it is to be set up. */
+  /** Text that explains why the second factor is set up. */
   children: ReactNode;
   actions?: ReactNode;
   begin: () => Promise<TotpEnrolment>;
@@ -12,14 +12,14 @@ interface EnrolProps<A extends RecoveryCodes> {
   onDone: (confirmed: A) => void;
 }
 
-/** Sets a second factor up: the secret goes into an app, a first code comes back, and the recovery codes are saved. */
+/** Sets up a second factor: the user adds the secret to an app, enters a first code and saves the recovery codes. */
 export function Enrol<A extends RecoveryCodes>({ children, actions, begin, confirm, onDone }: EnrolProps<A>) {
   const [begun, setBegun] = useState<TotpEnrolment | null>(null);
   const [confirmed, setConfirmed] = useState<A | null>(null);
   if (confirmed) {
     return (
       <Form key="codes" submit="I have saved them" onSubmit={() => Promise.resolve(confirmed)} onDone={onDone}>
-        <p>Save these recovery codes in a safe place. Each signs you in once when you do not have your app.</p>
+        <p>Save these recovery codes in a safe place. Each code signs you in once if you cannot use your app.</p>
         <CopyText label="Recovery codes" text={confirmed.recoveryCodes.join('\n')} />
       </Form>
     );
@@ -33,7 +33,7 @@ export function Enrol<A extends RecoveryCodes>({ children, actions, begin, confi
         onSubmit={(values) => confirm(values.text('code'))}
         onDone={setConfirmed}
       >
-        <p>Scan this with an authenticator app, or type the secret into it.</p>
+        <p>Scan the QR code with an authenticator app, or type the secret into the app.</p>
         <Picture svg={begun.qrSvg} />
         <CopyText label="Secret" text={begun.secret} />
         <TextField
@@ -53,7 +53,7 @@ export function Enrol<A extends RecoveryCodes>({ children, actions, begin, confi
   );
 }
 
-/** As a picture and not as markup: what comes from elsewhere runs nothing in the page. */
+/** Shows the SVG in an <img> and not as markup, so that it cannot run scripts in the page. */
 function Picture({ svg }: { svg: string }) {
   const [address, setAddress] = useState<string>();
   useEffect(() => {

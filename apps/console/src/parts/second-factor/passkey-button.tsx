@@ -4,11 +4,11 @@ import { ErrorNote } from '../../ui/error-note';
 
 interface PasskeyButtonProps {
   label: string;
-  /** With what the browser answered. */
+  /** Called with the browser's response. */
   act: (passkey: Record<string, unknown>) => Promise<unknown>;
 }
 
-/** Has the browser ask for a passkey. What talks to the browser is loaded with the first press. */
+/** Button that prompts for a passkey. The module for it is loaded with the first click. */
 export function PasskeyButton({ label, act }: PasskeyButtonProps) {
   const asking = useMutation({
     mutationFn: async () => act(await (await import('./passkeys')).askForPasskey()),

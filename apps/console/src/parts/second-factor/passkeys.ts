@@ -8,12 +8,12 @@ import {
   type PasskeyRequestOptions,
 } from '../../api/generated';
 
-/** Whether this browser can sign in with one here at all: over plain http it shows nobody. */
+/** Whether this browser supports passkeys on this page; it does not over plain HTTP. */
 export function hasPasskeys(): boolean {
   return typeof PublicKeyCredential === 'function' && 'parseRequestOptionsFromJSON' in PublicKeyCredential;
 }
 
-/** Has the browser make one, and adds it. */
+/** Creates a passkey in the browser and adds it to the user's account. */
 export async function addPasskey(name: string): Promise<Passkey> {
   requireBrowser();
   const options = await passkeysOptions();
@@ -28,7 +28,7 @@ export async function addPasskey(name: string): Promise<Passkey> {
   return passkeysAdd({ body: { name, response } });
 }
 
-/** Has the browser ask for one; answers what proves it. */
+/** Prompts for a passkey in the browser; returns the signed response. */
 export async function askForPasskey(): Promise<Record<string, unknown>> {
   requireBrowser();
   const options = await passkeysSignInOptions();
@@ -45,16 +45,16 @@ export async function askForPasskey(): Promise<Record<string, unknown>> {
 function requireBrowser(): void {
   if (hasPasskeys()) return;
   throw refusal(
-    'This browser has no passkeys here: they need a recent browser, and a page over https or on localhost.',
+    'Passkeys are not available on this page. They need a recent browser, and a page over https or on localhost.',
   );
 }
 
-/** A passkey holds for one name; a page at another address, such as 127.0.0.1, cannot ask for it. */
+/** A passkey is bound to one host name, so a page at another address, such as 127.0.0.1, cannot use it. */
 function requireHost(name: string): void {
   const { hostname, protocol, port } = location;
   if (hostname === name || hostname.endsWith(`.${name}`)) return;
   const place = name === 'localhost' ? `${protocol}//localhost${port ? `:${port}` : ''}` : `https://${name}`;
-  throw refusal(`Passkeys of this service work at ${place} and not at ${hostname}. Open it there.`);
+  throw refusal(`Passkeys of this service work at ${place} and not at ${hostname}. Open the console there.`);
 }
 
 async function asked(ask: () => Promise<Credential | null>): Promise<Record<string, unknown>> {
@@ -67,7 +67,7 @@ async function asked(ask: () => Promise<Credential | null>): Promise<Record<stri
     throw refusal(
       name === 'InvalidStateError'
         ? 'This device has a passkey of yours already.'
-        : 'The browser gave no passkey: it was declined, took too long, or there is none.',
+        : 'The browser provided no passkey: it was declined, took too long, or does not exist. Try again.',
     );
   }
 }

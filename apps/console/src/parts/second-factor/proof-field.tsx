@@ -2,7 +2,7 @@ import { useState } from 'react';
 import type { SecondFactorProof } from '../../api/generated';
 import { TextField, type Values } from '../../ui/form';
 
-/** What proves a second factor: a code of the app, or one of the recovery codes. */
+/** Field for a code of the authenticator app, or for a recovery code. */
 export function ProofField() {
   const [isLost, setLost] = useState(false);
   return (
@@ -12,7 +12,7 @@ export function ProofField() {
       ) : (
         <TextField
           key="code"
-          label="Code of your authenticator app"
+          label="Code from your authenticator app"
           name="code"
           inputMode="numeric"
           autoComplete="one-time-code"
@@ -21,7 +21,7 @@ export function ProofField() {
         />
       )}
       <button type="button" className="self-start text-accent underline" onClick={() => setLost(!isLost)}>
-        {isLost ? 'Use a code of the app' : 'Use a recovery code'}
+        {isLost ? 'Use a code from the app' : 'Use a recovery code'}
       </button>
     </>
   );

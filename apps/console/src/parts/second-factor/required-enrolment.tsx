@@ -8,7 +8,7 @@ interface RequiredProps {
   onDone: (me: Identity) => void;
 }
 
-/** The set-up during a sign-in, for who has no second factor where the organization requires one. */
+/** Setup during a sign-in, for users without a second factor if their organization requires one. */
 export function RequiredEnrolment({ ticket, actions, onDone }: RequiredProps) {
   return (
     <Enrol
@@ -17,7 +17,7 @@ export function RequiredEnrolment({ ticket, actions, onDone }: RequiredProps) {
       confirm={(code) => secondFactorConfirmAtLogin({ body: { ticket, code } })}
       onDone={({ user, organization }) => onDone({ user, organization })}
     >
-      <p>Your organization requires a second factor: an app on your telephone that shows a code.</p>
+      <p>Your organization requires a second factor: an app on your phone that shows codes.</p>
     </Enrol>
   );
 }

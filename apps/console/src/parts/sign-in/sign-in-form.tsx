@@ -10,7 +10,7 @@ const RequiredEnrolment = lazy(async () => ({
   default: (await import('../second-factor/required-enrolment')).RequiredEnrolment,
 }));
 
-/** How one signs in: on the page for it, and over a page whose session has ended. */
+/** The sign-in form, on the sign-in page and over a page whose session has ended. */
 export function SignInForm({ onDone }: { onDone: (me: Identity) => void }) {
   const [next, setNext] = useState<SignInNeeds | null>(null);
   const again = <Button onClick={() => setNext(null)}>Back</Button>;
@@ -30,7 +30,7 @@ export function SignInForm({ onDone }: { onDone: (me: Identity) => void }) {
   if (next?.needs === 'passkey') {
     return (
       <>
-        <p>Your account asks for a passkey beside the password. A passkey alone signs you in too.</p>
+        <p>Your account requires a passkey in addition to the password. You can also sign in with the passkey alone.</p>
         {byPasskey}
         {again}
       </>

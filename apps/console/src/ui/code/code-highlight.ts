@@ -1,7 +1,7 @@
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { tags } from '@lezer/highlight';
 
-/** Few colours, all of them legible in both themes: those of the tokens. */
+/** Syntax colors from the design tokens, which are legible in both themes. */
 export const codeHighlight = syntaxHighlighting(
   HighlightStyle.define([
     { tag: [tags.keyword, tags.operatorKeyword, tags.modifier], color: 'var(--color-accent)', fontWeight: '600' },

@@ -9,18 +9,18 @@ import { codeHighlight } from './code-highlight';
 interface CodeMirrorProps {
   label: string;
   initial: string;
-  /** Of the field that it takes the place of. */
+  /** Selection of the text area that the editor replaces. */
   marked: [from: number, to: number];
   focus: boolean;
   onChange: (code: string) => void;
   readOnly: boolean;
 }
 
-/** An editor for Python: larger than the rest of a page, and loaded by itself (CodeEditor). */
+/** An editor for Python, in its own bundle because it is larger than the rest of a page (see CodeEditor). */
 export function CodeMirror({ label, readOnly, onChange, ...begin }: CodeMirrorProps) {
   const host = useRef<HTMLDivElement>(null);
   const changed = useRef(onChange);
-  // It goes on by itself from here: what it begins with changes nothing any more.
+  // The editor has its own state; later changes of the initial values have no effect.
   const [{ initial, marked, focus }] = useState(begin);
   useEffect(() => {
     changed.current = onChange;
@@ -47,9 +47,9 @@ export function CodeMirror({ label, readOnly, onChange, ...begin }: CodeMirrorPr
     });
     const end = view.state.doc.length;
     view.dispatch({ selection: { anchor: Math.min(marked[0], end), head: Math.min(marked[1], end) } });
-    // With the field the focus went to nobody; whoever has taken it since then keeps it.
+    // Removing the text area moved the focus to the body. If another element has it by now, that element keeps it.
     if (focus && document.activeElement === document.body) view.focus();
-    // It scrolls, so whoever has no pointer must be able to come to it.
+    // Focusable, so that it can be scrolled with the keyboard.
     view.scrollDOM.tabIndex = 0;
     return () => view.destroy();
   }, [initial, marked, focus, label, readOnly]);

@@ -10,13 +10,13 @@ interface PlotColors {
 interface PlotProps {
   height: number;
   data: uPlot.AlignedData;
-  /** What it looks like, but for its size. Drawn anew with other data or another theme, not with another function. */
+  /** Options of the plot except its size. Only new data or a new theme redraw the plot; a new function does not. */
   look: (color: PlotColors) => Omit<uPlot.Options, 'width' | 'height'>;
-  /** Hears which column was pressed. */
+  /** Called with the index of the clicked column. */
   pick?: (index: number) => void;
 }
 
-/** A plot as wide as its place. What it shows stands beside it in words for those who do not see it. */
+/** A plot as wide as its container. It is hidden from screen readers, so its data must also be shown as text. */
 export function Plot({ height, data, look, pick }: PlotProps) {
   const host = useRef<HTMLDivElement>(null);
   const latest = useRef({ look, pick });
@@ -39,13 +39,13 @@ export function Plot({ height, data, look, pick }: PlotProps) {
       fit.disconnect();
       plot.destroy();
     };
-    // The data as one text: they are made anew with every look.
+    // Compares the data by their JSON, because each render creates new arrays.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [key, theme, height]);
   return <div ref={host} aria-hidden className="min-w-0 overflow-hidden" style={{ height }} />;
 }
 
-/** A canvas knows no light-dark(): the browser says what it comes to here. */
+/** Resolves a color in the DOM, because a canvas does not support light-dark(). */
 function resolved(element: HTMLElement, value: string): string {
   const probe = document.createElement('span');
   probe.style.color = value;

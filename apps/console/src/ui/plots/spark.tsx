@@ -3,11 +3,11 @@ import { Plot } from './plot';
 
 interface SparkProps {
   values: number[];
-  /** A colour of the tokens. */
+  /** Name of a color token. */
   color?: string;
 }
 
-/** How a figure came about, as small bars; the figure stands beside it. */
+/** Small bars that show the history of a number; the number itself must be shown next to it. */
 export function Spark({ values, color: name = 'accent' }: SparkProps) {
   return (
     <Plot

@@ -1,15 +1,15 @@
 import type { ReactNode } from 'react';
 
 interface CardProps {
-  /** What it is called. */
+  /** Name of the resource. */
   title: ReactNode;
-  /** At the end of the first line, such as its state. */
+  /** Content at the end of the first line, such as the status. */
   aside?: ReactNode;
-  /** All else that its row says; what is nothing is left out. */
+  /** Other values of the row; empty ones are omitted. */
   facts: ReactNode[];
 }
 
-/** A row of a table where there is room for two lines and not for columns. */
+/** A table row as two lines, for windows that are too narrow for columns. */
 export function Card({ title, aside, facts }: CardProps) {
   const shown = facts.filter((fact) => fact !== null && fact !== undefined && fact !== false && fact !== '');
   return (

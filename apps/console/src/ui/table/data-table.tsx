@@ -17,26 +17,26 @@ import { useNarrow } from './use-narrow';
 import { useUrlState } from './use-url-state';
 
 declare module '@tanstack/react-table' {
-  // The library's own parameters.
+  // The declaration must have the same type parameters as the library's.
   // eslint-disable-next-line @typescript-eslint/no-unused-vars
   interface ColumnMeta<TData extends RowData, TValue> {
-    /** Its width, and from which width of the window it is shown. */
+    /** Classes that set the column's width and the window widths at which it is shown. */
     className?: string;
-    /** The field by which the API sorts. */
+    /** Field of the API's sort parameter; without it the column cannot be sorted. */
     sort?: string;
   }
 }
 
 interface DataTableProps<T> {
-  /** Names the table. */
+  /** Accessible name of the table. */
   label: string;
   list: List<T>;
   columns: ColumnDef<T>[];
-  /** What a row is where there is no room for columns; its column of actions stays beside it. */
+  /** Renders a row in narrow windows, instead of all columns except the actions. */
   card?: (item: T) => ReactNode;
   rowId: (item: T) => string;
   empty: ReactNode;
-  /** The order that the API has unless asked otherwise. */
+  /** Default order of the API. */
   defaultSort?: string;
   selection?: { selected: Record<string, boolean>; change: (selected: Record<string, boolean>) => void };
 }
@@ -44,7 +44,7 @@ interface DataTableProps<T> {
 const rowHeight = 44;
 const cardHeight = 72;
 
-/** The one table: pages of the API as one scroll, with only the rows in sight in the document. */
+/** Table with infinite scroll over the pages of a list; only the visible rows are in the document. */
 export function DataTable<T>({
   label,
   list,
@@ -83,7 +83,7 @@ export function DataTable<T>({
   const shown = rowsInSight.getVirtualItems();
   const last = shown.at(-1)?.index ?? 0;
   useEffect(() => {
-    // What could not be had is asked for again by whoever reads that.
+    // After an error, the user retries with the button.
     if (hasMore && !error && rows.length > 0 && last >= rows.length - 20) loadMore();
   }, [hasMore, error, last, rows.length, loadMore]);
 
@@ -113,7 +113,7 @@ export function DataTable<T>({
                 <th scope="col" className="w-10 pl-3.5 text-left max-sm:hidden">
                   <input
                     type="checkbox"
-                    aria-label="Select all that are loaded"
+                    aria-label="Select all loaded rows"
                     className="size-4 align-middle"
                     checked={table.getIsAllRowsSelected()}
                     onChange={table.getToggleAllRowsSelectedHandler()}
@@ -159,7 +159,7 @@ export function DataTable<T>({
       </div>
       <p className="-mt-2 text-xs text-dim">
         {hasMore
-          ? `${rows.length} loaded${isLoadingMore ? ', more are coming' : ', more as you scroll'}`
+          ? `${rows.length} loaded${isLoadingMore ? ', loading more…' : ', scroll for more'}`
           : `${rows.length} in all`}
       </p>
     </HoldRows>
@@ -177,13 +177,13 @@ interface BodyRowProps {
   row: Row<unknown>;
   index: number;
   height: number;
-  /** What its cells are made by. */
+  /** Column definitions; a change renders the row again. */
   columns: unknown;
-  /** Undefined: it cannot be selected. */
+  /** Undefined if rows cannot be selected. */
   selected: boolean | undefined;
 }
 
-/** Drawn anew when something of it has changed, and not with each step of the scroll. */
+/** Memoized, so that scrolling does not render unchanged rows again. */
 const BodyRow = memo(function BodyRow({ row, index, height, selected }: BodyRowProps) {
   return (
     <tr
@@ -219,7 +219,7 @@ function orderOf(field: string, sorted: string | undefined): 'ascending' | 'desc
   return sorted === `-${field}` ? 'descending' : 'none';
 }
 
-/** The first press sorts downwards, the next one upwards. */
+/** Sorts in descending order on the first click, and in ascending order on the next one. */
 function SortButton({ field, sorted, children }: { field: string; sorted: string | undefined; children: ReactNode }) {
   const [, change] = useUrlState();
   const isDown = sorted === `-${field}`;

@@ -4,13 +4,13 @@ import { useUrlState } from './use-url-state';
 
 const pauseMs = 500;
 
-/** A day by the viewer's clock, kept in the address as the moment at which it begins, or with `ends` the one at which it ends. */
+/** Filter by a day in the viewer's time zone. The address contains the time of its start, or with `ends` of its end. */
 export function DayFilter({ name, label, ends = false }: { name: string; label: string; ends?: boolean }) {
   const [state, change] = useUrlState();
   const moment = new Date(Date.parse(state[name] ?? ''));
   const day = Number.isNaN(moment.getTime()) ? '' : dayOf(moment);
   const save = (typed: string) => {
-    // Years begin with a digit that is one, too: a day is asked for once it is typed to its end.
+    // While a year is typed, the browser reports years such as 0002. Wait until the year is complete.
     if (typed && !/^[12]\d{3}-/.test(typed)) return;
     change({ [name]: typed && new Date(`${typed}T${ends ? '23:59:59.999' : '00:00:00'}`).toISOString() });
   };

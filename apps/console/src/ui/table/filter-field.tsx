@@ -5,14 +5,14 @@ import { useUrlState } from './use-url-state';
 const pauseMs = 300;
 
 interface FilterFieldProps {
-  /** The API's parameter, in the address too. */
+  /** Parameter of the API, also used in the address. */
   name: string;
   label: string;
   type?: 'text' | 'date';
   placeholder?: string;
 }
 
-/** A filter that is typed: it is in the address once typing pauses. */
+/** Text filter that is written to the address once typing pauses. */
 export function FilterField({ name, label, type = 'text', placeholder }: FilterFieldProps) {
   const [state, change] = useUrlState();
   const [text, write] = useTyped(state[name] ?? '', (value) => change({ [name]: value }, { isTyped: true }), pauseMs);

@@ -5,12 +5,12 @@ interface FilterSelectProps {
   label: string;
   value: string;
   options: readonly (string | { value: string; label: string })[];
-  /** What it says where nothing is narrowed; without it one of the options is always chosen. */
+  /** Label of the choice without a filter; without it one of the options is always chosen. */
   all?: string;
   change: (value: string) => void;
 }
 
-/** One of the ways in which something is narrowed. Its label stands beside it, and is all of its name. */
+/** Select box of a filter. The label does not wrap the select, whose name would then include its options. */
 export function FilterSelect({ label, value, options, all, change }: FilterSelectProps) {
   const id = useId();
   return (

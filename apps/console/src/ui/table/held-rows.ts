@@ -1,27 +1,27 @@
 import { createContext, use, useCallback, useEffect, useState } from 'react';
 
-/** Says that rows are to stay; the answer says that they need no longer. */
+/** Holds the rows in their places; returns the release. */
 const Hold = createContext<(() => () => void) | undefined>(undefined);
 export const HoldRows = Hold.Provider;
 
-/** While something is open in a row, or written into it, the rows around it do not go from under it. */
+/** Holds the rows in their places while a menu, dialog or edited field of a row is open. */
 export function useHoldRows(isHeld: boolean): void {
   const hold = use(Hold);
   useEffect(() => (isHeld ? hold?.() : undefined), [isHeld, hold]);
 }
 
 interface Held<T> {
-  /** As they are shown. */
+  /** Displayed rows. */
   rows: T[];
-  /** As the list had them last. */
+  /** Latest rows of the list. */
   listed: T[];
-  /** What was asked for when they were held. */
+  /** Filters and order at the time of the hold. */
   asked: string;
 }
 
 /**
- * The rows of a list that renews itself. While they are held each stays in its place, as it is now or as it was last;
- * what is new comes after them. Whoever asks for other rows gets those.
+ * The rows of a list that is refetched. While they are held, each row stays in its place with its latest content, even
+ * if it has left the list, and new rows are appended. A change of the filters or the order ends the hold.
  */
 export function useHeldRows<T>(listed: T[], rowId: (row: T) => string, asked: string) {
   const [holders, setHolders] = useState(0);

@@ -4,20 +4,20 @@ import { FilterSelect } from './filter-select';
 import { useUrlState } from './use-url-state';
 
 interface Filter {
-  /** The API's parameter. */
+  /** Parameter of the API. */
   name: string;
   label: string;
   options: readonly (string | { value: string; label: string })[];
 }
 
 interface ListToolsProps {
-  /** What is searched, such as "Search agents"; lists that the API cannot search have none. */
+  /** Label of the search field, such as "Search agents"; absent if the API cannot search the list. */
   search?: string;
   filters?: Filter[];
   children?: ReactNode;
 }
 
-/** The searchbox and the filters of a list; what they say is in the address. */
+/** Search field and filters of a list; their values are in the address. */
 export function ListTools({ search, filters = [], children }: ListToolsProps) {
   const [state, change] = useUrlState();
   return (

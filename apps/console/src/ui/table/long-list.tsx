@@ -7,7 +7,7 @@ interface LongListProps<T> {
   row: (item: T) => ReactNode;
 }
 
-/** A list of thousands, in a frame of its own: only what is in sight is in the document. */
+/** A list of thousands of items in its own scroll area; only the visible items are in the document. */
 export function LongList<T>({ label, items, row }: LongListProps<T>) {
   const frame = useRef<HTMLDivElement>(null);
   const inSight = useVirtualizer({

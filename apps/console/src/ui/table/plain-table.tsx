@@ -1,14 +1,14 @@
 import type { ReactNode } from 'react';
 
 interface PlainTableProps {
-  /** Names the table. */
+  /** Accessible name of the table. */
   label: string;
   heads: readonly string[];
-  /** Its rows. */
+  /** Rows of the table. */
   children: ReactNode;
 }
 
-/** A table of the few rows that are at hand; where it is wider than its place, it scrolls there. Names are broken before it is. */
+/** A table with few rows. Long names wrap; if it is still wider than its container, it scrolls horizontally. */
 export function PlainTable({ label, heads, children }: PlainTableProps) {
   return (
     <div className="overflow-x-auto" tabIndex={0} role="region" aria-label={label}>

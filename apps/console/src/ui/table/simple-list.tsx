@@ -12,13 +12,13 @@ interface SimpleListProps<T> {
   actions?: ReactNode;
   list: List<T>;
   empty: string;
-  /** What is searched, such as "Search users"; what is typed is `q` in the address, which the list is asked for with. */
+  /** Label of the search field, such as "Search users". Its text is `q` in the address, which the list must send. */
   search?: string;
   heads: string[];
   row: (item: T) => ReactNode;
 }
 
-/** A short list of settings: a table of all that is loaded, and a button for more. */
+/** A short list, such as of settings: a table of all loaded items and a button for more. */
 export function SimpleList<T>({ title, actions, list, empty, search, heads, row }: SimpleListProps<T>) {
   const [{ q }, change] = useUrlState();
   return (
@@ -31,7 +31,7 @@ export function SimpleList<T>({ title, actions, list, empty, search, heads, row 
       {list.isPending && <Skeleton />}
       {list.error && <ErrorNote error={list.error} retry={list.retry} />}
       {!list.isPending && !list.error && list.items.length === 0 && (
-        <Empty title={search && q ? 'Nothing is called so.' : empty} />
+        <Empty title={search && q ? 'No results for this search.' : empty} />
       )}
       {list.items.length > 0 && (
         <PlainTable label={title} heads={heads}>

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react';
 
 const narrow = matchMedia('(max-width: 639px)');
 
-/** A window as narrow as a phone's: rows of a table are cards there. */
+/** Whether the window is as narrow as a phone's; tables then show cards instead of columns. */
 export function useNarrow(): boolean {
   return useSyncExternalStore(watch, () => narrow.matches);
 }

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'react';
 
 /**
- * A text that is typed, and kept elsewhere once the typing pauses. When what is kept changes of itself, such as by a
- * link to the same page, the text follows; what comes back of the typing itself changes nothing.
+ * State of a typed text that is stored elsewhere once typing pauses. If the stored text changes otherwise, such as by a
+ * link to the same page, the typed text follows. A change that results from the typing itself does not overwrite it.
  */
 export function useTyped(
   kept: string,

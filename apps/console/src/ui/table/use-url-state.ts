@@ -4,12 +4,12 @@ import { useCallback } from 'react';
 export type UrlState = Record<string, string | undefined>;
 
 interface ChangeOptions {
-  /** It is being typed: what is typed on is no further step back. */
+  /** Whether the change comes from typing; continued typing then adds no further history entries. */
   isTyped?: boolean;
 }
 export type ChangeUrl = (patch: UrlState, options?: ChangeOptions) => void;
 
-/** What a page shows is in its address, by the names of the API's parameters: it can be sent, kept and gone back to. */
+/** State of a page in its address, with the API's parameter names, so that a view can be shared and bookmarked. */
 export function useUrlState(): [state: UrlState, change: ChangeUrl] {
   const state: UrlState = useSearch({ strict: false });
   const navigate = useNavigate();

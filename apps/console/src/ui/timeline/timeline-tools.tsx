@@ -17,7 +17,7 @@ interface TimelineToolsProps {
   kinds?: readonly string[];
 }
 
-/** Searches and filters a timeline; the service does, so that it is the whole of it. */
+/** Search and filters of a timeline. The service applies them, so they also cover entries that are not loaded. */
 export function TimelineTools({ search, filters, change, kinds }: TimelineToolsProps) {
   return (
     <div role="search" className="mb-3 flex flex-wrap items-center gap-2">

@@ -15,20 +15,20 @@ const levels: Record<AgentLogEntry['level'], string> = {
   error: 'text-bad',
 };
 
-/** So near to an end of what is there, in pixels, more is read. */
+/** Distance from an end of the loaded entries, in pixels, at which more are read. */
 const roomToScroll = 400;
 
 interface TimelineProps {
   label: string;
   live: LiveEntries;
-  /** What an entry is to tests and to those who look for it. */
+  /** `data-testid` of the entries. */
   testId: 'timeline-entry' | 'log-line';
   empty: ReactNode;
 }
 
 /**
- * What happened, newest at the end. At the end it follows; whoever scrolls up reads undisturbed, and older entries come
- * as they are scrolled to. Texts are texts: whatever a script wrote, it is shown letter by letter.
+ * A list of events, newest last. At its end it follows new entries. After scrolling up it stays where it is, and loads
+ * older entries as the user scrolls to them. Messages are rendered as plain text, never as markup.
  */
 export function Timeline({ label, live, testId, empty }: TimelineProps) {
   const { entries, isPending, error, hasOlder, hasNewer, isLoading, loadOlder, loadNewer, jump, look } = live;
@@ -40,7 +40,7 @@ export function Timeline({ label, live, testId, empty }: TimelineProps) {
     estimateSize: () => 22,
     overscan: 20,
     getItemKey: useCallback((at: number) => entries[at]!.id, [entries]),
-    // What is being read stays where it is, in the same frame, while others come and go above it.
+    // Keeps the visible entries in place while entries above them are added or removed.
     anchorTo: 'end',
   });
 
@@ -49,7 +49,7 @@ export function Timeline({ label, live, testId, empty }: TimelineProps) {
     if (follows && !hasNewer && entries.length > 0) inSight.scrollToIndex(entries.length - 1, { align: 'end' });
   }, [follows, hasNewer, newest, entries.length, inSight]);
 
-  // Once the beginning is what is shown.
+  // Scrolls to the top once the oldest entries are loaded.
   const aimsAtTop = useRef(false);
   useLayoutEffect(() => {
     if (!aimsAtTop.current || hasOlder) return;
@@ -57,7 +57,7 @@ export function Timeline({ label, live, testId, empty }: TimelineProps) {
     inSight.scrollToOffset(0);
   });
 
-  // A search finds a few at a time: it goes on by itself until there is something to scroll.
+  // A page of a search can contain few entries, so more pages are read until the list can be scrolled.
   useEffect(() => {
     const { scrollHeight = Infinity, clientHeight = 0 } = frame.current ?? {};
     if (isLoading || error || entries.length === 0 || scrollHeight - clientHeight > roomToScroll) return;
@@ -108,7 +108,7 @@ export function Timeline({ label, live, testId, empty }: TimelineProps) {
         </div>
       </div>
       {isLoading && (
-        <p className="absolute top-1 right-4 rounded-control bg-surface px-1.5 text-xs text-dim">Reading on…</p>
+        <p className="absolute top-1 right-4 rounded-control bg-surface px-1.5 text-xs text-dim">Loading…</p>
       )}
       {!follows && (
         <div className="absolute right-4 bottom-3 flex gap-2">

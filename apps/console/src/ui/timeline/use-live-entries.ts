@@ -9,7 +9,7 @@ type AskedPage = Pick<Query, 'limit' | 'cursor' | 'order'>;
 
 interface Source {
   page: (page: AskedPage) => Promise<AgentLogList>;
-  /** The same without what the viewer looks for; null where that is nothing. */
+  /** Reads a page without the search and filters; null if there are none. */
   unfiltered: ((page: AskedPage) => Promise<AgentLogList>) | null;
 }
 
@@ -18,13 +18,13 @@ type Read = (known: State | null, source: Source) => Promise<State | null>;
 interface State {
   /** Newest last. */
   entries: AgentLogEntry[];
-  /** Where what is older goes on. */
+  /** Cursor of the next older entries; null if there are none. */
   older: string | null;
-  /** Not null: what is newest is not among the entries, and nothing is added by itself. */
+  /** Cursor of the next newer entries. While it is set, the newest entries are missing and none are added live. */
   newer: string | null;
-  /** Of a search: the newest entry that it has looked at, so that what comes later is all that it has to look at. */
+  /** Cursor of the newest entry that a search has read, so that it continues with later entries only. */
   head: string | null;
-  /** The cursors that were answered with entries: what is left out of the window is asked for again from there. */
+  /** Cursors by entry id, from which entries that were dropped from the window can be read again. */
   marks: ReadonlyMap<string, string>;
 }
 
@@ -37,20 +37,20 @@ export interface LiveEntries {
   isLoading: boolean;
   loadOlder: () => void;
   loadNewer: () => void;
-  /** Reads its beginning, or its end, in place of what is shown. */
+  /** Replaces the entries with the oldest or the newest ones. */
   jump: (to: 'oldest' | 'newest') => void;
-  /** Says that something may be new. */
+  /** Reads new entries; call it when there may be some. */
   look: () => void;
 }
 
 const pageSize = 200;
 const lookEveryMs = 300;
-/** A tab's memory is not a log's: about so many are kept, around what is read; the rest is asked for again. */
+/** Approximate number of entries to keep in memory; dropped entries are read again when needed. */
 const keptAtMost = 4000;
 
 /**
- * A window of a timeline. At its end it is kept up to date: a stream says that there is more, and what is more is read
- * with the same filters as the rest, back to what is known, so that nothing is shown twice and nothing is left out.
+ * A window of a timeline's entries. At the end of the timeline it is updated live. `look` reads the new entries with
+ * the same filters, back to the entries that are already loaded, so that no entry is shown twice or missing.
  */
 export function useLiveEntries(
   of: readonly string[],
@@ -74,7 +74,7 @@ export function useLiveEntries(
     setState(next);
   }, []);
 
-  /** One at a time: the second would read what the first is reading. What is no longer wanted is given up. */
+  /** Runs one read at a time, because concurrent ones would load the same entries. Outdated reads are discarded. */
   const work = useCallback(
     (read: Read) => {
       const turn = wanted.current;
@@ -139,7 +139,7 @@ export function useLiveEntries(
 
 class GivenUp extends Error {}
 
-/** Reads from the newest entry back to what is known; away from the end nothing is added. */
+/** Reads from the newest entry back to the loaded ones. Does nothing if the window is not at the timeline's end. */
 async function readOn(known: State | null, source: Source): Promise<State> {
   if (!known) return readNewest(known, source);
   if (known.newer) return known;
@@ -155,7 +155,7 @@ async function readOn(known: State | null, source: Source): Promise<State> {
     mark(marks, page);
     const met = unseen.length < page.entries.length;
     if (met || page.nextCursor === null) break;
-    // So much has come that what is known is far behind.
+    // Too many new entries to close the gap: the window restarts with them.
     if (fresh.length > keptAtMost) return { ...nothing, entries: fresh.reverse(), older: page.nextCursor, marks };
     cursor = page.nextCursor;
   }
@@ -163,7 +163,7 @@ async function readOn(known: State | null, source: Source): Promise<State> {
   return withoutOldest({ ...known, entries: [...known.entries, ...fresh.reverse()], marks });
 }
 
-/** What is known of a search may be far back: only what has come since is looked at. */
+/** Continues a search from the newest entry that it has read, because the last match may be far back. */
 async function searchOn(known: State, from: string, source: Source): Promise<State> {
   const head = await headOf(source);
   if (head === from) return known;
@@ -179,7 +179,7 @@ async function searchOn(known: State, from: string, source: Source): Promise<Sta
   return withoutOldest({ ...known, head, entries: [...known.entries, ...fresh], marks });
 }
 
-/** Where the newest entry of all stands; null where there is no more than one. */
+/** Cursor of the newest entry without filters; null if there is at most one entry. */
 async function headOf({ unfiltered }: Source): Promise<string | null> {
   return unfiltered && (await unfiltered({ limit: 1, order: 'desc' })).nextCursor;
 }
@@ -204,13 +204,13 @@ async function readOldest(_known: State | null, source: Source): Promise<State> 
 }
 
 async function readNewest(_known: State | null, source: Source): Promise<State> {
-  // Before the search: what comes meanwhile is looked at once more.
+  // Read before the search, so that entries that arrive during the search are read again.
   const head = await headOf(source);
   const { fresh, onward, marks } = await readUnseen(nothing, undefined, 'desc', source);
   return { ...nothing, entries: fresh.reverse(), older: onward, head, marks };
 }
 
-/** Reads on until something comes that is not known: a search looks at a part of the log at a time. */
+/** Reads pages until one contains an entry that is not loaded. Pages of a search can be empty before its end. */
 async function readUnseen(
   { entries, marks: known }: State,
   from: string | undefined,
@@ -228,13 +228,13 @@ async function readUnseen(
   }
 }
 
-/** A page's cursor stands at its last entry: from there one can go on in either direction. */
+/** Saves a page's cursor. It is the position of the page's last entry, and can be read from in both directions. */
 function mark(marks: Map<string, string>, { entries, nextCursor }: AgentLogList): void {
   const last = entries.at(-1);
   if (last && nextCursor !== null) marks.set(last.id, nextCursor);
 }
 
-/** Leaves out what is older than the window, down to an entry from which one can go on. */
+/** Drops the oldest entries beyond the window's size, up to an entry that has a cursor. */
 function withoutOldest(state: State): State {
   const { entries, marks } = state;
   if (entries.length <= keptAtMost) return state;

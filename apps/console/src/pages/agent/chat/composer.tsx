@@ -6,14 +6,15 @@ import { inputClass } from '../../../ui/form';
 
 interface ComposerProps {
   isNew: boolean;
-  /** An answer is coming; in another conversation, if `isElsewhere`. */
+  /** Whether the assistant is answering. */
   isTalking: boolean;
+  /** Whether that answer belongs to another conversation. */
   isElsewhere: boolean;
   say: (message: string, autoConfirm: boolean) => Promise<void>;
   stop: () => void;
 }
 
-/** What one says next. Enter sends it, Shift and Enter begin a line. */
+/** Field for the next message. Enter sends it; Shift+Enter starts a new line. */
 export function Composer({ isNew, isTalking, isElsewhere, say, stop }: ComposerProps) {
   const [message, setMessage] = useState('');
   const autoConfirm = useRef<HTMLInputElement>(null);
@@ -52,10 +53,10 @@ export function Composer({ isNew, isTalking, isElsewhere, say, stop }: ComposerP
         {isNew && isAdmin && (
           <label className="mr-auto flex items-center gap-2">
             <input ref={autoConfirm} type="checkbox" className="size-4 shrink-0" />
-            Let it change things without asking, in this conversation
+            Let the assistant make changes without asking in this conversation
           </label>
         )}
-        {isElsewhere && <span className="text-dim">An answer is coming in another conversation.</span>}
+        {isElsewhere && <span className="text-dim">The assistant is answering in another conversation.</span>}
         {isTalking ? (
           <Button onClick={stop}>
             <Square aria-hidden className="size-4" />

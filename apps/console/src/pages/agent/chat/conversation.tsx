@@ -12,11 +12,11 @@ import { Message } from './message';
 interface ConversationProps {
   agentId: string;
   sessionId: string | undefined;
-  /** A new one has its id. */
+  /** Called when a new conversation has received its id. */
   begun: (sessionId: string) => void;
 }
 
-/** One conversation: what was said, what is being said, and what one says next. */
+/** One conversation: its history, the answer in progress and the field for the next message. */
 export function Conversation({ agentId, sessionId, begun }: ConversationProps) {
   const { user, organization } = useMe();
   const client = useQueryClient();
@@ -42,7 +42,7 @@ export function Conversation({ agentId, sessionId, begun }: ConversationProps) {
     await startChatTurn(owner, { agentId, lastAt, message, sessionId, ...(autoConfirm ? { autoConfirm } : {}) });
     await settle();
   };
-  // Once the history has the answer, that is what is shown.
+  // Once the history contains the answer, the history is shown instead of the live turn.
   const isKept =
     turn !== undefined &&
     turn.state !== 'running' &&
@@ -55,7 +55,7 @@ export function Conversation({ agentId, sessionId, begun }: ConversationProps) {
   return (
     <Panel title="Chat">
       <div className="flex flex-col gap-4">
-        <div role="log" aria-label="What was said" className="flex flex-col gap-4">
+        <div role="log" aria-label="Chat history" className="flex flex-col gap-4">
           {history.hasOlder && (
             <Button look="quiet" onClick={history.loadOlder}>
               Older messages
@@ -67,12 +67,12 @@ export function Conversation({ agentId, sessionId, begun }: ConversationProps) {
             history.isPending && !turn && <Skeleton />
           )}
           {!sessionId && !turn && (
-            <Empty title="Ask about this machine, or have something done on it.">
-              Why does the last run wait? What did it log? What is changed waits for your word first.
+            <Empty title="Ask about this machine, or let the assistant change something on it.">
+              For example: Why is the last run waiting? What did it log? Changes wait for your approval.
             </Empty>
           )}
           {messages.map((message) => (
-            // Older ones come before them, and what is open in one stays open.
+            // The key does not depend on the position, so open details stay open when older messages are loaded.
             <Message key={`${message.at} ${message.role}`} agentId={agentId} message={message} decided={settle} />
           ))}
           {turn && (
@@ -110,7 +110,7 @@ function answerOf({ text, calls, state }: ChatTurn): ChatMessage {
   return { role: 'assistant', content: text, toolCalls: calls, at: '', ...status };
 }
 
-/** The history without what is shown as it comes. */
+/** Messages of the history, without the turn that is shown live. */
 function shownWith(messages: ChatMessage[], turn: ChatTurn | undefined): ChatMessage[] {
   return turn && endsWith(messages, turn) ? messages.slice(0, -2) : messages;
 }
@@ -130,7 +130,7 @@ function useHistory(agentId: string, sessionId: string | undefined, isTalking: b
       chatHistory({ path: { id: agentId }, query: { sessionId, limit: 50, cursor: pageParam }, signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    // An answer that another tab waits for, or one that was stopped here and is about to end.
+    // Polls a running answer that is not streamed here: another tab streams it, or it was stopped and is about to end.
     refetchInterval: ({ state }) =>
       !isTalking && state.data?.pages[0]?.messages?.at(-1)?.status === 'running' ? runningAnswerPollMs : false,
   });
@@ -144,7 +144,7 @@ function useHistory(agentId: string, sessionId: string | undefined, isTalking: b
   };
 }
 
-/** What comes at the end is seen, unless one reads further up. */
+/** Scrolls to the end when content is added, unless the user has scrolled up. */
 function useFollowing(end: React.RefObject<HTMLDivElement | null>, length: string): void {
   const wasNear = useRef(true);
   useLayoutEffect(() => {

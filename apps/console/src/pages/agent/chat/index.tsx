@@ -8,7 +8,7 @@ import { Panel, Skeleton } from '../../../ui/page';
 import { useUrlState } from '../../../ui/table/use-url-state';
 import { Conversation } from './conversation';
 
-/** Conversations with a model about this machine: one's own, and the one that is in the address. */
+/** Conversations with a model about this machine: a list of the user's own, and the one that the URL names. */
 export function Chat({ agentId }: { agentId: string }) {
   const [{ sessionId }, change] = useUrlState();
   const [drafts, setDrafts] = useState(0);
@@ -42,7 +42,7 @@ function Conversations({ agentId, shown, open }: ConversationsProps) {
   return (
     <Panel title="Conversations" actions={<Button onClick={() => open(undefined)}>New conversation</Button>}>
       {error && !data ? <ErrorNote error={error} retry={() => void refetch()} /> : !data && <Skeleton />}
-      {data && sessions.length === 0 && <p className="text-dim">None yet.</p>}
+      {data && sessions.length === 0 && <p className="text-dim">No conversations yet.</p>}
       <ul className="flex max-h-96 flex-col gap-0.5 overflow-y-auto">
         {sessions.map(({ sessionId, title, updatedAt }) => (
           <li key={sessionId}>
@@ -62,7 +62,7 @@ function Conversations({ agentId, shown, open }: ConversationsProps) {
       </ul>
       {hasNextPage && (
         <Button look="quiet" onClick={() => void fetchNextPage()}>
-          Older ones
+          Older conversations
         </Button>
       )}
     </Panel>

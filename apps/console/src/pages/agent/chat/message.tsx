@@ -8,18 +8,18 @@ interface MessageProps {
   agentId: string;
   message: ChatMessage;
   isComing?: boolean;
-  /** A call of it was approved or declined. */
+  /** Called after a tool call of the message was approved or declined. */
   decided: () => Promise<void>;
 }
 
 const unfinished: Record<NonNullable<ChatMessage['status']>, string> = {
-  running: 'It is being answered.',
+  running: 'The answer is in progress.',
   failed: 'The answer failed.',
-  left: 'It was stopped here: its reader went away.',
-  interrupted: 'It was interrupted here: the process that answered ended.',
+  left: 'The answer was stopped here, by you or because the page was closed.',
+  interrupted: 'The answer was interrupted here: the process that wrote it ended. Send the message again.',
 };
 
-/** What somebody said, or the model: as text, whatever it holds. */
+/** Message of the user or of the model. Its content is shown as text, never as markup. */
 export function Message({ agentId, message, isComing = false, decided }: MessageProps) {
   const { role, content, toolCalls = [], at, status, error, code } = message;
   const isOwn = role === 'user';

@@ -11,7 +11,7 @@ interface ToolCallProps {
   decided: () => Promise<void>;
 }
 
-/** What the model did, or wants to do: exactly what, and one's word where it takes that. */
+/** Tool call of the model with its arguments and result, and buttons to approve or decline it if needed. */
 export function ToolCall({ agentId, call, decided }: ToolCallProps) {
   const { tool, status, error, code, result, confirmationId, expiresAt } = call;
   const given = Object.keys(call.arguments).length > 0;
@@ -41,23 +41,23 @@ export function ToolCall({ agentId, call, decided }: ToolCallProps) {
           </Button>
           {expiresAt && (
             <span className="text-xs text-dim">
-              It can be approved until <Time at={expiresAt} />.
+              Can be approved until <Time at={expiresAt} />.
             </span>
           )}
         </div>
       )}
       {deciding.isError && <ErrorNote error={deciding.error} />}
-      {(answer?.result ?? result) !== undefined && <Json label="What it answered" value={answer?.result ?? result} />}
+      {(answer?.result ?? result) !== undefined && <Json label="Result" value={answer?.result ?? result} />}
       <FaultNote error={answer?.error ?? error} code={answer?.code ?? code} />
     </div>
   );
 }
 
-/** Texts as they are, so that code is read as code before it is approved. */
+/** Shows string arguments unescaped, so that code is readable before it is approved. */
 function Given({ tool, values, open }: { tool: string; values: Record<string, unknown>; open: boolean }) {
   return (
     <details open={open} className="mt-1.5">
-      <summary className="text-xs text-dim">What {tool} is given</summary>
+      <summary className="text-xs text-dim">Arguments of {tool}</summary>
       {Object.entries(values).map(([name, value]) => (
         <Text key={name} label={name} value={value} showsLabel />
       ))}

@@ -9,7 +9,7 @@ import { useUrlState } from '../../../ui/table/use-url-state';
 import { Earlier } from './earlier';
 import { TeethField, teethIn } from './teeth-field';
 
-/** The newest image of each tooth that is asked for, in one picture. */
+/** Creates one image from the newest image of each requested tooth. */
 export function Composite({ agentId, mayAsk }: { agentId: string; mayAsk: boolean }) {
   const [{ compositeId }, change] = useUrlState();
   const client = useQueryClient();
@@ -23,7 +23,7 @@ export function Composite({ agentId, mayAsk }: { agentId: string; mayAsk: boolea
         <div className="flex min-w-0 flex-col gap-4">
           {mayAsk && (
             <Form
-              submit="Make composite"
+              submit="Create composite"
               onSubmit={(values) =>
                 imagingCompositeStart({
                   path: { id: agentId },
@@ -38,7 +38,7 @@ export function Composite({ agentId, mayAsk }: { agentId: string; mayAsk: boolea
               <TextField
                 label="Patient"
                 name="patientLookup"
-                hint="A PATIMAGEID, a chart number, or a name: Last, First."
+                hint="A PATIMAGEID, a chart number, or a name in the form “Last, First”."
                 required
                 maxLength={500}
                 autoComplete="off"
@@ -49,7 +49,7 @@ export function Composite({ agentId, mayAsk }: { agentId: string; mayAsk: boolea
           <Earlier agentId={agentId} kind="imaging_composite" shown={compositeId} show={show} />
         </div>
         <div className="flex min-w-0 flex-col gap-3" aria-live="polite">
-          {!compositeId && <Empty title="The picture is shown here." />}
+          {!compositeId && <Empty title="The composite image appears here." />}
           {answer.isError && <ErrorNote error={answer.error} retry={() => void answer.refetch()} />}
           {answer.data && <Made status={answer.data} />}
         </div>
@@ -70,7 +70,7 @@ function Made({ status: { status, output, error, code, compositeUrl } }: { statu
   return (
     <>
       <StatusMark status={status} testId="composite-status" />
-      {status === 'pending' && <p className="text-dim">The machine looks for the images.</p>}
+      {status === 'pending' && <p className="text-dim">The machine is searching for the images.</p>}
       {compositeUrl && (
         <a href={compositeUrl} target="_blank" rel="noreferrer">
           <img
@@ -80,7 +80,9 @@ function Made({ status: { status, output, error, code, compositeUrl } }: { statu
           />
         </a>
       )}
-      {status === 'success' && compositeUrl === null && <p>The picture is ready, and cannot be shown at the moment.</p>}
+      {status === 'success' && compositeUrl === null && (
+        <p>The image is ready but cannot be shown at the moment. Reload the page later.</p>
+      )}
       {of && (
         <Facts
           facts={[
@@ -96,7 +98,7 @@ function Made({ status: { status, output, error, code, compositeUrl } }: { statu
   );
 }
 
-/** What stands between the markers of its output. */
+/** Parses the JSON between the markers in the command's output. Undefined if it is missing or invalid. */
 function read(output: string): MadeOf | undefined {
   const [, json] = /__IMAGING_COMP_START__([^]*?)__IMAGING_COMP_END__/.exec(output) ?? [];
   try {

@@ -9,7 +9,7 @@ import { useUrlState } from '../../../ui/table/use-url-state';
 import { Earlier } from './earlier';
 import { Pictures } from './pictures';
 
-/** Image files of a practice, as pictures that can be looked at and sent. */
+/** Converts image files of a practice to images that a browser can show. */
 export function Conversion({ agentId, mayAsk }: { agentId: string; mayAsk: boolean }) {
   const [{ imagesId }, change] = useUrlState();
   const client = useQueryClient();
@@ -47,12 +47,12 @@ export function Conversion({ agentId, mayAsk }: { agentId: string; mayAsk: boole
               <TextField
                 label="Folder"
                 name="imagingPath"
-                hint="As the worker knows it, or \\server\share\…"
+                hint="Path on the worker’s machine, or \\server\share\…"
                 required
                 autoComplete="off"
               />
               <TextField label="PATIMAGEID" name="patimageid" type="number" min={1} step={1} required />
-              <Field label="Files" name="images" hint="One a line, at most 4,000.">
+              <Field label="Files" name="images" hint="One file name per line, at most 4,000.">
                 {(control) => (
                   <textarea
                     {...control}
@@ -68,13 +68,13 @@ export function Conversion({ agentId, mayAsk }: { agentId: string; mayAsk: boole
           <Earlier agentId={agentId} kind="imaging_images" shown={imagesId} show={show} />
         </div>
         <div className="flex min-w-0 flex-col gap-3" aria-live="polite">
-          {!imagesId && <Empty title="The pictures are shown here." />}
+          {!imagesId && <Empty title="The converted images appear here." />}
           {answer.isError && <ErrorNote error={answer.error} retry={() => void answer.refetch()} />}
           {answer.data && (
             <>
               <StatusMark status={answer.data.status} testId="images-status" />
               {answer.data.status === 'pending' && (
-                <p className="text-dim">The machine is at it; its timeline tells how far it has come.</p>
+                <p className="text-dim">The machine is converting the images. Its timeline shows the progress.</p>
               )}
               {answer.data.status === 'failed' && <FaultNote error={answer.data.error} code={answer.data.code} />}
               {answer.data.output && <Pictures key={imagesId} output={answer.data.output} />}

@@ -12,7 +12,7 @@ interface EarlierProps {
 
 const most = 10;
 
-/** What was asked for before: neither whom nor which files it was about is kept, only when. */
+/** Earlier requests of one kind. Only their time and status are stored, not the patient or the files. */
 export function Earlier({ agentId, kind, shown, show }: EarlierProps) {
   const { data } = useQuery({
     queryKey: ['commands', agentId, { kind }],
@@ -22,7 +22,7 @@ export function Earlier({ agentId, kind, shown, show }: EarlierProps) {
   if (commands.length === 0) return null;
   return (
     <details>
-      <summary className="text-dim">Asked for before</summary>
+      <summary className="text-dim">Earlier requests</summary>
       <ul className="mt-1 flex flex-col gap-0.5">
         {commands.map(({ commandId, status, createdAt }) => (
           <li key={commandId}>

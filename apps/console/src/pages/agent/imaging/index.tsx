@@ -1,7 +1,7 @@
 import { Composite } from './composite';
 import { Conversion } from './conversion';
 
-/** A practice's images on this machine: of one patient's teeth in one picture, or of files as pictures. */
+/** Dental images on this machine: a composite of one patient's teeth, and converted image files. */
 export function Imaging({ agentId, mayAsk }: { agentId: string; mayAsk: boolean }) {
   return (
     <>

@@ -6,7 +6,7 @@ import { Button } from '../../../ui/button';
 
 const atOnce = 60;
 
-/** What was converted, as pictures; and each that was not, with why. */
+/** Converted images, and a table of the files that failed, with reasons. */
 export function Pictures({ output: { images, converted, failed } }: { output: ImagingImagesOutput }) {
   const [shown, setShown] = useState(atOnce);
   const made = images.filter(({ fullKey }) => fullKey !== null);
@@ -23,9 +23,7 @@ export function Pictures({ output: { images, converted, failed } }: { output: Im
         ))}
       </ul>
       {made.length > shown && (
-        <Button onClick={() => setShown(shown + atOnce)}>
-          Show more ({formatCount(made.length - shown)} are not shown)
-        </Button>
+        <Button onClick={() => setShown(shown + atOnce)}>Show more ({formatCount(made.length - shown)} left)</Button>
       )}
     </>
   );
@@ -46,7 +44,7 @@ function Picture({ image: { filename, fullUrl, thumbnailUrl, width, height } }: 
         </a>
       ) : (
         <p className="flex aspect-4/3 items-center justify-center rounded-control bg-sunken text-dim">
-          cannot be shown now
+          Not available now
         </p>
       )}
       <p className="truncate text-xs" title={filename}>
@@ -68,7 +66,7 @@ function Faults({ images }: { images: ConvertedImage[] }) {
               File
             </th>
             <th scope="col" className="pb-1 font-medium">
-              Why
+              Reason
             </th>
           </tr>
         </thead>

@@ -1,7 +1,7 @@
 const upper = Array.from({ length: 16 }, (_, at) => at + 1);
 const lower = Array.from({ length: 16 }, (_, at) => 32 - at);
 
-/** The teeth of a mouth as one looks at it, by the ADA's numbers. */
+/** Checkbox for each tooth by its ADA number, arranged as seen from the front. */
 export function TeethField() {
   return (
     <fieldset className="min-w-0">
@@ -29,7 +29,9 @@ export function TeethField() {
           </div>
         ))}
       </div>
-      <p className="mt-1 text-xs text-dim">1 to 16 above, 32 to 17 below; the picture has them in this order.</p>
+      <p className="mt-1 text-xs text-dim">
+        Upper jaw: 1 to 16. Lower jaw: 32 to 17. The composite shows the teeth in this order.
+      </p>
     </fieldset>
   );
 }

@@ -9,11 +9,11 @@ interface Draft {
   packId: string;
   zip: Blob;
   files: BundleFileEntry[];
-  /** The draft that it is to take the place of; null: none. */
+  /** The draft to replace; null if there is none. */
   base: string | null;
 }
 
-/** Makes a zip the draft: in one call, or by the store where it is too large for that. */
+/** Uploads a zip as the draft: in one request, or through the object store if it is too large for one request. */
 export async function sendDraft({ packId, zip, files, base }: Draft): Promise<PackDraft> {
   const path = { id: packId };
   if (zip.size <= mostInOneCall) {
@@ -24,7 +24,7 @@ export async function sendDraft({ packId, zip, files, base }: Draft): Promise<Pa
   return draftsFinalize({ path, body: { uploadKey: ticket.uploadKey, baseRuntimeBundleId: base, files } });
 }
 
-/** Every file with its size and digest, as the service compares them with the zip. */
+/** Lists every file with its size and digest, which the service compares with the zip. */
 export async function inventoryOf(entries: readonly ZipEntry[]): Promise<BundleFileEntry[]> {
   const { subtle } = crypto as Partial<Crypto>;
   if (!subtle) {

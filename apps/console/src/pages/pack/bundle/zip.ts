@@ -10,10 +10,10 @@ const entrySignature = 0x02014b50;
 const partSignature = 0x04034b50;
 const mostUnpacked = 512 * 1024 * 1024;
 const utf8Names = 0x800;
-/** 1 January 1980, the first day that a zip knows: equal files make equal bytes. */
+/** 1 January 1980, the earliest date in a zip. A constant date makes the zips of equal files identical. */
 const firstDay = 0x21;
 
-/** The files of a zip; folders have nothing in them. The service checks the whole of it again. */
+/** Reads the files of a zip without its folders. The service validates the zip again. */
 export async function unzip(bytes: Uint8Array<ArrayBuffer>): Promise<ZipEntry[]> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = endOf(view);
@@ -21,7 +21,7 @@ export async function unzip(bytes: Uint8Array<ArrayBuffer>): Promise<ZipEntry[]>
   let unpacked = 0;
   let at = numberAt(view, end + 16);
   for (let left = view.getUint16(end + 10, true); left > 0; left -= 1) {
-    if (numberAt(view, at) !== entrySignature) throw unreadable('Its list of files is broken.');
+    if (numberAt(view, at) !== entrySignature) throw unreadable('The list of files in this zip is damaged.');
     const [flags, method] = [view.getUint16(at + 8, true), view.getUint16(at + 10, true)];
     const [packedSize, size] = [numberAt(view, at + 20), numberAt(view, at + 24)];
     const [nameSize, extraSize, noteSize] = [28, 30, 32].map((place) => view.getUint16(at + place, true)) as Three;
@@ -31,8 +31,8 @@ export async function unzip(bytes: Uint8Array<ArrayBuffer>): Promise<ZipEntry[]>
     if (path.endsWith('/')) continue;
     if (flags & 1) throw unreadable(`${path} is encrypted.`);
     unpacked += size;
-    if (unpacked > mostUnpacked) throw unreadable('It is larger than 512 MiB once it is unpacked.');
-    if (numberAt(view, part) !== partSignature) throw unreadable(`${path} is not where the zip says.`);
+    if (unpacked > mostUnpacked) throw unreadable('The unpacked zip is larger than 512 MiB.');
+    if (numberAt(view, part) !== partSignature) throw unreadable(`${path} was not found at its offset in the zip.`);
     const from = part + 30 + view.getUint16(part + 26, true) + view.getUint16(part + 28, true);
     const packed = bytes.subarray(from, from + packedSize);
     entries.push({ path, content: await unpack(packed, { path, method, size }) });
@@ -40,7 +40,7 @@ export async function unzip(bytes: Uint8Array<ArrayBuffer>): Promise<ZipEntry[]>
   return entries;
 }
 
-/** A zip of files, packed where that makes them smaller. */
+/** Makes a zip. A file is compressed only if that makes it smaller. */
 export async function zip(entries: readonly ZipEntry[]): Promise<Blob> {
   const parts: BlobPart[] = [];
   const list: BlobPart[] = [];
@@ -81,7 +81,7 @@ type Three = [number, number, number];
 function endOf(view: DataView): number {
   const oldest = Math.max(0, view.byteLength - 22 - 0xffff);
   for (let at = view.byteLength - 22; at >= oldest; at -= 1) if (numberAt(view, at) === endSignature) return at;
-  throw unreadable('This file is no zip, or not the whole of one.');
+  throw unreadable('This file is not a zip, or it is incomplete.');
 }
 
 async function unpack(
@@ -89,9 +89,9 @@ async function unpack(
   { path, method, size }: { path: string; method: number; size: number },
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (method === 0) return packed;
-  if (method !== 8) throw unreadable(`${path} is packed in a way that browsers cannot read.`);
+  if (method !== 8) throw unreadable(`${path} uses an unsupported compression method. Use Deflate.`);
   const content = await through(new DecompressionStream('deflate-raw'), packed, size).catch(() => null);
-  if (content?.length !== size) throw unreadable(`${path} is broken.`);
+  if (content?.length !== size) throw unreadable(`${path} is damaged.`);
   return content;
 }
 

@@ -10,15 +10,15 @@ import { InstallationMenu } from './installation-menu';
 import { nameOfVersion } from '../name-of-version';
 import { NewInstallationDialog } from './new-installation';
 
-/** Where the pack is installed, which version each place runs, and the way back. */
+/** The installations of the pack, the version that each runs, and their actions. */
 export function Installations({ pack }: { pack: WorkflowPack }) {
   const [isNew, setIsNew] = useState(false);
   const isMember = useMay('member');
   return (
     <Panel title="Installations" actions={isMember && <Button onClick={() => setIsNew(true)}>New installation</Button>}>
       {pack.installations.length === 0 && (
-        <Empty title="It is not installed anywhere.">
-          An installation is pinned to a version at stage pilot or production; what is launched for it runs that.
+        <Empty title="No installations yet.">
+          An installation is pinned to a version at stage pilot or production; its launches run that version.
         </Empty>
       )}
       <ul className="flex flex-col divide-y divide-line">

@@ -44,14 +44,14 @@ export function PinDialog({ pack, installation, close }: InstallationDialogProps
       open
       onOpenChange={close}
       title={`Pin ${installation.name}`}
-      description="What runs there from the next launch on. Runs that wait keep the version that they were launched with."
+      description="Launches from now on run this version. Waiting runs keep the version that they were launched with."
     >
       <Loaded current={current}>
         {(base) => (
           <Form
             submit="Pin"
             onSubmit={(values) => save({ pinnedVersionId: values.text('versionId') }, base)}
-            onDone={({ isMine }) => finish(isMine ? `${installation.name} is pinned.` : 'Left as it is.')}
+            onDone={({ isMine }) => finish(isMine ? `${installation.name} is pinned.` : 'Your change was not saved.')}
           >
             <VersionField pack={pack} initial={base.pinnedVersionId} />
           </Form>
@@ -79,7 +79,7 @@ export function EditInstallationDialog({ installation, close }: InstallationDial
           <Form
             submit="Save"
             onSubmit={(values) => save({ name: values.text('name'), metadata: values.json('metadata') }, base)}
-            onDone={({ isMine }) => finish(isMine ? 'Saved.' : 'Left as it is.')}
+            onDone={({ isMine }) => finish(isMine ? 'Saved.' : 'Your change was not saved.')}
           >
             <TextField label="Name" name="name" required maxLength={200} defaultValue={base.name} autoComplete="off" />
             <Field label="Metadata" name="metadata" hint="A JSON object; ring “pilot” marks a pilot’s installation.">
@@ -101,7 +101,7 @@ export function EditInstallationDialog({ installation, close }: InstallationDial
   );
 }
 
-/** As it is when the dialog is opened, with its tag: lists carry none. */
+/** Reads the installation with its entity tag, which lists do not contain. */
 function useCurrent(id: string) {
   return useQuery({
     queryKey: ['packs', 'installation', id, 'edited'],
@@ -118,7 +118,7 @@ interface LoadedProps {
 }
 
 function Loaded({ current: { data, error, refetch }, children }: LoadedProps) {
-  // The first answer, and no later one: what is changed is what the dialog has shown.
+  // Only the first response is used, so that the change is based on what the dialog displayed.
   const [base, setBase] = useState(data);
   if (data && !base) setBase(data);
   if (base) return children(base);

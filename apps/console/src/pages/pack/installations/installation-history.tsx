@@ -12,7 +12,7 @@ interface HistoryProps {
   installation: PackInstallation;
 }
 
-/** Where an installation was pinned to, by whom and why. */
+/** The pins and rollbacks of an installation, each with its user and reason. */
 export function InstallationHistory({ pack, installation: { id, name, updatedAt } }: HistoryProps) {
   const { data, error, refetch } = useQuery({
     queryKey: ['packs', 'installation', id, 'history', updatedAt],

@@ -34,7 +34,7 @@ export function InstallationMenu({ pack, installation }: InstallationMenuProps) 
           isMember && { label: 'Pin', run: () => setAsked('pin') },
           isMember && {
             label: 'Roll back',
-            off: !previousVersionId && 'It was pinned to nothing before.',
+            off: !previousVersionId && 'There is no previous version.',
             run: () => setAsked('rollback'),
           },
           isMember && { label: 'Edit', run: () => setAsked('edit') },
@@ -64,17 +64,21 @@ function RollBackDialog({ pack, installation, close }: InstallationMenuProps & {
         const { etag, ...current } = await withEtag((options) => installationsRead({ ...options, path: { id } }));
         if (current.pinnedVersionId !== pinnedVersionId || current.previousVersionId !== previousVersionId) {
           await client.invalidateQueries({ queryKey: ['packs'] });
-          throw new ApiError(412, { code: 'precondition_failed', detail: 'Somebody has pinned it anew: look again.' });
+          throw new ApiError(412, {
+            code: 'precondition_failed',
+            detail: 'Another user has pinned a different version. Check the versions and try again.',
+          });
         }
         const headers = { 'If-Match': etag };
         const { queuedJobs } = await installationsRollBack({ path: { id }, body: {}, headers });
         await client.invalidateQueries({ queryKey: ['packs'] });
-        const kept = queuedJobs.length > 0 ? ` ${formatCount(queuedJobs.length)} queued runs keep the other one.` : '';
-        toast(`${name} is back at ${versionNamed(previousVersionId)}.${kept}`);
+        const kept =
+          queuedJobs.length > 0 ? ` ${formatCount(queuedJobs.length)} queued runs keep the other version.` : '';
+        toast(`${name} was rolled back to ${versionNamed(previousVersionId)}.${kept}`);
       }}
     >
       From <bdi>{versionNamed(pinnedVersionId)}</bdi> to <bdi>{versionNamed(previousVersionId)}</bdi>, from the next
-      launch on. Runs that wait keep the version that they were launched with.
+      launch on. Waiting runs keep the version that they were launched with.
     </ConfirmDialog>
   );
 }

@@ -26,12 +26,19 @@ export function NewInstallationDialog({ pack, close }: { pack: WorkflowPack; clo
         onDone={async ({ name }) => {
           await client.invalidateQueries({ queryKey: ['packs'] });
           close();
-          toast(`${name} is installed.`);
+          toast(`${name} was created.`);
         }}
       >
-        <TextField label="Name" name="name" required maxLength={200} hint="Such as the practice." autoComplete="off" />
+        <TextField
+          label="Name"
+          name="name"
+          required
+          maxLength={200}
+          hint="For example, the name of the practice."
+          autoComplete="off"
+        />
         <VersionField pack={pack} none="Not yet" />
-        <CheckField label="It is a pilot’s" name="isPilot" initial={false} />
+        <CheckField label="Pilot installation" name="isPilot" initial={false} />
       </Form>
     </Dialog>
   );

@@ -6,7 +6,7 @@ import { nameOfVersion } from '../name-of-version';
 interface VersionFieldProps {
   pack: WorkflowPack;
   initial?: string | null;
-  /** What stands for no version, where none may be chosen. */
+  /** Label of the option without a version; absent if a version is required. */
   none?: string;
 }
 
@@ -21,7 +21,9 @@ export function VersionField({ pack, initial, none }: VersionFieldProps) {
       name="versionId"
       required={!none}
       defaultValue={initial ?? undefined}
-      hint={options.length === 0 ? 'None is at stage pilot or production yet: promote one first.' : undefined}
+      hint={
+        options.length === 0 ? 'No version is at stage pilot or production yet. Promote a version first.' : undefined
+      }
       options={none ? [{ value: '', label: none }, ...options] : options}
     />
   );

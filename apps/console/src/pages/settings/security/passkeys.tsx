@@ -13,7 +13,7 @@ import { toast } from '../../../ui/toast';
 
 const itemsOf = (page: PasskeyList) => page.passkeys;
 
-/** One's own passkeys: devices and keys that sign in by themselves. */
+/** The user's own passkeys, each of which signs in without a password. */
 export function Passkeys() {
   const [isAdding, setAdding] = useState(false);
   const [removing, setRemoving] = useState<Passkey | null>(null);
@@ -29,7 +29,7 @@ export function Passkeys() {
         title="Passkeys"
         actions={<Button onClick={() => setAdding(true)}>Add a passkey</Button>}
         list={list}
-        empty="There is no passkey. A passkey of your telephone, your computer or a security key signs you in by itself."
+        empty="There is no passkey. Add one on your phone, your computer or a security key to sign in without a password."
         heads={['Name', 'Added', 'Last used', 'Actions']}
         row={(passkey) => (
           <tr key={passkey.id}>
@@ -55,14 +55,14 @@ export function Passkeys() {
         open={isAdding}
         onOpenChange={setAdding}
         title="Add a passkey"
-        description="Your browser asks which device is to hold it. With your first second factor, your other sessions end."
+        description="Your browser asks which device stores the passkey. If this is your first second factor, your other sessions end."
       >
         <Form
           submit="Add"
           onSubmit={(values) => addPasskey(values.text('name'))}
           onDone={({ name }) => {
             setAdding(false);
-            toast(`${name} signs you in now.`);
+            toast(`The passkey ${name} was added.`);
             void client.invalidateQueries();
           }}
         >
@@ -77,12 +77,12 @@ export function Passkeys() {
           verb="Remove"
           act={async () => {
             await passkeysRemove({ path: { id: removing.id } });
-            toast(`${removing.name} signs you in no longer.`);
+            toast(`The passkey ${removing.name} was removed.`);
             void client.invalidateQueries();
           }}
         >
-          Your other sessions end. Where it is your only second factor and the organization requires one, this one ends
-          too.
+          You can no longer sign in with this passkey, and your other sessions end. If it is your only second factor and
+          the organization requires one, this session ends too.
         </ConfirmDialog>
       )}
     </>

@@ -6,12 +6,12 @@ import { Form, TextField } from '../../../ui/form';
 import { Panel } from '../../../ui/page';
 import { toast } from '../../../ui/toast';
 
-/** One's own password. */
+/** Changes the user's own password. */
 export function Password() {
   const [isOpen, setOpen] = useState(false);
   return (
     <Panel title="Password" actions={<Button onClick={() => setOpen(true)}>Change password</Button>}>
-      <p className="text-dim">A new one ends your other sessions.</p>
+      <p className="text-dim">Changing your password ends your other sessions.</p>
       <Dialog open={isOpen} onOpenChange={setOpen} title="Change your password">
         <Form
           submit="Change"
@@ -22,7 +22,7 @@ export function Password() {
           }
           onDone={() => {
             setOpen(false);
-            toast('You have a new password, and your other sessions have ended.');
+            toast('Your password was changed, and your other sessions ended.');
           }}
         >
           <TextField label="Old password" name="oldPassword" type="password" autoComplete="current-password" required />
@@ -34,7 +34,7 @@ export function Password() {
             required
             minLength={12}
             maxLength={128}
-            hint="At least 12 characters, and none that many people have."
+            hint="At least 12 characters and not a common password."
           />
         </Form>
       </Dialog>

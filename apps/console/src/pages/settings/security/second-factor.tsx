@@ -12,7 +12,7 @@ import { Form, TextField } from '../../../ui/form';
 import { Facts, Panel, Skeleton } from '../../../ui/page';
 import { toast } from '../../../ui/toast';
 
-/** One's own second factor: whether there is one, and how it is set up or removed. */
+/** The user's own second factor: its state, and dialogs that set it up or remove it. */
 export function SecondFactor() {
   const [open, setOpen] = useState<'set-up' | 'removal' | null>(null);
   const client = useQueryClient();
@@ -39,10 +39,10 @@ export function SecondFactor() {
         facts={
           data.since
             ? [
-                ['Codes of an authenticator app', <Time key="since" at={data.since} relative />],
+                ['Authenticator app', <Time key="since" at={data.since} relative />],
                 ['Recovery codes left', String(data.recoveryCodesLeft)],
               ]
-            : [['Codes of an authenticator app', data.passkeys > 0 ? 'none' : 'none: your password alone signs you in']]
+            : [['Authenticator app', data.passkeys > 0 ? 'none' : 'none: your password alone signs you in']]
         }
       />
       {open === 'set-up' && (
@@ -50,11 +50,10 @@ export function SecondFactor() {
           <Enrol
             begin={() => secondFactorBegin()}
             confirm={(code) => secondFactorConfirm({ body: { code } })}
-            onDone={() => done('Your sign-in has a second factor now.')}
+            onDone={() => done('The second factor is set up.')}
           >
             <p>
-              After your password, a sign-in asks for a code that an app on your telephone shows. Your other sessions
-              end.
+              At each sign-in, you enter a code from an authenticator app after your password. Your other sessions end.
             </p>
           </Enrol>
         </Dialog>
@@ -64,7 +63,7 @@ export function SecondFactor() {
           open
           onOpenChange={close}
           title="Remove your second factor"
-          description="Your other sessions end. Where the organization requires one, this one ends too, and the next sign-in asks you to set one up."
+          description="Your other sessions end. If the organization requires a second factor, this session ends too, and you must set up a second factor at the next sign-in."
         >
           <Form
             submit="Remove"
@@ -72,7 +71,7 @@ export function SecondFactor() {
             onSubmit={(values) =>
               secondFactorRemove({ body: { password: values.exact('password'), ...proofOf(values) } })
             }
-            onDone={() => done('No codes of an app are asked for now.')}
+            onDone={() => done('The second factor was removed.')}
           >
             <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
             <ProofField />

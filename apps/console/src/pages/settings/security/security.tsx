@@ -3,7 +3,7 @@ import { Password } from './password';
 import { SecondFactor } from './second-factor';
 import { Sessions } from './sessions';
 
-/** One's own sign-in: what proves it, and where one is signed in. */
+/** The user's own password, second factor, passkeys and sessions. */
 export function Security() {
   return (
     <>

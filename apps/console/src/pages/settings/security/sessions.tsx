@@ -11,7 +11,7 @@ import { toast, toastRefused } from '../../../ui/toast';
 
 const itemsOf = (page: SessionList) => page.sessions;
 
-/** Where one is signed in, and a way to end each of these. */
+/** The user's own sessions, each of which can be ended. */
 export function Sessions() {
   const [isEnding, setEnding] = useState(false);
   const client = useQueryClient();
@@ -36,8 +36,8 @@ export function Sessions() {
         title="Your sessions"
         actions={<Button onClick={() => setEnding(true)}>End all others</Button>}
         list={list}
-        empty="There is no session."
-        heads={['Browser', 'Address', 'Signed in', 'Last used', 'Ends', 'Actions']}
+        empty="No sessions."
+        heads={['Browser', 'Address', 'Signed in', 'Last used', 'Expires', 'Actions']}
         row={({ id, browser, address, current, createdAt, lastSeenAt, expiresAt }) => (
           <tr key={id}>
             <td>
@@ -77,7 +77,7 @@ export function Sessions() {
             toast(`Ended ${ended} ${ended === 1 ? 'session' : 'sessions'}.`);
           }}
         >
-          Every other browser in which you are signed in asks for a sign-in. This one stays.
+          You are signed out in every other browser. This session stays active.
         </ConfirmDialog>
       )}
     </>

@@ -24,7 +24,7 @@ import { toast } from '../../../ui/toast';
 
 const itemsOf = (page: WebhookDeliveryList) => page.deliveries;
 
-/** What an endpoint was told in the last 30 days, or is to be. */
+/** The deliveries to an endpoint in the last 30 days, including pending ones. */
 export function Deliveries({ endpoint: { id, url }, close }: { endpoint: WebhookEndpoint; close: () => void }) {
   const [{ status, type }] = useUrlState();
   const [shown, setShown] = useState<string | null>(null);
@@ -47,7 +47,7 @@ export function Deliveries({ endpoint: { id, url }, close }: { endpoint: Webhook
       <SimpleList
         title={`Deliveries to ${url}`}
         list={list}
-        empty={status || type ? 'No delivery is like that.' : 'No deliveries yet.'}
+        empty={status || type ? 'No matching deliveries.' : 'No deliveries yet.'}
         heads={['When', 'Type', 'Status', 'Attempts', 'Next attempt']}
         row={(delivery) => (
           <tr key={delivery.id} data-testid="webhook-delivery">
@@ -83,7 +83,7 @@ function Delivery({ id, deliveryId, close }: { id: string; deliveryId: string; c
   });
   const redeliver = async () => {
     await webhookDeliveriesRedeliver({ path });
-    toast('It is sent again.');
+    toast('The event is sent again.');
     close();
     lookAgain(client, id);
   };
@@ -98,11 +98,11 @@ function Delivery({ id, deliveryId, close }: { id: string; deliveryId: string; c
             facts={[
               ['Status', <StatusMark status={data.status} />],
               ['webhook-id', <code className="font-mono text-xs break-all">{data.id}</code>],
-              ['Made', <Time at={data.createdAt} />],
+              ['Created', <Time at={data.createdAt} />],
               ['Next attempt', <Time at={data.nextAttemptAt} />],
             ]}
           />
-          <PlainTable label="Attempts" heads={['When', 'Answer', 'Took', 'Fault']}>
+          <PlainTable label="Attempts" heads={['When', 'Response', 'Duration', 'Error']}>
             {data.attempts.map(({ at, statusCode, durationMs, error }) => (
               <tr key={at}>
                 <td>
@@ -136,17 +136,17 @@ function Delivery({ id, deliveryId, close }: { id: string; deliveryId: string; c
   );
 }
 
-/** Most that is sent has its answer a moment later. */
+/** Delay after which most deliveries have their result. */
 const soonMs = 1500;
 
-/** Something was asked to be sent: looks now, and once more when there should be an answer. */
+/** Refreshes the deliveries after a send request: now, and once more when the result is expected. */
 export function lookAgain(client: QueryClient, id: string): void {
   const look = () => void client.invalidateQueries({ queryKey: ['webhook-deliveries', id] });
   look();
   setTimeout(look, soonMs);
 }
 
-/** For people; what was sent has no spaces. */
+/** Indents the JSON body, which is sent without spaces. */
 function pretty(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body), null, 2);

@@ -8,14 +8,14 @@ import { toast } from '../../../ui/toast';
 type Told = WebhookEndpoint['events'];
 
 interface EndpointFormProps {
-  /** Null for a new one. */
+  /** Null for a new endpoint. */
   endpoint: WebhookEndpoint | null;
   close: () => void;
-  /** With the secret of a new one; null where one was changed. */
+  /** Called with the secret of a new endpoint, or with null after a change. */
   made: (secret: string | null) => void;
 }
 
-/** An endpoint’s address, and what it is told of. */
+/** Creates or changes an endpoint: its address and its events. */
 export function EndpointForm({ endpoint, close, made }: EndpointFormProps) {
   const [isEverything, setEverything] = useState(endpoint ? endpoint.events.includes('*') : true);
   return (
@@ -34,7 +34,7 @@ export function EndpointForm({ endpoint, close, made }: EndpointFormProps) {
         }}
         onDone={(secret) => {
           made(secret);
-          if (endpoint) toast('The endpoint is changed.');
+          if (endpoint) toast('The endpoint was changed.');
           close();
         }}
       >
@@ -46,7 +46,7 @@ export function EndpointForm({ endpoint, close, made }: EndpointFormProps) {
           maxLength={2048}
           autoComplete="off"
           defaultValue={endpoint?.url ?? ''}
-          hint="http or https, where others can reach it."
+          hint="A public http or https address."
         />
         <TextField
           label="Description"
@@ -56,7 +56,7 @@ export function EndpointForm({ endpoint, close, made }: EndpointFormProps) {
           defaultValue={endpoint?.description ?? ''}
         />
         <fieldset className="flex flex-col gap-1.5">
-          <legend className="mb-1 font-medium">Told of</legend>
+          <legend className="mb-1 font-medium">Events</legend>
           <label className="flex items-center gap-2">
             <input
               type="checkbox"
@@ -64,7 +64,7 @@ export function EndpointForm({ endpoint, close, made }: EndpointFormProps) {
               checked={isEverything}
               onChange={({ target }) => setEverything(target.checked)}
             />
-            Everything
+            All events
           </label>
           {!isEverything && (
             <div className="grid grid-cols-2 gap-x-3 gap-y-1.5 max-sm:grid-cols-1">

@@ -24,7 +24,7 @@ import { EndpointForm } from './endpoint-form';
 
 const itemsOf = (page: WebhookEndpointList) => page.webhookEndpoints;
 
-/** Addresses that are told of facts; of one that is chosen, what it was told. */
+/** Webhook endpoints, and the deliveries of the selected endpoint. */
 export function Webhooks() {
   const [{ endpoint, q }, change] = useUrlState();
   const [writing, setWriting] = useState<WebhookEndpoint | 'new' | null>(null);
@@ -40,7 +40,7 @@ export function Webhooks() {
   });
   const test = async ({ id }: WebhookEndpoint) => {
     await webhookEndpointsTest({ path: { id } });
-    toast('A test is on its way.');
+    toast('A test event was sent.');
     change({ endpoint: id });
     lookAgain(client, id);
   };
@@ -58,8 +58,8 @@ export function Webhooks() {
         actions={<Button onClick={() => setWriting('new')}>New endpoint</Button>}
         list={list}
         search="Search endpoints"
-        empty="No endpoints yet. Add the address that events are to be sent to."
-        heads={['Address', 'Told of', 'State', 'Actions']}
+        empty="No endpoints yet. Use “New endpoint” to add an address that receives events."
+        heads={['Address', 'Events', 'State', 'Actions']}
         row={(each) => (
           <tr key={each.id} data-testid="webhook-endpoint" aria-current={each.id === endpoint || undefined}>
             <td className="max-w-72 min-w-40">
@@ -76,7 +76,7 @@ export function Webhooks() {
                 </p>
               )}
             </td>
-            <td className="text-xs">{each.events.includes('*') ? 'everything' : each.events.join(', ')}</td>
+            <td className="text-xs">{each.events.includes('*') ? 'all events' : each.events.join(', ')}</td>
             <td>
               <State endpoint={each} />
             </td>
@@ -107,7 +107,7 @@ export function Webhooks() {
         />
       )}
       <Dialog open={secret !== null} onOpenChange={() => setSecret(null)} title="Signing secret" keeps>
-        <p>It is shown only now. Receivers check with it that a delivery is from here (Standard Webhooks).</p>
+        <p>This secret is shown only once. Use it to verify the signatures of deliveries (Standard Webhooks).</p>
         <CopyText label="Secret" text={secret ?? ''} />
         <DialogActions>
           <Button look="primary" onClick={() => setSecret(null)}>
@@ -126,7 +126,7 @@ export function Webhooks() {
             setSecret(next);
           }}
         >
-          <bdi>{rotating.url}</bdi> gets another secret. For 24 hours deliveries are signed with the old one too.
+          <bdi>{rotating.url}</bdi> gets a new secret. For 24 hours, deliveries are also signed with the old secret.
         </ConfirmDialog>
       )}
       {leaving && (
@@ -142,7 +142,8 @@ export function Webhooks() {
             toast('The endpoint is deleted.');
           }}
         >
-          <bdi>{leaving.url}</bdi> receives no more events; its deliveries, also those that wait, are deleted.
+          <bdi>{leaving.url}</bdi> receives no more events. All its deliveries are deleted, including pending ones. This
+          cannot be undone.
         </ConfirmDialog>
       )}
     </>
@@ -150,8 +151,8 @@ export function Webhooks() {
 }
 
 const offBecause = {
-  gone: 'turned off: it answered 410',
-  failing: 'turned off: nothing reached it for five days',
+  gone: 'turned off: the receiver returned 410',
+  failing: 'turned off: every delivery failed for five days',
 } as const;
 
 function State({ endpoint: { enabled, turnedOffReason, turnedOffAt, failingSince } }: { endpoint: WebhookEndpoint }) {
@@ -165,7 +166,7 @@ function State({ endpoint: { enabled, turnedOffReason, turnedOffAt, failingSince
       )}
       {enabled && failingSince && (
         <p className="text-xs text-warn">
-          nothing has reached it since <Time at={failingSince} relative />
+          every delivery has failed since <Time at={failingSince} relative />
         </p>
       )}
     </>

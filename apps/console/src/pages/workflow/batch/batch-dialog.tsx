@@ -29,7 +29,7 @@ interface BatchDialogProps {
   onOpenChange: (open: boolean) => void;
 }
 
-/** One run for each row of a table, spread over agents; rows that cannot be are named with what is wrong with them. */
+/** Launches one run per row of a table, spread over agents. Invalid rows are listed with their errors. */
 export function BatchDialog({ workflow, open, onOpenChange }: BatchDialogProps) {
   const [created, setCreated] = useState<CreatedBatch | null>(null);
   const change = (next: boolean) => {
@@ -102,7 +102,7 @@ function BatchForm({ workflow, created }: { workflow: Workflow; created: (batch:
       {preview.length > 0 && <Preview rows={preview} rejected={check.data?.rejected ?? []} />}
       {preview.length > 0 && <Checked check={check.data} isChecking={check.isFetching} error={check.error} />}
       <Columns key={heads.join()} variables={workflow.variables} heads={heads} onChoose={setMapping} />
-      <Field label="Agents" name="agentIds" hint="Rows are spread over all that are chosen.">
+      <Field label="Agents" name="agentIds" hint="Rows are distributed over the selected agents.">
         {(control) => (
           <select {...control} multiple required className={`${inputClass} min-h-28`}>
             {agents.map(({ id, name, status }) => (
@@ -119,12 +119,12 @@ function BatchForm({ workflow, created }: { workflow: Workflow; created: (batch:
 
 type Mapping = Record<string, string> | undefined;
 
-/** What a batch says of its table. */
+/** Columns and preview of the table. */
 function tableOf({ id: workflowId }: Workflow, mapping: Mapping) {
   return { workflowId, ...(mapping ? { mapping: JSON.stringify(mapping) } : {}) };
 }
 
-/** What the service would say of each row, asked before anything is queued; not while a column is still to be chosen. */
+/** Validates the rows before anything is queued, as soon as every variable has a column. */
 function useCheck(workflow: Workflow, file: File | null, mapping: Mapping) {
   const isChosen = Object.values(mapping ?? {}).every(Boolean);
   return useQuery({
@@ -144,14 +144,16 @@ interface CheckedProps {
 
 function Checked({ check, isChecking, error }: CheckedProps) {
   if (error) return <ErrorNote error={error} />;
-  if (!check) return isChecking ? <p role="status">The rows are checked…</p> : null;
+  if (!check) return isChecking ? <p role="status">Checking the rows…</p> : null;
   const { total, wrong, rejected } = check;
   return (
     <div className="flex flex-col gap-2">
       <p role="status">
         {wrong === 0
-          ? `Nothing is wrong with ${total === 1 ? 'the one row' : `the ${formatCount(total)} rows`}.`
-          : `${formatCount(wrong)} of ${formatCount(total)} rows cannot be queued, and would be refused.`}
+          ? total === 1
+            ? 'The row is valid.'
+            : `All ${formatCount(total)} rows are valid.`
+          : `${formatCount(wrong)} of ${formatCount(total)} rows are invalid and cannot be queued.`}
       </p>
       {wrong > 0 && <Rejected label="Rows that cannot be queued" rows={rejected} />}
     </div>
@@ -223,9 +225,9 @@ function Outcome({ batch }: { batch: CreatedBatch }) {
     <div className="flex flex-col gap-3">
       <p role="status">
         {formatCount(batch.queued)} runs are queued
-        {batch.rejected.length > 0 && `, ${formatCount(batch.rejected.length)} rows are refused`}.
+        {batch.rejected.length > 0 && `, ${formatCount(batch.rejected.length)} rows were rejected`}.
       </p>
-      {batch.rejected.length > 0 && <Rejected label="Refused rows" rows={batch.rejected} />}
+      {batch.rejected.length > 0 && <Rejected label="Rejected rows" rows={batch.rejected} />}
       <DialogActions>
         <Link to="/runs" search={{ batchId: batch.batchId }} className={buttonClass('primary')}>
           View runs

@@ -3,11 +3,11 @@ import { SelectField } from '../../../ui/form';
 interface ColumnsProps {
   variables: readonly string[];
   heads: readonly string[];
-  /** With each choice: variable to column. */
+  /** Called with the mapping of variables to columns after each choice. */
   onChoose: (mapping: Record<string, string> | undefined) => void;
 }
 
-/** Which column is which variable, asked where their names do not say it. */
+/** Lets the user select the column of each variable. */
 export function Columns({ variables, heads, onChoose }: ColumnsProps) {
   if (heads.length === 0 || !isAsked(variables, heads)) return null;
   return (
@@ -34,7 +34,7 @@ export function Columns({ variables, heads, onChoose }: ColumnsProps) {
   );
 }
 
-/** Variable to column; undefined where each column is named as its variable. */
+/** Maps variables to columns; undefined if each column has the name of its variable. */
 export function mappingOf(
   variables: readonly string[],
   heads: readonly string[],
@@ -48,7 +48,7 @@ function isAsked(variables: readonly string[], heads: readonly string[]): boolea
   return variables.some((name) => !heads.includes(name)) || heads.some((head) => !variables.includes(head));
 }
 
-/** The column of that name, or of one that is only spelled otherwise. */
+/** Finds the column with that name or with a different spelling of it. */
 export function likely(name: string, heads: readonly string[]): string {
   const plain = (text: string) => text.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
   return heads.find((head) => head === name) ?? heads.find((head) => plain(head) === plain(name)) ?? '';

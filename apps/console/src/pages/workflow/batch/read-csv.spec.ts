@@ -20,7 +20,7 @@ describe('a look at a CSV', () => {
     ['', []],
   ])('has its cells as they are meant: %j', (text, rows) => expect(readCsv(text, 9)).toEqual(rows));
 
-  it('ends where it has seen enough', () => {
+  it('stops after the requested number of rows', () => {
     expect(readCsv('A\n1\n2\n3\n', 2)).toEqual([['A'], ['1']]);
   });
 });

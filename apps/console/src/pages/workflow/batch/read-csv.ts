@@ -1,4 +1,4 @@
-/** The first rows of a CSV, for a look at it; the service reads the whole of it. */
+/** Reads the first rows of a CSV for a preview. The service reads the whole file. */
 export function readCsv(text: string, rowsAtMost: number): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];

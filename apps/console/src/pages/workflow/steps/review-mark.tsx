@@ -10,7 +10,7 @@ interface ReviewMarkProps {
   off: string | false;
 }
 
-/** Of a step that was seen in a film: how sure it is, where it was seen, and whether a person has looked at it. */
+/** The confidence, the video position and the review state of a step from a video. */
 export function ReviewMark({ step, frameUrl, confirm, off }: ReviewMarkProps) {
   const { confidence, atMs, review } = step;
   if (typeof confidence !== 'number') return null;
@@ -35,7 +35,7 @@ export function ReviewMark({ step, frameUrl, confirm, off }: ReviewMarkProps) {
         <a href={frameUrl} target="_blank" rel="noreferrer" className="basis-full">
           <img
             src={frameUrl}
-            alt={`The film where the step was seen`}
+            alt={`The video where the step was seen`}
             loading="lazy"
             className="max-h-32 rounded-control border border-line"
           />

@@ -5,14 +5,14 @@ import type { Step } from '../use-editing';
 import { fieldsOfType, furtherOf, idOf, isAsked, newId, numberFields } from './step-words';
 
 interface StepDialogProps {
-  /** Undefined: a new one. */
+  /** Undefined for a new step. */
   step: Step | undefined;
   others: readonly Step[];
   close: () => void;
   done: (step: Step) => void;
 }
 
-/** One step: what its type asks for as fields, the rest of it as JSON. */
+/** Edits one step: the fields of its type, and its other properties as JSON. */
 export function StepDialog({ step, others, close, done }: StepDialogProps) {
   const [type, setType] = useState(typeof step?.['type'] === 'string' ? step['type'] : 'click');
   const fields = fieldsOfType[type] ?? [];
@@ -23,7 +23,7 @@ export function StepDialog({ step, others, close, done }: StepDialogProps) {
       open
       onOpenChange={close}
       title={step ? `Edit step ${idOf(step)}` : 'New step'}
-      description="{{NAME}} in a text is the variable or vault key of that name."
+      description="{{NAME}} in a text is replaced by the variable or the vault secret with that name."
     >
       <Form
         submit={step ? 'Apply' : 'Add'}
@@ -72,7 +72,7 @@ export function StepDialog({ step, others, close, done }: StepDialogProps) {
             />
           ),
         )}
-        <Field label="Further fields" name="further" hint="A JSON object; whatever else the step has.">
+        <Field label="Further fields" name="further" hint="All other properties of the step as a JSON object.">
           {(control) => (
             <textarea
               {...control}
@@ -105,8 +105,8 @@ const labels: Record<string, string> = {
 
 const hints: Record<string, string> = {
   selector: 'CSS, xpath/…, text/… or aria/….',
-  field: 'In place of a selector: its label, name or placeholder.',
-  path: 'Relative to the run’s own folder.',
+  field: 'Label, name or placeholder of the field. Replaces a selector.',
+  path: 'Relative to the folder of the run.',
 };
 
 function valueOf(step: Step | undefined, name: string): string {

@@ -1,6 +1,6 @@
 import type { Step } from '../use-editing';
 
-/** What each type of step is asked for in the form; whatever else it has is kept as JSON. */
+/** The form fields of each step type. Other properties are edited as JSON. */
 export const fieldsOfType: Record<string, readonly string[]> = {
   goto: ['url'],
   click: ['selector', 'field', 'text'],
@@ -20,7 +20,7 @@ export const fieldsOfType: Record<string, readonly string[]> = {
   close: [],
 };
 
-/** What is a number in the API. */
+/** Properties that are numbers in the API. */
 export const numberFields: readonly string[] = ['ms', 'x', 'y'];
 
 const own = ['id', 'type', 'title', 'confidence', 'atMs', 'review', 'frameKey', 'frameUrl'];
@@ -33,25 +33,25 @@ export function titleOf(step: Step): string {
   return textOf(step['title']) || textOf(step['type']) || 'step';
 }
 
-/** What a step is about, in one line. */
+/** Summary of a step in one line. */
 export function detailsOf(step: Step): string {
   const rest = Object.entries(step).filter(([name]) => !own.includes(name));
   const type = step['title'] ? [textOf(step['type'])] : [];
   return [...type, ...rest.map(([name, value]) => `${name} ${shown(value)}`)].join(', ').slice(0, 500);
 }
 
-/** What a step has beside what the form asks for. */
+/** The properties of a step that have no form field. */
 export function furtherOf(step: Step, fields: readonly string[]): Step {
   const asked = ['id', 'type', ...fields.filter((name) => isAsked(name, step[name]))];
   return Object.fromEntries(Object.entries(step).filter(([name]) => !asked.includes(name)));
 }
 
-/** Whether the form's field can hold it as it is. */
+/** Whether the form field can represent the value without a change. */
 export function isAsked(name: string, value: unknown): value is string | number {
   return typeof value === (numberFields.includes(name) ? 'number' : 'string');
 }
 
-/** An id that no other step has, which says what the step is. */
+/** Returns a unique id that begins with the step type. */
 export function newId(type: string, others: readonly Step[]): string {
   const taken = new Set(others.map(idOf));
   for (let number = others.length + 1; ; number += 1) {

@@ -18,7 +18,7 @@ interface StepsProps {
   mayEdit: boolean;
 }
 
-/** What a workflow does, step by step; changed here, and saved with the rest of the revision. */
+/** The steps of a workflow. Changes are saved with the rest of the revision. */
 export function Steps({ workflow, editing, mayEdit }: StepsProps) {
   const { steps } = editing.content;
   const [edited, setEdited] = useState<Edited | null>(null);
@@ -29,10 +29,11 @@ export function Steps({ workflow, editing, mayEdit }: StepsProps) {
     <Panel title="Steps" actions={mayEdit && <Button onClick={() => setEdited({ at: steps.length })}>Add step</Button>}>
       {waiting > 0 && (
         <p className="mb-2 rounded-control bg-warn-soft p-2.5">
-          {waiting === 1 ? 'One step waits' : `${waiting} steps wait`} for a person’s look: a run stops in front of it.
+          {waiting === 1 ? 'One step needs' : `${waiting} steps need`} a review. A run stops before a step that is not
+          confirmed.
         </p>
       )}
-      {steps.length === 0 && <Empty title="It has no steps: its script is what runs." />}
+      {steps.length === 0 && <Empty title="No steps. Runs use the script." />}
       {steps.length > 0 && editing.content.script.trim() !== '' && (
         <p className="mb-1 text-xs text-dim">There is a script, and it is what runs; without one, these would.</p>
       )}
@@ -55,10 +56,14 @@ export function Steps({ workflow, editing, mayEdit }: StepsProps) {
                 name={`step ${at + 1}`}
                 actions={[
                   { label: 'Edit', run: () => setEdited({ at, step }) },
-                  { label: 'Move up', off: at === 0 && 'It is the first.', run: () => put(moved(steps, at, at - 1)) },
+                  {
+                    label: 'Move up',
+                    off: at === 0 && 'This is the first step.',
+                    run: () => put(moved(steps, at, at - 1)),
+                  },
                   {
                     label: 'Move down',
-                    off: at === steps.length - 1 && 'It is the last.',
+                    off: at === steps.length - 1 && 'This is the last step.',
                     run: () => put(moved(steps, at, at + 1)),
                   },
                   { label: 'Remove', danger: true, run: () => put(steps.filter((_, place) => place !== at)) },
@@ -80,20 +85,20 @@ export function Steps({ workflow, editing, mayEdit }: StepsProps) {
   );
 }
 
-/** The step that is edited, and its place; a new one is none yet. */
+/** The edited step and its position; the step is undefined if it is new. */
 interface Edited {
   at: number;
   step?: Step;
 }
 
-/** In the place of the one that was edited, wherever that is now: somebody else may have saved other steps meanwhile. */
+/** Replaces the edited step at its current position, which another user's save may have changed. */
 function withStep(steps: Step[], { at, step: before }: Edited, step: Step): Step[] {
   const place = before && steps.findIndex((each, index) => (idOf(before) ? idOf(each) === idOf(before) : index === at));
   if (place === undefined || place < 0) return [...steps.slice(0, at), step, ...steps.slice(at)];
   return [...steps.slice(0, place), step, ...steps.slice(place + 1)];
 }
 
-/** Says that a step is right as it stands: only as it was seen. */
+/** Confirms a step, provided that it has not changed since it was displayed. */
 function useConfirm({ id, etag }: Versioned<Workflow>): (stepId: string) => Promise<void> {
   const client = useQueryClient();
   return async (step) => {
@@ -102,7 +107,8 @@ function useConfirm({ id, etag }: Versioned<Workflow>): (stepId: string) => Prom
       await workflowsConfirm({ path: { id, step }, body: { review: 'confirmed' }, headers });
       toast('The step is confirmed.');
     } catch (error) {
-      if (isApiError(error, 'precondition_failed')) toast('Somebody has changed the workflow: look at the step again.');
+      if (isApiError(error, 'precondition_failed'))
+        toast('Another user has changed the workflow. Check the step again.');
       else toastRefused(error);
     }
     await client.invalidateQueries({ queryKey: ['workflow', id] });
