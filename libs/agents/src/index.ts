@@ -53,7 +53,7 @@ export { MachineControl } from './orders/machine-control';
 export { describeWithin, machineOf } from './orders/machine-of';
 export { decideWakeStep } from './orders/wake-machine';
 export { MachinesModule } from './orders/machines.module';
-export { canWake, inSql, isOff, isOn, mayTakeWork, offStatuses } from './lifecycle/agent-life';
+export { canWake, inSql, isOff, isOn, mayTakeWork, offStatuses, onStatuses } from './lifecycle/agent-life';
 export { lifecycleEntry, type LifecycleFacts, moveAgent } from './lifecycle/move-agent';
 export {
   lastWakeFailures,

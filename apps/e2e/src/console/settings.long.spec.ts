@@ -226,7 +226,7 @@ describeInBrowser('the settings', () => {
     );
     await page.getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
-    await page.getByText('The deployment’s model is used').waitFor();
+    await page.getByText('The deployment’s model is used now.').waitFor();
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });

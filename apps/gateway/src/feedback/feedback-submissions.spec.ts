@@ -257,6 +257,9 @@ describe('feedback submissions', () => {
       expect(await listed(admin, '?from=2026-03-03&to=2026-03-03')).toEqual([id]);
       expect(await listed(admin, '?to=2026-03-03')).toEqual([id]);
       expect(await listed(admin, '?from=2026-03-02&to=2026-03-02')).toEqual([]);
+      // Times are stored in microseconds and shown in milliseconds: the shown millisecond is included, the next one is not.
+      expect(await listed(admin, '?to=2026-03-02T11:00:00.000Z')).toEqual([id]);
+      expect(await listed(admin, '?to=2026-03-02T10:59:59.999Z')).toEqual([]);
     });
   });
 

@@ -145,36 +145,42 @@ describe('a cancel', () => {
     await lab.query("DELETE FROM job WHERE agent_id IN (SELECT id FROM agent WHERE name LIKE 'Silent %')");
   });
 
-  it('is escalated when the agent does not confirm it: kill, reboot, each told in the timeline', async () => {
-    await lab.query(`UPDATE agent SET provider = 'local' WHERE id = $1`, [agentId]);
-    const jobId = await lab.dispatched({ agentId });
-    await report(jobId, 'running');
-    await cancel(jobId);
-    const after = (minutes: number) => escalateCancels(lab.harness.db, new Date(Date.now() + minutes * 60_000));
-    expect(await after(0)).toMatchObject({ killed: 0 });
-    expect(await after(1)).toMatchObject({ killed: 1 });
-    expect(await after(1)).toMatchObject({ killed: 0, rebooted: 0 });
-    const [, kill] = await stops(jobId);
-    expect(kill.payload).toMatchObject({ graceMs: 0 });
-    expect(await after(3)).toMatchObject({ rebooted: 1 });
-    const [agent] = await lab.query('SELECT status FROM agent WHERE id = $1', [agentId]);
-    expect(agent.status).toBe('rebooting');
-    await lab.query(
-      `UPDATE agent SET status = 'online', status_source = 'handshake', status_since = now() WHERE id = $1`,
-      [agentId],
-    );
-    expect(await after(5)).toMatchObject({ confirmed: 1 });
-    expect((await read(jobId)).status).toBe('cancelled');
-    const told = await lab.query(
-      `SELECT message FROM timeline_entry WHERE job_id = $1 AND source = 'watchdog' ORDER BY seq`,
-      [jobId],
-    );
-    expect(told.map(({ message }) => message)).toEqual([
-      'the agent did not confirm the stop: kill',
-      'the agent did not confirm the kill: reboot',
-      'cancelled',
-    ]);
-  });
+  it.each([
+    [null, 'online'],
+    ['now', 'draining'],
+  ])(
+    'is escalated by kill and reboot, each in the timeline, on an agent whose drain is %j',
+    async (drain, rebooted) => {
+      await lab.query(`UPDATE agent SET provider = 'local' WHERE id = $1`, [agentId]);
+      const jobId = await lab.dispatched({ agentId });
+      await report(jobId, 'running');
+      await cancel(jobId);
+      const after = (minutes: number) => escalateCancels(lab.harness.db, new Date(Date.now() + minutes * 60_000));
+      expect(await after(0)).toMatchObject({ killed: 0 });
+      expect(await after(1)).toMatchObject({ killed: 1 });
+      expect(await after(1)).toMatchObject({ killed: 0, rebooted: 0 });
+      const [, kill] = await stops(jobId);
+      expect(kill.payload).toMatchObject({ graceMs: 0 });
+      expect(await after(3)).toMatchObject({ rebooted: 1 });
+      const [agent] = await lab.query('SELECT status FROM agent WHERE id = $1', [agentId]);
+      expect(agent.status).toBe('rebooting');
+      await lab.query(
+        `UPDATE agent SET status = $2, drain = $3, status_source = 'handshake', status_since = now() WHERE id = $1`,
+        [agentId, rebooted, drain],
+      );
+      expect(await after(5)).toMatchObject({ confirmed: 1 });
+      expect((await read(jobId)).status).toBe('cancelled');
+      const told = await lab.query(
+        `SELECT message FROM timeline_entry WHERE job_id = $1 AND source = 'watchdog' ORDER BY seq`,
+        [jobId],
+      );
+      expect(told.map(({ message }) => message)).toEqual([
+        'the agent did not confirm the stop: kill',
+        'the agent did not confirm the kill: reboot',
+        'cancelled',
+      ]);
+    },
+  );
 
   it.each([
     [{ step: 1, provider: 'local', agentStatus: 'online', rebooted: false }, 'kill'],

@@ -1,4 +1,4 @@
-import { inSql, isOff, moveAgent, offStatuses } from '@muster/agents';
+import { inSql, isOff, moveAgent, offStatuses, onStatuses } from '@muster/agents';
 import { appendTimeline } from '@muster/timeline';
 import type { AgentEntity, Database, JobEntity, Transaction } from '@muster/database';
 import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
@@ -10,7 +10,7 @@ export interface CancelFacts extends Pick<AgentEntity, 'provider'> {
   /** How far it has gone: 1 told to stop, 2 told to kill, 3 the machine is being rebooted. */
   step: JobEntity['cancelStep'];
   agentStatus: AgentEntity['status'];
-  /** A boot that began after the cancel was asked for has nothing of the job. */
+  /** The agent's status comes from the handshake of a boot after the cancel request, so nothing of the job runs there. */
   rebooted: boolean;
 }
 
@@ -65,7 +65,7 @@ function candidatesAfter(
        AND (j.cancel_requested_at, j.id) > ($1::timestamptz, $2::uuid)
        AND j.cancel_requested_at <= $3::timestamptz - ($4 + j.cancel_step * $5) * interval '1 millisecond'
        AND (j.cancel_step < 2 OR (j.cancel_step = 2 AND a.provider <> 'external')
-            OR a.status IN ${inSql([...offStatuses, 'online'])})
+            OR a.status IN ${inSql([...offStatuses, ...onStatuses])})
      ORDER BY j.cancel_requested_at, j.id LIMIT $6`,
     [after?.at ?? '-infinity', after?.id ?? nilId, now, stopGraceMs, stopDeadlineMs / 2, limit],
   );
@@ -75,8 +75,8 @@ async function escalate(tx: Transaction, id: string, now: Date): Promise<CancelO
   const [job] = await tx.query<Due & { requestedAt: NonNullable<JobEntity['cancelRequestedAt']> }>(
     `SELECT j.id, j.organization_id, j.agent_id, j.status, j.cancel_step AS step, j.cancel_reason AS reason,
             j.cancel_requested_at AS requested_at, a.provider,
-            a.status AS agent_status, a.status = 'online' AND a.status_since > j.cancel_requested_at
-              AND a.status_source = 'handshake' AS rebooted
+            a.status AS agent_status,
+            a.status_source = 'handshake' AND a.status_since > j.cancel_requested_at AS rebooted
      FROM job j JOIN agent a ON a.id = j.agent_id
      WHERE j.id = $1 AND j.cancel_requested_at IS NOT NULL AND j.status IN ('queued', 'running')
      FOR UPDATE OF j SKIP LOCKED`,

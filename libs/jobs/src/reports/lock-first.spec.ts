@@ -3,6 +3,7 @@ import { behindLock } from '@muster/testing';
 import { applyClaimResults } from './apply-claim-results';
 import { applyJobReport } from './apply-job-report';
 import { applyStepStatus } from './apply-step-status';
+import { finishJob } from '../ends/finish-job';
 import { findJob } from '../lists/job-row';
 import { type JobsLab, openJobsLab } from '../testing/jobs.harness';
 
@@ -71,6 +72,19 @@ describe('who waited for a lock', () => {
       [jobId],
     );
     expect(entry).toEqual({ passed: 1 });
+  });
+
+  it('refuses a heartbeat of a job that was cancelled while the heartbeat waited for the row', async () => {
+    const { organizationId } = lab;
+    await applyJobReport(lab.harness.db, reporter(), { jobId, status: 'running' });
+    const answers = await behindLock(
+      lab.harness.db,
+      holdJob(),
+      () => [applyJobReport(lab.harness.db, reporter(), { jobId, status: 'running' })],
+      (tx) => finishJob(tx, { organizationId, jobId, to: 'cancelled', source: 'watchdog', error: null }),
+    );
+    expect(answers).toEqual([{ accepted: false, reason: 'job_over', status: 'cancelled' }]);
+    expect(await findJob(lab.harness.db, organizationId, jobId)).toMatchObject({ status: 'cancelled' });
   });
 
   it('does not start a job on a machine that is being cleared since', async () => {

@@ -27,6 +27,10 @@ describe('a recording', () => {
     });
   });
 
+  it.each([0, -1, '900', null])('has no timeout of its own if its timeout is %j', async (timeout) => {
+    expect((await readRecording(Buffer.from(flow([open], { timeout })))).timeoutMs).toBeNull();
+  });
+
   it('may come in a zip, with its screenshots in their order', async () => {
     const zip = makeZip([
       { name: 'flow/' },

@@ -1,0 +1,37 @@
+import type { Principal } from '@muster/access';
+import { DatabaseModule } from '@muster/database';
+import { BaseConfig } from '@muster/platform';
+import { behindLock, type Harness, makeInstallation, makeOrganization, startHarness } from '@muster/testing';
+import { rollBackInstallation } from './move-pointer';
+
+describe('rollBackInstallation', () => {
+  let harness: Harness;
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+  });
+  afterAll(() => harness.close());
+
+  it('reads the pinned version after it has locked the row, so that two concurrent rollbacks undo each other', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const { installationId, versions } = await makeInstallation(harness.db, { organizationId, contents: ['b', 'a'] });
+    const [pinned, previous] = versions.map(({ versionId }) => versionId);
+    const caller = { kind: 'api_key', id: 'testkey01', organizationId } as Principal;
+    const rollBack = () =>
+      harness.db.transaction({ organizationId }, (tx) => rollBackInstallation(tx, caller, installationId, {}));
+    await behindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM pack_installation WHERE id = $1 FOR UPDATE', [installationId]),
+      () => [rollBack(), rollBack()],
+    );
+    const moves = await harness.db.query(
+      'system',
+      'SELECT from_version_id, to_version_id FROM pack_installation_move WHERE installation_id = $1 ORDER BY moved_at, id',
+      [installationId],
+    );
+    expect(moves).toEqual([
+      { fromVersionId: pinned, toVersionId: previous },
+      { fromVersionId: previous, toVersionId: pinned },
+    ]);
+  });
+});

@@ -1,0 +1,32 @@
+import { ClickUpTracker } from './clickup';
+import type { TrackerHttp } from './tracker-http';
+
+describe('the time of a ClickUp task’s status', () => {
+  const at = (hour: number) => new Date(Date.UTC(2026, 2, 2, hour));
+  const text = (date: Date | null) => date && String(date.getTime());
+
+  const changedAtOf = async (type: string, dates: { updated?: Date; done?: Date; closed?: Date }) => {
+    const { updated = null, done = null, closed = null } = dates;
+    const task = {
+      ...{ id: 't1', url: 'https://app.clickup.com/t/t1', status: { status: 'any', type } },
+      ...{ date_created: text(at(1)), date_updated: text(updated), date_done: text(done), date_closed: text(closed) },
+    };
+    const http = { send: () => Promise.resolve({ body: task, nextPage: null }) };
+    return (await new ClickUpTracker('901', http as unknown as TrackerHttp).read('t1')).changedAt;
+  };
+
+  it('is when a finished task was done, even if it was edited later', async () => {
+    expect(await changedAtOf('done', { updated: at(9), done: at(3) })).toEqual(at(3));
+    expect(await changedAtOf('closed', { updated: at(9), closed: at(4) })).toEqual(at(4));
+    expect(await changedAtOf('closed', { updated: at(9), done: at(3), closed: at(4) })).toEqual(at(3));
+  });
+
+  it('is the last edit of a task that is open again, although it was done before', async () => {
+    expect(await changedAtOf('open', { updated: at(9), done: at(3) })).toEqual(at(9));
+    expect(await changedAtOf('custom', { updated: at(9), closed: at(4) })).toEqual(at(9));
+  });
+
+  it('is the creation of a task that was never edited', async () => {
+    expect(await changedAtOf('open', {})).toEqual(at(1));
+  });
+});
