@@ -83,7 +83,7 @@ export const patterns = [
 
 /** Files and folders that are not rewritten yet. A file about words contains the words. Remove a line with its rewrite. */
 export const notYetPlain = [
-  'apps/{console,dispatcher,e2e,feedback-sync,gateway,ingest,metering,scheduler,standalone,worker}/**',
+  'apps/{dispatcher,e2e,feedback-sync,gateway,ingest,metering,scheduler,standalone,worker}/**',
   'libs/{access,agents,assistant,database,feedback,jobs,models,packs,pilot,platform,pricing,schedules,storage}/**',
   'libs/{testing,timeline,trackers,vault,vm,webhooks,workflows}/**',
   // What is rewritten in these folders.
@@ -104,7 +104,7 @@ export const notYetPlain = [
 /** Folders in which names are not rewritten yet; their texts may be. */
 export const notYetRenamed = [
   ...notYetPlain.filter((each) => !each.startsWith('!')),
-  'apps/cli/**',
+  'apps/{cli,console}/**',
   'libs/{contracts,sdk}/**',
 ];
 

@@ -26,7 +26,7 @@ export function toDevelopmentStack(firstPort: number, service?: string): Plugin 
   };
 }
 
-/** Where `npm start` serves unless it is told otherwise. */
+/** Default port of `npm start`. */
 const startPort = 3000;
 
 async function listening(services: URL[]): Promise<URL | undefined> {

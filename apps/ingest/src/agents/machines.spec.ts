@@ -322,10 +322,8 @@ describe('what machines say', () => {
 
     it('is refused for a terminated agent and records nothing', async () => {
       const id = await makeMachine({ status: 'terminated' });
-      const answer = await worker.post('/api/agent/setup-status', {
-        ...{ agentId: id, phase: 'install', status: 'done', tunnelUrl: 'https://t2.example.com' },
-      });
-      expect(answer).toMatchObject({ status: 409, body: { code: 'conflict' } });
+      const body = { agentId: id, phase: 'install', status: 'done', tunnelUrl: 'https://t2.example.com' };
+      expect(await worker.post('/api/agent/setup-status', body)).toMatchObject({ status: 409, body: { code: 'conflict' } });
       expect(await agentOf(id)).toMatchObject({ status: 'terminated', tunnelUrl: null });
       expect(await timelineOf(id)).toEqual([]);
     });

@@ -9,7 +9,7 @@ import { nameOfVersion } from './name-of-version';
 interface DifferencesProps {
   version: PackVersion;
   others: PackVersion[];
-  /** What it is compared with at first: the one before it. */
+  /** Version to compare with initially: the preceding one. */
   initial?: PackVersion;
 }
 

@@ -14,7 +14,7 @@ import { PublishDialog } from './publish-dialog';
 
 type Open = 'upload' | 'add' | 'publish';
 
-/** What the next version will be: its files, and how they come there. */
+/** Files of the next version, and the ways to change them. */
 export function Draft({ pack }: { pack: WorkflowPack }) {
   const { data: draft, error, refetch } = useQuery(draftQuery(pack.id));
   const [open, setOpen] = useState<Open | null>(null);

@@ -8,7 +8,7 @@ import { Form, TextField } from '../../ui/form';
 import { toast } from '../../ui/toast';
 
 export function EditPackDialog({ pack, close }: { pack: Versioned<WorkflowPack>; close: () => void }) {
-  // What was read when the form was opened: what comes meanwhile is not under the writer's eyes.
+  // The pack as it was when the form opened. Later changes by others must lead to a conflict, not into the form.
   const [base] = useState(pack);
   const client = useQueryClient();
   const path = { id: pack.id };

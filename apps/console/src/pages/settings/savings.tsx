@@ -4,7 +4,7 @@ import { formatDuration, formatMoney } from '../../format/format';
 
 const hourMs = 60 * 60 * 1000;
 
-/** What the adaptive idle stop policy saved, or would have saved, in the last 30 days. */
+/** Machine time and cost that the adaptive idle stop policy saved, or would have saved, in the last 30 days. */
 export function Savings() {
   const { data } = useQuery({
     queryKey: ['costs', 'idle'],

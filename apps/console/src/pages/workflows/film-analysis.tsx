@@ -33,7 +33,7 @@ function Analysis({ agentId, analysisId, leave }: { agentId: string; analysisId:
     refetchInterval: ({ state }) => (isOver(state.data) ? false : pollMs),
   });
   const look = useThrottled(() => isOver(data) || refetch(), 1000);
-  // What its machine does about it, such as taking the pictures, is on its timeline.
+  // The agent’s timeline reports progress, such as the extraction of images.
   useAgentEvents(isOver(data) ? undefined : agentId, look);
   const isMade = Boolean(data?.workflowId);
   useEffect(() => {

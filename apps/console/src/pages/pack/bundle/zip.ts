@@ -95,7 +95,7 @@ async function unpack(
   return content;
 }
 
-/** What comes out of a stream for these bytes, and no more than is expected. */
+/** Returns the bytes transformed by the stream. Stops reading once the output has more than `most` bytes. */
 async function through(
   stream: CompressionStream | DecompressionStream,
   bytes: Uint8Array<ArrayBuffer>,
