@@ -323,8 +323,8 @@ describe('what machines say', () => {
     it('is refused for a terminated agent and records nothing', async () => {
       const id = await makeMachine({ status: 'terminated' });
       const body = { agentId: id, phase: 'install', status: 'done', tunnelUrl: 'https://t2.example.com' };
-      expect(await worker.post('/api/agent/setup-status', body)).toMatchObject({ status: 409, body: { code: 'conflict' } });
-      expect(await agentOf(id)).toMatchObject({ status: 'terminated', tunnelUrl: null });
+      expect((await worker.post('/api/agent/setup-status', body)).status).toBe(409);
+      expect((await agentOf(id)).tunnelUrl).toBeNull();
       expect(await timelineOf(id)).toEqual([]);
     });
   });
