@@ -55,6 +55,6 @@ describe('a bundle in the browser', () => {
     const list = part + bomb.length;
     new DataView(lying.buffer).setUint32(list + 20, bomb.length, true);
     new DataView(lying.buffer).setUint32(lying.length - 6, list, true);
-    await expect(unzip(lying)).rejects.toMatchObject({ message: 'a is broken.' });
+    await expect(unzip(lying)).rejects.toMatchObject({ message: 'a is damaged.' });
   });
 });
