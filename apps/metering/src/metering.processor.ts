@@ -17,11 +17,11 @@ const settledAtOnce = 50;
 
 @ProcessesQueue('metering')
 export class MeteringProcessor extends QueueProcessor {
-  /** Runs that ended while others are settled are settled together: a counter is then touched once for all of them. */
+  /** Books runs that end during a booking together in the next one, which updates each counter once for all of them. */
   private readonly finished = new Coalescer<Finished, Error | undefined>(async (runs) => {
     const faults = new Map<Finished, Error>();
     const fault = await this.settle(runs).catch((error: Error) => error);
-    // One that cannot be settled keeps no other from it.
+    // If the booking fails, book each run separately, so that one failing run does not block the others.
     for (const run of fault ? runs : []) {
       await this.settle([run]).catch((error: Error) => faults.set(run, error));
     }
@@ -64,7 +64,7 @@ export class MeteringProcessor extends QueueProcessor {
 
   private async settle(runs: Finished[]): Promise<void> {
     await this.database.transaction('system', async (tx) => {
-      // A cost that a crash takes back is settled again: the message comes back with it.
+      // A crash may lose this commit. The message is then handled again, and the cost is booked again.
       for (const { message } of runs) tx.handles(message);
       tx.forgettable();
       await settleJobCosts(

@@ -20,11 +20,11 @@ export type BatchRow = Pick<
   | 'stopEvents'
   | 'processingMicros'
 > & {
-  /** Of the job that it names; of a deleted one what it had cost. */
+  /** Cost of the batch's job, also after the job was deleted. Null if there is no job or no cost yet. */
   totalCostMicros: MicroUsd | null;
 };
 
-/** For `FROM pilot_batch b LEFT JOIN job j ON j.id = b.job_id`. */
+/** Columns of a batch, for statements that select from `batchSource`. */
 export const batchColumns = `b.id, b.batch_id, b.job_id, b.worker_key,
   b.started_at, b.finished_at, b.ingested_at,
   b.occurred_at, b.claims_attempted,
@@ -44,7 +44,7 @@ interface Listing {
   filter: BatchFilter;
 }
 
-/** The latest day first. */
+/** Lists batches, the latest first. */
 export function listPilotBatches(database: Database, organizationId: string, listing: Listing): Promise<BatchRow[]> {
   const { text, values } = listBatchesStatement(organizationId, listing);
   return database.query<BatchRow>({ organizationId }, text, values);

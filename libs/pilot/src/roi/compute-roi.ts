@@ -11,7 +11,10 @@ interface Row extends DaySums {
   between: number[] | null;
 }
 
-/** The sums of a range from the claims themselves, in one statement. Where claims went, what was kept of them counts. */
+/**
+ * Computes the totals of a range from the claims in one statement. A batch whose claims were deleted counts by its
+ * stored totals.
+ */
 export async function computeRoi(
   database: Database,
   organizationId: string,
@@ -29,17 +32,20 @@ export async function computeRoi(
   return { days: rows, percentiles: between ? { p50: p50!, p95: p95! } : null };
 }
 
-/** A continuous percentile lies between two whole microseconds, at a whole number of twentieths; a double is near it. */
+/**
+ * Twentieths of a microsecond. A continuous percentile is a whole number of them; rounding removes the double's error.
+ */
 function twentieths(micros: number): bigint {
   return BigInt(Math.round(micros * 20));
 }
 
-/** The day of a moment in the organization's zone, for statements with the settings as s. */
+/** Day of a timestamp in the organization's time zone, for statements with organization_settings s. */
 export const dayOf = (moment: string, zone = 's.timezone') => `(${moment} AT TIME ZONE ${zone})::date`;
 
 /**
- * Batches whose day lies in the range. Days of a zone begin within a day of UTC's, which an index can be asked for; what
- * the day itself is decides, as one can be cut in two where clocks are set back over midnight.
+ * Condition that the day of batch `b` lies in the range. The first two lines are wider than the range in any time zone
+ * and use the index. The last line is exact; bounds by timestamp are not, because clocks that are set back over
+ * midnight split a day.
  */
 export const batchesOfRange = (from: string, to: string) => `
   b.occurred_at >= ${from}::date::timestamp AT TIME ZONE 'UTC' - interval '26 hours'

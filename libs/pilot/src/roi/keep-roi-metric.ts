@@ -1,6 +1,6 @@
 import type { Transaction } from '@muster/database';
 
-/** Keeps the times of a batch's claims beside it, once they are stored. */
+/** Copies the processing times of a batch's claims to its metric. Call it after the claims are inserted. */
 export async function keepRoiMetric(tx: Transaction, pilotBatchId: string): Promise<void> {
   await tx.execute(
     `INSERT INTO pilot_roi_metric (pilot_batch_id, organization_id, processing_micros)

@@ -17,7 +17,7 @@ interface Row extends DaySums {
   histogram: PilotRoiDayEntity['histogram'] | null;
 }
 
-/** The sums of a range from the rollups; null where they are not up to what has changed. */
+/** Reads the totals of a range from the rollups; null if changes are not applied to the rollups yet. */
 export async function readRollup(database: Database, read: RollupRead): Promise<RoiSums | null> {
   const { organizationId, range, workflowId } = read;
   const rows = await database.query<Row>(
@@ -37,14 +37,15 @@ export async function readRollup(database: Database, read: RollupRead): Promise<
   return percentiles && { days, percentiles };
 }
 
-/** Whether nothing has changed since, and of which zone's days they are, is seen in the same statement as the sums. */
+/** Whether no change is pending and the time zone is still the same. Read in the same statement as the totals. */
 const isCurrent = `
   (SELECT r.timezone = s.timezone AND NOT EXISTS (SELECT FROM pilot_roi_change c WHERE c.organization_id = $1)
    FROM pilot_roi_state r JOIN organization_settings s ON s.organization_id = r.organization_id
    WHERE r.organization_id = $1) AS is_current,
   (SELECT r.revision FROM pilot_roi_state r WHERE r.organization_id = $1) AS revision`;
 
-// What each day's jobs cost is looked up day by day: joined, it could be gone through again for each of them.
+// LATERAL looks up the job costs of each day by index. With a plain join, the planner might scan all costs for each
+// day.
 const daysSql = `
   SELECT state.*, d.day::text AS day, d.batches, d.attempted, d.eob_uploaded, d.no_eob_found, d.failed, d.timed,
          d.processing_micros, d.histogram, COALESCE(cost.jobs, 0) AS jobs, COALESCE(cost.cost_micros, 0) AS cost_micros
@@ -60,15 +61,16 @@ interface TimesOfBucket extends Pick<PilotRoiStateEntity, 'revision'>, Pick<Pilo
 }
 
 /**
- * Continuous percentiles: the buckets say in which of them the two neighbours lie, and only these are looked into. Null
- * where the rollups were settled in between.
+ * Computes continuous percentiles. The histogram determines the buckets of the two neighbouring times of each
+ * percentile, and only the times of these buckets are read. Null if the rollups were refreshed since the histogram was
+ * read.
  */
 async function readPercentiles(
   database: Database,
   { organizationId, range, workflowId }: RollupRead,
   { counts, timed, revision }: { counts: Float64Array; timed: number; revision: number },
 ): Promise<Percentiles | null> {
-  // The place of p among so many is p × (timed − 1), here in twentieths.
+  // The position of percentile p among the sorted times is p × (timed − 1), here in twentieths.
   const places = [10, 19].map((twentieths) => {
     const place = twentieths * (timed - 1);
     return { rank: Math.floor(place / 20), part: BigInt(place % 20) };
@@ -93,7 +95,7 @@ async function readPercentiles(
   return { p50: p50!, p95: p95! };
 }
 
-/** Where the time of a rank (from 0, in ascending order) lies: in which bucket, with how many of it ahead. */
+/** Finds the bucket of the time at a rank (from 0, ascending), and the number of smaller times in that bucket. */
 function placeOf(counts: Float64Array, rank: number): { bucket: number; ahead: number } {
   let ahead = rank;
   let bucket = 0;
@@ -101,7 +103,7 @@ function placeOf(counts: Float64Array, rank: number): { bucket: number; ahead: n
   return { bucket, ahead };
 }
 
-/** The times of one bucket. They are few, and each day has its own in order. */
+/** The times of one bucket, collected from all days. */
 class Times {
   private readonly micros: number[] = [];
   private readonly repeats = new Map<number, number>();
@@ -114,7 +116,7 @@ class Times {
     });
   }
 
-  /** The time with so many ahead of it. */
+  /** Returns the time that has `ahead` times before it in ascending order. */
   at(ahead: number): number {
     this.sorted ??= Float64Array.from(this.micros).sort();
     if (this.repeats.size === 0) return this.sorted[ahead]!;

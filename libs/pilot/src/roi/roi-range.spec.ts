@@ -1,6 +1,6 @@
 import { daysOf, roiRange } from './roi-range';
 
-describe('a range of days', () => {
+describe('roiRange', () => {
   const lengthOf = (asked: { from?: string; to?: string }) => {
     const range = roiRange(asked, '2026-03-19');
     const days = daysOf(range);
@@ -19,7 +19,7 @@ describe('a range of days', () => {
     [{ from: '9999-12-31', to: '9999-12-31' }, 1],
     [{ from: '9998-06-01', to: '9999-12-31' }, 579],
     [{ from: '9996-12-31', to: '9999-12-31' }, 1096],
-  ])('%j has %d of them, also at both ends of the calendar', (asked, length) => {
+  ])('reads %j as a range of %d days, also at both ends of the calendar', (asked, length) => {
     expect(lengthOf(asked)).toBe(length);
   });
 
@@ -28,7 +28,7 @@ describe('a range of days', () => {
     { from: '2026-03-20' },
     { from: '2023-03-18', to: '2026-03-19' },
     { from: '9996-12-30', to: '9999-12-31' },
-  ])('is not %j', (asked) => {
+  ])('rejects %j', (asked) => {
     expect(() => roiRange(asked, '2026-03-19')).toThrow();
   });
 });

@@ -23,7 +23,7 @@ interface Batch {
   claims: Claim[];
 }
 
-/** What has been told, and nothing that the product keeps of it. */
+/** Everything that was reported and changed, independent of what the product stores. */
 interface World {
   zone: string;
   minutes: number;
@@ -32,7 +32,7 @@ interface World {
   jobs: { id: string; workflowId: string; cost: number | null; deleted: boolean }[];
 }
 
-describe('the return on investment', () => {
+describe('readRoi', () => {
   let harness: Harness;
 
   beforeAll(async () => {
@@ -110,7 +110,7 @@ describe('the return on investment', () => {
   }
   type Lab = Awaited<ReturnType<typeof open>>;
 
-  /** Both sources and the plain recomputation say the same, of a range and a workflow or all. */
+  /** Expects the same figures from both sources and from the plain recomputation, for one workflow or all. */
   async function expectEqual(lab: Lab, query: { from: string; to: string; workflowId?: string }) {
     const [rollup, raw] = [await lab.roi(query), await lab.roi({ ...query, source: 'computed' })];
     const plain = plainRoi(lab.world, query);
@@ -121,7 +121,7 @@ describe('the return on investment', () => {
 
   const instant = fc
     .integer({ min: 0, max: 13 * 96 })
-    // Around the begin of daylight saving time in America, and to the minute around midnights.
+    // Around the start of daylight saving time in America, including the minutes before and after midnight.
     .chain((quarter) =>
       fc
         .integer({ min: -2, max: 2 })
@@ -171,7 +171,7 @@ describe('the return on investment', () => {
     },
   );
 
-  it('is the same from rollups, from raw rows and from a plain recomputation, whatever was told and changed', async () => {
+  it('returns the same from rollups, raw rows and a plain recomputation, after any reports and changes', async () => {
     const sources = new Set<string>();
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 40 }), async (operations) => {
@@ -211,7 +211,7 @@ describe('the return on investment', () => {
     expect(sources).toContain('rollup');
   });
 
-  it('is not read from rollups that changes wait for, or that are of another zone’s days, until they are settled', async () => {
+  it('computes from claims until many changed days, or the days of a new time zone, are in the rollups', async () => {
     const lab = await open();
     const at = new Date('2026-03-10T02:00:00Z');
     for (let id = 0; id < 40; id += 1) {
@@ -230,7 +230,7 @@ describe('the return on investment', () => {
     expect(await expectEqual(lab, query)).toBe('rollup');
   });
 
-  it('has rollups whose faults are found, and that are made anew', async () => {
+  it('reads rollups whose errors verifyRollups finds and rebuildRollups repairs', async () => {
     const lab = await open();
     const claims: Claim[] = [10, 20, 30].map((micros) => ({ outcome: 'failed', micros }));
     await lab.ingest('one', { at: new Date('2026-03-10T12:00:00Z'), job: 0, claims });
@@ -253,7 +253,7 @@ describe('the return on investment', () => {
   });
 });
 
-/** The definitions, written down once more. Days by Intl, sums by BigInt, percentiles by position. */
+/** Independent implementation of the definitions: days by Intl, totals by BigInt, percentiles by position. */
 function plainRoi(
   world: World,
   { from, to, workflowId }: { from: string; to: string; workflowId?: string },

@@ -8,12 +8,12 @@ import {
 import { batchesOfRange, dayOf } from './compute-roi';
 import { type BatchOfDay, everyWorkflow, summarizeDay } from './summarize-day';
 
-/** Days that one transaction makes anew: others have their turn in between. */
+/** Maximum number of changed days and jobs per transaction, so that it does not block other transactions for long. */
 const daysAtOnce = 32;
 
 /**
- * Makes anew the days whose batches, or the cost of whose jobs, changed since the last time, oldest change first. The
- * ledger's rows go with the transaction that brings the rollups up to them. `rest`: there is more to settle.
+ * Recomputes the days whose batches or job costs have changed, the oldest changes first. The same transaction deletes
+ * the change rows. `rest`: whether changes are left.
  */
 export async function settleRollups(
   database: Database,
@@ -33,7 +33,7 @@ export async function settleRollups(
   });
 }
 
-/** The organization's zone. Where the rollups are of another one's days, or none, they begin anew. */
+/** Returns the organization's time zone. Resets the rollups if they do not exist or have days of another time zone. */
 async function zoneOf(tx: Transaction, organizationId: string): Promise<string> {
   const [row] = await tx.query<
     Pick<OrganizationSettingsEntity, 'timezone'> & { rolledUp: PilotRoiStateEntity['timezone'] | null }
@@ -49,7 +49,7 @@ async function zoneOf(tx: Transaction, organizationId: string): Promise<string> 
   return timezone;
 }
 
-/** Drops an organization's rollups, and has every day of its made anew. */
+/** Deletes an organization's rollups and marks all of its days as changed. */
 export async function beginAnew(tx: Transaction, organizationId: string, timezone: string): Promise<void> {
   await tx.execute('DELETE FROM pilot_roi_change WHERE organization_id = $1', [organizationId]);
   await tx.execute('DELETE FROM pilot_roi_times WHERE organization_id = $1', [organizationId]);
@@ -68,8 +68,8 @@ export async function beginAnew(tx: Transaction, organizationId: string, timezon
 }
 
 /**
- * The days of what changed. With a batch also the next day of its job, as that is now another one after it; with a
- * job's cost all of the job's days.
+ * Deletes a page of changes and returns the days to recompute. A changed batch affects its day and the next day of its
+ * job, whose `day_before` changes. A changed job cost affects all days of the job.
  */
 async function takeChangedDays(tx: Transaction, organizationId: string, zone: string): Promise<string[]> {
   const rows = await tx.query<{ day: string }>(

@@ -1,7 +1,8 @@
 import type { Database, OrganizationSettingsEntity } from '@muster/database';
 import { nilId, type Round, settleSums, type SweepCounts } from '@muster/platform';
 import { settleRollups } from './settle-rollups';
-/** Settles what changed under the rollups of each organization, so that who reads them finds little to settle. */
+
+/** Refreshes the rollups of all organizations with changes, so that reads have little to refresh. */
 export function sweepRollups(database: Database, round: Round): Promise<SweepCounts<'settled'>> {
   return settleSums(round, {
     name: 'roi rollups',

@@ -7,7 +7,7 @@ import { beginAnew, settleRollups } from './settle-rollups';
 export interface RollupFault {
   organizationId: string;
   workflowId: string | null;
-  /** The days that differ, or what else does. */
+  /** Days that differ, and `percentiles` if these differ; or a sentence if the comparison was not possible. */
   differs: string[];
 }
 
@@ -36,14 +36,14 @@ export async function verifyRollups(database: Database, organizationId: string):
   return faults;
 }
 
-/** What changes while it is compared is looked at again. */
+/** Returns the differences. Compares up to three times, because data may change between the two reads. */
 async function differencesOf(database: Database, read: Parameters<typeof readRollup>[1]): Promise<string[]> {
   let differs: string[] = [];
   for (let attempt = 1; attempt <= 3; attempt += 1) {
     while ((await settleRollups(database, read.organizationId)).rest);
     const rollup = await readRollup(database, read);
     const raw = await computeRoi(database, read.organizationId, read.range, read.workflowId);
-    if (!rollup) differs = ['they are never settled'];
+    if (!rollup) differs = ['the rollups changed during every comparison'];
     else {
       const plain = (sums: typeof raw) => new Map(sums.days.map((day) => [day.day, figuresOf(day)]));
       const [ours, theirs] = [plain(rollup), plain(raw)];
@@ -61,7 +61,7 @@ function figuresOf(day: Awaited<ReturnType<typeof computeRoi>>['days'][number]):
   return [batches, attempted, eobUploaded, noEobFound, failed, timed, processingMicros, jobs, costMicros].join(' ');
 }
 
-/** Makes an organization's rollups anew, in steps. Until they are, its figures are computed from the claims. */
+/** Rebuilds an organization's rollups in steps. Until that is finished, its figures are computed from the claims. */
 export async function rebuildRollups(database: Database, organizationId: string): Promise<{ days: number }> {
   await database.transaction({ organizationId }, async (tx) => {
     await lock(tx, 'pilot_roi', organizationId);

@@ -34,7 +34,7 @@ interface Listing {
   filter: Period & { workerKey?: string };
 }
 
-/** The latest day first. */
+/** Lists sessions, the latest first. */
 export function listSessions(database: Database, organizationId: string, listing: Listing): Promise<SessionRow[]> {
   const { text, values } = listSessionsStatement(organizationId, listing);
   return database.query<SessionRow>({ organizationId }, text, values);
@@ -57,7 +57,7 @@ export function listSessionsStatement(organizationId: string, { page, filter }: 
   };
 }
 
-/** A session with its timeline, as they were at one moment. */
+/** Reads a session with its timeline. The lock keeps them consistent with each other. */
 export function findSession(
   database: Database,
   organizationId: string,

@@ -5,8 +5,8 @@ import { type BatchFacts, type TimelineEntry, timelineOf } from './session-timel
 const entriesAtOnce = 1000;
 
 /**
- * Makes a batch's session anew: its summary and its timeline. False where there is nothing to tell: the batch was told
- * anew meanwhile, or its job was deleted and its rows with it.
+ * Replaces the summary and the timeline of a batch's session. Returns false if there is nothing to summarize, because
+ * the batch was reported again under a new id, or its job was deleted together with the batch's claims.
  */
 export async function summarizeSession(tx: Transaction, pilotBatchId: string): Promise<boolean> {
   const [batch] = await tx.query<PilotBatchEntity>(
@@ -43,7 +43,7 @@ export async function summarizeSession(tx: Transaction, pilotBatchId: string): P
 async function insertSummary(tx: Transaction, batch: PilotBatchEntity, stopReason: string | null): Promise<void> {
   const { id, organizationId, occurredAt, workerKey, startedAt, finishedAt } = batch;
   const elapsed = startedAt && finishedAt ? finishedAt.getTime() - startedAt.getTime() : null;
-  // A clock that was set back in between says nothing of how long it took.
+  // Null if the clock was set back during the session, because the difference is then not the duration.
   const durationMs = elapsed !== null && elapsed >= 0 ? elapsed : null;
   const claims = {
     attempted: batch.claimsAttempted,

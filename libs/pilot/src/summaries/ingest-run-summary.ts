@@ -10,16 +10,16 @@ export interface IngestedBatch {
   jobId: string | null;
   claims: number;
   stopEvents: number;
-  /** The batch was told before. */
+  /** Whether an earlier report of the batch was replaced. */
   replaced: boolean;
 }
 
-/** One statement's share of the rows: between two of them others have their turn. */
+/** Maximum number of rows per statement, so that the process can handle other requests between the statements. */
 const rowsAtOnce = 1000;
 
 /**
- * Stores a batch as it was told now, in place of what was told of it before. One telling of a batch at a time: a second
- * one waits for the first, and then takes its place.
+ * Stores a reported batch in place of an earlier report of it. Concurrent reports of one batch wait for each other, and
+ * the last one remains.
  */
 export async function ingestRunSummary(
   tx: Transaction,
@@ -52,7 +52,7 @@ export async function ingestRunSummary(
   return { batchId, jobId, ...counts, replaced };
 }
 
-/** Whoever settles or deletes the job waits, so that its batch and its cost are of one moment. */
+/** Locks the job, so that its cost is not booked and the job is not deleted while the batch is stored. */
 async function lockJob(tx: Transaction, caller: Principal, jobId: string): Promise<Pick<JobEntity, 'workflowId'>> {
   const agentId = boundAgentOf(caller);
   const [job] = await tx.query<Pick<JobEntity, 'workflowId'>>(
@@ -67,8 +67,8 @@ async function lockJob(tx: Transaction, caller: Principal, jobId: string): Promi
 
 /**
  * Requires that the caller may replace the batch. Sessions and organization keys may replace every batch. A key that is
- * bound to an agent may replace what that agent reported, what was reported for one of its runs, and what was reported for
- * a run of the workflow that the caller's run has, because a retry on another machine reports the same batch.
+ * bound to an agent may replace what that agent reported, what was reported for one of its runs, and what was reported
+ * for a run of the workflow that the caller's run has, because a retry on another machine reports the same batch.
  */
 async function requireOwnBatch(
   tx: Transaction,
@@ -100,7 +100,7 @@ async function deleteBatch(tx: Transaction, organizationId: string, batchId: str
     'find_old_batch',
   );
   if (!old) return false;
-  // In the interface's order (4.2).
+  // In the order that the interface specifies (4.2).
   tx.defer('DELETE FROM process_library_session_timeline WHERE pilot_batch_id = $1', [old.id]);
   tx.defer('DELETE FROM process_library_session_summary WHERE pilot_batch_id = $1', [old.id]);
   tx.defer('DELETE FROM pilot_stop_event WHERE pilot_batch_id = $1', [old.id]);

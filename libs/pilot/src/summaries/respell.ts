@@ -3,13 +3,15 @@ import { type Faults, fieldNamesOf } from '@muster/contracts';
 import { isLarger } from './measure';
 
 export interface Respelled {
-  /** What the class knows, in camelCase. */
+  /** Values of the fields of the class, by their names in camelCase. */
   known: Record<string, unknown>;
-  /** The rest, as it came. */
+  /** All other keys, unchanged. */
   unknown: Record<string, unknown>;
 }
 
-/** The keys of an object in the spelling of a class; one that comes in both spellings has to say the same in both. */
+/**
+ * Renames snake_case keys to the field names of a class. A field in both spellings must have the same value in both.
+ */
 export function respell(
   type: { prototype: object },
   given: Record<string, unknown>,
@@ -25,14 +27,14 @@ export function respell(
     else if (!isSame(known[name], given[key])) {
       faults.add(
         path ? `${path}.${name}` : name,
-        `${name} is given in two spellings that differ, or are too large to compare`,
+        `${name} is present in two spellings with different values, or with values too large to compare`,
       );
     }
   }
   return { known, unknown };
 }
 
-/** Who says something large twice is not compared with himself: that takes longer than others can wait. */
+/** Maximum size of values in two spellings that are compared. Comparing larger values would block the event loop. */
 const maxComparedBytes = 256 * 1024;
 
 function isSame(one: unknown, other: unknown): boolean {

@@ -10,7 +10,7 @@ import {
 import { firstIdAt, type Page } from '@muster/platform';
 import { reaches } from './pricing-models';
 
-/** Billing records, newest first: an admin's own organization's, a super_admin's of any. */
+/** Lists billing records, newest first. An admin sees the own organization's records, a super_admin all records. */
 export function listMetrics(
   database: Database,
   caller: Principal,
@@ -30,7 +30,7 @@ export function listMetrics(
   if (organizationId) within.push(`organization_id = ${placed(organizationId)}`);
   if (jobId) within.push(`job_id = ${placed(jobId)}`);
   if (page.after) within.push(`id < ${placed(page.after[0])}`);
-  // Ids are made in the order of time; a day of any zone lies within these.
+  // Ids are ordered by creation time. The id range is wide enough for the day in any time zone.
   if (from) within.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - aroundDayMs)))}`);
   if (to) within.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + dayMs + aroundDayMs)))}`);
   const timezone = `(SELECT timezone FROM organization_settings s WHERE s.organization_id = scanned.organization_id)`;
@@ -48,17 +48,17 @@ export function listMetrics(
   });
   return database.query<BillingMetricEntity & object>(
     isSuper ? 'system' : { organizationId: caller.organizationId },
-    // On the wire each NPI is there twice, the second time with its figures.
+    // The response contains each NPI twice: in a list, and with its claims and charge.
     pageWithin(listed, { order: 'id DESC', bytes: '4 * pg_column_size(claims_per_npi)' }),
     values,
   );
 }
 
 const dayMs = 24 * 3_600_000;
-/** The zones' days are up to fourteen hours apart from UTC's. */
+/** A day of a time zone starts up to fourteen hours before or after the UTC day. */
 const aroundDayMs = dayMs;
 
-/** What a record was computed from, in the order of the steps. */
+/** Lists the steps that a billing record was computed from, in step order. */
 export async function listMetricSteps(
   database: Database,
   caller: Principal,

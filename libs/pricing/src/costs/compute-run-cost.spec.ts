@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { computeRunCost, type ModelUsage } from './compute-run-cost';
 
-// The oracle: fractions of whole numbers in USD, and nothing of the code that it judges.
+// The oracle computes with fractions of whole numbers in USD. It uses no code of the module under test.
 
 type Fraction = [bigint, bigint];
 const plus = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * d + c * b, b * d];
 const times = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * c, b * d];
 
-/** In micro-dollars: of the two whole numbers around it the nearer one, of equally near ones the even one. */
+/** Rounds to whole micro-dollars, half to even. */
 function rounded([numerator, denominator]: Fraction): bigint {
   const micros = numerator * 1_000_000n;
   const below = micros / denominator;
@@ -55,8 +55,8 @@ const usage: fc.Arbitrary<ModelUsage> = fc.record({
   price: fc.option(fc.record({ inputMicros: fc.oneof(price, fc.nat(1_000_000)), outputMicros: price })),
 });
 
-describe('what a run costs', () => {
-  it('is to the micro-dollar what plain fractions say, and the sum of what it is made of', () => {
+describe('computeRunCost', () => {
+  it('equals exact fractions to the micro-dollar, with a total that is the sum of the components', () => {
     const ms = fc.option(fc.oneof(fc.nat(7_200_000), fc.nat(43_200_000)));
     const run = fc.record({ ms, hourly: fc.nat(10_000_000_000), reported: fc.option(fc.nat(1_000_000_000)) });
     fc.assert(
@@ -72,7 +72,7 @@ describe('what a run costs', () => {
     );
   });
 
-  it('is the same in whatever order its usages are read', () => {
+  it('returns the same cost for any order of the usages', () => {
     fc.assert(
       fc.property(fc.array(usage, { maxLength: 12 }), (usages) => {
         const facts = { runMs: 1, computeMicrosPerHour: 1, reportedMicros: null };
@@ -89,7 +89,7 @@ describe('what a run costs', () => {
 
   const none = { usages: [], runMs: null, computeMicrosPerHour: 120_000, reportedMicros: null };
 
-  it('is a millionth of a price for a token, and the machine’s hours to nine decimals', () => {
+  it('prices a token at a millionth of the model’s price, and shows machine hours with nine decimals', () => {
     const openai = { provider: 'openai', model: 'm', inputTokens: 812n, outputTokens: 64n, saidMicros: 9n };
     const usages = [{ ...openai, price: { inputMicros: 400_000, outputMicros: 1_600_000 } }];
     expect(computeRunCost({ ...none, usages, runMs: 1_000 }).components).toMatchObject([
@@ -99,7 +99,7 @@ describe('what a run costs', () => {
     ]);
   });
 
-  it('has tokens without a price beside what was said of them', () => {
+  it('lists unpriced tokens and their reported cost as separate components', () => {
     const usage = { provider: 'x', model: 'm', inputTokens: 5n, outputTokens: 7n, saidMicros: 4_200n, price: null };
     expect(computeRunCost({ ...none, usages: [usage, usage] }).components).toMatchObject([
       { quantity: '10', unit: 'input_token', amountMicros: 0n, unpriced: true },
@@ -108,7 +108,7 @@ describe('what a run costs', () => {
     ]);
   });
 
-  it('of more models than anybody reads is shown as of some and the others, and loses nothing of it', () => {
+  it('lists at most 200 models and sums up the rest as (others), without losing any cost', () => {
     const usages = Array.from({ length: 5_000 }, (_, at) => ({
       provider: 'x',
       model: `m${at}`,

@@ -1,21 +1,21 @@
 import { type MicroUsd, roundedQuotient, sumOfMoney } from '@muster/contracts';
 import type { RunCostComponentEntity } from '@muster/database';
 
-/** What a model costs, in micro-dollars for a million tokens. */
+/** Price of a model, in micro-dollars for a million tokens. */
 interface ModelPrice {
   inputMicros: MicroUsd;
   outputMicros: MicroUsd;
 }
 
-/** What a run used of one model on one day, the unit of time of prices. */
+/** Usage of one model by a run on one day. Prices change by the day. */
 export interface ModelUsage {
   provider: string;
   model: string;
   inputTokens: bigint;
   outputTokens: bigint;
-  /** What was said to be its cost; null where nothing was. */
+  /** Cost that the run reported for this usage; null if it reported none. */
   saidMicros: bigint | null;
-  /** Null where none is known. */
+  /** Null if no price is known. */
   price: ModelPrice | null;
 }
 
@@ -24,7 +24,7 @@ export interface CostFacts {
   /** Null for a run that never started. */
   runMs: number | null;
   computeMicrosPerHour: MicroUsd;
-  /** What its worker says that all of it cost. */
+  /** Total cost that the worker reported; null if it reported none. */
   reportedMicros: MicroUsd | null;
 }
 
@@ -41,7 +41,7 @@ export interface RunCost {
   totalMicros: bigint;
 }
 
-/** What a run has cost, and of what that is made: each component is rounded once, and the total is their sum. */
+/** Computes the cost of a run and its components. Each component is rounded once, and the total is their sum. */
 export function computeRunCost({ usages, runMs, computeMicrosPerHour, reportedMicros }: CostFacts): RunCost {
   const ai = aiComponents(usages);
   const compute = runMs === null ? [] : [computeComponent(runMs, computeMicrosPerHour)];
@@ -61,7 +61,7 @@ const sumOf = (components: CostComponent[]) => sumOfMoney(components.map(({ amou
 
 const msPerHour = 3_600_000n;
 const tokensPerPrice = 1_000_000n;
-/** A run that names more models than this shows the others as one. */
+/** Maximum number of models listed for a run; the other models are summed up as `(others)`. */
 const maxModels = 200;
 const others = '(others)';
 
@@ -79,7 +79,7 @@ function computeComponent(runMs: number, microsPerHour: MicroUsd): CostComponent
   };
 }
 
-/** An amount that somebody said, and nothing more. */
+/** Component for an amount that was reported without a quantity. */
 function saidComponent(kind: 'ai' | 'reported', amount: bigint, of?: { provider: string; model: string }) {
   const { provider = null, model = null } = of ?? {};
   const unitPriceUsd = decimalText(amount, 6);
@@ -95,7 +95,7 @@ function saidComponent(kind: 'ai' | 'reported', amount: bigint, of?: { provider:
   };
 }
 
-/** What is added up before it is rounded: tokens, and these times their prices. */
+/** Exact sums of a model before rounding: tokens, and tokens times price. */
 interface ModelSum {
   provider: string;
   model: string;
@@ -114,7 +114,7 @@ function aiComponents(usages: ModelUsage[]): CostComponent[] {
   });
 }
 
-/** Models are the same whatever their capitals; what no price is known of stands apart from what was priced. */
+/** Sums usages by model. Names are compared case-insensitively; priced and unpriced usages of a model stay separate. */
 function sumsByModel(usages: ModelUsage[]): ModelSum[] {
   const sums = new Map<string, ModelSum>();
   const models = new Set<string>();
@@ -128,7 +128,7 @@ function sumsByModel(usages: ModelUsage[]): ModelSum[] {
     sums.set(key, sum);
     add(sum, usage);
   }
-  // In an order that is the same wherever it is computed.
+  // Sorted by code units, so that the order does not depend on the locale.
   return [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum);
 }
 
@@ -144,7 +144,9 @@ function emptySum(of: Pick<ModelSum, 'provider' | 'model' | 'isPriced'>): ModelS
   return { ...of, tokens: { input: 0n, output: 0n }, worth: { input: 0n, output: 0n }, said: null };
 }
 
-/** So that of names that differ in capitals the same one is shown, and of too many models the same ones. */
+/**
+ * A fixed order, so that the same spelling of a name is shown, and the same models are listed if there are too many.
+ */
 function byName(a: ModelUsage, b: ModelUsage): number {
   const [left, right] = [a, b].map(({ provider, model }) => `${provider}\n${model}`) as [string, string];
   return left < right ? -1 : left > right ? 1 : 0;
@@ -160,14 +162,14 @@ function directionComponent(sum: ModelSum, direction: 'input' | 'output'): CostC
     model,
     quantity: String(tokens),
     unit: `${direction}_token`,
-    // Where prices changed in the middle of the run, what a token cost on average.
+    // If the price changed during the run, this is the average price of a token.
     unitPriceUsd: tokens === 0n ? '0' : decimalText(roundedQuotient(worth * 10n ** 12n, tokens), 24),
     amountMicros: roundedQuotient(worth, tokensPerPrice),
     unpriced: !isPriced,
   };
 }
 
-/** A count of units of 10^-decimals, written out. */
+/** Formats a number of units of 10^-decimals as a decimal. */
 function decimalText(units: bigint, decimals: number): string {
   const digits = String(units).padStart(decimals + 1, '0');
   return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`.replace(/\.?0+$/, '');

@@ -23,7 +23,7 @@ interface GroupRow {
 
 type CostsOfRuns = Omit<Costs, 'idle'>;
 
-/** What runs cost that ended on these days, in groups that add up to all of it; deleted runs count as they did. */
+/** Lists the costs of runs that ended in the period. The groups add up to the total, and include deleted runs. */
 export async function listCosts(
   database: Database,
   organizationId: string,
@@ -55,14 +55,14 @@ async function timezoneOf(database: Database, organizationId: string): Promise<s
     [organizationId],
     'timezone_of',
   );
-  if (!settings) throw new AppError('not_found', { detail: 'The organization is gone.' });
+  if (!settings) throw new AppError('not_found', { detail: 'The organization no longer exists.' });
   return settings.timezone;
 }
 
-/** Of a group that is no thing, but what is left, null. */
+/** Id of the group's entity; null for `none` and `(others)`, which are not ids. */
 const id = `CASE WHEN g.key NOT IN ('none', '(others)') THEN g.key::uuid END`;
 
-/** A group's name, from one of its keys: that of the thing where there still is one. */
+/** Name of the group's workflow, agent or schedule; null if it was deleted. Days and models have no label. */
 const labels: Record<CostGrouping, string> = {
   day: 'NULL',
   workflow: `(SELECT name FROM workflow w WHERE w.id = ${id} AND w.organization_id = $1)`,
@@ -71,7 +71,7 @@ const labels: Record<CostGrouping, string> = {
   model: 'NULL',
 };
 
-/** Groups that are shown by themselves; what costs less than these is one. */
+/** Maximum number of separate groups; cheaper groups are summed up as `(others)`. */
 const maxGroups = 5000;
 
 function readGroups(

@@ -2,7 +2,7 @@ import type { Transaction } from '@muster/database';
 import { findPrices, type FoundPrice, modelKeyOf, type PricedDay } from '../prices/find-prices';
 import type { ModelUsage } from './compute-run-cost';
 
-/** What a model was found to cost on a day when a usage of it was priced first; nulls where no price was known. */
+/** Price of a model on a day, as found when a run's usage was first priced; null if no price was known. */
 export interface KeptPrice extends PricedDay {
   inputMicros: number | null;
   outputMicros: number | null;
@@ -18,8 +18,8 @@ export interface UsageSum extends PricedDay {
 }
 
 /**
- * What a run used of each model on each day of UTC: prices change by the day, so no finer is needed. A usage's moment is
- * its step's end, else its step's beginning, else when it was heard of.
+ * Returns a run's usage of each model on each UTC day; prices change by the day. The time of a usage is the end of its
+ * step, or the start of its step, or the time when the usage was reported.
  */
 export async function readUsages(tx: Transaction, jobId: string): Promise<UsageOfDay[]> {
   const [sums] = await tx.queryAll([usagesStatement([jobId])]);
@@ -49,10 +49,10 @@ const usagesOfRuns = `
     WHERE u.job_id = ANY($1)) used
   GROUP BY 1, 2, 3, 4`;
 
-/** So many prices are kept with a run; one that uses more models looks for those of the others anew. */
+/** Maximum number of prices that are stored with a run. The prices of further models are looked up each time. */
 const maxKept = 1000;
 
-/** Finds what each costs, where that is not known from before, and answers what is to be known from now on. */
+/** Prices each usage, by the stored price if there is one. Also returns the prices to store for the next time. */
 export async function priceUsages(
   tx: Transaction,
   organizationId: string,

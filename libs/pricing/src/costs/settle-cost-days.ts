@@ -3,9 +3,10 @@ import { nilId, type Round, settleSums, type SweepCounts } from '@muster/platfor
 import { closeCostMonths, reopenCostMonths } from './close-cost-months';
 import { componentsOf, groupKeys, groupSums } from './cost-groups';
 
-/** Days that one transaction sums up anew: others have their turn in between. */
+/** Maximum number of days that one transaction recomputes, so that it does not block other transactions for long. */
 const daysAtOnce = 8;
-/** Sums up the days whose runs were settled since the last time, so that who reads costs finds little to sum up. */
+
+/** Refreshes the day rows of all organizations with changed costs, so that reads of costs have little to compute. */
 export function sweepCostDays(database: Database, round: Round): Promise<SweepCounts<'settled'>> {
   return settleSums(round, {
     name: 'cost days',
@@ -28,7 +29,9 @@ async function organizationsToSettle(database: Database, after: string | null, l
   return rows.map(({ organizationId }) => organizationId);
 }
 
-/** The changes go with the transaction that brings the sums up to them. `rest`: there is more to settle. */
+/**
+ * Recomputes changed days and deletes their change rows in one transaction. `rest`: whether changed days may be left.
+ */
 export function settleCostDays(database: Database, organizationId: string): Promise<{ days: number; rest: boolean }> {
   return database.transaction({ organizationId }, async (tx) => {
     await lock(tx, 'run_cost_day', organizationId);
@@ -52,7 +55,7 @@ export function settleCostDays(database: Database, organizationId: string): Prom
   });
 }
 
-/** There are no sums, or they are of another zone's days: every day is summed up. */
+/** Deletes all rows of days and months, and marks every day as changed: for a new organization or another time zone. */
 export async function beginAnew(tx: Transaction, organizationId: string, timezone: string): Promise<void> {
   await tx.execute('DELETE FROM run_cost_change WHERE organization_id = $1', [organizationId]);
   await tx.execute('DELETE FROM run_cost_day WHERE organization_id = $1', [organizationId]);

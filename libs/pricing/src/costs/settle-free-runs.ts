@@ -6,9 +6,9 @@ type Counted = Pick<UsageCounterEntity, 'runs' | 'spendMicros'> &
   Pick<OrganizationSettingsEntity, 'monthlyRunLimit' | 'monthlySpendLimitMicros'> & { month: string };
 
 /**
- * As recordRuns and then settleRunCosts, for runs that never started and of which no cost was reported: each costs
- * nothing, so that one statement records and settles all of them, and the month's counter changes once. The counter
- * stays locked until the commit, so this comes last in a transaction.
+ * Does the work of recordRuns and settleRunCosts for runs that never started and have no reported cost. Each costs
+ * nothing, so one statement records and books all of them and updates the month's counter once. The counter stays
+ * locked until the commit, so call this last in a transaction.
  */
 export async function settleFreeRuns(tx: Transaction, organizationId: string, runs: EndedRun[]): Promise<void> {
   if (runs.length === 0) return;

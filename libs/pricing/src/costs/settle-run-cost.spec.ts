@@ -5,7 +5,7 @@ import { unequalCounters } from '../usage/unequal-counters';
 import { recordRuns } from '../usage/record-usage';
 import { settleRunCost } from './settle-run-cost';
 
-describe('a run’s cost', () => {
+describe('booking the cost of a run', () => {
   let harness: Harness;
 
   beforeAll(async () => {
@@ -43,7 +43,7 @@ describe('a run’s cost', () => {
   const totalOf = async (jobId: string) =>
     (await query<{ total: number }>('SELECT total_micros AS total FROM run_cost WHERE job_id = $1', [jobId]))[0]!.total;
 
-  it('is booked once, in the month in which the run ended, however often it is settled', async () => {
+  it('books a cost once, in the month in which the run ended, however often it is computed', async () => {
     const { jobId, organizationId } = await endedRun();
     await spend(jobId, 1, 500_000);
     await Promise.all([settle(jobId), settle(jobId), settle(jobId)]);
@@ -56,7 +56,7 @@ describe('a run’s cost', () => {
     expect(await unequalCounters(harness.db)).toEqual([]);
   });
 
-  it('is corrected by a row of its own when a late report adds to it', async () => {
+  it('corrects a cost by a separate usage event if a late report adds to it', async () => {
     const { jobId } = await endedRun(10_000);
     await settle(jobId);
     await spend(jobId, 1, 250_000);
@@ -70,7 +70,7 @@ describe('a run’s cost', () => {
     expect(await unequalCounters(harness.db)).toEqual([]);
   });
 
-  it('keeps what its worker said of it apart from what it is made of, however often it is settled', async () => {
+  it('adds a component for the part of the reported cost that exceeds the other components', async () => {
     const { jobId } = await endedRun(2_000_000);
     await settle(jobId);
     await spend(jobId, 1, 250_000);
@@ -87,7 +87,7 @@ describe('a run’s cost', () => {
     ]);
   });
 
-  it('that a number would not hold is kept and read to the last micro-dollar', async () => {
+  it('stores and reads a total above Number.MAX_SAFE_INTEGER exactly', async () => {
     const { jobId } = await endedRun();
     const most = Number.MAX_SAFE_INTEGER;
     await spend(jobId, 1, most);
@@ -96,13 +96,13 @@ describe('a run’s cost', () => {
     expect(await totalOf(jobId)).toBe(2n * BigInt(most) + 60_000n);
   });
 
-  it('of a run that has not ended is nothing yet', async () => {
+  it('returns null for a run that has not ended', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { id } = await makeJob(harness.db, { organizationId, status: 'running' });
     expect(await settle(id)).toBeNull();
   });
 
-  it('is seen when a counter is not the sum of its events', async () => {
+  it('lists a counter that is not the sum of its events in unequalCounters', async () => {
     const { organizationId, jobId } = await endedRun();
     await settle(jobId);
     await query('UPDATE usage_counter SET runs = runs + 1 WHERE organization_id = $1', [organizationId]);

@@ -21,25 +21,26 @@ type CostedJob = Pick<
     jobId: string;
     finishedAt: Date;
     prices: KeptPrice[] | null;
-    /** As it was settled before; null for the first time. */
+    /** Total that was booked before; null if the cost was not booked yet. */
     settledMicros: MicroUsd | null;
-    /** Of the month that it ended in, before this is booked. */
+    /** Runs of the month in which the run ended, before this booking. */
     monthRuns: number;
+    /** Spend of that month, before this booking. */
     monthSpendMicros: MicroUsd;
   };
 
-/** A run's cost as it was settled, and whether that is another amount than before. */
+/** Booked cost of a run, and whether the amount changed. */
 export interface SettledCost extends Pick<JobEntity, 'organizationId' | 'batchId'> {
   totalMicros: MicroUsd;
   changed: boolean;
-  /** It was not settled before. */
+  /** Whether the cost was booked for the first time. */
   isFirst: boolean;
 }
 
 /**
- * Computes an ended run's cost, writes it beside the job and books the difference. Run again, after a late report, it
- * corrects; run twice, it changes nothing. What was priced once keeps its price, unless it is to be priced `anew`. Null:
- * there is no such ended run.
+ * Computes the cost of an ended run, stores it and books the difference to the amount booked before. A second call
+ * after a late report corrects the cost; a second call without a change has no effect. Usage that was priced before
+ * keeps its price, unless `anew` is set. Null if there is no such ended run.
  */
 export async function settleRunCost(
   tx: Transaction,
@@ -49,7 +50,7 @@ export async function settleRunCost(
   return (await settleRunCosts(tx, [jobId], options)).get(jobId) ?? null;
 }
 
-/** As settleRunCost, for a set by the same statements; those that there are no such ended runs of are left out. */
+/** Like settleRunCost for several runs, with the same number of statements. Omits ids without an ended run. */
 export async function settleRunCosts(
   tx: Transaction,
   jobIds: string[],
@@ -57,8 +58,9 @@ export async function settleRunCosts(
 ): Promise<Map<string, SettledCost>> {
   const ids = [...new Set(jobIds)];
   tx.alongKeys();
-  // By itself: whoever waits for it must see the cost that its holder wrote, and the usages that came meanwhile. In one
-  // order for everybody.
+  // A separate statement: after it waited for the lock, the next statements see the cost that the previous holder
+  // wrote, and the usages that arrived since then. All callers lock in the order of the ids, so that they cannot
+  // deadlock.
   tx.defer('SELECT FROM job WHERE id = ANY($1) ORDER BY id FOR UPDATE', [ids], 'lock_costs');
   const [jobs, sums] = (await tx.queryAll([
     { name: 'find_costed_jobs', text: costedJobs, values: [ids] },
@@ -93,7 +95,7 @@ interface PricedRun {
   job: CostedJob;
   cost: RunCost;
   prices: KeptPrice[];
-  /** Null of one that never started. */
+  /** Null for a run that never started. */
   endedAt: Date | null;
 }
 
@@ -132,7 +134,7 @@ const costedJobs = `
     AND c.month = date_trunc('month', j.finished_at AT TIME ZONE 'UTC')::date
   WHERE j.id = ANY($1) AND j.finished_at IS NOT NULL`;
 
-/** With it the sums of their days are to be made anew; one that never started belongs to none. */
+/** Writes the costs and marks their days as changed for the rollups. A run that never started belongs to no day. */
 function writeCosts(tx: Transaction, runs: PricedRun[]): void {
   if (runs.length === 0) return;
   tx.defer(

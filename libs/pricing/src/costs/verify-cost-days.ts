@@ -3,12 +3,12 @@ import { monthGroups, monthSums } from './close-cost-months';
 import { componentsOf, groupKeys, groupSums } from './cost-groups';
 import { beginAnew, settleCostDays } from './settle-cost-days';
 
-/** So many days are compared at a time. */
+/** Number of days that one statement compares. */
 const daysAtOnce = 31;
 
 /**
- * The days whose sums are not what their runs cost, then the months whose sums are not those of their days (`2026-03`).
- * Days that changes wait for meanwhile are not asked.
+ * Returns the days whose rows differ from the costs of their runs, then the months (`2026-03`) whose rows differ from
+ * their days. Days with changes that arrive during the comparison are skipped.
  */
 export async function verifyCostDays(database: Database, organizationId: string): Promise<string[]> {
   while ((await settleCostDays(database, organizationId)).rest);
@@ -37,7 +37,7 @@ export async function verifyCostDays(database: Database, organizationId: string)
   return [...differing, ...months.map(({ month }) => month)];
 }
 
-/** Makes an organization's sums anew, in steps. Until they are, its costs are read from what its runs used. */
+/** Rebuilds an organization's rollups of costs in steps. Until that is finished, costs are read from the components. */
 export async function rebuildCostDays(database: Database, organizationId: string): Promise<{ days: number }> {
   await database.transaction({ organizationId }, async (tx) => {
     await lock(tx, 'run_cost_day', organizationId);

@@ -15,13 +15,13 @@ type BookedCall = Pick<
     inputTokens: string;
     outputTokens: string;
     day: string;
-    /** Of its month, before this is booked. */
+    /** Spend of the call's month, before this booking. */
     spentMicros: MicroUsd;
   };
 
 /**
- * Prices a model's call by the price of its day, writes the cost beside it, and books the difference to what was booked:
- * among costs of its day and in its month's spend. Null: there is no such call.
+ * Prices a model call by the price of its day and stores the cost. The difference to the amount booked before is booked
+ * in the costs of its day and in the spend of its month. Null if there is no such call.
  */
 export async function bookCall(
   tx: Transaction,

@@ -1,9 +1,10 @@
 import type { Database, ModelCallEntity } from '@muster/database';
 
+/** Longer than any call takes. */
 const lostAfterMinutes = 60;
 const atOnce = 1000;
 
-/** Calls whose process did not live to tell what became of them: longer than any call takes. What they used is unknown. */
+/** Marks calls as lost whose process ended before it stored their outcome. The usage of lost calls is unknown. */
 export async function settleLostCalls(database: Database): Promise<{ lost: number }> {
   const rows = await database.query<Pick<ModelCallEntity, 'id'>>(
     'system',

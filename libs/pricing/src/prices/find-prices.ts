@@ -1,17 +1,17 @@
 import type { AiUsageEntity, Transaction } from '@muster/database';
 import { keyOf, type PriceRow, shippedRows } from './price-row';
 
-/** A model on a day. */
+/** Model and day that a price is needed for. */
 export interface PricedDay extends Pick<AiUsageEntity, 'provider' | 'model'> {
-  /** In UTC, as YYYY-MM-DD. */
+  /** UTC day as YYYY-MM-DD. */
   day: string;
 }
 
 export type FoundPrice = Pick<PriceRow, 'inputMicros' | 'outputMicros'>;
 
 /**
- * What a model costs on a day: the organization's price with the latest day not after it, else the default one, else
- * null. Of all of them it is what one statement saw.
+ * Returns a function that finds the price of a model on a day: the organization's latest price up to that day, or else
+ * the latest default price, or else null. One statement reads all prices, so that they are consistent.
  */
 export async function findPrices(
   tx: Transaction,

@@ -5,8 +5,9 @@ import type { Round } from '@muster/platform';
 const rowsAtOnce = 1000;
 
 /**
- * Drops usage by the whole month, its counter with its events so that they stay each other's sum, and the parts of what
- * runs cost, after the periods that each organization keeps them. What a run cost in all stays on it.
+ * Deletes usage, cost components and model calls after the organization's retention periods. Usage is deleted by whole
+ * months, the counter with its events, so that the counter remains the sum of its events. The total cost of a run
+ * stays.
  */
 export async function purgeUsage(
   database: Database,

@@ -18,7 +18,7 @@ type Row = GateFacts &
   Pick<UsageCounterEntity, 'completed' | 'failed' | 'cancelled' | 'runMs'> &
   Pick<OrganizationSettingsEntity, 'maxConcurrentRuns'>;
 
-/** A month's counters; whether another run may be launched is always about this month. */
+/** Reads the usage of a month. The billing gate in the result is always that of the current month. */
 export async function readUsage(
   database: Database,
   organizationId: string,
@@ -39,7 +39,7 @@ export async function readUsage(
       'read_usage',
     );
   const [[row], [gate]] = await Promise.all([read(asked), read(current)]);
-  if (!row || !gate) throw new AppError('not_found', { detail: 'The organization is gone.' });
+  if (!row || !gate) throw new AppError('not_found', { detail: 'The organization no longer exists.' });
   const { runs, completed, failed, cancelled, runMs, spendMicros, ...limits } = row;
   return {
     month: asked.slice(0, 7),

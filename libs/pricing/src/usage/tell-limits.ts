@@ -18,17 +18,17 @@ interface Limit {
   max: bigint;
 }
 
-/** With its use at so many percent a limit is near. */
+/** Percentage of use from which a limit is near. */
 const nearPercent = 80n;
 const levels = ['near', 'reached'] as const;
 
-/** From which use on a limit is near, or reached. */
+/** Returns the use from which the limit is near or reached. */
 export function thresholdOf(max: bigint, level: Level): bigint {
-  // The least whole number that is so much.
+  // Rounded up to a whole number.
   return level === 'reached' ? max : (max * nearPercent + 99n) / 100n;
 }
 
-/** Of which limits an organization was told, as far as this process knows: nobody looks again. */
+/** Notices that this process knows to be emitted. The table is not checked again for them. */
 const told = new Set<string>();
 const mostTold = 100_000;
 
@@ -38,8 +38,9 @@ interface UsedOfLimits {
 }
 
 /**
- * Tells of the limits that are near or used up, each once in its month: whoever follows the organization, and its webhook
- * endpoints. Who looks at the same moment waits for the one that tells.
+ * Emits a webhook event for each monthly limit that is near (80 %) or reached, and one event on the organization's
+ * stream for the highest new level. `limit_notice` has one row per month, limit, level and limit value, so each event
+ * is emitted once. Concurrent transactions wait on its unique key.
  */
 export async function tellLimits(
   tx: Transaction,
@@ -56,15 +57,15 @@ export async function tellLimits(
     for (const level of reached) {
       if (!(await isFirst(tx, { organizationId, month, level, ...limit }))) continue;
       tell(tx, { organizationId, month, level, ...limit }, of);
-      // To who looks at it the greater word is enough, where both come true together.
+      // If both levels are reached at once, the stream gets only the higher level.
       if (level === reached.at(-1)) show(tx, { organizationId, level, ...limit });
     }
   }
 }
 
 /**
- * As tellLimits, for a run or a call whose cost this transaction books. The counter is asked once it may have come so
- * far: `before` is what it was, and others may be booking at the same time.
+ * Emits the notices for a run or a model call whose cost this transaction books. `before` is the counter before the
+ * booking. The counter is read again only if it may have passed a threshold, which allows for concurrent bookings.
  */
 export async function tellSettledLimits(
   tx: Transaction,
@@ -98,7 +99,7 @@ interface Settled {
   addedMicros: MicroUsd | bigint;
 }
 
-/** More than are booked at the same moment. */
+/** Upper bounds for concurrent bookings: their number of runs, and the spend with them as a percentage. */
 const runsAtOnce = 1000;
 const spendAtOncePercent = 125n;
 
@@ -117,7 +118,7 @@ function usedOf({ limit }: Limit, { runs, spendMicros }: UsedOfLimits): bigint {
 
 type Notice = Limit & { organizationId: string; month: string; level: Level };
 
-/** Whether nobody has told of it: this transaction is to, and with its commit has. */
+/** Inserts the notice. True if no transaction has emitted it before, so that the caller must emit it. */
 async function isFirst(tx: Transaction, notice: Notice): Promise<boolean> {
   const key = keyOf(notice);
   if (told.has(key)) return false;
