@@ -52,15 +52,15 @@ export function listPilotBatches(database: Database, organizationId: string, lis
 
 export function listBatchesStatement(organizationId: string, { page, filter }: Listing) {
   const values: unknown[] = [organizationId];
-  const placed = (value: unknown) => `$${values.push(value)}`;
+  const parameter = (value: unknown) => `$${values.push(value)}`;
   const conditions = ['b.organization_id = $1', ...withinPeriod('b.occurred_at', filter, values)];
-  if (filter.workflowId) conditions.push(`b.workflow_id = ${placed(filter.workflowId)}`);
-  if (filter.jobId) conditions.push(`b.job_id = ${placed(filter.jobId)}`);
+  if (filter.workflowId) conditions.push(`b.workflow_id = ${parameter(filter.workflowId)}`);
+  if (filter.jobId) conditions.push(`b.job_id = ${parameter(filter.jobId)}`);
   if (page.after) {
     const [at, id] = page.after;
-    conditions.push(`(b.occurred_at, b.id) < (${placed(at)}::timestamptz, ${placed(id)}::uuid)`);
+    conditions.push(`(b.occurred_at, b.id) < (${parameter(at)}::timestamptz, ${parameter(id)}::uuid)`);
   }
-  const limit = placed(page.limit + 1);
+  const limit = parameter(page.limit + 1);
   return {
     text: `SELECT ${batchColumns} FROM ${batchSource}
      WHERE ${conditions.join(' AND ')} ORDER BY b.occurred_at DESC, b.id DESC LIMIT ${limit}`,

@@ -9,10 +9,10 @@ export interface Period {
  * time zone is read once for the statement, so an index on the column can be used.
  */
 export function withinPeriod(column: string, { from, to }: Period, values: unknown[]): string[] {
-  const placed = (value: string) => `$${values.push(value)}`;
+  const parameter = (value: string) => `$${values.push(value)}`;
   return [
-    ...(from ? [`${column} >= ${isDay(from) ? startOfDay(`${placed(from)}::date`) : placed(from)}`] : []),
-    ...(to ? [`${column} < ${isDay(to) ? startOfDay(`${placed(to)}::date + 1`) : placed(to)}`] : []),
+    ...(from ? [`${column} >= ${isDay(from) ? startOfDay(`${parameter(from)}::date`) : parameter(from)}`] : []),
+    ...(to ? [`${column} < ${isDay(to) ? startOfDay(`${parameter(to)}::date + 1`) : parameter(to)}`] : []),
   ];
 }
 

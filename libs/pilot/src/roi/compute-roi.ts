@@ -75,7 +75,7 @@ const computed = `
            (count(*) FILTER (WHERE outcome = 'no_eob_found'))::int AS none,
            (count(*) FILTER (WHERE outcome = 'failed'))::int AS failed, count(micros)::int AS timed, sum(micros) AS micros
     FROM claim GROUP BY day),
-  kept AS (
+  gone_total AS (
     SELECT day, sum(claims_attempted)::int AS attempted, sum(claims_eob_uploaded)::int AS eob,
            sum(claims_no_eob_found)::int AS none, sum(claims_failed)::int AS failed
     FROM gone GROUP BY day),
@@ -88,11 +88,11 @@ const computed = `
     SELECT day, count(job_id)::int AS jobs, sum(cost_micros) AS micros FROM first GROUP BY day),
   percentile AS (
     SELECT percentile_cont(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY micros) AS between FROM claim)
-  SELECT day::text AS day, b.batches, COALESCE(c.attempted, 0) + COALESCE(k.attempted, 0) AS attempted,
-         COALESCE(c.eob, 0) + COALESCE(k.eob, 0) AS eob_uploaded,
-         COALESCE(c.none, 0) + COALESCE(k.none, 0) AS no_eob_found,
-         COALESCE(c.failed, 0) + COALESCE(k.failed, 0) AS failed, COALESCE(c.timed, 0) AS timed,
+  SELECT day::text AS day, b.batches, COALESCE(c.attempted, 0) + COALESCE(g.attempted, 0) AS attempted,
+         COALESCE(c.eob, 0) + COALESCE(g.eob, 0) AS eob_uploaded,
+         COALESCE(c.none, 0) + COALESCE(g.none, 0) AS no_eob_found,
+         COALESCE(c.failed, 0) + COALESCE(g.failed, 0) AS failed, COALESCE(c.timed, 0) AS timed,
          COALESCE(c.micros, 0)::bigint AS processing_micros, COALESCE(cost.jobs, 0) AS jobs,
          COALESCE(cost.micros, 0)::bigint AS cost_micros, p.between
-  FROM batches b LEFT JOIN counted c USING (day) LEFT JOIN kept k USING (day) LEFT JOIN cost USING (day)
+  FROM batches b LEFT JOIN counted c USING (day) LEFT JOIN gone_total g USING (day) LEFT JOIN cost USING (day)
   CROSS JOIN percentile p ORDER BY day`;

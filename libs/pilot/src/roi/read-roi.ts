@@ -4,7 +4,7 @@ import { computeRoi, dayOf, type RoiSums } from './compute-roi';
 import { readRollup, type RollupRead } from './read-rollup';
 import { roiFigures, type RoiSettings } from './roi-figures';
 import { roiRange } from './roi-range';
-import { settleRollups } from './settle-rollups';
+import { refreshRoiRollups } from './refresh-roi-rollups';
 
 /**
  * Returns the savings and costs of a range of days, from the rollups or from the claims. Both give the same figures.
@@ -24,17 +24,17 @@ export async function readRoi(
   if (!settings) throw new AppError('not_found', { detail: 'The organization no longer exists.' });
   const range = roiRange(query, settings.today);
   const read = { organizationId, range, workflowId: query.workflowId ?? null };
-  const rollup = query.source === 'computed' ? null : await settledRollup(database, read);
+  const rollup = query.source === 'computed' ? null : await readRefreshedRollup(database, read);
   const sums = rollup ?? (await computeRoi(database, organizationId, range, read.workflowId));
   return roiFigures({ range, source: rollup ? 'rollup' : 'computed', settings }, sums.days, sums.percentiles);
 }
 
 /** Reads the rollups, and refreshes them first if little has changed. Null if changes are still pending after that. */
-async function settledRollup(database: Database, read: RollupRead): Promise<RoiSums | null> {
+async function readRefreshedRollup(database: Database, read: RollupRead): Promise<RoiSums | null> {
   for (let attempt = 1; attempt <= 3; attempt += 1) {
     const sums = await readRollup(database, read);
     if (sums) return sums;
-    if ((await settleRollups(database, read.organizationId)).rest) return null;
+    if ((await refreshRoiRollups(database, read.organizationId)).rest) return null;
   }
   return null;
 }

@@ -71,32 +71,32 @@ async function readPercentiles(
   { counts, timed, revision }: { counts: Float64Array; timed: number; revision: number },
 ): Promise<Percentiles | null> {
   // The position of percentile p among the sorted times is p × (timed − 1), here in twentieths.
-  const places = [10, 19].map((twentieths) => {
-    const place = twentieths * (timed - 1);
-    return { rank: Math.floor(place / 20), part: BigInt(place % 20) };
+  const positions = [10, 19].map((twentieths) => {
+    const position = twentieths * (timed - 1);
+    return { rank: Math.floor(position / 20), part: BigInt(position % 20) };
   });
-  const asked = places
+  const neighbours = positions
     .flatMap(({ rank }) => [rank, Math.min(rank + 1, timed - 1)])
-    .map((rank) => placeOf(counts, rank));
+    .map((rank) => findRank(counts, rank));
   const rows = await database.query<TimesOfBucket>(
     { organizationId },
     timesSql,
-    [organizationId, range.from, range.to, workflowId ?? everyWorkflow, asked.map(({ bucket }) => bucket)],
+    [organizationId, range.from, range.to, workflowId ?? everyWorkflow, neighbours.map(({ bucket }) => bucket)],
     'roi_times',
   );
   if (rows[0]?.revision !== revision) return null;
-  const times = new Map(asked.map(({ bucket }) => [bucket, new Times()]));
+  const times = new Map(neighbours.map(({ bucket }) => [bucket, new Times()]));
   for (const row of rows) times.get(row.bucket!)?.add(row.times);
-  const found = asked.map(({ bucket, ahead }) => BigInt(times.get(bucket)!.at(ahead)));
-  const [p50, p95] = places.map(({ part }, of) => {
-    const [below, above] = [found[2 * of]!, found[2 * of + 1]!];
+  const found = neighbours.map(({ bucket, ahead }) => BigInt(times.get(bucket)!.at(ahead)));
+  const [p50, p95] = positions.map(({ part }, index) => {
+    const [below, above] = [found[2 * index]!, found[2 * index + 1]!];
     return 20n * below + part * (above - below);
   });
   return { p50: p50!, p95: p95! };
 }
 
 /** Finds the bucket of the time at a rank (from 0, ascending), and the number of smaller times in that bucket. */
-function placeOf(counts: Float64Array, rank: number): { bucket: number; ahead: number } {
+function findRank(counts: Float64Array, rank: number): { bucket: number; ahead: number } {
   let ahead = rank;
   let bucket = 0;
   for (; ahead >= counts[bucket]!; bucket += 1) ahead -= counts[bucket]!;
@@ -121,9 +121,9 @@ class Times {
     this.sorted ??= Float64Array.from(this.micros).sort();
     if (this.repeats.size === 0) return this.sorted[ahead]!;
     let rest = ahead;
-    for (let place = 0; ; place += 1) {
-      const micros = this.sorted[place]!;
-      const isFirst = micros !== this.sorted[place - 1];
+    for (let index = 0; ; index += 1) {
+      const micros = this.sorted[index]!;
+      const isFirst = micros !== this.sorted[index - 1];
       rest -= 1 + (isFirst ? (this.repeats.get(micros) ?? 0) : 0);
       if (rest < 0) return micros;
     }

@@ -41,9 +41,9 @@ export function roiFigures(
   const labor = laborOf(settings);
   const byDay = new Map(sums.map((each) => [each.day, each]));
   const days = daysOf(range).map((day) => {
-    const of = byDay.get(day) ?? { ...nothing, day };
-    const laborMicros = labor(of.eobUploaded + of.noEobFound);
-    return { ...of, laborMicros, netMicros: laborMicros - BigInt(of.costMicros) };
+    const sumsOfDay = byDay.get(day) ?? { ...nothing, day };
+    const laborMicros = labor(sumsOfDay.eobUploaded + sumsOfDay.noEobFound);
+    return { ...sumsOfDay, laborMicros, netMicros: laborMicros - BigInt(sumsOfDay.costMicros) };
   });
   const count = (key: 'batches' | 'jobs' | 'attempted' | 'eobUploaded' | 'noEobFound' | 'failed' | 'timed') =>
     days.reduce((sum, each) => sum + each[key], 0);

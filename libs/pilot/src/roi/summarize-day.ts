@@ -23,7 +23,7 @@ export function summarizeDay(day: string, batches: BatchOfDay[]): { days: DayRow
     if (own) own.push(batch);
     else byWorkflow.set(batch.workflowId, [batch]);
   }
-  const parts = [...byWorkflow].filter(([, of]) => of.length > 0).map(([id, of]) => summarize(day, id, of));
+  const parts = [...byWorkflow].filter(([, own]) => own.length > 0).map(([id, own]) => summarize(day, id, own));
   return { days: parts.map((part) => part.day), times: parts.flatMap((part) => part.times) };
 }
 

@@ -42,14 +42,14 @@ export function listSessions(database: Database, organizationId: string, listing
 
 export function listSessionsStatement(organizationId: string, { page, filter }: Listing) {
   const values: unknown[] = [organizationId];
-  const placed = (value: unknown) => `$${values.push(value)}`;
+  const parameter = (value: unknown) => `$${values.push(value)}`;
   const conditions = ['s.organization_id = $1', ...withinPeriod('s.occurred_at', filter, values)];
-  if (filter.workerKey) conditions.push(`s.worker_key = ${placed(filter.workerKey)}`);
+  if (filter.workerKey) conditions.push(`s.worker_key = ${parameter(filter.workerKey)}`);
   if (page.after) {
     const [at, id] = page.after;
-    conditions.push(`(s.occurred_at, s.pilot_batch_id) < (${placed(at)}::timestamptz, ${placed(id)}::uuid)`);
+    conditions.push(`(s.occurred_at, s.pilot_batch_id) < (${parameter(at)}::timestamptz, ${parameter(id)}::uuid)`);
   }
-  const limit = placed(page.limit + 1);
+  const limit = parameter(page.limit + 1);
   return {
     text: `SELECT ${columns} FROM ${source}
      WHERE ${conditions.join(' AND ')} ORDER BY s.occurred_at DESC, s.pilot_batch_id DESC LIMIT ${limit}`,

@@ -16,9 +16,9 @@ export function headlineOf({ claims, durationMs, stopReason }: SessionFacts): st
     noEobFound && `${grouped(noEobFound)} without an EOB`,
     failed && `${grouped(failed)} failed`,
   ].filter(Boolean);
-  const what = outcomes.length ? `: ${outcomes.join(', ')}` : '';
+  const outcomeText = outcomes.length ? `: ${outcomes.join(', ')}` : '';
   const stop = stopReason === null ? '' : `; stopped: ${cut(stopReason)}`;
-  return `${all}${time}${what}${stop}.`;
+  return `${all}${time}${outcomeText}${stop}.`;
 }
 
 function counted(count: number, noun: string): string {

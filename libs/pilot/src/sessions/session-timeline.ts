@@ -18,7 +18,7 @@ export interface TimelineEntry {
   text: string;
 }
 
-const words: Record<ClaimOutcome, string> = {
+const outcomeLabels: Record<ClaimOutcome, string> = {
   eob_uploaded: 'EOB uploaded',
   no_eob_found: 'no EOB found',
   failed: 'failed',
@@ -39,7 +39,7 @@ export function timelineOf({ startedAt, finishedAt, ingestedAt, claims, stops }:
   const end = finishedAt && !(startedAt && startedAt > finishedAt) ? finishedAt.getTime() : Infinity;
   for (const { claimId, outcome, processingMicros } of claims) {
     at += (processingMicros ?? 0) / 1000;
-    const text = `Claim ${claimId}: ${words[outcome]}.`;
+    const text = `Claim ${claimId}: ${outcomeLabels[outcome]}.`;
     entries.push({ ...plain, at: atTime(Math.min(at, end)), kind: 'claim', claimId, outcome, text });
   }
   for (const { reason, at: stoppedAt, detail } of stops) {

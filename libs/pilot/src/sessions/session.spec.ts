@@ -22,9 +22,12 @@ describe('headlineOf', () => {
       'The portal\n is down.',
       '2 claims: 2 failed; stopped: The portal is down.',
     ],
-  ])('states counts, duration and stop reason in one sentence (case %#)', (claims, durationMs, stopReason, sentence) => {
-    expect(headlineOf({ claims, durationMs, stopReason })).toBe(sentence);
-  });
+  ])(
+    'states counts, duration and stop reason in one sentence (case %#)',
+    (claims, durationMs, stopReason, sentence) => {
+      expect(headlineOf({ claims, durationMs, stopReason })).toBe(sentence);
+    },
+  );
 
   it('shortens a long stop reason', () => {
     const sentence = headlineOf({ claims: none, durationMs: null, stopReason: '🦷'.repeat(500) });
@@ -40,7 +43,7 @@ describe('timelineOf', () => {
     outcome: 'eob_uploaded' as const,
     processingMicros: seconds === null ? null : seconds * 1_000_000,
   });
-  const told = (facts: Partial<Parameters<typeof timelineOf>[0]>) =>
+  const entriesOf = (facts: Partial<Parameters<typeof timelineOf>[0]>) =>
     timelineOf({ startedAt: null, finishedAt: null, ingestedAt: at(1000), claims: [], stops: [], ...facts }).map(
       (entry) => [entry.kind, entry.claimId ?? entry.reason, (entry.at.getTime() - at(0).getTime()) / 1000],
     );
@@ -48,7 +51,7 @@ describe('timelineOf', () => {
   it('computes the time of a claim from the start and the processing times up to the claim', () => {
     const stops = [{ reason: 'pause', at: at(25), detail: null }];
     const claims = [claim('A', 20), claim('B', null), claim('C', 10.5)];
-    expect(told({ startedAt: at(0), finishedAt: at(60), claims, stops })).toEqual([
+    expect(entriesOf({ startedAt: at(0), finishedAt: at(60), claims, stops })).toEqual([
       ['started', null, 0],
       ['claim', 'A', 20],
       ['claim', 'B', 20],
@@ -60,24 +63,24 @@ describe('timelineOf', () => {
 
   it('computes claim times backwards from the end, or from the ingest, if the start is unknown', () => {
     const claims = [claim('A', 20), claim('B', 10)];
-    expect(told({ finishedAt: at(100), claims })).toEqual([
+    expect(entriesOf({ finishedAt: at(100), claims })).toEqual([
       ['claim', 'A', 90],
       ['claim', 'B', 100],
       ['finished', null, 100],
     ]);
-    expect(told({ claims })).toEqual([
+    expect(entriesOf({ claims })).toEqual([
       ['claim', 'A', 990],
       ['claim', 'B', 1000],
     ]);
   });
 
   it('puts no claim after the end, and ignores an end before the start', () => {
-    expect(told({ startedAt: at(0), finishedAt: at(5), claims: [claim('A', 20)] })).toEqual([
+    expect(entriesOf({ startedAt: at(0), finishedAt: at(5), claims: [claim('A', 20)] })).toEqual([
       ['started', null, 0],
       ['claim', 'A', 5],
       ['finished', null, 5],
     ]);
-    expect(told({ startedAt: at(10), finishedAt: at(5), claims: [claim('A', 20)] })).toEqual([
+    expect(entriesOf({ startedAt: at(10), finishedAt: at(5), claims: [claim('A', 20)] })).toEqual([
       ['finished', null, 5],
       ['started', null, 10],
       ['claim', 'A', 30],

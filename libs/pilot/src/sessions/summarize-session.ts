@@ -2,7 +2,7 @@ import type { PilotBatchEntity, PilotStopEventEntity, Transaction } from '@muste
 import { headlineOf } from './session-headline';
 import { type BatchFacts, type TimelineEntry, timelineOf } from './session-timeline';
 
-const entriesAtOnce = 1000;
+const entryBatchSize = 1000;
 
 /**
  * Replaces the summary and the timeline of a batch's session. Returns false if there is nothing to summarize, because
@@ -33,8 +33,8 @@ export async function summarizeSession(tx: Transaction, pilotBatchId: string): P
   tx.defer('DELETE FROM process_library_session_summary WHERE pilot_batch_id = $1', [pilotBatchId]);
   const timeline = timelineOf({ startedAt, finishedAt, ingestedAt, claims, stops });
   await insertSummary(tx, { ...batch, id: pilotBatchId }, stops.at(-1)?.reason ?? null);
-  for (let from = 0; from < timeline.length; from += entriesAtOnce) {
-    const entries = timeline.slice(from, from + entriesAtOnce);
+  for (let from = 0; from < timeline.length; from += entryBatchSize) {
+    const entries = timeline.slice(from, from + entryBatchSize);
     await insertEntries(tx, { pilotBatchId, organizationId, entries, from });
   }
   return true;

@@ -2,7 +2,7 @@ import { audit, boundAgentOf, type Principal } from '@muster/access';
 import { AppError, type ClaimOutcome } from '@muster/contracts';
 import { type JobEntity, lock, type PilotBatchEntity, type Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
-import { keepRoiMetric } from '../roi/keep-roi-metric';
+import { insertRoiMetric } from '../roi/insert-roi-metric';
 import type { RunSummary } from './read-run-summary';
 
 export interface IngestedBatch {
@@ -15,7 +15,7 @@ export interface IngestedBatch {
 }
 
 /** Maximum number of rows per statement, so that the process can handle other requests between the statements. */
-const rowsAtOnce = 1000;
+const rowBatchSize = 1000;
 
 /**
  * Stores a reported batch in place of an earlier report of it. Concurrent reports of one batch wait for each other, and
@@ -35,13 +35,13 @@ export async function ingestRunSummary(
   const id = newId();
   const reporterAgentId = boundAgentOf(caller);
   await insertBatch(tx, { id, organizationId, workflowId: job?.workflowId ?? null, reporterAgentId, summary });
-  for (let from = 0; from < claims.length; from += rowsAtOnce) {
+  for (let from = 0; from < claims.length; from += rowBatchSize) {
     await insertClaims(tx, { id, organizationId, summary, from });
   }
-  for (let from = 0; from < stopEvents.length; from += rowsAtOnce) {
+  for (let from = 0; from < stopEvents.length; from += rowBatchSize) {
     await insertStops(tx, { id, organizationId, summary, from });
   }
-  await keepRoiMetric(tx, id);
+  await insertRoiMetric(tx, id);
   const counts = { claims: claims.length, stopEvents: stopEvents.length };
   await tx.enqueue({ queue: 'metering', name: 'batch-ingested', payload: { pilotBatchId: id } });
   audit(tx, caller, {
@@ -158,7 +158,7 @@ async function insertBatch(
 }
 
 async function insertClaims(tx: Transaction, { id, organizationId, summary, from }: Part & { from: number }) {
-  const rows = summary.claims.slice(from, from + rowsAtOnce);
+  const rows = summary.claims.slice(from, from + rowBatchSize);
   await tx.execute(
     `INSERT INTO pilot_claim_result
        (organization_id, id, pilot_batch_id, claim_index, claim_id, npi, outcome, processing_micros, message, metadata)
@@ -183,7 +183,7 @@ async function insertClaims(tx: Transaction, { id, organizationId, summary, from
 }
 
 async function insertStops(tx: Transaction, { id, organizationId, summary, from }: Part & { from: number }) {
-  const rows = summary.stopEvents.slice(from, from + rowsAtOnce);
+  const rows = summary.stopEvents.slice(from, from + rowBatchSize);
   await tx.execute(
     `INSERT INTO pilot_stop_event (organization_id, pilot_batch_id, event_index, reason, at, detail, metadata)
      SELECT $1, $2, $3::int + row.number - 1, row.reason, row.at, row.detail, row.metadata

@@ -1,4 +1,4 @@
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   AppError,
   type ClaimOutcome,
@@ -92,7 +92,7 @@ async function readContent(content: Json, faults: Faults, body: unknown): Promis
     });
   }
   const facts = readFields(RunSummaryBatch, batch.known, { faults, path: 'batchSummary', unknown: 'ignore' });
-  const metadata = { ...beside(body, content), ...unknown, ...batch.unknown, ...facts.metadata };
+  const metadata = { ...keysOutside(body, content), ...unknown, ...batch.unknown, ...facts.metadata };
   if (faults.none) measure({ metadata, totals: facts.totals }, faults);
   const rows = await inSlices(claims, (row, at) =>
     readRow(RunSummaryClaim, row, { faults, path: `claimResults.${at}` }, claimOf),
@@ -123,7 +123,7 @@ function listOf(value: unknown, name: string, faults: Faults): unknown[] {
 }
 
 /** Returns the other keys of a body with a nested envelope. */
-function beside(body: unknown, content: Json): Json {
+function keysOutside(body: unknown, content: Json): Json {
   if (body === content || !isJson(body)) return {};
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== content));
 }
@@ -132,11 +132,11 @@ function isMissing(batchId: unknown): boolean {
   return batchId === undefined || batchId === null || (typeof batchId === 'string' && batchId.trim() === '');
 }
 
-function measure(kept: Record<'metadata' | 'totals', unknown>, faults: Faults): void {
-  for (const [name, value] of Object.entries(kept)) {
+function measure(stored: Record<'metadata' | 'totals', unknown>, faults: Faults): void {
+  for (const [name, value] of Object.entries(stored)) {
     if (!isLarger(value, maxSummaryMetadataBytes)) continue;
-    const what = name === 'metadata' ? 'metadata, including unknown keys,' : name;
-    faults.add(`batchSummary.${name}`, `${what} must be at most ${maxSummaryMetadataBytes} bytes of JSON`);
+    const label = name === 'metadata' ? 'metadata, including unknown keys,' : name;
+    faults.add(`batchSummary.${name}`, `${label} must be at most ${maxSummaryMetadataBytes} bytes of JSON`);
   }
 }
 
@@ -147,7 +147,7 @@ async function inSlices<T, R>(rows: T[], read: (row: T, at: number) => R): Promi
   for (const [at, row] of rows.entries()) {
     results.push(read(row, at));
     if (performance.now() - since < sliceMs) continue;
-    await breathe();
+    await nextTurn();
     since = performance.now();
   }
   return results;
@@ -158,7 +158,7 @@ function readRow<T extends object, R>(
   type: new () => T,
   row: unknown,
   { faults, path }: { faults: Faults; path: string },
-  of: (row: T, metadata: string | null) => R,
+  convert: (row: T, metadata: string | null) => R,
 ): R | null {
   if (faults.full) return null;
   if (!isJson(row)) {
@@ -170,13 +170,10 @@ function readRow<T extends object, R>(
   if (!faults.none) return null;
   const metadata = { ...unknown, ...(read as { metadata?: Json | null }).metadata };
   if (isLarger(metadata, maxRowMetadataBytes)) {
-    faults.add(
-      path,
-      `metadata, including unknown keys, must be at most ${maxRowMetadataBytes} bytes of JSON`,
-    );
+    faults.add(path, `metadata, including unknown keys, must be at most ${maxRowMetadataBytes} bytes of JSON`);
     return null;
   }
-  return of(read, Object.keys(metadata).length ? JSON.stringify(metadata) : null);
+  return convert(read, Object.keys(metadata).length ? JSON.stringify(metadata) : null);
 }
 
 function claimOf(row: RunSummaryClaim, metadata: string | null): SummaryClaim {

@@ -14,17 +14,17 @@ export interface Respelled {
  */
 export function respell(
   type: { prototype: object },
-  given: Record<string, unknown>,
+  input: Record<string, unknown>,
   { faults, path }: { faults: Faults; path: string },
 ): Respelled {
   const names = namesOf(type);
   const [known, unknown]: [Record<string, unknown>, Record<string, unknown>] = [{}, {}];
-  for (const key in given) {
+  for (const key in input) {
     if (faults.full) break;
     const name = names.get(key);
-    if (name === undefined) unknown[key] = given[key];
-    else if (!Object.hasOwn(known, name)) known[name] = given[key];
-    else if (!isSame(known[name], given[key])) {
+    if (name === undefined) unknown[key] = input[key];
+    else if (!Object.hasOwn(known, name)) known[name] = input[key];
+    else if (!isSame(known[name], input[key])) {
       faults.add(
         path ? `${path}.${name}` : name,
         `${name} is present in two spellings with different values, or with values too large to compare`,
@@ -44,8 +44,8 @@ function isSame(one: unknown, other: unknown): boolean {
 const spellings = new WeakMap<object, Map<string, string>>();
 
 function namesOf(type: { prototype: object }): Map<string, string> {
-  const known = spellings.get(type);
-  if (known) return known;
+  const cached = spellings.get(type);
+  if (cached) return cached;
   const names = new Map(
     fieldNamesOf(type).flatMap((name) => [
       [name, name],

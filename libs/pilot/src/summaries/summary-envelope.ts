@@ -22,12 +22,12 @@ const maxKeyLength = 100;
  */
 export function envelopeOf(body: unknown): Envelope | null {
   if (!isJson(body)) return null;
-  const given = (name: string) => Object.hasOwn(body, name) && body[name] !== null;
+  const isPresent = (name: string) => Object.hasOwn(body, name) && body[name] !== null;
   const found: Envelope[] = Object.entries(nested)
-    .filter(([key]) => given(key))
+    .filter(([key]) => isPresent(key))
     .map(([key, name]) => ({ name, content: body[key] }));
-  const beside = found.length > 0 && Object.values(snake).some(given);
-  if (camel.some(given) || beside) found.push({ name: 'camel', content: body });
+  const hasOtherEnvelope = found.length > 0 && Object.values(snake).some(isPresent);
+  if (camel.some(isPresent) || hasOtherEnvelope) found.push({ name: 'camel', content: body });
   return found.length === 1 ? found[0]! : null;
 }
 

@@ -28,7 +28,9 @@ export async function backfillMetrics(
     [jobId, organizationId],
   );
   if (replaced.length > 0 && !force) {
-    throw new AppError('billing_record_exists', { detail: 'The job already has a billing record. Set force to replace the record.' });
+    throw new AppError('billing_record_exists', {
+      detail: 'The job already has a billing record. Set force to replace the record.',
+    });
   }
   const id = newId();
   const { source, candidates, duplicates, claimsPerNpi } = await countClaims(tx, {
@@ -68,15 +70,16 @@ export async function backfillMetrics(
  * can use jobs of the own organization, a super_admin jobs of any organization.
  */
 async function organizationOf(tx: Transaction, caller: Principal, jobId: string): Promise<string> {
-  const [job] = await tx.query<Pick<JobEntity, 'organizationId'> & { known: boolean }>(
-    `SELECT j.organization_id, EXISTS (SELECT FROM organization o WHERE o.id = j.organization_id) AS known
+  const [job] = await tx.query<Pick<JobEntity, 'organizationId'> & { hasOrganization: boolean }>(
+    `SELECT j.organization_id, EXISTS (SELECT FROM organization o WHERE o.id = j.organization_id) AS has_organization
      FROM job j WHERE j.id = $1 FOR KEY SHARE`,
     [jobId],
   );
   if (!job || !reaches(caller, job.organizationId)) {
     throw new AppError('job_not_found', { detail: 'There is no such job.' });
   }
-  if (!job.known) throw new AppError('organization_unresolved', { detail: 'The organization of the job does not exist.' });
+  if (!job.hasOrganization)
+    throw new AppError('organization_unresolved', { detail: 'The organization of the job does not exist.' });
   return job.organizationId;
 }
 

@@ -22,13 +22,13 @@ export async function countClaims(
 }
 
 /** Ids are read only from strings and numbers; any other JSON value counts as absent. */
-const word = (name: string) =>
+const textOf = (name: string) =>
   `CASE WHEN jsonb_typeof(metadata->'${name}') IN ('string', 'number') THEN NULLIF(btrim(metadata->>'${name}'), '') END`;
 
 const countSql = `
   WITH step AS (
-    SELECT step_order, metadata->>'type' AS type, ${word('npi')} AS npi, ${word('claim_id')} AS claim_id,
-           ${word('claim_submission_id')} AS claim_submission_id
+    SELECT step_order, metadata->>'type' AS type, ${textOf('npi')} AS npi, ${textOf('claim_id')} AS claim_id,
+           ${textOf('claim_submission_id')} AS claim_submission_id
     FROM job_step
     WHERE job_id = $3 AND organization_id = $2 AND metadata->>'type' IN ('claim_result', 'select_org_provider')),
   source AS (
@@ -50,7 +50,7 @@ const countSql = `
         PARTITION BY r.npi, claim_id IS NULL, COALESCE(claim_id, claim_submission_id) ORDER BY step_order) = 1
       THEN 'counted' ELSE 'repeated' END AS verdict
     FROM resolved r JOIN source ON source.type = r.type),
-  kept AS (
+  insert_steps AS (
     INSERT INTO billing_metric_step
       (metric_id, step_order, organization_id, npi, claim_id, claim_submission_id, verdict)
     SELECT $1, step_order, $2, npi, claim_id, claim_submission_id, verdict FROM judged),

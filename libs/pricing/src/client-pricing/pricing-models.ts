@@ -20,14 +20,14 @@ export async function readPricingModel(
   organizationId: string,
 ): Promise<PricingModel> {
   requireReach(caller, organizationId);
-  const [row] = await database.query<{ known: OrganizationEntity['id'] } & PricingModel>(
+  const [row] = await database.query<{ organizationId: OrganizationEntity['id'] } & PricingModel>(
     { organizationId },
-    `SELECT o.id AS known, ${columns}
+    `SELECT o.id AS organization_id, ${columns}
      FROM organization o LEFT JOIN client_pricing_model m ON m.organization_id = o.id WHERE o.id = $1`,
     [organizationId],
   );
   if (!row) throw noSuchOrganization();
-  const { known: _, ...model } = row;
+  const { organizationId: _, ...model } = row;
   if (model.pricingType === null) throw noModel();
   return model;
 }
@@ -40,8 +40,8 @@ export async function putPricingModel(
   model: PricingModel,
 ): Promise<PricingModel> {
   requireReach(caller, organizationId);
-  const [known] = await tx.query('SELECT id FROM organization WHERE id = $1 FOR KEY SHARE', [organizationId]);
-  if (!known) throw noSuchOrganization();
+  const [organization] = await tx.query('SELECT id FROM organization WHERE id = $1 FOR KEY SHARE', [organizationId]);
+  if (!organization) throw noSuchOrganization();
   const before = await lockPricingModel(tx, organizationId);
   await tx.execute(
     `INSERT INTO client_pricing_model (organization_id, pricing_type, block_size, price_micros, minimum_micros)
@@ -70,13 +70,13 @@ export async function requirePricingModel(
   const model = await lockPricingModel(tx, organizationId);
   if (model) return model;
   if (!createDefault) throw noModel();
-  const made = await tx.execute(
+  const inserted = await tx.execute(
     `INSERT INTO client_pricing_model (organization_id, pricing_type, block_size, price_micros, minimum_micros)
      VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
     valuesOf(organizationId, defaultModel),
   );
   // A concurrent transaction inserted the model first.
-  if (made === 0) return (await lockPricingModel(tx, organizationId))!;
+  if (inserted === 0) return (await lockPricingModel(tx, organizationId))!;
   audit(tx, caller, {
     organizationId,
     action: 'client_pricing.create_default',

@@ -14,7 +14,7 @@ export interface ModelUsage {
   inputTokens: bigint;
   outputTokens: bigint;
   /** Cost that the run reported for this usage; null if it reported none. */
-  saidMicros: bigint | null;
+  reportedMicros: bigint | null;
   /** Null if no price is known. */
   price: ModelPrice | null;
 }
@@ -45,9 +45,9 @@ export interface RunCost {
 export function computeRunCost({ usages, runMs, computeMicrosPerHour, reportedMicros }: CostFacts): RunCost {
   const ai = aiComponents(usages);
   const compute = runMs === null ? [] : [computeComponent(runMs, computeMicrosPerHour)];
-  const known = sumOf([...ai, ...compute]);
-  const beyond = BigInt(reportedMicros ?? 0) - known;
-  const reported: CostComponent[] = beyond > 0n ? [saidComponent('reported', beyond)] : [];
+  const computed = sumOf([...ai, ...compute]);
+  const beyond = BigInt(reportedMicros ?? 0) - computed;
+  const reported: CostComponent[] = beyond > 0n ? [reportedComponent('reported', beyond)] : [];
   return {
     components: [...ai, ...compute, ...reported],
     aiMicros: sumOf(ai),
@@ -80,8 +80,8 @@ function computeComponent(runMs: number, microsPerHour: MicroUsd): CostComponent
 }
 
 /** Component for an amount that was reported without a quantity. */
-function saidComponent(kind: 'ai' | 'reported', amount: bigint, of?: { provider: string; model: string }) {
-  const { provider = null, model = null } = of ?? {};
+function reportedComponent(kind: 'ai' | 'reported', amount: bigint, usedModel?: { provider: string; model: string }) {
+  const { provider = null, model = null } = usedModel ?? {};
   const unitPriceUsd = decimalText(amount, 6);
   return {
     kind,
@@ -103,14 +103,16 @@ interface ModelSum {
   tokens: { input: bigint; output: bigint };
   /** In millionths of a micro-dollar. */
   worth: { input: bigint; output: bigint };
-  said: bigint | null;
+  reported: bigint | null;
 }
 
 function aiComponents(usages: ModelUsage[]): CostComponent[] {
   return sumsByModel(usages).flatMap((sum) => {
     const directions = (['input', 'output'] as const).map((direction) => directionComponent(sum, direction));
-    const { isPriced, said, provider, model } = sum;
-    return isPriced || said === null ? directions : [...directions, saidComponent('ai', said, { provider, model })];
+    const { isPriced, reported, provider, model } = sum;
+    return isPriced || reported === null
+      ? directions
+      : [...directions, reportedComponent('ai', reported, { provider, model })];
   });
 }
 
@@ -132,16 +134,16 @@ function sumsByModel(usages: ModelUsage[]): ModelSum[] {
   return [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum);
 }
 
-function add(sum: ModelSum, { inputTokens, outputTokens, price, saidMicros }: ModelUsage): void {
+function add(sum: ModelSum, { inputTokens, outputTokens, price, reportedMicros }: ModelUsage): void {
   sum.tokens.input += inputTokens;
   sum.tokens.output += outputTokens;
   sum.worth.input += inputTokens * BigInt(price?.inputMicros ?? 0);
   sum.worth.output += outputTokens * BigInt(price?.outputMicros ?? 0);
-  if (saidMicros !== null) sum.said = (sum.said ?? 0n) + saidMicros;
+  if (reportedMicros !== null) sum.reported = (sum.reported ?? 0n) + reportedMicros;
 }
 
-function emptySum(of: Pick<ModelSum, 'provider' | 'model' | 'isPriced'>): ModelSum {
-  return { ...of, tokens: { input: 0n, output: 0n }, worth: { input: 0n, output: 0n }, said: null };
+function emptySum(identity: Pick<ModelSum, 'provider' | 'model' | 'isPriced'>): ModelSum {
+  return { ...identity, tokens: { input: 0n, output: 0n }, worth: { input: 0n, output: 0n }, reported: null };
 }
 
 /**

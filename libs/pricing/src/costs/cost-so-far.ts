@@ -24,6 +24,6 @@ export async function costSoFar(tx: Transaction, jobId: string): Promise<MicroUs
   );
   if (!run) return null;
   const { organizationId, runMs, computeMicrosPerHour, reportedCostMicros: reportedMicros } = run;
-  const { usages } = await priceUsages(tx, organizationId, { usages: await readUsages(tx, jobId), kept: [] });
+  const { usages } = await priceUsages(tx, organizationId, { usages: await readUsages(tx, jobId), stored: [] });
   return computeRunCost({ usages, runMs, computeMicrosPerHour, reportedMicros }).totalMicros;
 }

@@ -112,16 +112,16 @@ function readGroups(
        SELECT key, min(model) AS model, sum(runs)::int AS runs, sum(ai_micros)::bigint AS ai,
               sum(compute_micros)::bigint AS compute, sum(reported_micros)::bigint AS reported
        FROM part GROUP BY key),
-     placed AS (
-       SELECT *, row_number() OVER (ORDER BY ai + compute + reported DESC, key) AS place FROM summed),
+     ranked AS (
+       SELECT *, row_number() OVER (ORDER BY ai + compute + reported DESC, key) AS rank FROM summed),
      g AS (
-       SELECT CASE WHEN place <= ${maxGroups} THEN key ELSE '(others)' END AS key, min(place) AS place, min(model) AS model,
+       SELECT CASE WHEN rank <= ${maxGroups} THEN key ELSE '(others)' END AS key, min(rank) AS rank, min(model) AS model,
               sum(runs)::int AS runs, sum(ai)::bigint AS ai, sum(compute)::bigint AS compute,
               sum(reported)::bigint AS reported
-       FROM placed GROUP BY 1)
+       FROM ranked GROUP BY 1)
      SELECT ${name} AS key, ${labels[groupBy]} AS label, g.runs, g.ai AS ai_micros, g.compute AS compute_micros,
             g.reported AS reported_micros, g.ai + g.compute + g.reported AS total_micros
-     FROM g ORDER BY ${groupBy === 'day' ? 'g.key' : 'g.place'}`,
+     FROM g ORDER BY ${groupBy === 'day' ? 'g.key' : 'g.rank'}`,
     [organizationId, period.from, period.to, groupBy],
   );
 }

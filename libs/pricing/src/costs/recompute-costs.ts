@@ -4,7 +4,7 @@ import type { CostRecomputeEntity, Database, RunCostComponentEntity, Transaction
 import { newId } from '@muster/platform';
 import { bookCall } from '../models/book-call';
 import { requirePeriod } from './period';
-import type { SettledCost } from './settle-run-cost';
+import type { BookedCost } from './book-run-cost';
 
 export type RecomputeRow = Pick<CostRecomputeEntity, 'id' | 'fromDay' | 'toDay' | 'runs' | 'changed' | 'finishedAt'>;
 
@@ -48,17 +48,17 @@ const turnMs = 20_000;
 const pageSize = 1000;
 
 /** Prices a run again and updates the total on its job. */
-type Settle = (tx: Transaction, jobId: string) => Promise<SettledCost | null>;
+type BookCost = (tx: Transaction, jobId: string) => Promise<BookedCost | null>;
 
 /** Continues a recompute after its last run. Each run is priced, booked and counted in a separate transaction. */
-export async function recomputeCosts(database: Database, id: string, settle: Settle): Promise<void> {
+export async function recomputeCosts(database: Database, id: string, bookCost: BookCost): Promise<void> {
   const until = performance.now() + turnMs;
   while (performance.now() < until) {
     const jobIds = await nextRuns(database, id);
     if (jobIds.length === 0) return finish(database, id);
     for (const jobId of jobIds) {
       if (performance.now() >= until) break;
-      await database.transaction('system', (tx) => recompute(tx, { id, jobId }, settle));
+      await database.transaction('system', (tx) => recompute(tx, { id, jobId }, bookCost));
     }
   }
   await database.transaction('system', (tx) =>
@@ -83,14 +83,18 @@ async function nextRuns(database: Database, id: string): Promise<string[]> {
   return rows.map(({ jobId }) => jobId);
 }
 
-async function recompute(tx: Transaction, { id, jobId }: { id: string; jobId: string }, settle: Settle): Promise<void> {
-  const settled = await settle(tx, jobId);
+async function recompute(
+  tx: Transaction,
+  { id, jobId }: { id: string; jobId: string },
+  bookCost: BookCost,
+): Promise<void> {
+  const booked = await bookCost(tx, jobId);
   // Components have the id of a run or of a model call. This one belongs to a model call.
-  if (!settled) await bookCall(tx, jobId);
+  if (!booked) await bookCall(tx, jobId);
   await tx.execute(
     `UPDATE cost_recompute SET last_job_id = $2, runs = runs + $3, changed = changed + $4
      WHERE id = $1 AND (last_job_id IS NULL OR last_job_id < $2)`,
-    [id, jobId, settled ? 1 : 0, settled?.changed ? 1 : 0],
+    [id, jobId, booked ? 1 : 0, booked?.changed ? 1 : 0],
     'count_recomputed',
   );
 }

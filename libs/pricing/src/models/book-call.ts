@@ -1,11 +1,11 @@
 import type { MicroUsd } from '@muster/contracts';
 import type { ModelCallEntity, OrganizationSettingsEntity, Transaction } from '@muster/database';
 import { computeRunCost } from '../costs/compute-run-cost';
-import type { SettledCost } from '../costs/settle-run-cost';
+import type { BookedCost } from '../costs/book-run-cost';
 import { writeComponents } from '../costs/write-components';
 import { findPrices } from '../prices/find-prices';
 import { recordSpends } from '../usage/record-usage';
-import { tellSettledLimits } from '../usage/tell-limits';
+import { emitLimitNoticesAfterBooking } from '../usage/emit-limit-notices';
 
 type BookedCall = Pick<
   ModelCallEntity,
@@ -26,7 +26,7 @@ type BookedCall = Pick<
 export async function bookCall(
   tx: Transaction,
   callId: string,
-): Promise<Pick<SettledCost, 'totalMicros' | 'changed'> | null> {
+): Promise<Pick<BookedCost, 'totalMicros' | 'changed'> | null> {
   tx.alongKeys();
   const [call] = await tx.query<BookedCall>(
     `SELECT organization_id, purpose, provider, model, agent_id, at, cost_micros, input_tokens::text AS input_tokens,
@@ -44,7 +44,7 @@ export async function bookCall(
   const { organizationId, provider, model, agentId, at, day, purpose } = call;
   const priceOf = await findPrices(tx, organizationId, [{ provider, model, day }]);
   const usage = {
-    ...{ provider, model, price: priceOf({ provider, model, day }), saidMicros: null },
+    ...{ provider, model, price: priceOf({ provider, model, day }), reportedMicros: null },
     ...{ inputTokens: BigInt(call.inputTokens), outputTokens: BigInt(call.outputTokens) },
   };
   const { components, totalMicros } = computeRunCost({
@@ -63,7 +63,7 @@ export async function bookCall(
   }
   recordSpends(tx, [{ jobId: callId, organizationId, totalMicros, finishedAt: at }]);
   const { monthlySpendLimitMicros } = call;
-  await tellSettledLimits(tx, {
+  await emitLimitNoticesAfterBooking(tx, {
     ...{ organizationId, finishedAt: at, monthlyRunLimit: null, monthlySpendLimitMicros },
     ...{ before: { runs: 0, spendMicros: call.spentMicros }, addedMicros: totalMicros },
   });

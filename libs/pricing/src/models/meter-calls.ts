@@ -29,7 +29,7 @@ export function meterCalls(
       });
       return (use) =>
         database.transaction({ organizationId }, async (tx) => {
-          const costMicros = await settleCall(tx, { id, organizationId }, use);
+          const costMicros = await closeCall(tx, { id, organizationId }, use);
           const { content, inputTokens, outputTokens } = use;
           if (use.outcome === 'answered')
             keep?.(tx, { modelCallId: id, content, inputTokens, outputTokens, costMicros });
@@ -51,7 +51,7 @@ async function requireBudget(tx: Transaction, organizationId: string, now: Date)
   });
 }
 
-async function settleCall(
+async function closeCall(
   tx: Transaction,
   { id, organizationId }: { id: string; organizationId: string },
   { inputTokens, outputTokens, estimated, outcome, durationMs }: ModelUse,

@@ -17,9 +17,9 @@ export async function findPrices(
   tx: Transaction,
   organizationId: string,
   wanted: PricedDay[],
-): Promise<(of: PricedDay) => FoundPrice | null> {
+): Promise<(pricedDay: PricedDay) => FoundPrice | null> {
   if (wanted.length === 0) return () => null;
-  const models = [...new Map(wanted.map((of) => [modelKeyOf(of), of])).values()];
+  const models = [...new Map(wanted.map((each) => [modelKeyOf(each), each])).values()];
   const rows = await tx.query<PriceRow & { source: 'organization' | 'default' | 'replaced' }>(
     `WITH wanted AS (SELECT * FROM unnest($2::text[], $3::text[]) AS w (provider_key, model_key))
      SELECT 'organization' AS source, ${columns} FROM model_price p JOIN wanted USING (provider_key, model_key)
@@ -34,7 +34,10 @@ export async function findPrices(
   const isReplaced = rows.some(({ source }) => source === 'replaced');
   const own = byModel(rows.filter(({ source }) => source === 'organization'));
   const defaults = isReplaced ? byModel(rows.filter(({ source }) => source === 'default')) : shipped;
-  return (of) => priceOn(own.get(modelKeyOf(of)), of.day) ?? priceOn(defaults.get(modelKeyOf(of)), of.day);
+  return (pricedDay) => {
+    const key = modelKeyOf(pricedDay);
+    return priceOn(own.get(key), pricedDay.day) ?? priceOn(defaults.get(key), pricedDay.day);
+  };
 }
 
 const columns = `provider_key, model_key, from_day::text AS from_day, input_micros, output_micros`;

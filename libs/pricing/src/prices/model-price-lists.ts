@@ -126,7 +126,7 @@ function columnsOf(rows: PriceRow[]): unknown[][] {
 }
 
 /** Maximum number of added and of removed prices that an audit entry lists; it counts all of them. */
-const named = 50;
+const maxListedPrices = 50;
 
 function differences(before: readonly PriceRow[], after: readonly PriceRow[]): Record<string, unknown> {
   const [was, is] = [before, after].map((rows) => new Map(rows.map((row) => [identityOf(row), textOf(row)])));
@@ -134,8 +134,8 @@ function differences(before: readonly PriceRow[], after: readonly PriceRow[]): R
   const removed = before.filter((row) => is!.get(identityOf(row)) !== textOf(row)).map(textOf);
   return {
     prices: [before.length, after.length],
-    ...(added.length ? { added: added.length, addedPrices: added.slice(0, named) } : {}),
-    ...(removed.length ? { removed: removed.length, removedPrices: removed.slice(0, named) } : {}),
+    ...(added.length ? { added: added.length, addedPrices: added.slice(0, maxListedPrices) } : {}),
+    ...(removed.length ? { removed: removed.length, removedPrices: removed.slice(0, maxListedPrices) } : {}),
   };
 }
 

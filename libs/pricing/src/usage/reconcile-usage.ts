@@ -5,9 +5,9 @@ import { newId } from '@muster/platform';
 import { type CounterFault, type CounterFigures, unequalCounters } from './unequal-counters';
 
 /** Number of organizations that one statement compares. */
-const atOnce = 200;
+const batchSize = 200;
 /** Maximum number of differences that are stored. All are counted, and each gets an audit entry of its organization. */
-const shown = 200;
+const maxStoredDifferences = 200;
 /** Hour in UTC at which the nightly comparison becomes due. Practices in America are closed, and few runs end. */
 const nightHour = 9;
 
@@ -26,7 +26,7 @@ export async function reconcileUsage(
     faults.push(...(await unequalCounters(database, ids)));
     after = ids.at(-1)!;
   }
-  const differences = faults.slice(0, shown).map(presentFault);
+  const differences = faults.slice(0, maxStoredDifferences).map(presentFault);
   await database.transaction('system', async (tx) => {
     for (const fault of faults) auditFault(tx, fault);
     await tx.execute(
@@ -73,7 +73,7 @@ async function nextOrganizations(database: Database, after: string | null): Prom
   const rows = await database.query<{ id: string }>(
     'system',
     'SELECT id FROM organization WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2',
-    [after, atOnce],
+    [after, batchSize],
   );
   return rows.map(({ id }) => id);
 }

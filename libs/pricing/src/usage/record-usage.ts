@@ -48,15 +48,15 @@ function columnsOf(run: EndedRun): unknown[] {
 export function recordSpends(tx: Transaction, spends: SpendOfRun[]): void {
   if (spends.length === 0) return;
   tx.defer(
-    `WITH given AS (
-       SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::date[], $4::bigint[]) AS g (job_id, organization_id, month, total)),
+    `WITH new_total AS (
+       SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::date[], $4::bigint[]) AS n (job_id, organization_id, month, total)),
      spend AS (
        INSERT INTO usage_event (job_id, kind, revision, organization_id, month, spend_micros, counted)
-       SELECT g.job_id, 'spend', before.revision + 1, g.organization_id, g.month, g.total - before.spent, true
-       FROM given g CROSS JOIN LATERAL (
+       SELECT n.job_id, 'spend', before.revision + 1, n.organization_id, n.month, n.total - before.spent, true
+       FROM new_total n CROSS JOIN LATERAL (
          SELECT COALESCE(sum(spend_micros), 0)::bigint AS spent, COALESCE(max(revision), 0) AS revision
-         FROM usage_event WHERE job_id = g.job_id AND kind = 'spend') before
-       WHERE g.total <> before.spent
+         FROM usage_event WHERE job_id = n.job_id AND kind = 'spend') before
+       WHERE n.total <> before.spent
        RETURNING organization_id, month, spend_micros),
      run AS (
        UPDATE usage_event SET counted = true WHERE job_id = ANY($1::uuid[]) AND NOT counted

@@ -9,10 +9,10 @@ import {
   readGateFacts,
   requireFacts,
 } from './billing-gate';
-import { tellLimits, thresholdOf } from './tell-limits';
+import { emitLimitNotices, thresholdOf } from './emit-limit-notices';
 
 /** Number of runs to launch together, and the maximum cost of each. */
-export interface AskedRuns {
+export interface RequestedRuns {
   count: number;
   maxCostMicros: MicroUsd | null;
 }
@@ -21,7 +21,7 @@ export interface AskedRuns {
 const near = new Set<string>();
 
 /** Recent counts of open runs by organization: as this process read them, plus the runs that it admitted then. */
-const counted = new Map<string, Pick<GateFacts, 'openRuns' | 'reservedMicros'> & { until: number }>();
+const recentCounts = new Map<string, Pick<GateFacts, 'openRuns' | 'reservedMicros'> & { until: number }>();
 const countedForMs = 200;
 /** More launches than all processes together can commit within `countedForMs`, including batches of 10,000 runs. */
 const outOfReach = 100_000;
@@ -39,26 +39,26 @@ const outOfReach = 100_000;
 export async function reserveRuns(
   tx: Transaction,
   organizationId: string,
-  { asked, limits, now }: { asked: AskedRuns; limits: LimitFacts; now: Date },
+  { requested, limits, now }: { requested: RequestedRuns; limits: LimitFacts; now: Date },
 ): Promise<void> {
   requireOpen(limits);
   if (limits.monthlyRunLimit === null && limits.monthlySpendLimitMicros === null) return;
-  if (isOutOfReach(organizationId, asked, limits)) return;
+  if (isOutOfReach(organizationId, requested, limits)) return;
   const lockKey = `launches ${organizationId}`;
-  const isAlone = tx.turn === lockKey;
-  if (!isAlone && (asked.count > 1 || near.has(organizationId))) throw new TakeTurn(lockKey);
-  const facts = await (isAlone ? readAlone : readBeside)(tx, organizationId, { lockKey, now });
+  const isExclusive = tx.turn === lockKey;
+  if (!isExclusive && (requested.count > 1 || near.has(organizationId))) throw new TakeTurn(lockKey);
+  const facts = await (isExclusive ? readExclusive : readShared)(tx, organizationId, { lockKey, now });
   if (!facts) throw new TakeTurn(lockKey);
-  if (isFarFromLimits(facts, asked, margin(facts))) near.delete(organizationId);
-  else if (!isAlone) {
+  if (isFarFromLimits(facts, requested, margin(facts))) near.delete(organizationId);
+  else if (!isExclusive) {
     near.add(organizationId);
     throw new TakeTurn(lockKey);
   }
-  requireRoom(facts, asked);
-  const { count, maxCostMicros } = asked;
+  requireRoom(facts, requested);
+  const { count, maxCostMicros } = requested;
   const reservedMicros = BigInt(facts.reservedMicros) + BigInt(maxCostMicros ?? 0) * BigInt(count);
-  remember(organizationId, { openRuns: facts.openRuns + count, reservedMicros });
-  await tellLimits(tx, {
+  rememberCount(organizationId, { openRuns: facts.openRuns + count, reservedMicros });
+  await emitLimitNotices(tx, {
     organizationId,
     month: monthOf(now),
     limits: facts,
@@ -70,7 +70,7 @@ export async function reserveRuns(
 }
 
 /** Reads the facts under the exclusive lock, so that no other launch of the organization is in progress. */
-async function readAlone(
+async function readExclusive(
   tx: Transaction,
   organizationId: string,
   { lockKey, now }: { lockKey: string; now: Date },
@@ -80,7 +80,7 @@ async function readAlone(
 }
 
 /** Reads the facts under the shared lock, without waiting. Null if another launch holds the lock exclusively. */
-async function readBeside(
+async function readShared(
   tx: Transaction,
   organizationId: string,
   { lockKey, now }: { lockKey: string; now: Date },
@@ -99,7 +99,7 @@ async function readBeside(
 /**
  * Throws billing_gate_closed unless all requested runs fit into the limits; they are launched together or not at all.
  */
-function requireRoom(facts: GateFacts, { count, maxCostMicros }: AskedRuns): void {
+function requireRoom(facts: GateFacts, { count, maxCostMicros }: RequestedRuns): void {
   requireOpen(facts);
   const { runsLeft, microsLeft } = leftOf(facts);
   if (runsLeft !== null && count > runsLeft) {
@@ -130,14 +130,15 @@ const margin = (facts: GateFacts) => 2 * facts.maxConnections;
 /** Whether `times` times the request would still fit into the limits and stay below their `near` thresholds. */
 function isFarFromLimits(
   facts: Parameters<typeof leftOf>[0],
-  { count, maxCostMicros }: AskedRuns,
+  { count, maxCostMicros }: RequestedRuns,
   times: number,
 ): boolean {
   const micros = BigInt(maxCostMicros ?? 0);
-  const most = BigInt(count * times);
+  const runsNeeded = BigInt(count * times);
   return distancesOf(facts).every(
     // With nothing left of the spend limit, a run without a budget is refused as well.
-    ({ runs, spend }) => (runs ?? most) >= most && (spend === null || (spend > 0n && spend >= micros * most)),
+    ({ runs, spend }) =>
+      (runs ?? runsNeeded) >= runsNeeded && (spend === null || (spend > 0n && spend >= micros * runsNeeded)),
   );
 }
 
@@ -163,18 +164,20 @@ function distancesOf(facts: Parameters<typeof leftOf>[0]): { runs: bigint | null
 }
 
 /** Whether the limits, which every launch reads, are so far away that a recent count of the open runs is sufficient. */
-function isOutOfReach(organizationId: string, asked: AskedRuns, limits: LimitFacts): boolean {
-  const known = counted.get(organizationId);
-  return !!known && performance.now() < known.until && isFarFromLimits({ ...limits, ...known }, asked, outOfReach);
+function isOutOfReach(organizationId: string, requested: RequestedRuns, limits: LimitFacts): boolean {
+  const recent = recentCounts.get(organizationId);
+  return (
+    !!recent && performance.now() < recent.until && isFarFromLimits({ ...limits, ...recent }, requested, outOfReach)
+  );
 }
 
-function remember(
+function rememberCount(
   organizationId: string,
   { openRuns, reservedMicros }: Pick<GateFacts, 'openRuns' | 'reservedMicros'>,
 ) {
   // Few organizations launch within `countedForMs`. Clearing the map bounds its size.
-  if (counted.size >= 10_000) counted.clear();
-  counted.set(organizationId, { openRuns, reservedMicros, until: performance.now() + countedForMs });
+  if (recentCounts.size >= 10_000) recentCounts.clear();
+  recentCounts.set(organizationId, { openRuns, reservedMicros, until: performance.now() + countedForMs });
 }
 
 function leftOf(facts: Omit<GateFacts, 'maxConnections'>): { runsLeft: number | null; microsLeft: bigint | null } {
