@@ -4,7 +4,7 @@ import { Trackers } from '@muster/trackers';
 import { startFeedbackSync } from './feedback-sync.harness';
 import { FeedbackWork } from './feedback-work';
 
-/** A tracker of which some calls are done otherwise. */
+/** Returns a tracker with some of its methods replaced. */
 function otherwise<T extends object>(tracker: T, calls: Partial<T>): T {
   return new Proxy(tracker, {
     get: (of, name) => {
@@ -21,7 +21,7 @@ describe('the creation of an issue and a task', () => {
 
   beforeAll(async () => {
     trackers = await FakeTrackers.start();
-    // Its loops rest: the test says who looks when.
+    // The loops are off, so the test decides when a sync runs.
     off = await startFeedbackSync({ env: { ...trackers.env, FEEDBACK_AUTOMATION_ENABLED: 'false' } });
     const of = off.harness.app.nest.get(FeedbackWork).parts;
     parts = { ...of, trackers: off.harness.app.nest.get(Trackers).configured };
@@ -32,7 +32,7 @@ describe('the creation of an issue and a task', () => {
     expect(trackers.faults).toEqual([]);
   });
 
-  /** The time goes on for everybody else. */
+  /** Lets leases and claims expire, as they do for a process that is suspended. */
   const passTime = async () => {
     await off.sql(`UPDATE feedback_work_item SET leased_until = leased_until - interval '1 hour'`);
     await off.sql(`UPDATE feedback_link SET claimed_at = claimed_at - interval '1 hour'`);
@@ -51,7 +51,7 @@ describe('the creation of an issue and a task', () => {
   const made = (id: string) => [trackers.issuesOf(id).length, trackers.tasksOf(id).length];
 
   it.each(['codehost', 'tasktracker'] as const)(
-    'is left to whoever took over while this one stood still between looking and making, at the %s',
+    'is left to another process that took over between the search and the creation, at the %s',
     async (name) => {
       const id = await off.submit();
       const slow = frozenAt(name, async () => {
@@ -66,7 +66,7 @@ describe('the creation of an issue and a task', () => {
     },
   );
 
-  it('is left to whoever has claimed it and is still at it', async () => {
+  it('is left to another process that holds the lease', async () => {
     const id = await off.submit();
     const taken = frozenAt('codehost', async () => {
       await off.sql('UPDATE feedback_work_item SET lease = gen_random_uuid() WHERE submission_id = $1', [id]);
@@ -78,7 +78,7 @@ describe('the creation of an issue and a task', () => {
     expect(made(id)).toEqual([1, 1]);
   });
 
-  it('is not taken over while a long look for the marker goes on', async () => {
+  it('is not taken over during a long search for the marker', async () => {
     const id = await off.submit();
     let others = 0;
     const slow = parts.trackers.map((tracker) =>

@@ -70,7 +70,7 @@ describe('feedback at the trackers', () => {
       (await sql('SELECT * FROM feedback_link WHERE submission_id = $1', [id])).map((link) => [link.tracker, link]),
     );
   const settled = (id: string) =>
-    waitFor(`${id} to be settled`, async () => {
+    waitFor(`the sync of ${id}`, async () => {
       const [item] = await sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]);
       return item && item.dueAt === null;
     });
@@ -89,7 +89,7 @@ describe('feedback at the trackers', () => {
   const historyOf = (id: string) =>
     sql('SELECT * FROM feedback_status_change WHERE submission_id = $1 ORDER BY id', [id]);
 
-  it('becomes one issue and one task that name each other, with labels, a branch and what is told by rule', async () => {
+  it('becomes one issue and one linked task, with labels, a branch and enrichment by rules', async () => {
     const id = await submit({ description: '@boss: it crashed. muster-feedback:x', severity: 'high' });
     await settled(id);
     const [issue] = trackers.issuesOf(id);
@@ -109,7 +109,7 @@ describe('feedback at the trackers', () => {
     expect(item).toMatchObject({ severity: 'high', enrichedBy: 'rule' });
   });
 
-  it('goes from each side to the others, the later change wins, and no echo comes back', async () => {
+  it('propagates status changes in all directions; the later change wins, and no echo comes back', async () => {
     const id = await submit();
     await settled(id);
     const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
@@ -125,7 +125,7 @@ describe('feedback at the trackers', () => {
     await set(id, 'rejected');
     expect(await look(id)).toBe('rejected');
     expect([issue!.state_reason, task!.status.type]).toEqual(['not_planned', 'closed']);
-    // Both change: who was later has it.
+    // Both change; the later change wins.
     trackers.moveIssue(issue!, { state: 'open' }, new Date(Date.now() + 2000));
     trackers.moveTask(task!, 'doing', new Date(Date.now() + 1000));
     expect(await look(id)).toBe('triaged');
@@ -137,7 +137,7 @@ describe('feedback at the trackers', () => {
     expect(trackers.calls.filter(({ method }) => method !== 'GET').length).toBe(calls);
   });
 
-  it('overwrites a change that came too late to win, also with what was carried there before', async () => {
+  it('overwrites a tracker change that lost, even with a status that was written before', async () => {
     const id = await submit();
     await settled(id);
     const [task] = trackers.tasksOf(id);
@@ -149,7 +149,7 @@ describe('feedback at the trackers', () => {
     expect(task!.status.type).toBe('custom');
   });
 
-  it('is unlinked with a reason where its issue or task is gone, and goes on with the other', async () => {
+  it('is unlinked with a reason if its task is gone, and keeps syncing the issue', async () => {
     const id = await submit();
     await settled(id);
     const [issue] = trackers.issuesOf(id);
@@ -165,7 +165,7 @@ describe('feedback at the trackers', () => {
     expect(trackers.tasksOf(id)).toHaveLength(0);
   });
 
-  it('stops a tracker that refuses us, says why, and goes on when a call succeeds again', async () => {
+  it('stops a tracker that rejects the credentials, records why, and resumes after a successful call', async () => {
     trackers.mishap = ({ path }) =>
       path.startsWith('/repos') ? { status: 401, body: { message: 'Bad credentials' } } : undefined;
     const id = await submit();
@@ -182,7 +182,7 @@ describe('feedback at the trackers', () => {
     expect(calls()).toBe(before);
     expect((await historyOf(id)).filter(({ reason }) => /^stopped: /.test(reason))).toHaveLength(1);
     trackers.mishap = () => undefined;
-    // Both are looked at again when ten minutes are over, and not later.
+    // Both are due again when the tracker is retried, ten minutes later.
     const waits = await waitFor('both to wait', async () => {
       const rows = await sql(
         `SELECT extract(epoch FROM w.due_at - t.next_try_at)::float8 AS late,
@@ -203,7 +203,7 @@ describe('feedback at the trackers', () => {
     expect(await sql('SELECT 1 FROM feedback_tracker WHERE stopped_at IS NOT NULL')).toEqual([]);
   });
 
-  it('rests as long as a tracker asks for, and bears its failures', async () => {
+  it('waits as long as a tracker requests, and retries failed calls', async () => {
     let limited = 1;
     let failed = 2;
     trackers.mishap = ({ path, method }) => {
@@ -220,7 +220,7 @@ describe('feedback at the trackers', () => {
     expect(await linksOf(id)).toMatchObject({ codehost: { attempts: 0 }, tasktracker: { attempts: 0, error: null } });
   });
 
-  it('looks through a list that has one page, whichever is asked for, and does not say so', async () => {
+  it('searches a list that returns the same page for every page number', async () => {
     const tasks = [{ id: 'other', url: 'https://tasks.test/t/other', description: 'x', date_created: '1' }];
     let asked = 0;
     trackers.mishap = ({ method, path }) => {
@@ -233,7 +233,7 @@ describe('feedback at the trackers', () => {
     expect([asked, trackers.tasksOf(id).length]).toEqual([2, 1]);
   });
 
-  it('is given up where the tracker will never take it, and says so', async () => {
+  it('fails permanently if the tracker rejects it, and records the error', async () => {
     trackers.mishap = ({ path, method }) =>
       method === 'POST' && path.endsWith('/issues')
         ? { status: 422, body: { message: 'Validation Failed' } }
@@ -248,14 +248,14 @@ describe('feedback at the trackers', () => {
     expect(trackers.tasksOf(id)).toHaveLength(1);
   });
 
-  it('waits while it is off, and goes when it is turned on', async () => {
+  it('waits while the automation is off, and is synced when it is turned on', async () => {
     const off = await start({ FEEDBACK_AUTOMATION_ENABLED: 'false' });
     const ours = { caller, organizationId };
     try {
       caller = await callerIn(off);
       const id = await submit({}, off);
       await waitFor(
-        'its message to be handled',
+        'an empty outbox',
         async () => (await off.db.query('system', 'SELECT FROM outbox')).length === 0,
       );
       expect(trackers.issuesOf(id).length + trackers.tasksOf(id).length).toBe(0);
@@ -274,7 +274,7 @@ describe('feedback at the trackers', () => {
     }
   });
 
-  it('is one issue and one task whatever answers are lost, on all sides the same in the end', async () => {
+  it('becomes exactly one issue and one task, even if answers are lost', async () => {
     const random = seeded(seed);
     let lost = 0;
     trackers.mishap = () => {
@@ -288,7 +288,7 @@ describe('feedback at the trackers', () => {
       waitFor(
         'every issue and task',
         async () => {
-          // Many failures in a row would be waited for longer and longer.
+          // Shortens the backoff after many consecutive failures.
           await sql(
             `UPDATE feedback_link SET next_try_at = now() - make_interval(secs => 1) WHERE next_try_at > now() + interval '3 seconds'`,
           );
@@ -300,7 +300,7 @@ describe('feedback at the trackers', () => {
         150_000,
       );
     await made();
-    // How many are asked for side by side says how many are lost.
+    // The number of lost answers depends on concurrency, so submits more until enough were lost.
     while (lost <= 20) {
       ids.push(await submit({ title: 'One more' }));
       await made();

@@ -21,10 +21,10 @@ interface ListStatus {
 }
 
 const maxPages = 100;
-/** People rename a list's statuses now and then. */
+/** Time for which the statuses of the list are cached. People rename them now and then. */
 const statusesFreshMs = 60_000;
 
-/** Tasks of a list over ClickUp's REST API. */
+/** Tracker for the tasks of one list, over ClickUp’s REST API. */
 export class ClickUpTracker implements Tracker {
   readonly name = 'tasktracker';
   readonly clockStepMs = 1;
@@ -49,7 +49,7 @@ export class ClickUpTracker implements Tracker {
         if (!textOf(task).includes(marker)) continue;
         if (!found || Number(task.date_created) < Number((found as Task).date_created)) found = task;
       }
-      // Who does not say which page is the last may have one page, whichever is asked for.
+      // A server without `last_page` may return the same single page for every page number.
       if (tasks.length === 0 || (isLast ?? seen.size === seenBefore)) break;
     }
     return found && itemOf(found);
@@ -81,7 +81,7 @@ export class ClickUpTracker implements Tracker {
     return `/list/${encodeURIComponent(this.scope)}`;
   }
 
-  /** Each list has statuses of its own, of a few types. */
+  /** Returns the list’s status for a feedback status. Each list defines its own statuses, each with a type. */
   private async statusFor(status: FeedbackStatus): Promise<ListStatus> {
     if (!this.known || Date.now() - this.known.at > statusesFreshMs) {
       const { body } = await this.http.send('GET', this.list, { about: 'scope' });
@@ -97,7 +97,7 @@ export class ClickUpTracker implements Tracker {
     return found;
   }
 
-  /** Of a task that is away, and not with its whole list. */
+  /** Sends a request about a task. If it is gone, checks that the list still exists; throws if it does not. */
   private async ofItem(method: string, externalId: string, body?: object): Promise<TrackerAnswer> {
     try {
       return await this.http.send(method, `/task/${encodeURIComponent(externalId)}`, { about: 'item', body });

@@ -32,13 +32,13 @@ interface PullRequest {
 }
 
 const pageSize = 100;
-/** Ten thousand issues since the first try; who looks further back would never end. */
+/** Limits a search to 10,000 issues, so that it always ends. */
 const maxPages = 100;
 const maxTimelinePages = 10;
-/** A thousand pull requests that changed since the issue was made. */
+/** Limits a search to 1,000 pull requests that changed since the issue was created. */
 const maxPullPages = 10;
 
-/** Issues of a repository over GitHub's REST API. */
+/** Tracker for the issues of one repository, over GitHub’s REST API. */
 export class GitHubTracker implements Tracker {
   readonly name = 'codehost';
   readonly clockStepMs = 1000;
@@ -95,7 +95,7 @@ export class GitHubTracker implements Tracker {
 
   shown(item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus> {
     if (isOver(status)) return Promise.resolve(status === 'rejected' ? 'rejected' : 'resolved');
-    // Who works on it, or that nobody does, is said by people there.
+    // An open issue is in progress by its assignees and pull requests, which this adapter never changes.
     return Promise.resolve(isOver(item.status) ? 'triaged' : item.status);
   }
 
@@ -112,7 +112,7 @@ export class GitHubTracker implements Tracker {
     return `/repos/${this.scope}/issues`;
   }
 
-  /** Of an issue that is away, and not with its whole repository. */
+  /** Sends a request about an issue. If it is gone, checks that the repository still exists; throws if it does not. */
   private async ofItem(method: string, externalId: string, body?: object): Promise<TrackerAnswer> {
     try {
       return await this.http.send(method, `${this.issues}/${externalId}`, { about: 'item', body });
@@ -122,7 +122,7 @@ export class GitHubTracker implements Tracker {
     }
   }
 
-  /** What was done about an open issue, and when: assignments, reopenings, and pull requests. */
+  /** Collects assignments, reopenings and pull requests of an open issue, with their times. */
   private async doneAbout(issue: Issue, { marker, branch }: { marker: string; branch: string | null }) {
     const told = { open: false, began: [] as number[], ended: [] as number[], reopened: [] as number[] };
     const timeline = `${this.issues}/${issue.number}/timeline?per_page=${pageSize}`;
@@ -147,7 +147,7 @@ export class GitHubTracker implements Tracker {
     return told;
   }
 
-  /** Page after page, as the answers' links lead, while `take` wants more. */
+  /** Reads pages by the `next` links of the responses until `take` returns false or the maximum is reached. */
   private async pages<T>(
     path: string,
     { most, about, beforePage }: { most: number; about: About; beforePage?: () => Promise<void> },
@@ -185,13 +185,13 @@ function readPull({ state, created_at: openedAt, closed_at: closedAt }: PullRequ
   else if (closedAt) told.ended.push(Date.parse(closedAt));
 }
 
-/** What there is none of is no reason to doubt the issue. */
+/** Ignores a missing timeline or pull request list: it does not mean that the issue is gone. */
 function unlessAway(error: unknown): void {
   if (!(error instanceof ItemGone)) throw error;
 }
 
 function noBase(error: unknown): never {
-  if (error instanceof ItemGone) throw new TrackerRefused(`the branch to begin at is not there (${error.message})`);
+  if (error instanceof ItemGone) throw new TrackerRefused(`the base branch does not exist (${error.message})`);
   throw error;
 }
 

@@ -4,7 +4,7 @@ import type { LinkTarget, MessageFact } from '@muster/webhooks';
 
 type Linked = Pick<MessageFact, 'type' | 'data'> & LinkTarget;
 
-/** Where a person goes on with a fact; null where it has no page. A question is answered by the link itself. */
+/** Returns the link to an event’s page; null if there is no page. A recipient of a question gets an answer link. */
 export function linkOf({ address, keyRing }: { address: string; keyRing: KeyRing }, fact: Linked): MessageFact['link'] {
   const { type, data, subjectId, endpointId, recipient } = fact;
   if (type === 'question.asked' && mayAnswerByLink((data['to'] ?? []) as string[], recipient)) {

@@ -18,7 +18,7 @@ export interface SubjectParts {
 type Read = (parts: SubjectParts, fact: FactRow) => Promise<object>;
 type Kind = Exclude<WebhookType, 'webhook.test'> extends `${infer Before}.${string}` ? Before : never;
 
-/** What a fact is of, as its GET answers it; null where that is gone. */
+/** Reads an event’s resource as its GET route returns it; null if it was deleted. */
 export async function readSubject(parts: SubjectParts, fact: FactRow): Promise<object | null> {
   const kind = fact.type.split('.')[0] as Kind;
   try {

@@ -16,12 +16,12 @@ import {
 import { linkOf } from './link-of';
 import { readSubject } from './read-subject';
 
-/** The work on webhooks: facts become deliveries, and deliveries are sent. */
+/** Processes webhooks: turns events into deliveries and sends them. */
 @Injectable()
 export class WebhookWork implements BeforeApplicationShutdown {
   private readonly lanes: DeliveryLanes;
   private readonly parts: FanOutParts;
-  /** Organizations that are being fanned out, and whether somebody rang meanwhile. */
+  /** Organizations whose events are being fanned out, and whether another pass was requested. */
   private readonly fanning = new Map<string, { work: Promise<void>; rung: boolean }>();
 
   constructor(
@@ -48,7 +48,7 @@ export class WebhookWork implements BeforeApplicationShutdown {
     };
   }
 
-  /** Those of one organization; whoever rings while that is done waits for it to be done once more. */
+  /** Fans out the events of one organization. A call during a running pass waits for one more pass. */
   async fanOut(organizationId: string): Promise<void> {
     const current = this.fanning.get(organizationId);
     if (current) {
@@ -71,7 +71,7 @@ export class WebhookWork implements BeforeApplicationShutdown {
     this.lanes.ring([endpointId]);
   }
 
-  /** What a crash or a lost message left. */
+  /** Fans out waiting events of all organizations, in case a message was lost. */
   async sweepEvents(round: Round): Promise<Record<string, number>> {
     return fanOut(this.parts, round);
   }

@@ -6,7 +6,7 @@ import type { FeedbackReport } from './read-payload';
 
 type CreatedRow = Pick<FeedbackSubmissionEntity, 'id' | 'type' | 'status' | 'createdAt'>;
 
-/** Takes a report, and makes its work item, with a message for whoever brings it to the trackers. */
+/** Inserts a submission with its work item and links, and enqueues a message that syncs it to the trackers. */
 export async function createSubmission(
   tx: Transaction,
   caller: Principal,

@@ -8,7 +8,7 @@ interface Of {
   organizationId: string;
 }
 
-/** Writes a submission's new status and tells it in the history. The caller holds its lock. */
+/** Updates a submission’s status and adds the change to its history. The caller holds the row lock. */
 export async function moveSubmission(
   tx: Transaction,
   { from, ...of }: Of & { from: FeedbackStatus },

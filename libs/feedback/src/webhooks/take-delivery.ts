@@ -3,19 +3,19 @@ import { armWorkItem } from '../work-items/arm-work-item';
 import type { Delivery, Reference } from './read-delivery';
 
 const isForgotten = `d.received_at < muster_now() - interval '10 minutes'`;
-/** Trackers send again for some days at most. */
+/** Retention of delivery ids; trackers stop resending after a few days. */
 const keptDays = 30;
 
 type Verdict = { accepted: boolean; reason?: 'unknown_reference' | 'duplicate' };
 
 const duplicate: Verdict = { accepted: true, reason: 'duplicate' };
 
-/** Rings for every work item that a delivery is about; once for each delivery. */
+/** Enqueues a sync for every work item that a tracker webhook refers to, once per webhook delivery. */
 export function takeDelivery(database: Database, delivery: Delivery): Promise<Verdict> {
   return database.transaction('system', async (tx) => {
     const ids = await submissionsOf(tx, delivery);
     if (ids.length === 0) {
-      // What it had told may have unlinked it since.
+      // The first delivery may have caused a sync that unlinked the item.
       return (await wasTaken(tx, delivery)) ? duplicate : { accepted: false, reason: 'unknown_reference' };
     }
     const taken = await tx.execute(
@@ -59,7 +59,7 @@ function columnOf(reference: Reference): [column: string, value: string] {
   return ['external_id', reference.externalId];
 }
 
-/** Deliveries that no tracker will send again. */
+/** Deletes the ids of deliveries that no tracker sends again. */
 export async function purgeDeliveries(database: Database): Promise<{ dropped: number }> {
   const rows = await database.query(
     'system',

@@ -21,8 +21,8 @@ export const maxDuplicates = 5;
 const alike = 0.6;
 
 /**
- * What of a report can be told by rule: how grave, what it is about, in one line, and which others may say the same. A
- * language model answers the same four where there is one; the work item says who did.
+ * Enriches a report by rules: severity, component, a summary of one line, and possible duplicates. If a language model
+ * is configured, it provides the same four; `enrichedBy` names the source.
  */
 export function enrichByRule(report: Words, others: Pick<Words, 'id' | 'title'>[]): Enrichment {
   const { title, description, severity, type } = report;

@@ -9,9 +9,9 @@ import { type Enrichment, enrichByRule } from './enrich-by-rule';
 
 export interface EnrichParts {
   database: Database;
-  /** Null where no model is ever asked. */
+  /** Null if models are not used. */
   models: Omit<ModelParts, 'database'> | null;
-  /** The longest that a model is waited for. */
+  /** Time limit of the model’s answer. */
   modelMs: number;
   leaseMs: number;
 }
@@ -20,7 +20,7 @@ type Other = Pick<FeedbackSubmissionEntity, 'id' | 'title'>;
 
 const log = new Logger('feedback');
 
-/** What is found out of a report before it goes anywhere, kept in its row: by a model where one answers, else by rule. */
+/** Enriches a report before it is sent to a tracker, by a model or else by rules, and stores the result. */
 export async function enrichWorkItem(parts: EnrichParts, item: WorkItem): Promise<void> {
   const { database } = parts;
   const others = await database.query<Other>(
@@ -38,11 +38,11 @@ export async function enrichWorkItem(parts: EnrichParts, item: WorkItem): Promis
      WHERE submission_id = $1 AND lease = $2 RETURNING submission_id`,
     [item.id, item.lease, found.severity, found.component, found.summary, found.duplicates, found.enrichedBy],
   );
-  if (kept.length === 0) throw new TurnLost(`the turn at ${item.id} is over`);
+  if (kept.length === 0) throw new TurnLost(`the lease on ${item.id} was lost`);
   Object.assign(item, found);
 }
 
-/** Null where it is not to be had. It is asked once in the item's life: the question is a row before it is put. */
+/** Returns null if no model answers. A model is called at most once per item: the call is recorded first. */
 async function askModel(parts: EnrichParts, item: WorkItem, others: Other[]): Promise<Enrichment | null> {
   const { database, models, modelMs, leaseMs } = parts;
   if (!models) return null;
@@ -65,12 +65,12 @@ async function askModel(parts: EnrichParts, item: WorkItem, others: Other[]): Pr
   } catch (error) {
     const { code, name } = error as { code?: string; name: string };
     if (!isOfModel(error)) throw error;
-    log.warn(`feedback ${id} is enriched by rule: ${code ?? name}`);
+    log.warn(`enrichment of feedback ${id} by a model failed, using rules instead: ${code ?? name}`);
     return null;
   }
 }
 
-/** What a model, or who pays for it, says no with. A lost turn or database is another matter. */
+/** Whether the error comes from the model or from billing, and not from a lost lease or the database. */
 function isOfModel(error: unknown): boolean {
   const codes = ['model_failed', 'execution_timeout', 'model_not_configured', 'billing_gate_closed'];
   return error instanceof ModelAborted || codes.includes((error as { code?: string }).code ?? '');

@@ -6,12 +6,12 @@ type Facts = Pick<
 > &
   Pick<FeedbackWorkItemEntity, 'severity' | 'component' | 'summary' | 'duplicates'>;
 
-/** By this an issue or a task is found again whose creation nobody had an answer to. */
+/** Text by which an issue or task is found again if the answer to its creation was lost. */
 export function markerOf(submissionId: string): string {
   return `muster-feedback:${submissionId}`;
 }
 
-/** What an issue or a task says. The reporter's words name nobody, and no other submission. */
+/** Text of an issue or task. Mentions and markers in the reporter’s text are disabled. */
 export function textOf(item: Facts, linkedTo: string | null): string {
   const facts = [
     ['Summary', item.summary && quieted(item.summary)],
@@ -21,7 +21,7 @@ export function textOf(item: Facts, linkedTo: string | null): string {
     ['Agent', item.agentId],
     ['Workflow', item.workflowId],
     ['Run', item.jobId],
-    ['Perhaps the same as', item.duplicates.join(', ')],
+    ['Possible duplicates', item.duplicates.join(', ')],
   ].filter(([, value]) => value);
   return [
     quieted(item.description),
@@ -42,7 +42,7 @@ export function labelsOf({ type, severity }: Pick<Facts, 'type' | 'severity'>): 
 
 const markerWord = /muster-feedback:/gi;
 
-/** A mention would call somebody, and a marker would be taken for ours: something that nobody sees breaks both. */
+/** Adds a zero-width space to mentions, which would notify people, and to markers, which would be taken for ours. */
 function quieted(text: string): string {
   return text.replaceAll(/@(?=\w)/g, '@\u200b').replaceAll(markerWord, 'muster-feedback\u200b:');
 }

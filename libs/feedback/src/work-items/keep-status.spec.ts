@@ -4,7 +4,7 @@ import { behindLock, type Harness, makeOrganization, startHarness } from '@muste
 import { takeStatus } from './keep-status';
 import { tellNoBranch } from './link-failures';
 
-/** A submission that is `triaged` at 09:00, with a link to an issue that was seen as such. */
+/** Inserts a submission that is `triaged` since 09:00, with a link to an issue that was last observed as `triaged`. */
 async function insertLinkedSubmission(db: Database, organizationId: string) {
   const [id, linkId] = [newId(), newId()];
   const insert = (text: string, values: unknown[]) => db.query('system', text, values);
@@ -53,7 +53,7 @@ describe('a submission that a person resolves while its tracker is being read', 
       [id],
     );
 
-  it('stays resolved, because the tracker’s change was earlier', async () => {
+  it('stays resolved if the tracker’s change was earlier', async () => {
     const shown = {
       tracker: { clockStepMs: 1 },
       link: { id: linkId, tracker: 'codehost', seenStatus: 'triaged', writingStatus: null, carriedStatus: null },
@@ -67,7 +67,7 @@ describe('a submission that a person resolves while its tracker is being read', 
     expect(await history()).toEqual([]);
   });
 
-  it('is resolved in what the tracker adds to its history', async () => {
+  it('is recorded as resolved in a history entry that the tracker adds', async () => {
     const link = { id: linkId, tracker: 'codehost' } as never;
     await whileResolved(() => tellNoBranch(harness.db, { id, organizationId } as never, link, 'no branch'));
     expect(await history()).toEqual([{ fromStatus: 'resolved', toStatus: 'resolved' }]);

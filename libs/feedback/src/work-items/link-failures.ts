@@ -10,11 +10,11 @@ const longestWaitMs = 900_000;
 
 interface FailureParts {
   database: Database;
-  /** So many failures in a row are borne. */
+  /** Number of consecutive failures after which a link is dead. */
   attempts: number;
 }
 
-/** Writes down what a failed call means for its link; answers when to look again, null for never by itself. */
+/** Records a failed call on its link. Returns the delay until the next attempt; null if there is no automatic retry. */
 export async function failLink(
   { database, attempts: most }: FailureParts,
   item: WorkItem,
@@ -50,12 +50,12 @@ export async function failLink(
        WHERE id = $1`,
       [link.id, message.slice(0, 1000), waitMs, isOver, error instanceof TrackerRefused],
     );
-    if (isOver) await tell(tx, item, link, `given up: ${message}`);
+    if (isOver) await tell(tx, item, link, `failed permanently: ${message}`);
   });
   return isOver ? null : waitMs;
 }
 
-/** It went: what had failed before is forgotten. */
+/** Clears the failures of a link after a success. */
 export async function clearFailure(database: Database, link: Link): Promise<void> {
   if (link.attempts === 0 && !link.failingSince && link.waitMs === null) return;
   await database.query(
@@ -65,7 +65,7 @@ export async function clearFailure(database: Database, link: Link): Promise<void
   );
 }
 
-/** A stop stands once in the history of each submission that it holds up. */
+/** Records a tracker stop in the submission’s history, once per stop. */
 export async function tellStop(
   database: Database,
   item: WorkItem,
@@ -79,7 +79,7 @@ export async function tellStop(
   });
 }
 
-/** A branch that is refused is not asked for again: why stands in the history and beside the link. */
+/** Records a refused branch in the history and on the link; the empty branch name prevents a retry. */
 export async function tellNoBranch(database: Database, item: WorkItem, link: Link, reason: string): Promise<void> {
   await database.transaction('system', async (tx) => {
     await tx.execute(`UPDATE feedback_link SET error = $2, branch = '' WHERE id = $1`, [

@@ -11,26 +11,26 @@ import { gateOf, reopenTracker } from './tracker-state';
 
 export interface SyncParts {
   database: Database;
-  /** Those that are configured. */
+  /** The configured trackers. */
   trackers: readonly Tracker[];
   timeoutMs: number;
   attempts: number;
-  /** Where branches begin; null makes none. */
+  /** Branch from which branches are created; null creates none. */
   baseBranch: string | null;
-  /** By which a report is enriched; null has it done by rule. */
+  /** Models that enrich reports; null enriches them by rules. */
   models: Omit<ModelParts, 'database'> | null;
   modelMs: number;
 }
 
-/** What comes meanwhile is looked at at once, but not for ever. */
+/** Maximum number of consecutive syncs of an item, if each is requested during the previous one. */
 const maxTurns = 5;
-/** More than the calls from one hold of the lease to the next take. */
+/** Lease duration as a multiple of the call timeout; covers all calls between two extensions of the lease. */
 const leaseOfTimeouts = 12;
 const faultWaitMs = 30_000;
 
 /**
- * One look at a work item: its issue and task are made where they are missing, linked, and their statuses brought in
- * step. It may be ended anywhere and begun again; whoever has the lease is alone at it.
+ * Syncs a work item: creates its missing issue and task, links them, and synchronizes their statuses. A sync can be
+ * interrupted at any point and repeated. Only the process that holds the lease syncs the item.
  */
 export async function syncWorkItem(parts: SyncParts, id: string): Promise<'synced' | 'waiting' | null> {
   for (let turn = 1; ; turn += 1) {
@@ -49,13 +49,13 @@ export async function syncWorkItem(parts: SyncParts, id: string): Promise<'synce
   }
 }
 
-/** Answers after how long there is something left to do; null for nothing. */
+/** Returns the delay until the next necessary sync; null if everything is done. */
 async function look(parts: SyncParts, item: WorkItem): Promise<number | null> {
   const { database, trackers } = parts;
   if (!item.enrichedBy) await enrichWorkItem({ ...parts, leaseMs: leaseOf(parts) }, item);
   const waits: number[] = [];
   const observed: Observed[] = [];
-  /** Does something at a tracker; what fails there holds up its link and nothing else. */
+  /** Runs `work` for one tracker. A failure affects only that tracker’s link. */
   const at = async (link: Link, work: () => Promise<void>): Promise<boolean> => {
     try {
       await holdWorkItem(database, item, leaseOf(parts));
@@ -113,13 +113,13 @@ function soonest(waits: number[]): number | null {
   return waits.length === 0 ? null : Math.max(Math.min(...waits), 50);
 }
 
-/** Where the other one is, if it is there. */
+/** URL of the item in the other tracker; null if there is none. */
 function urlBeside(item: WorkItem, link: Link): string | null {
   const other = item.links.find((each) => each.tracker !== link.tracker);
   return other && !other.unlinkedAt ? other.externalUrl : null;
 }
 
-/** Each names the other. People may have rewritten the text meanwhile: it is added to what stands there. */
+/** Adds the URL of the other item to the current text, which people may have edited. */
 async function join(database: Database, item: WorkItem, { tracker, link, item: shown }: Observed): Promise<void> {
   const url = urlBeside(item, link);
   if (link.joined || !url) return;

@@ -21,7 +21,7 @@ interface Target {
   recipients?: string[];
 }
 
-/** Whose addresses are secrets: whoever knows one posts there. */
+/** Whether the URL of such a channel is a secret: anyone who knows it can post there. */
 export function hasSecretUrl(kind: ChannelKind): boolean {
   return kind === 'slack' || kind === 'teams';
 }
@@ -36,7 +36,7 @@ export async function createChannel(
   requireTarget(kind, target);
   if (kind === 'email' ? !target.recipients?.length : !target.url) {
     const field = kind === 'email' ? 'recipients' : 'url';
-    throw invalidField(field, `${field} is needed`, `A channel of the kind ${kind} needs ${field}.`);
+    throw invalidField(field, `${field} is required`, `A channel of the kind ${kind} needs ${field}.`);
   }
   await requirePlace(tx, organizationId);
   const id = newId();
@@ -73,10 +73,10 @@ export async function updateChannel(
   const filter = change.filter === undefined ? before.filter : change.filter;
   const recipients = change.recipients ? addressesOf(change.recipients) : before.recipients;
   if (kind === 'email' && recipients.length === 0) {
-    throw invalidField('recipients', 'recipients is needed', 'A channel of the kind email needs recipients.');
+    throw invalidField('recipients', 'recipients is required', 'A channel of the kind email needs recipients.');
   }
   const url = change.url === undefined ? before.url : storedUrl(kind, change.url);
-  // Whoever turns it on, or sends elsewhere, begins anew with it.
+  // Turning the channel on, or changing its target, clears its failures.
   const isAnew = (enabled && !before.enabled) || change.url !== undefined || change.recipients !== undefined;
   tx.defer(
     `UPDATE webhook_endpoint SET name = $3, url = $4, recipients = $5, events = $6, filter = $7, enabled = $8,
@@ -103,7 +103,7 @@ export async function updateChannel(
   return lockChannel(tx, organizationId, id);
 }
 
-/** With it goes what was to be sent there. */
+/** Deletes a channel and, by cascade, its deliveries. */
 export async function deleteChannel(
   tx: Transaction,
   caller: Principal,
@@ -121,7 +121,7 @@ export async function deleteChannel(
   });
 }
 
-/** Sends a message to each of its recipients, whatever it gets and though it be off; answers how many. */
+/** Sends a test message to each recipient, even if the channel is off or filters it out. Returns how many. */
 export async function testChannel(tx: Transaction, caller: Principal, id: string, now: Date): Promise<number> {
   const { organizationId } = caller;
   const { kind, name, recipients } = await lockChannel(tx, organizationId, id);
@@ -134,13 +134,13 @@ export async function testChannel(tx: Transaction, caller: Principal, id: string
   return sent.length;
 }
 
-/** An address where there is to be none, or none where there is to be one, is somebody's mistake. */
+/** Throws if the request has a target that does not apply to the kind. */
 function requireTarget(kind: ChannelKind, { url, recipients }: Target): void {
   if (kind === 'email' && url !== undefined) {
-    throw invalidField('url', 'url is for the other kinds', 'A channel of the kind email has recipients and no url.');
+    throw invalidField('url', 'url is not allowed for the kind email', 'A channel of the kind email has recipients.');
   }
   if (kind !== 'email' && recipients?.length) {
-    throw invalidField('recipients', 'recipients is for the kind email', `A channel of the kind ${kind} has a url.`);
+    throw invalidField('recipients', 'recipients requires the kind email', `A channel of the kind ${kind} has a url.`);
   }
 }
 
@@ -150,7 +150,7 @@ function addressesOf(recipients: string[]): string[] {
     (each) => !/^[^\s@<>,;:"()[\]\\]+@[^\s@<>,;:"()[\]\\]+\.[^\s@<>,;:"()[\]\\]+$/.test(each),
   );
   if (wrong >= 0) {
-    throw invalidField(`recipients.${wrong}`, 'it is no e-mail address', 'Each of recipients is an e-mail address.');
+    throw invalidField(`recipients.${wrong}`, 'must be an e-mail address', 'Each recipient must be an e-mail address.');
   }
   return [...new Set(addresses)];
 }

@@ -5,7 +5,7 @@ import { claimDelivery, countDue, endpointsWithDue } from './claim-delivery';
 
 const backlog = 20_000;
 
-describe('what waits for a webhook endpoint', () => {
+describe('pending deliveries of a webhook endpoint', () => {
   let harness: Harness;
   let organizationId: string;
 
@@ -38,7 +38,7 @@ describe('what waits for a webhook endpoint', () => {
     return id;
   }
 
-  it('is not looked through while it is off, but for what an admin asks for', async () => {
+  it('are not scanned while the endpoint is off, except for redeliveries', async () => {
     const [off, on] = [
       await endpointWith({ enabled: false, pending: backlog }),
       await endpointWith({ enabled: true, pending: 3 }),

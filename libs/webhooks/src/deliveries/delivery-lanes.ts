@@ -12,23 +12,23 @@ import type { MessageDecision } from './decide-attempt';
 import { giveBack, recordAttempt } from './record-attempt';
 import { sendDelivery, type SentAttempt, unlessAborted } from './send-delivery';
 
-/** So many are sent at the same time by one process. */
+/** Maximum number of concurrent attempts in one process. */
 const atOnce = 500;
-/** Of these so many at most to endpoints whose last answer was none, or a bad one. */
+/** Maximum number of concurrent attempts to endpoints whose last attempt failed. */
 const failingAtOnce = 100;
-/** To one endpoint, once it has taken as many; whoever fails begins at one again. */
+/** Maximum number of concurrent attempts to one endpoint. */
 const mostToOne = 8;
-/** What is on its way when the process is to end has so long. */
+/** Time that running attempts have to finish during shutdown. */
 const graceMs = 3000;
 
 interface Lane {
   workers: number;
-  /** How many at once it has shown that it takes. */
+  /** Current limit of concurrent attempts; grows with each success. */
   width: number;
-  /** There may be more to send since its workers looked last. */
+  /** Whether deliveries may have become due since the workers last checked. */
   rung: boolean;
   fails: boolean;
-  /** Whether people read what it sends; null while that is not known. */
+  /** Whether the endpoint is a channel for people; null until its first claim. */
   isForPeople: boolean | null;
 }
 
@@ -38,7 +38,7 @@ export interface LaneParts extends MessengerParts {
   keyRing: KeyRing;
   metrics: Metrics;
   now(): Date;
-  /** Where a person goes on with a fact: of a message to the recipient, who is empty where it has none. */
+  /** Returns the link that a message shows for an event. `recipient` is empty for channels without recipients. */
   linkOf(fact: Omit<MessageFact, 'link'> & LinkTarget): Promise<MessageFact['link']>;
 }
 
@@ -49,8 +49,9 @@ export interface LinkTarget {
 }
 
 /**
- * Sends what is due, each endpoint in a lane of its own: one that is slow holds up nobody but itself. A lane widens with
- * each delivery that arrives, while there is more to send, and is one wide again where that comes to nothing.
+ * Sends due deliveries with a separate worker pool for each endpoint, so a slow endpoint delays only its own
+ * deliveries. A pool may grow by one worker after each successful delivery, up to `mostToOne`, and shrinks to one
+ * worker after a failed attempt.
  */
 export class DeliveryLanes {
   private readonly logger = new Logger('webhooks');
@@ -63,7 +64,7 @@ export class DeliveryLanes {
 
   constructor(private readonly parts: LaneParts) {}
 
-  /** Something may be due for these. */
+  /** Checks these endpoints for due deliveries. */
   ring(endpointIds: Iterable<string>): void {
     for (const endpointId of endpointIds) {
       const lane = this.lanes.get(endpointId) ?? {
@@ -76,10 +77,10 @@ export class DeliveryLanes {
     }
   }
 
-  /** Nothing more is begun; what is on its way is waited for, a while. */
+  /** Starts no more attempts and waits for the running ones, at most `graceMs`. */
   async end(): Promise<void> {
     this.isEnding = true;
-    const timer = setTimeout(() => this.stopped.abort(new Error('the process ends')), graceMs);
+    const timer = setTimeout(() => this.stopped.abort(new Error('the process is shutting down')), graceMs);
     await Promise.all(this.working);
     clearTimeout(timer);
   }
@@ -91,12 +92,12 @@ export class DeliveryLanes {
     const work = this.work(endpointId, lane)
       .catch((error: Error) => {
         isBroken = true;
-        this.logger.warn(`endpoint ${endpointId}: ${error.message}`);
+        this.logger.warn(`could not process the deliveries of endpoint ${endpointId}: ${error.message}`);
       })
       .finally(() => {
         lane.workers -= 1;
         this.working.delete(work);
-        // Whoever rang while it was leaving.
+        // `ring()` was called while this worker was exiting.
         if (lane.rung && !isBroken) this.widen(endpointId, lane);
         if (lane.workers === 0 && !lane.fails) this.lanes.delete(endpointId);
       });
@@ -111,7 +112,7 @@ export class DeliveryLanes {
         const claimed = await this.claim(endpointId, lane);
         if (!claimed && !lane.rung) return;
         if (!claimed) continue;
-        // As others have found, before this process had anything for it.
+        // Another process may have recorded failures before this one had a delivery for the endpoint.
         lane.fails ||= claimed.failingSince !== null;
         this.widen(endpointId, lane);
         if ('kind' in claimed) await this.attemptMessage(claimed, lane);
@@ -129,7 +130,7 @@ export class DeliveryLanes {
     if (delivery || lane.isForPeople === false) return delivery;
     const message = await claimMessage(database, endpointId, now());
     lane.isForPeople = message !== 'webhook';
-    // What is to wait for others is found by the sweep when it is due.
+    // `later`: the sweep finds the postponed deliveries when they are due.
     return typeof message === 'object' ? message : undefined;
   }
 
@@ -157,7 +158,7 @@ export class DeliveryLanes {
     this.learn(claimed.id, lane, { decision, durationMs: sent.durationMs, metrics });
   }
 
-  /** It is marked as being sent: whatever fails on the way to its record leaves it so, and it is not sent again. */
+  /** The message is already marked as being sent. If anything fails before its result is recorded, it is not resent. */
   private async attemptMessage(claimed: ClaimedMessage, lane: Lane): Promise<void> {
     const { database, keyRing, metrics, now } = this.parts;
     const { endpointId, recipient, count } = claimed;
@@ -198,7 +199,7 @@ export class DeliveryLanes {
   }
 }
 
-/** An attempt is part of the trace of the run that it tells of; what tells of anything else begins one. */
+/** Traces an attempt: as part of the run’s trace if the event is about a run, otherwise as a new trace. */
 function asSpan(
   { id, organizationId, type, tries, traceparent: parent }: ClaimedDelivery,
   send: () => Promise<SentAttempt>,

@@ -12,7 +12,7 @@ const dayMs = 86_400_000;
 const now = new Date();
 const ago = (days: number) => new Date(now.getTime() - days * dayMs);
 
-describe('what is kept of webhooks', () => {
+describe('the retention of webhook data', () => {
   let harness: Harness;
   let organizationId: string;
   let endpointId: string;
@@ -54,7 +54,7 @@ describe('what is kept of webhooks', () => {
     return row;
   };
 
-  it('is thirty days of deliveries; of what is told once a month, that it was told', async () => {
+  it('is 30 days for deliveries, and 62 days for events that are emitted once a month', async () => {
     await told(ago(29));
     await told(ago(31));
     await told(ago(31), 'limit.near monthlyRunLimit');
@@ -64,13 +64,13 @@ describe('what is kept of webhooks', () => {
     expect(await left()).toEqual({ events: 2, deliveries: 1, attempts: 1 });
   });
 
-  it('is a secret, under whichever master key is the active one', async () => {
+  it('keeps a secret readable after it is rewrapped with a new master key', async () => {
     const after = KeyRing.parse(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
     expect(await rewrapWebhookSecrets(harness.db, after)).toEqual({ looked: 1, rewrapped: 1 });
     expect(await rewrapWebhookSecrets(harness.db, after)).toEqual({ looked: 0, rewrapped: 0 });
     const claimed = await claimDelivery(harness.db, endpointId, now);
     expect(openSecrets(after, claimed!)).toEqual([secret]);
-    // Nobody else is given what is claimed, until its lease is over.
+    // A claimed delivery cannot be claimed again before its lease expires.
     expect(await claimDelivery(harness.db, endpointId, now)).toBeUndefined();
     const again = await claimDelivery(harness.db, endpointId, new Date(now.getTime() + 30_001));
     expect(again).toMatchObject({ id: claimed!.id });

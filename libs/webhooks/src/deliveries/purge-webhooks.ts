@@ -2,10 +2,10 @@ import type { Database } from '@muster/database';
 import { purge, type Round } from '@muster/platform';
 
 const keepDays = 30;
-/** Facts that are told once are known beyond the month that they are of. */
+/** Events with `once` are retained longer than their month, so that they are not emitted twice in it. */
 const onceDays = 62;
 
-/** Drops deliveries with their attempts, and the facts that they told of, after thirty days. */
+/** Deletes deliveries with their attempts and events after 30 days, and expired secrets. */
 export function purgeWebhooks(
   database: Database,
   round: Round,

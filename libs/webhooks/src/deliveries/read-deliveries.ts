@@ -13,12 +13,12 @@ type AttemptRow = Pick<WebhookAttemptEntity, 'statusCode' | 'durationMs' | 'erro
 
 export interface DeliveryRow extends Pick<WebhookDeliveryEntity, 'id' | 'type' | 'createdAt'> {
   status: DeliveryStatus;
-  /** Null where it waits for nothing: it is over, or its endpoint is off. */
+  /** Null if the delivery is finished or its endpoint is off. */
   nextAttemptAt: Date | null;
   attempts: AttemptRow[];
 }
 
-/** So many are shown, the newest. */
+/** Maximum number of attempts that are shown; the newest ones. */
 const maxAttempts = 100;
 
 const columns = `d.id, d.type, d.status, d.created_at,
@@ -28,7 +28,7 @@ const columns = `d.id, d.type, d.status, d.created_at,
      'durationMs', a.duration_ms, 'error', a.error) ORDER BY a.number), '[]')
    FROM (SELECT * FROM webhook_attempt WHERE delivery_id = d.id ORDER BY number DESC LIMIT ${maxAttempts}) a) AS attempts`;
 
-/** Newest first: ids are made in the order of time. */
+/** Lists deliveries, newest first: ids are ordered by creation time. */
 export async function listDeliveries(
   database: Database,
   organizationId: string,
@@ -58,7 +58,7 @@ export interface DeliveryFilter {
   type?: WebhookType;
 }
 
-/** With the body as it was sent. */
+/** Returns a delivery with the body that was sent. */
 export async function findDelivery(
   database: Database,
   organizationId: string,

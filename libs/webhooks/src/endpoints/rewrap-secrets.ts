@@ -5,7 +5,7 @@ import { placeOf } from './seal-secret';
 
 type Place = Pick<WebhookSecretEntity, 'id'>;
 
-/** Brings endpoints' secrets under the active master key, so that an old one can leave the ring. */
+/** Rewraps the secrets of endpoints with the active master key, so that an old key can be removed from the key ring. */
 export function rewrapWebhookSecrets(
   database: Database,
   keyRing: KeyRing,

@@ -13,12 +13,12 @@ import { addSecret } from './seal-secret';
 import { shownUrl } from './shown-url';
 
 const maxEndpoints = 20;
-/** A secret that was rotated away holds for so long. */
+/** Hours for which the previous secrets stay valid after a rotation. */
 const overlapHours = 24;
-/** Each that holds is a signature more in every delivery. */
+/** Maximum number of valid secrets; each adds a signature to every delivery. */
 const maxSecrets = 5;
 
-/** Before anything is written: an address that is never called is told at once. A name may be found later. */
+/** Throws if the guard for outbound calls refuses the URL. A host name that cannot be resolved yet is accepted. */
 export async function requireCallable(outbound: Outbound, url: string | undefined): Promise<void> {
   if (url === undefined) return;
   try {
@@ -64,7 +64,7 @@ export async function updateEndpoint(
   requireMatch(ifMatch, etagOf(before.version));
   const { url = before.url, events = before.events, enabled = before.enabled } = change;
   const description = change.description === undefined ? before.description : change.description;
-  // Whoever turns it on, or sends elsewhere, begins anew with it.
+  // Turning the endpoint on, or changing its URL, clears its failures.
   const isAnew = (enabled && !before.enabled) || url !== before.url;
   tx.defer(
     `UPDATE webhook_endpoint SET url = $3, events = $4, description = $5, enabled = $6,
@@ -86,7 +86,7 @@ export async function updateEndpoint(
   return lockEndpoint(tx, organizationId, id);
 }
 
-/** With it goes what was to be sent there. */
+/** Deletes an endpoint and, by cascade, its deliveries. */
 export async function deleteEndpoint(
   tx: Transaction,
   caller: Principal,
@@ -104,7 +104,7 @@ export async function deleteEndpoint(
   });
 }
 
-/** Another secret; those before it hold for a day, so that a receiver can learn it in peace. */
+/** Adds a new secret. The previous secrets stay valid for 24 hours, so that the receiver can switch to the new one. */
 export async function rotateSecret(
   tx: Transaction,
   keyRing: KeyRing,
@@ -117,7 +117,7 @@ export async function rotateSecret(
   const secrets = await tx.query('SELECT FROM webhook_secret WHERE endpoint_id = $1', [id]);
   if (secrets.length >= maxSecrets) {
     throw new AppError('conflict', {
-      detail: `${maxSecrets} secrets of this endpoint hold still: it was rotated as often within a day.`,
+      detail: `The endpoint already has ${maxSecrets} valid secrets. Rotate again when the oldest of them has expired.`,
     });
   }
   tx.defer(

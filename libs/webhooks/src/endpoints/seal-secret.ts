@@ -6,7 +6,7 @@ import { newSecret } from '../deliveries/sign-delivery';
 
 type Of = Pick<WebhookSecretEntity, 'organizationId' | 'endpointId'>;
 
-/** Gives an endpoint another secret, and answers it, for the one time that it is shown. */
+/** Adds a secret to an endpoint and returns it in plain text, because it is shown only once. */
 export function addSecret(tx: Transaction, keyRing: KeyRing, of: Of, secret = newSecret()): string {
   const { masterKeyId, wrappedKey, sealed } = seal(keyRing, placeOf(of), secret);
   tx.defer(
@@ -27,7 +27,7 @@ export function openSecrets(keyRing: KeyRing, { secrets, ...of }: Of & Pick<Clai
   );
 }
 
-/** Binds a sealed secret to its endpoint: moved to another one, it does not open. */
+/** Context that binds a sealed secret to its endpoint: copied to another endpoint, it cannot be opened. */
 export function placeOf({ organizationId, endpointId }: Of): string {
   return `${organizationId}/webhook-endpoint/${endpointId}`;
 }

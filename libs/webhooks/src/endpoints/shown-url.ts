@@ -1,4 +1,4 @@
-/** Without its query, which may hold a token. */
+/** Returns the URL without its query, which may contain a token. */
 export function shownUrl(url: string): string {
   const { origin, pathname } = new URL(url);
   return origin + pathname;

@@ -3,18 +3,18 @@ import { insertFrom, messageWithValues, type Transaction } from '@muster/databas
 import { newId } from '@muster/platform';
 import type { TypedDetails, TypedFacts } from './fact-details';
 
-/** A fact, as the transaction that makes it records it; of several things it is a fact of each. */
+/** An event that a transaction emits, about one or several resources. Each resource gets its own row. */
 export type WebhookFact = TypedFacts & {
   organizationId: string;
-  /** Which fact it is, where it is told once however often it comes to pass. */
+  /** Key of an event that is emitted only once per organization. */
   once?: string;
-  /** Holds the fact back where it is not one, asked when the transaction commits; its values stand from $7 on. */
+  /** SQL condition, checked at commit. If it is false, nothing is emitted. Its values start at $7. */
   where?: { name: string; sql: string; values: unknown[] };
 };
 
 /**
- * Writes the fact with the transaction's commit, where an endpoint of the organization wants it, and a message that has
- * it told. It costs no round trip; where nobody listens, one look at an index.
+ * Inserts the event and a `fan-out` message when the transaction commits, if an endpoint of the organization wants the
+ * event. Costs no extra round trip; if no endpoint wants the event, one index lookup.
  */
 export function emitEvent(tx: Transaction, fact: WebhookFact): void {
   const { organizationId, type, of, once = null, where } = fact;
@@ -38,13 +38,14 @@ export function emitEvent(tx: Transaction, fact: WebhookFact): void {
   );
 }
 
-/** Most facts come by themselves: a plan that does not depend on how many there are is kept. */
+/** Most events are single: this form allows a cached plan that does not depend on the number of rows. */
 const one = '(VALUES ($3::uuid, $4::uuid, $5::text, 1))';
 const many = 'unnest($3::uuid[], $4::uuid[], $5::text[]) WITH ORDINALITY';
 
 /**
- * The facts' rows. Whoever makes a fact of a thing holds its row, so each sees the one before: of one thing the numbers
- * grow. They begin with the time, so that they still do when what was before is no longer kept.
+ * SQL that inserts the rows of the events. The caller has locked the row of the resource, so it sees the previous event
+ * and the sequence numbers of a resource increase. They start with the current time, so that they still increase after
+ * the previous events were purged.
  */
 function insertEvents(from: string, where: string): string {
   return `WITH event AS (
@@ -64,15 +65,15 @@ function nextSequence(subject: string): string {
     (SELECT sequence FROM webhook_event p WHERE p.subject_id = ${subject} ORDER BY sequence DESC LIMIT 1), 0))`;
 }
 
-/** Whether an endpoint of the organization wants facts of the type, both as SQL. */
+/** SQL condition: whether an endpoint of the organization wants events of the type. Both parameters are SQL. */
 export function isWanted(organization: string, type: string): string {
   return `EXISTS (SELECT FROM webhook_endpoint w WHERE w.organization_id = ${organization} AND w.enabled
     AND w.events && ARRAY['*', ${type}])`;
 }
 
 /**
- * As emitEvent, as parts of a statement that is a transaction by itself: `webhook_event_told` has a row where the fact
- * was written. Its values (`valuesOfEvent`) come behind so many others.
+ * Does the same as `emitEvent`, as CTEs of a statement that is a transaction of its own. `webhook_event_told` has a row
+ * if the event was inserted. Its values (`valuesOfEvent`) follow the first `behind` values of the statement.
  */
 export function eventParts({ of, subject, details, organization, type, behind }: EventParts): string {
   return `webhook_event_told AS (
@@ -84,7 +85,7 @@ export function eventParts({ of, subject, details, organization, type, behind }:
 }
 
 type EventParts = TypedDetails & {
-  /** What has one row where the fact is one. */
+  /** CTE that has one row if the event is to be emitted. */
   of: string;
   subject: string;
   organization: string;

@@ -11,20 +11,20 @@ import type {
 } from '@muster/contracts';
 
 /**
- * What a fact says by itself, by the kind of thing that it is about: the state that it names, which the thing may have
- * left before its body is read, and what is not to be read of the thing at all.
+ * Fields that are stored with an event, by the kind of its resource: the state at the time of the event, which may have
+ * changed before the body is read, and fields that the resource itself does not have.
  */
 interface DetailsOfKind {
   job: { status: JobStatus };
-  /** It has no state: its counts are its own. */
+  /** A batch has no state; its counts are read with it. */
   batch: null;
   agent: { status: AgentStatus };
   schedule: { lastResult: TickOutcome; reason: string | null; nominalAt: string };
-  /** About the organization, and this is all that there is. */
+  /** About the organization; these fields are the whole data. */
   limit: { limit: string; used: number; max: number };
-  /** About the organization too: a key's id is no uuid. */
+  /** Also about the organization, because the id of an API key is not a UUID. */
   api_key: { apiKeyId: string; name: string; scope: ApiKeyScope; expiresAt: string; daysLeft: number };
-  /** About a version. */
+  /** About a version of a pack. */
   pack: { packId: string; stage: PackStage };
   installation: { pinnedVersionId: string; previousVersionId: string | null };
   autopilot: { agentId: string; status: SessionStatus };
@@ -35,12 +35,15 @@ interface DetailsOfKind {
 type FactKind = keyof DetailsOfKind;
 type TypeOfKind<Kind extends FactKind> = Extract<WebhookType, `${Kind}.${string}`>;
 
-/** One type of fact, with what it says. */
+/** A type of event with its details. */
 export type TypedDetails = {
   [Kind in FactKind]: { type: TypeOfKind<Kind>; details: DetailsOfKind[Kind] };
 }[FactKind];
 
-/** One type of fact, and the things that it is about: job, batch, agent, …; of a limit or an API key the organization. */
+/**
+ * A type of event with the resources that it is about: jobs, batches, agents, … Events about limits and API keys have
+ * the organization as their resource.
+ */
 export type TypedFacts = {
   [Kind in FactKind]: { type: TypeOfKind<Kind>; of: { id: string; details: DetailsOfKind[Kind] }[] };
 }[FactKind];

@@ -3,7 +3,7 @@ import { BaseConfig } from '@muster/platform';
 import { type Harness, makeOrganization, startHarness } from '@muster/testing';
 import { fanOut } from './fan-out';
 
-describe('a fact that waits to be fanned out', () => {
+describe('a webhook event that is not fanned out yet', () => {
   let harness: Harness;
   let organizationId: string;
 
@@ -25,7 +25,7 @@ describe('a fact that waits to be fanned out', () => {
     return id;
   }
 
-  /** Whom it tried to read, in this round. */
+  /** Runs one round; returns the ids of the events that it tried to read. */
   async function round(isReadable: (id: string) => boolean): Promise<string[]> {
     const tried: string[] = [];
     const readSubject = async ({ id }: { id: string }) => {
@@ -38,7 +38,7 @@ describe('a fact that waits to be fanned out', () => {
     return tried;
   }
 
-  it('rests from each try that failed, longer and longer, and keeps no other from its turn', async () => {
+  it('is retried with growing delays if it cannot be read, and does not delay other events', async () => {
     const bad = await fact(2000);
     const good = await fact();
     expect((await round((id) => id !== bad)).sort()).toEqual([bad, good].sort());
@@ -54,7 +54,7 @@ describe('a fact that waits to be fanned out', () => {
     expect(await round(() => true)).toEqual([bad]);
   });
 
-  it('is for whoever of its organization was there a microsecond before it, and for nobody later', async () => {
+  it('is delivered only to endpoints of its organization that are older, even by a microsecond', async () => {
     const told = await fact();
     const { id: other } = await makeOrganization(harness.db);
     const endpoint = async (offset: string, of = organizationId) => {

@@ -3,7 +3,7 @@ import type { AgentEntity, Database, Transaction, WebhookEndpointEntity, Webhook
 import { newId, Round, sweep, type SweepCounts } from '@muster/platform';
 import { passesFilter } from '../channels/passes-filter';
 
-/** A fact as it was written. */
+/** A stored event. */
 export type FactRow = Pick<
   WebhookEventEntity,
   'id' | 'organizationId' | 'type' | 'subjectId' | 'sequence' | 'details' | 'createdAt'
@@ -11,20 +11,20 @@ export type FactRow = Pick<
 
 export interface FanOutParts {
   database: Database;
-  /** What the fact is of, as its GET answers it; null where it is gone. */
+  /** Reads the event’s resource as its GET route returns it; null if it was deleted. */
   readSubject(fact: FactRow): Promise<object | null>;
-  /** Whom deliveries were just written for. */
+  /** Called with the endpoints for which deliveries were just inserted. */
   ring(endpointIds: string[]): void;
   now(): Date;
 }
 
 const readAtOnce = 4;
-/** What could not be read is tried again later and later, up to so many seconds. */
+/** Maximum seconds between two attempts to read the resource of an event. */
 const longestRestSeconds = 600;
 
 /**
- * Makes of the facts that wait, of one organization or all, a delivery for each endpoint that wants them. The body is
- * read then, once for all of them, and sent as it was read.
+ * Creates deliveries for the waiting events of one organization or of all: one for each endpoint that wants the event.
+ * The body is read once, here, and every endpoint gets the same one.
  */
 export function fanOut(
   { database, readSubject, ring, now }: FanOutParts,
@@ -68,13 +68,13 @@ function waitingFacts(
   );
 }
 
-/** The thing as it was read just now, in the state that the fact names: it may have left that since. */
+/** The current resource, with the state from the event, which the resource may have left since. */
 function bodyOf({ type, createdAt, subjectId, details, sequence }: FactRow, subject: object | null): string {
   const data = { ...(subject ?? { id: subjectId, deleted: true }), ...details, sequence };
   return JSON.stringify({ type, timestamp: createdAt.toISOString(), data });
 }
 
-/** Null where another process had it first. */
+/** Returns the ids of the endpoints; null if another process has already fanned out the event. */
 async function writeDeliveries(
   tx: Transaction,
   { id, organizationId, type }: FactRow,
@@ -95,7 +95,7 @@ async function writeDeliveries(
     'endpoints_of_event',
   );
   const wanting = await passing(tx, found, { type, body });
-  // Of e-mail each recipient has a delivery: one address that is refused is no reason to write to the others again.
+  // Each e-mail recipient has a separate delivery, so that one refused address does not cause resends to the others.
   const deliveries = wanting.flatMap(({ id: endpointId, kind, recipients }) =>
     (kind === 'email' ? recipients : ['']).map((recipient) => ({ endpointId, recipient })),
   );
@@ -116,7 +116,7 @@ async function writeDeliveries(
 
 type Wanting = Pick<WebhookEndpointEntity, 'id' | 'kind' | 'recipients' | 'filter'>;
 
-/** Those whose filter lets the fact pass; its machine's labels are read where one asks for labels. */
+/** Returns the endpoints whose filter the event passes. Reads the agent’s labels only if a filter needs them. */
 async function passing(
   tx: Transaction,
   found: Wanting[],

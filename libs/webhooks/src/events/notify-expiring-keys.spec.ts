@@ -7,7 +7,7 @@ const dayMs = 86_400_000;
 const now = new Date();
 const inDays = (days: number) => new Date(now.getTime() + days * dayMs);
 
-describe('API keys that expire', () => {
+describe('expiring API keys', () => {
   let harness: Harness;
 
   beforeAll(async () => {
@@ -39,7 +39,7 @@ describe('API keys that expire', () => {
       )
     ).map(({ id, days }: { id: string; days: string }) => `${id} ${days}`);
 
-  it('are notified of 14 days and one day before, once each, whoever looks and however often', async () => {
+  it('emit an event 14 days and one day before they expire, once each, even with concurrent checks', async () => {
     const organizationId = await listening();
     const id = await key(organizationId, 14.5);
     const at = (days: number) => notifyExpiringKeys(harness.db, inDays(days));
@@ -60,7 +60,7 @@ describe('API keys that expire', () => {
     expect((await at(15)).looked).toBe(0);
   });
 
-  it('say nothing where they never expire, were made after that day, or are expired or revoked, or nobody listens', async () => {
+  it('emit no event if they never expire, are too new, expired or revoked, or if no endpoint wants it', async () => {
     const organizationId = await listening();
     await key(organizationId, null);
     await key(organizationId, -1);

@@ -1,6 +1,6 @@
 import type { Message } from './write-message';
 
-/** E-mail: the same in plain text and in HTML. */
+/** Formats a message as e-mail, in plain text and in HTML with the same content. */
 export function asMail({ parts, more }: Message, channel: string): { text: string; html: string } {
   const foot = `Sent by Muster, notification channel ${channel}.`;
   const text = [
@@ -25,7 +25,7 @@ export function asMail({ parts, more }: Message, channel: string): { text: strin
   return { text, html };
 }
 
-/** An incoming webhook's message of Slack: mrkdwn, in which &, < and > mean something. */
+/** Formats a message for a Slack incoming webhook: mrkdwn, in which &, < and > must be escaped. */
 export function asSlack({ subject, parts, more }: Message): object {
   const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
   const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text } });
@@ -46,7 +46,7 @@ export function asSlack({ subject, parts, more }: Message): object {
   };
 }
 
-/** An incoming webhook's message of Teams: an adaptive card, whose text is Markdown. */
+/** Formats a message for a Teams incoming webhook: an adaptive card, whose text is Markdown. */
 export function asTeams({ parts, more }: Message): object {
   const escaped = (text: string) => text.replaceAll(/[\\`*_{}[\]()#+!|<>~-]/g, String.raw`\$&`);
   const block = (text: string, strong = false) => ({

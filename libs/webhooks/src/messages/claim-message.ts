@@ -9,40 +9,40 @@ type Channel = Pick<WebhookEndpointEntity, 'id' | 'organizationId' | 'enabled' |
   secrets: SealedSecret[] | null;
 };
 
-/** A message that is ours to send, marked as being sent: nobody else sends it, also where we end in between. */
+/** A message that only this process sends. It is marked as being sent, so it is not resent even if the process ends. */
 export interface ClaimedMessage extends Omit<Channel, 'enabled' | 'id' | 'secrets'> {
-  /** The oldest delivery's. */
+  /** Id of its oldest delivery. */
   id: string;
   endpointId: string;
   recipient: string;
   leaseId: string;
-  /** The address of Slack or Teams, sealed. */
+  /** Sealed URL of a Slack or Teams channel. */
   secrets: SealedSecret[];
-  /** The first ones, of which the message speaks. */
+  /** The oldest events, up to `writtenOut`; the message describes these. */
   facts: ClaimedFact[];
-  /** How many deliveries it is. */
+  /** Number of deliveries in the message. */
   count: number;
 }
 
 type ClaimedFact = Pick<WebhookDeliveryEntity, 'id' | 'type' | 'eventId'> & { subjectId: string; body: string };
 
-/** Longer than an attempt can take. What is left after that may have arrived. */
+/** Longer than an attempt can take. A message that is still marked after this time may have arrived. */
 const leaseMs = 300_000;
-/** After a message so long others are collected for the next one. */
+/** Minimum time between two messages; deliveries that become due in between are collected in the next one. */
 const quietMs = 60_000;
 const mostInOne = 1000;
 const writtenOut = 20;
 
 /**
- * What is due for the channel and one of its recipients, as one message. Answers `later` where the last one is too new,
- * and `webhook` where the endpoint is nothing that people read.
+ * Claims the due deliveries of one recipient of the channel as one message. Returns `later` if the recipient’s last
+ * message is too recent, and `webhook` if the endpoint is not a channel for people.
  */
 export function claimMessage(
   database: Database,
   endpointId: string,
   now: Date,
 ): Promise<ClaimedMessage | 'later' | 'webhook' | undefined> {
-  // The mark outlives a crash: what is sent is sent at most once.
+  // A flushed commit, so that the mark survives a crash and the message is sent at most once.
   return database.transaction('system', async (tx) => {
     const channel = await lockForSending(tx, endpointId);
     if (!channel) return undefined;
@@ -82,7 +82,7 @@ export function claimMessage(
   });
 }
 
-/** Of one channel one process claims at a time, so that two do not both send the first message of a minute. */
+/** Locks the channel, so that two processes cannot both send the first message of a minute. */
 async function lockForSending(tx: Transaction, endpointId: string): Promise<Channel | undefined> {
   const [channel] = await tx.query<Channel>(
     `SELECT w.id, w.organization_id, w.name, w.kind, w.enabled, w.failing_since, (
@@ -116,7 +116,7 @@ async function postpone(
   return true;
 }
 
-/** What was being sent when its process ended: whether it arrived nobody knows, and nobody sends it again. */
+/** Marks messages as unclear whose process ended while sending them. They may have arrived, so they are not resent. */
 export async function endUnclear(database: Database, now: Date): Promise<number> {
   const rows = await database.query(
     'system',
@@ -127,7 +127,7 @@ export async function endUnclear(database: Database, now: Date): Promise<number>
        RETURNING id, organization_id, sent_at)
      INSERT INTO webhook_attempt (delivery_id, number, organization_id, at, status_code, duration_ms, error)
      SELECT id, 1 + COALESCE((SELECT max(number) FROM webhook_attempt a WHERE a.delivery_id = lost.id), 0),
-       organization_id, sent_at, NULL, 0, 'the service ended while it was being sent; whether it arrived is not known'
+       organization_id, sent_at, NULL, 0, 'the service stopped while sending; it is unknown whether the message arrived'
      FROM lost RETURNING delivery_id`,
     [now],
     'end_unclear_messages',

@@ -11,8 +11,8 @@ interface Attempted {
 }
 
 /**
- * Writes down what came of sending a message, for each delivery that it was. One that was taken for lost meanwhile is
- * known after all. Answers the first one's decision; null where nothing of it is left.
+ * Records the result of sending a message for each of its deliveries, also for those that were marked as unclear in the
+ * meantime. Returns the decision for the first delivery; null if the channel or the deliveries were deleted.
  */
 export function recordMessage(
   database: Database,

@@ -1,6 +1,6 @@
 import type { Severity, WebhookType } from '@muster/contracts';
 
-/** A fact as it was sent to webhooks, and where a person goes on with it. */
+/** An event as webhooks receive it, with a link to its page. */
 export interface MessageFact {
   type: WebhookType;
   data: Record<string, unknown>;
@@ -9,16 +9,16 @@ export interface MessageFact {
 
 interface MessagePart {
   title: string;
-  /** Why, or what is asked; null where the title has it all. */
+  /** Error, reason or question; null if the event has none. */
   detail: string | null;
   link: { text: string; url: string } | null;
 }
 
-/** What people read, before it is made e-mail, Slack's or Teams' own. */
+/** A message to people, independent of the format of e-mail, Slack or Teams. */
 export interface Message {
   subject: string;
   parts: MessagePart[];
-  /** How many more there are than are written out. */
+  /** Number of events that are counted but not described. */
   more: number;
 }
 
@@ -48,7 +48,7 @@ const words: Record<WebhookType, Words> = {
   'autopilot.paused': { title: 'Autopilot waits for a person', severity: 'warning' },
   'autopilot.finished': { title: 'Autopilot finished', severity: 'info' },
   'feedback.resolved': { title: 'Feedback resolved', severity: 'info' },
-  'question.asked': { title: 'A run asks', severity: 'warning' },
+  'question.asked': { title: 'A run asks a question', severity: 'warning' },
   'question.answered': { title: 'Question answered', severity: 'info' },
   'question.expired': { title: 'Question expired', severity: 'warning' },
   'webhook.test': { title: 'Test message', severity: 'info' },
@@ -60,7 +60,7 @@ export function severityOf(type: WebhookType): Severity {
 
 const longest = 300;
 
-/** One fact is a message; of several the first ones are written out, and all of them are counted. */
+/** Writes a message about `count` events. Only `facts` are described; the others are counted. */
 export function writeMessage(facts: readonly MessageFact[], count: number): Message {
   const parts = facts.map(writePart);
   const subject = count === 1 ? parts[0]!.title : `${count} notifications: ${kindsOf(facts, count)}`;
