@@ -33,12 +33,12 @@ async function reporting({ db }: Harness) {
       );
       return id;
     },
-    settled: (id: string) =>
+    waitUntilSynced: (id: string) =>
       waitFor(`the sync of ${id}`, async () => {
         const [item] = await sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]);
         return item && item.dueAt === null;
       }),
-    ring: (id: string) =>
+    requestSync: (id: string) =>
       sql(
         'UPDATE feedback_work_item SET armed = armed + 1, due_at = now() - make_interval(secs => 1) WHERE submission_id = $1',
         [id],

@@ -20,12 +20,12 @@ describe('feedback with an issue at the code host', () => {
   });
   const submitted = async () => {
     const id = await on.submit();
-    await on.settled(id);
+    await on.waitUntilSynced(id);
     return id;
   };
-  const look = async (id: string) => {
-    await on.ring(id);
-    await on.settled(id);
+  const syncedStatus = async (id: string) => {
+    await on.requestSync(id);
+    await on.waitUntilSynced(id);
     return on.statusOf(id);
   };
 
@@ -41,10 +41,10 @@ describe('feedback with an issue at the code host', () => {
       });
       // Newer pull requests follow it.
       for (let n = 0; n < 4; n += 1) trackers.openPull({ branch: `other-${n}`, body: 'Something else' });
-      expect([await look(id), await look(other)]).toEqual(['in_progress', 'triaged']);
+      expect([await syncedStatus(id), await syncedStatus(other)]).toEqual(['in_progress', 'triaged']);
       expect(trackers.tasksOf(id)[0]!.status.type).toBe('custom');
       trackers.closePull(pull);
-      expect(await look(id)).toBe('triaged');
+      expect(await syncedStatus(id)).toBe('triaged');
       expect(trackers.tasksOf(id)[0]!.status.type).toBe('open');
     },
   );
@@ -60,9 +60,9 @@ describe('feedback with an issue at the code host', () => {
     const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
     // The code host truncates the time to the second, which is before the task was created.
     trackers.moveIssue(issue!, change, new Date(Number(task!.date_created)));
-    expect(await look(id)).toBe(status);
+    expect(await syncedStatus(id)).toBe(status);
     expect([issue!.state, task!.status.type]).toEqual([state, type]);
-    expect(await look(id)).toBe(status);
+    expect(await syncedStatus(id)).toBe(status);
   });
 
   it('follows an assignment of its issue before the first sync', async () => {
@@ -74,7 +74,7 @@ describe('feedback with an issue at the code host', () => {
     };
     const id = await submitted();
     trackers.mishap = () => undefined;
-    expect(await look(id)).toBe('in_progress');
+    expect(await syncedStatus(id)).toBe('in_progress');
     expect(trackers.tasksOf(id)[0]!.status.type).toBe('custom');
   });
 
@@ -82,16 +82,16 @@ describe('feedback with an issue at the code host', () => {
     const id = await submitted();
     const [issue] = trackers.issuesOf(id);
     trackers.moveIssue(issue!, closed);
-    expect(await look(id)).toBe('resolved');
+    expect(await syncedStatus(id)).toBe('resolved');
     await on.sql(`UPDATE feedback_submission SET status = 'triaged', status_at = $2 WHERE id = $1`, [
       id,
       new Date(Math.floor(Date.now() / 1000) * 1000 + 1999),
     ]);
-    expect(await look(id)).toBe('triaged');
+    expect(await syncedStatus(id)).toBe('triaged');
     expect(issue!.state).toBe('open');
     const [{ at }] = await on.sql('SELECT status_at AS at FROM feedback_submission WHERE id = $1', [id]);
     trackers.moveIssue(issue!, closed, at);
-    expect(await look(id)).toBe('resolved');
+    expect(await syncedStatus(id)).toBe('resolved');
     expect(issue!.state).toBe('closed');
   });
 
@@ -100,12 +100,12 @@ describe('feedback with an issue at the code host', () => {
     const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
     trackers.mishap = ({ path }) => (path.includes('/task') ? { status: 503 } : undefined);
     trackers.moveIssue(issue!, { state: 'closed', state_reason: 'not_planned' });
-    await on.ring(id);
+    await on.requestSync(id);
     await waitFor('the status rejected', async () => (await on.statusOf(id)) === 'rejected');
     trackers.mishap = () => undefined;
     trackers.moveTask(task!, 'ready', new Date(Date.now() + 1000));
     await on.sql('UPDATE feedback_link SET next_try_at = NULL WHERE submission_id = $1', [id]);
-    expect(await look(id)).toBe('resolved');
+    expect(await syncedStatus(id)).toBe('resolved');
     expect([issue!.state_reason, task!.status.status]).toEqual(['completed', 'ready']);
   });
 
@@ -138,7 +138,7 @@ describe('feedback with an issue at the code host', () => {
     expect([elsewhere.calls.length, trackers.issuesOf(id).length]).toEqual([0, 0]);
     await elsewhere.close();
     trackers.mishap = () => undefined;
-    await on.settled(id);
+    await on.waitUntilSynced(id);
     expect(trackers.issuesOf(id)).toHaveLength(1);
   });
 
@@ -146,19 +146,19 @@ describe('feedback with an issue at the code host', () => {
     ['headers', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': 'soon' }, 'no'],
     ['message', {}, 'You have exceeded a secondary rate limit'],
   ])('pauses the tracker without stopping it if the %s of a 403 report a rate limit', async (_, headers, message) => {
-    const said = { ...headers };
-    if (said['x-ratelimit-reset']) said['x-ratelimit-reset'] = String(Math.ceil(Date.now() / 1000) + 1);
+    const sentHeaders = { ...headers };
+    if (sentHeaders['x-ratelimit-reset']) sentHeaders['x-ratelimit-reset'] = String(Math.ceil(Date.now() / 1000) + 1);
     let limited = 1;
     trackers.mishap = ({ method, path }) =>
       method === 'POST' && path.endsWith('/issues') && limited-- > 0
-        ? { status: 403, headers: said, body: { message } }
+        ? { status: 403, headers: sentHeaders, body: { message } }
         : undefined;
     const id = await on.submit();
-    const rest = await waitFor('the pause', async () => (await on.sql('SELECT * FROM feedback_tracker'))[0]);
-    expect(rest).toMatchObject({ tracker: 'codehost', stoppedAt: null, pausedUntil: expect.any(Date) });
+    const pause = await waitFor('the pause', async () => (await on.sql('SELECT * FROM feedback_tracker'))[0]);
+    expect(pause).toMatchObject({ tracker: 'codehost', stoppedAt: null, pausedUntil: expect.any(Date) });
     await on.sql('UPDATE feedback_tracker SET paused_until = now() - make_interval(secs => 1)');
-    await on.ring(id);
-    await on.settled(id);
+    await on.requestSync(id);
+    await on.waitUntilSynced(id);
     expect(trackers.issuesOf(id)).toHaveLength(1);
   });
 
@@ -168,10 +168,10 @@ describe('feedback with an issue at the code host', () => {
         ? { status: 422, body: { message: 'Branches are protected' } }
         : undefined;
     const id = await submitted();
-    expect(await look(id)).toBe('triaged');
-    const told = (await on.historyOf(id)).filter(({ reason }) => reason !== null);
+    expect(await syncedStatus(id)).toBe('triaged');
+    const reasons = (await on.historyOf(id)).filter(({ reason }) => reason !== null);
     const reason = `could not create branch feedback/${id.slice(-12)}: codehost answered 422: Branches are protected`;
-    expect(told).toEqual([expect.objectContaining({ source: 'codehost', reason })]);
+    expect(reasons).toEqual([expect.objectContaining({ source: 'codehost', reason })]);
     expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
   });
 });

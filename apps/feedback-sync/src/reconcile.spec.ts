@@ -38,7 +38,8 @@ describe('the nightly reconciliation', () => {
       [off.organizationId, count],
     );
   const row = async () => (await off.sql('SELECT * FROM feedback_reconciliation'))[0];
-  const rung = async () => (await off.sql('SELECT armed FROM feedback_work_item')).map(({ armed }) => armed as number);
+  const requestCounts = async () =>
+    (await off.sql('SELECT armed FROM feedback_work_item')).map(({ armed }) => armed as number);
 
   it('resumes at its cursor after an interruption, and requests each sync once', async () => {
     const { db } = off.harness;
@@ -53,7 +54,7 @@ describe('the nightly reconciliation', () => {
     await Promise.all([reconcileFeedback(db, long()), reconcileFeedback(db, long())]);
     await reconcileFeedback(db, long());
     expect(await row()).toMatchObject({ nominalAt, rungAt: expect.any(Date), armed: 1203, finishedAt: null });
-    expect(new Set(await rung())).toEqual(new Set([2]));
+    expect(new Set(await requestCounts())).toEqual(new Set([2]));
   });
 
   it('is finished when all items are synced, not when their syncs are requested', async () => {
@@ -84,7 +85,7 @@ describe('the nightly reconciliation', () => {
     try {
       const ids: string[] = [];
       for (let n = 0; n < 5; n += 1) ids.push(await on.submit());
-      for (const id of ids) await on.settled(id);
+      for (const id of ids) await on.waitUntilSynced(id);
       for (const id of ids) {
         trackers.moveIssue(trackers.issuesOf(id)[0]!, { state: 'closed', state_reason: 'completed' });
       }
@@ -123,10 +124,10 @@ describe('waiting feedback', () => {
     const id = await off.submit();
     const due = async () =>
       (await off.sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]))[0].dueAt !== null;
-    const rest = () => off.sql('UPDATE feedback_work_item SET due_at = NULL WHERE submission_id = $1', [id]);
+    const clearDue = () => off.sql('UPDATE feedback_work_item SET due_at = NULL WHERE submission_id = $1', [id]);
     const link = (set: string) =>
       off.sql(`UPDATE feedback_link SET ${set} WHERE submission_id = $1 AND tracker = 'codehost'`, [id]);
-    await rest();
+    await clearDue();
     await armUnsent(off.harness.db, []);
     expect(await due()).toBe(false);
     await armUnsent(off.harness.db, ['codehost']);
@@ -136,7 +137,7 @@ describe('waiting feedback', () => {
       ['dead_at = now()', 'dead_at = NULL'],
       ['unlinked_at = now()', 'unlinked_at = NULL'],
     ]) {
-      await rest();
+      await clearDue();
       await link(set!);
       await armUnsent(off.harness.db, ['codehost']);
       expect([set, await due()]).toEqual([set, false]);

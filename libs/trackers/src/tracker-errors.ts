@@ -7,7 +7,7 @@ export class TrackerBusy extends Error {
     /** Delay that the tracker requested; null if it did not specify one. */
     readonly retryAfterMs: number | null,
     /** Whether the tracker limits all calls of the service, not only this one. */
-    readonly wantsRest = false,
+    readonly isRateLimit = false,
   ) {
     super(message);
   }

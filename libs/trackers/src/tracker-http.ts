@@ -22,7 +22,7 @@ export type About = 'scope' | 'item';
 
 /** Enough for a page of 100 entries with long texts. */
 const maxAnswerBytes = 32 * 1024 * 1024;
-const longestRestMs = 3_600_000;
+const maxRetryAfterMs = 3_600_000;
 
 /** Client of a tracker’s REST API. Unsuccessful responses are thrown as one of the tracker errors. */
 export class TrackerHttp {
@@ -46,15 +46,15 @@ export class TrackerHttp {
         if (error instanceof OutboundFailed) throw new TrackerBusy(`${tracker} did not answer: ${error.message}`, null);
         throw error;
       });
-    const { status, headers: said = {} } = answer;
+    const { status, headers: answerHeaders = {} } = answer;
     const value = readJson(answer.body);
     if (status >= 200 && status < 300) {
       if (value === undefined && answer.body.length > 0) {
         throw new TrackerBusy(`${tracker} answered with a body that is not JSON`, null);
       }
-      return { body: value, nextPage: this.nextPageIn(said, url) };
+      return { body: value, nextPage: this.nextPageIn(answerHeaders, url) };
     }
-    throw faultOf({ tracker, status, headers: said, about, said: saidIn(value) });
+    throw errorOf({ tracker, status, headers: answerHeaders, about, errorText: errorTextOf(value) });
   }
 
   /**
@@ -80,36 +80,36 @@ function readJson(bytes: Buffer): unknown {
 }
 
 /** Returns the error text of a response: GitHub sends `message`, ClickUp `err` and a code. */
-function saidIn(value: unknown): string {
+function errorTextOf(value: unknown): string {
   const { message, err, ECODE: code } = (value ?? {}) as Record<string, unknown>;
-  const words = [message, err, code].filter((word) => typeof word === 'string');
-  return words.length ? `: ${words.join(' ').slice(0, 300)}` : '';
+  const texts = [message, err, code].filter((word) => typeof word === 'string');
+  return texts.length ? `: ${texts.join(' ').slice(0, 300)}` : '';
 }
 
-interface Fault {
+interface FailedResponse {
   tracker: TrackerName;
   status: number;
   headers: IncomingHttpHeaders;
   about: About;
-  said: string;
+  errorText: string;
 }
 
-function faultOf({ tracker, status, headers, about, said }: Fault): Error {
-  const message = `${tracker} answered ${status}${said}`;
-  const restMs = restOf(headers);
-  const saysLimit = headers['x-ratelimit-remaining'] === '0' || headers['retry-after'] !== undefined;
-  const isLimit = status === 403 && (saysLimit || /rate limit/i.test(said));
-  if (status === 429 || isLimit) return new TrackerBusy(message, restMs ?? 60_000, true);
-  if (status === 408 || status >= 500) return new TrackerBusy(message, restMs);
+function errorOf({ tracker, status, headers, about, errorText }: FailedResponse): Error {
+  const message = `${tracker} answered ${status}${errorText}`;
+  const retryAfterMs = retryAfterOf(headers);
+  const hasLimitHeader = headers['x-ratelimit-remaining'] === '0' || headers['retry-after'] !== undefined;
+  const isLimit = status === 403 && (hasLimitHeader || /rate limit/i.test(errorText));
+  if (status === 429 || isLimit) return new TrackerBusy(message, retryAfterMs ?? 60_000, true);
+  if (status === 408 || status >= 500) return new TrackerBusy(message, retryAfterMs);
   if (status === 401 || status === 403) return new TrackerClosed(message);
-  const isAway = status === 404 || status === 410 || (status >= 300 && status < 400);
-  if (isAway && about === 'scope') return new TrackerClosed(message);
-  if (isAway) return new ItemGone(message);
+  const isMissing = status === 404 || status === 410 || (status >= 300 && status < 400);
+  if (isMissing && about === 'scope') return new TrackerClosed(message);
+  if (isMissing) return new ItemGone(message);
   return new TrackerRefused(message);
 }
 
 /** Reads the requested delay: seconds or a date in Retry-After, or the time at which the rate limit is reset. */
-function restOf(headers: IncomingHttpHeaders): number | null {
+function retryAfterOf(headers: IncomingHttpHeaders): number | null {
   const after = headers['retry-after'];
   const reset = Number(headers['x-ratelimit-reset']);
   const now = Date.now();
@@ -121,5 +121,5 @@ function restOf(headers: IncomingHttpHeaders): number | null {
       : reset > 0
         ? reset * 1000 - now
         : NaN;
-  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), longestRestMs);
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), maxRetryAfterMs);
 }

@@ -35,7 +35,7 @@ export interface Tracker {
   setStatus(item: TrackerItem, status: FeedbackStatus): Promise<TrackerItem>;
   setText(externalId: string, text: string): Promise<void>;
   /** Returns the status that the item would show after `setStatus` with this status. */
-  shown(item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus>;
+  statusAfter(item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus>;
   /** Creates a branch if it does not exist. Absent for trackers without branches. */
   makeBranch?(name: string, base: string): Promise<void>;
 }

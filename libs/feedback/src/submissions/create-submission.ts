@@ -40,14 +40,14 @@ export async function createSubmission(
   return row!;
 }
 
-const things = [
+const references = [
   ['agentId', 'agent', 'agent'],
   ['workflowId', 'workflow', 'workflow'],
   ['jobId', 'job', 'job'],
 ] as const;
 
 async function requireOwn(tx: Transaction, organizationId: string, report: FeedbackReport): Promise<void> {
-  for (const [field, table, name] of things) {
+  for (const [field, table, name] of references) {
     const id = report[field];
     if (id === undefined) continue;
     const found = await tx.query(`SELECT FROM ${table} WHERE id = $1 AND organization_id = $2`, [id, organizationId]);

@@ -38,9 +38,9 @@ function crc(bytes: Buffer): number {
 
 describe('a screenshot', () => {
   it.each(['png', 'jpeg', 'webp'] as const)('is accepted as %s and re-encoded in the same format', async (kind) => {
-    const given = await flat(40, 20).toFormat(kind).toBuffer();
-    const { bytes, kind: kept } = await redrawScreenshot(given);
-    expect(kept).toBe(kind);
+    const upload = await flat(40, 20).toFormat(kind).toBuffer();
+    const { bytes, kind: storedKind } = await redrawScreenshot(upload);
+    expect(storedKind).toBe(kind);
     expect(await sharp(bytes).metadata()).toMatchObject({ format: kind, width: 40, height: 20 });
   });
 
@@ -50,9 +50,9 @@ describe('a screenshot', () => {
       .withExif({ IFD0: { ImageDescription: secret } })
       .jpeg()
       .toBuffer();
-    const given = Buffer.concat([plain, Buffer.from('<script>alert(1)</script>PK\u0003\u0004')]);
-    expect(given.includes(secret)).toBe(true);
-    const { bytes } = await redrawScreenshot(given);
+    const upload = Buffer.concat([plain, Buffer.from('<script>alert(1)</script>PK\u0003\u0004')]);
+    expect(upload.includes(secret)).toBe(true);
+    const { bytes } = await redrawScreenshot(upload);
     expect(bytes.includes(secret)).toBe(false);
     expect(bytes.includes('<script>')).toBe(false);
     expect((await sharp(bytes).metadata()).exif).toBeUndefined();
@@ -73,8 +73,8 @@ describe('a screenshot', () => {
     ['an SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>')],
     ['a GIF', Buffer.from('GIF89a\u0001\u0000\u0001\u0000')],
     ['empty', Buffer.alloc(0)],
-  ])('is rejected as an unsupported type if it is %s', async (_, given) => {
-    await expect(redrawScreenshot(given)).rejects.toMatchObject({ code: 'unsupported_media_type' });
+  ])('is rejected as an unsupported type if it is %s', async (_, upload) => {
+    await expect(redrawScreenshot(upload)).rejects.toMatchObject({ code: 'unsupported_media_type' });
   });
 
   it.each([
@@ -92,10 +92,10 @@ describe('a screenshot', () => {
       [60_000, 1000],
       [1_000_000, 1_000_000],
     ] as const) {
-      const given = bomb(width, height);
-      expect(given.length).toBeLessThan(200_000);
+      const upload = bomb(width, height);
+      expect(upload.length).toBeLessThan(200_000);
       const before = process.memoryUsage().rss;
-      await expect(redrawScreenshot(given)).rejects.toMatchObject({
+      await expect(redrawScreenshot(upload)).rejects.toMatchObject({
         code: 'invalid_payload',
         message: expect.stringContaining('pixels'),
       });

@@ -38,7 +38,7 @@ export type WorkItem = Pick<
     FeedbackWorkItemEntity,
     'severity' | 'component' | 'summary' | 'duplicates' | 'enrichedBy' | 'armed' | 'lease'
   > & {
-    givenSeverity: FeedbackSubmissionEntity['severity'];
+    reportedSeverity: FeedbackSubmissionEntity['severity'];
     links: Link[];
   };
 
@@ -51,7 +51,7 @@ export function claimWorkItem(database: Database, id: string, leaseMs: number): 
          WHERE submission_id = $1 AND due_at <= muster_now() AND (leased_until IS NULL OR leased_until < muster_now())
          RETURNING *)
        SELECT s.id, s.organization_id, s.type, s.status, s.title, s.description, s.steps, s.url, s.agent_id,
-         s.workflow_id, s.job_id, s.severity AS given_severity, w.severity, w.component, w.summary, w.duplicates,
+         s.workflow_id, s.job_id, s.severity AS reported_severity, w.severity, w.component, w.summary, w.duplicates,
          w.enriched_by, w.armed, w.lease
        FROM claimed w JOIN feedback_submission s ON s.id = w.submission_id`,
       [id, newId(), leaseMs],
@@ -69,11 +69,11 @@ export function claimWorkItem(database: Database, id: string, leaseMs: number): 
 }
 
 /** The lease on a work item was lost: another process may be syncing it. */
-export class TurnLost extends Error {
-  override name = 'TurnLost';
+export class LeaseLost extends Error {
+  override name = 'LeaseLost';
 }
 
-/** Extends the lease to its full duration. Throws TurnLost if this process does not hold it any more. */
+/** Extends the lease to its full duration. Throws LeaseLost if this process does not hold it any more. */
 export async function holdWorkItem(
   database: Database,
   { id, lease }: Pick<WorkItem, 'id' | 'lease'>,
@@ -85,7 +85,7 @@ export async function holdWorkItem(
      WHERE submission_id = $1 AND lease = $2 RETURNING submission_id`,
     [id, lease, leaseMs],
   );
-  if (held.length === 0) throw new TurnLost(`the lease on ${id} was lost`);
+  if (held.length === 0) throw new LeaseLost(`the lease on ${id} was lost`);
 }
 
 /** Releases the lease; the item is due again after `dueInMs`, or never. True if another sync was requested. */

@@ -11,12 +11,16 @@ const task = (status: FeedbackStatus, second: number, more: Partial<Observation>
   shows(status, second, { tracker: 'tasktracker', ...more });
 
 describe('the status of feedback', () => {
-  const ours = { status: 'triaged' as const, statusAt: at(10) };
+  const stored = { status: 'triaged' as const, statusAt: at(10) };
 
   it('is a tracker’s status if that changed later, by the tracker’s clock', () => {
-    expect(decideStatus(ours, [shows('resolved', 11)])).toEqual({ status: 'resolved', at: at(11), source: 'codehost' });
-    expect(decideStatus(ours, [shows('resolved', 9)])).toBeNull();
-    expect(decideStatus({ ...ours, status: 'in_progress' }, [shows('resolved', 10)])).toBeNull();
+    expect(decideStatus(stored, [shows('resolved', 11)])).toEqual({
+      status: 'resolved',
+      at: at(11),
+      source: 'codehost',
+    });
+    expect(decideStatus(stored, [shows('resolved', 9)])).toBeNull();
+    expect(decideStatus({ ...stored, status: 'in_progress' }, [shows('resolved', 10)])).toBeNull();
   });
 
   it.each([
@@ -24,17 +28,17 @@ describe('the status of feedback', () => {
     [11, 12, 'in_progress', 'tasktracker'],
   ])('is the later of two tracker changes, at seconds %d and %d', (issueAt, taskAt, status, source) => {
     const both = [shows('resolved', issueAt), task('in_progress', taskAt)];
-    expect(decideStatus(ours, both)).toMatchObject({ status, source });
-    expect(decideStatus(ours, both.toReversed())).toMatchObject({ status, source });
+    expect(decideStatus(stored, both)).toMatchObject({ status, source });
+    expect(decideStatus(stored, both.toReversed())).toMatchObject({ status, source });
   });
 
   it('stays if a tracker shows the status that was observed before, at any time', () => {
-    expect(decideStatus({ ...ours, status: 'resolved' }, [shows('triaged', 99)])).toBeNull();
+    expect(decideStatus({ ...stored, status: 'resolved' }, [shows('triaged', 99)])).toBeNull();
   });
 
   it('stays if a tracker shows the status that we wrote, which is not a change of the tracker', () => {
-    expect(decideStatus(ours, [shows('resolved', 99, { writingStatus: 'resolved' })])).toBeNull();
-    expect(decideStatus(ours, [shows('rejected', 99, { writingStatus: 'resolved' })])).toMatchObject({
+    expect(decideStatus(stored, [shows('resolved', 99, { writingStatus: 'resolved' })])).toBeNull();
+    expect(decideStatus(stored, [shows('rejected', 99, { writingStatus: 'resolved' })])).toMatchObject({
       status: 'rejected',
     });
   });
@@ -62,10 +66,10 @@ describe('the status of feedback', () => {
 
   it('is the first tracker status while it is “received”, even if the tracker’s clock is behind', () => {
     const received = { status: 'received' as const, statusAt: at(10) };
-    const fresh = { seenStatus: null };
-    expect(decideStatus(received, [shows('triaged', 1, fresh)])).toMatchObject({ status: 'triaged', at: at(1) });
+    const unobserved = { seenStatus: null };
+    expect(decideStatus(received, [shows('triaged', 1, unobserved)])).toMatchObject({ status: 'triaged', at: at(1) });
     // A task that is open since its creation does not compete with the change.
-    const touched = [shows('in_progress', 1, fresh), task('triaged', 2, fresh)];
+    const touched = [shows('in_progress', 1, unobserved), task('triaged', 2, unobserved)];
     expect(decideStatus(received, touched)).toMatchObject({ status: 'in_progress', source: 'codehost' });
     // A person set the status before the issue was created. A new issue is open, which does not change the status.
     const set = { status: 'resolved' as const, statusAt: at(10) };

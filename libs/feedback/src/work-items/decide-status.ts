@@ -28,20 +28,20 @@ export function decideStatus(
   current: { status: FeedbackStatus; statusAt: Date },
   observations: readonly Observation[],
 ): StatusDecision | null {
-  const changes = observations.filter((each) => isTheirs(current.status, each) && isLater(current, each));
+  const changes = observations.filter((each) => isTrackerChange(current.status, each) && isLater(current, each));
   const [last] = changes.sort((a, b) => likelyTime(b) - likelyTime(a));
   if (last) {
     const isFirst = current.status === 'received';
     const at = isFirst ? last.changedAt : new Date(Math.max(last.changedAt.getTime(), current.statusAt.getTime()));
     return { status: last.status, at, source: last.tracker };
   }
-  const [made] = observations.toSorted((a, b) => a.changedAt.getTime() - b.changedAt.getTime());
-  if (current.status !== 'received' || !made) return null;
-  return { status: 'triaged', at: made.changedAt, source: made.tracker };
+  const [oldest] = observations.toSorted((a, b) => a.changedAt.getTime() - b.changedAt.getTime());
+  if (current.status !== 'received' || !oldest) return null;
+  return { status: 'triaged', at: oldest.changedAt, source: oldest.tracker };
 }
 
-function isTheirs(current: FeedbackStatus, { status, seenStatus, writingStatus }: Observation): boolean {
-  return status !== (seenStatus ?? 'triaged') && status !== writingStatus && !shows(status, current);
+function isTrackerChange(current: FeedbackStatus, { status, seenStatus, writingStatus }: Observation): boolean {
+  return status !== (seenStatus ?? 'triaged') && status !== writingStatus && !isEquivalent(status, current);
 }
 
 /**
@@ -51,7 +51,7 @@ function isTheirs(current: FeedbackStatus, { status, seenStatus, writingStatus }
 function isLater({ status, statusAt }: { status: FeedbackStatus; statusAt: Date }, each: Observation): boolean {
   const earliest = each.changedAt.getTime();
   if (status === 'received' || earliest > statusAt.getTime()) return true;
-  const isInStep = each.seenStatus !== null && shows(each.seenStatus, status);
+  const isInStep = each.seenStatus !== null && isEquivalent(each.seenStatus, status);
   return isInStep && earliest + each.clockStepMs > statusAt.getTime();
 }
 
@@ -61,6 +61,6 @@ function likelyTime({ changedAt, clockStepMs }: Observation): number {
 }
 
 /** Whether the tracker’s status is equivalent to ours. Trackers show `closed` as `resolved`. */
-function shows(shown: FeedbackStatus, status: FeedbackStatus): boolean {
-  return shown === status || (shown === 'resolved' && status === 'closed');
+function isEquivalent(trackerStatus: FeedbackStatus, status: FeedbackStatus): boolean {
+  return trackerStatus === status || (trackerStatus === 'resolved' && status === 'closed');
 }

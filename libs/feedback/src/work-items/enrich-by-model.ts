@@ -1,17 +1,17 @@
 import type { Hidden } from '@muster/access';
 import { type FeedbackSeverity, feedbackSeverities } from '@muster/contracts';
 import type { ModelMessage, ModelPort } from '@muster/models';
-import { type Enrichment, maxComponent, maxDuplicates, maxSummary, type Words } from './enrich-by-rule';
+import { type Enrichment, maxComponent, maxDuplicates, maxSummary, type ReportText } from './enrich-by-rule';
 
-export interface Question {
-  report: Words;
+export interface ModelRequest {
+  report: ReportText;
   /** Recent open reports, as candidates for duplicates. */
-  others: Pick<Words, 'id' | 'title'>[];
+  others: Pick<ReportText, 'id' | 'title'>[];
   hidden: Hidden;
   signal?: AbortSignal;
 }
 
-interface Found {
+interface ModelAnswer {
   severity: FeedbackSeverity;
   component: string | null;
   summary: string;
@@ -45,28 +45,28 @@ Answer with
 /** Enriches a report by a model. The answer is untrusted: duplicates are limited to the reports that were shown. */
 export async function enrichByModel(
   model: ModelPort,
-  { report, others, hidden, signal }: Question,
+  { report, others, hidden, signal }: ModelRequest,
 ): Promise<Enrichment> {
-  const shown = others.slice(0, maxOthers);
-  const { value } = await model.structured<Found>({
+  const candidates = others.slice(0, maxOthers);
+  const { value } = await model.structured<ModelAnswer>({
     name: 'feedback_enrichment',
     schema,
-    messages: messagesOf(report, shown, hidden),
+    messages: messagesOf(report, candidates, hidden),
     signal,
   });
-  const duplicates = new Set(value.duplicates.flatMap((number) => shown[number - 1]?.id ?? []));
+  const duplicates = new Set(value.duplicates.flatMap((number) => candidates[number - 1]?.id ?? []));
   return {
     severity: report.severity ?? value.severity,
-    component: inOneLine(value.component ?? '', maxComponent) || null,
-    summary: inOneLine(value.summary, maxSummary) || inOneLine(report.title, maxSummary),
+    component: toOneLine(value.component ?? '', maxComponent) || null,
+    summary: toOneLine(value.summary, maxSummary) || toOneLine(report.title, maxSummary),
     duplicates: [...duplicates].slice(0, maxDuplicates),
     enrichedBy: 'model',
   };
 }
 
 function messagesOf(
-  { type, title, description, steps, url }: Words,
-  others: Question['others'],
+  { type, title, description, steps, url }: ReportText,
+  others: ModelRequest['others'],
   hidden: Hidden,
 ): ModelMessage[] {
   // Users may paste passwords.
@@ -80,9 +80,9 @@ function messagesOf(
   ];
 }
 
-function inOneLine(text: string, most: number): string {
+function toOneLine(text: string, maxLength: number): string {
   return text
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim()
-    .slice(0, most);
+    .slice(0, maxLength);
 }

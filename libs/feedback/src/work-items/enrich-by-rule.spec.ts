@@ -1,13 +1,13 @@
 import { enrichByRule } from './enrich-by-rule';
 
-type Words = Parameters<typeof enrichByRule>[0];
+type ReportText = Parameters<typeof enrichByRule>[0];
 
-const report = (more: Partial<Words> = {}): Words => ({
+const report = (more: Partial<ReportText> = {}): ReportText => ({
   ...{ id: '9', type: 'bug_report', title: 'Claims list', description: 'The list is empty.', severity: null },
   ...{ url: null, steps: null, agentId: null, workflowId: null },
   ...more,
 });
-const of = (more: Partial<Words>) => enrichByRule(report(more), []);
+const enrich = (more: Partial<ReportText>) => enrichByRule(report(more), []);
 
 describe('the enrichment of feedback by rules', () => {
   it.each([
@@ -19,26 +19,29 @@ describe('the enrichment of feedback by rules', () => {
     ['medium', 'The list is short'],
     ['medium', 'The crashpad is fine'],
   ])('has severity %s for “%s”', (severity, description) => {
-    expect(of({ description }).severity).toBe(severity);
+    expect(enrich({ description }).severity).toBe(severity);
   });
 
   it('keeps the severity from the reporter, and uses low for a feature request', () => {
-    expect(of({ description: 'The page crashed', severity: 'low' }).severity).toBe('low');
-    expect(of({ type: 'feature_request', description: 'The page crashed' }).severity).toBe('low');
+    expect(enrich({ description: 'The page crashed', severity: 'low' }).severity).toBe('low');
+    expect(enrich({ type: 'feature_request', description: 'The page crashed' }).severity).toBe('low');
   });
 
   it('takes the component from the workflow, else the agent, else the URL', () => {
     const url = 'https://portal.example/claims/12?x=1';
-    expect(of({ url, agentId: 'a', workflowId: 'w' }).component).toBe('workflow');
-    expect(of({ url, agentId: 'a' }).component).toBe('agent');
-    expect(of({ url }).component).toBe('claims');
-    expect([of({ url: 'https://portal.example/' }).component, of({ url: 'no url' }).component]).toEqual([null, null]);
+    expect(enrich({ url, agentId: 'a', workflowId: 'w' }).component).toBe('workflow');
+    expect(enrich({ url, agentId: 'a' }).component).toBe('agent');
+    expect(enrich({ url }).component).toBe('claims');
+    expect([enrich({ url: 'https://portal.example/' }).component, enrich({ url: 'no url' }).component]).toEqual([
+      null,
+      null,
+    ]);
   });
 
   it('has a summary of one sentence with at most 160 characters', () => {
-    expect(of({ description: 'The list is empty. Since today.' }).summary).toBe('The list is empty.');
-    expect(of({ description: 'x'.repeat(500) }).summary).toHaveLength(160);
-    expect(of({ description: '\nThe list is empty.' }).summary).toBe('Claims list');
+    expect(enrich({ description: 'The list is empty. Since today.' }).summary).toBe('The list is empty.');
+    expect(enrich({ description: 'x'.repeat(500) }).summary).toHaveLength(160);
+    expect(enrich({ description: '\nThe list is empty.' }).summary).toBe('Claims list');
   });
 
   it('lists at most five duplicates with nearly the same title, and none that only share a word', () => {

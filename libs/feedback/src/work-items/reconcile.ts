@@ -2,7 +2,7 @@ import type { Database, FeedbackReconciliationEntity, Transaction } from '@muste
 import type { Round } from '@muster/platform';
 
 /** Days after which finished submissions are no longer compared. A webhook still triggers their sync. */
-const settledDays = 90;
+const finishedDays = 90;
 const pageRows = 500;
 
 type Last = Pick<FeedbackReconciliationEntity, 'nominalAt' | 'rungAt'>;
@@ -41,7 +41,7 @@ export async function reconcileFeedback(
 ): Promise<{ armed: number; finished: number }> {
   let armed = 0;
   for (;;) {
-    const page = await database.transaction('system', ringPage);
+    const page = await database.transaction('system', requestPage);
     armed += page.armed;
     if (!page.isMore || !round.hasTime) break;
   }
@@ -55,7 +55,7 @@ export async function reconcileFeedback(
   return { armed, finished: finished.length };
 }
 
-async function ringPage(tx: Transaction): Promise<{ armed: number; isMore: boolean }> {
+async function requestPage(tx: Transaction): Promise<{ armed: number; isMore: boolean }> {
   const [open] = await tx.query<Pick<FeedbackReconciliationEntity, 'nominalAt' | 'afterId' | 'beganAt'>>(
     `SELECT nominal_at, after_id, began_at FROM feedback_reconciliation
      WHERE rung_at IS NULL ORDER BY nominal_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
@@ -69,7 +69,7 @@ async function ringPage(tx: Transaction): Promise<{ armed: number; isMore: boole
        GROUP BY l.submission_id ORDER BY l.submission_id LIMIT ${pageRows})
      UPDATE feedback_work_item w SET armed = w.armed + 1, due_at = LEAST(w.due_at, muster_now()), to_compare = true
      FROM page WHERE w.submission_id = page.submission_id RETURNING w.submission_id`,
-    [open.afterId, open.beganAt, settledDays],
+    [open.afterId, open.beganAt, finishedDays],
   );
   const isMore = rows.length === pageRows;
   const ids = rows.map(({ submissionId }) => submissionId).sort();

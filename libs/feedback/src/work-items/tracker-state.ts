@@ -22,13 +22,13 @@ export async function gateOf(database: Database, tracker: TrackerName): Promise<
   const { stoppedAt, reason, pausedMs, tryMs } = state;
   if (pausedMs !== null && pausedMs > 0) return { open: false, waitMs: pausedMs, stoppedAt: null, reason: 'paused' };
   if (!stoppedAt) return { open: true, stopped: false };
-  const mine = await database.query(
+  const trial = await database.query(
     'system',
     `UPDATE feedback_tracker SET next_try_at = muster_now() + $2 * interval '1 millisecond'
      WHERE tracker = $1 AND stopped_at IS NOT NULL AND next_try_at <= muster_now() RETURNING tracker`,
     [tracker, stoppedMs],
   );
-  if (mine.length > 0) return { open: true, stopped: true };
+  if (trial.length > 0) return { open: true, stopped: true };
   return { open: false, waitMs: Math.max(tryMs ?? stoppedMs, 1000), stoppedAt, reason: reason ?? '' };
 }
 
@@ -60,11 +60,11 @@ export async function reopenTracker(database: Database, tracker: TrackerName): P
 }
 
 /** Pauses all calls to a tracker, as it requested. */
-export async function restTracker(database: Database, tracker: TrackerName, restMs: number): Promise<void> {
+export async function pauseTracker(database: Database, tracker: TrackerName, pauseMs: number): Promise<void> {
   await database.query(
     'system',
     `INSERT INTO feedback_tracker AS t (tracker, paused_until) VALUES ($1, muster_now() + $2 * interval '1 millisecond')
      ON CONFLICT (tracker) DO UPDATE SET paused_until = GREATEST(t.paused_until, excluded.paused_until)`,
-    [tracker, restMs],
+    [tracker, pauseMs],
   );
 }

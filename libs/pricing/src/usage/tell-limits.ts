@@ -145,7 +145,7 @@ function keyOf({ organizationId, month, limit, level, max }: Notice): string {
 function tell(tx: Transaction, { organizationId, limit, level, max }: Notice, used: bigint): void {
   const shown = (amount: bigint) => (limit === 'monthlyRunLimit' ? Number(amount) : usdOf(amount));
   const details = { limit, used: shown(used), max: shown(max) };
-  emitEvent(tx, { organizationId, type: `limit.${level}`, of: [{ id: organizationId, details }] });
+  emitEvent(tx, { organizationId, type: `limit.${level}`, subjects: [{ id: organizationId, details }] });
 }
 
 function show(tx: Transaction, { organizationId, limit, level }: Omit<Notice, 'month'>): void {

@@ -2,14 +2,14 @@ import { type ChannelFilter, severities, type WebhookType } from '@muster/contra
 import { severityOf } from '../messages/write-message';
 
 /** An event with the labels of the agent that it is about. */
-export interface FilteredFact {
+export interface FilteredEvent {
   type: WebhookType;
   data: Record<string, unknown>;
   labels: string[];
 }
 
 /** Whether an event passes a channel’s filter. A filter by workflows or labels rejects events without them. */
-export function passesFilter(filter: ChannelFilter | null, { type, data, labels }: FilteredFact): boolean {
+export function passesFilter(filter: ChannelFilter | null, { type, data, labels }: FilteredEvent): boolean {
   if (!filter) return true;
   const { workflowIds, labels: wanted, severity } = filter;
   const workflowId = data['workflowId'] ?? data['scriptId'];

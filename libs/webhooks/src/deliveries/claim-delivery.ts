@@ -71,17 +71,17 @@ const waiting = `
             ORDER BY d.endpoint_id LIMIT 1)
     FROM pending p WHERE p.endpoint_id IS NOT NULL),
   waiting AS (SELECT w.id, w.enabled FROM pending JOIN webhook_endpoint w ON w.id = pending.endpoint_id)`;
-const dueOfOn = `SELECT FROM webhook_delivery d
+const dueIfEnabled = `SELECT FROM webhook_delivery d
   WHERE d.endpoint_id = w.id AND d.status = 'pending' AND d.due_at <= $1 AND w.enabled`;
-const dueOfOff = `SELECT FROM webhook_delivery d
+const dueIfDisabled = `SELECT FROM webhook_delivery d
   WHERE d.endpoint_id = w.id AND d.status = 'pending' AND d.asked AND d.due_at <= $1 AND NOT w.enabled`;
-const free = '(d.leased_until IS NULL OR d.leased_until < $1)';
+const isUnleased = '(d.leased_until IS NULL OR d.leased_until < $1)';
 
 /** Ids of the endpoints that have due deliveries. */
 export async function endpointsWithDue(database: Database, now: Date): Promise<string[]> {
   const rows = await database.query<Pick<WebhookEndpointEntity, 'id'>>(
     'system',
-    `${waiting} SELECT w.id FROM waiting w WHERE EXISTS (${dueOfOn}) OR EXISTS (${dueOfOff})`,
+    `${waiting} SELECT w.id FROM waiting w WHERE EXISTS (${dueIfEnabled}) OR EXISTS (${dueIfDisabled})`,
     [now],
     'endpoints_with_due',
   );
@@ -94,7 +94,8 @@ export async function countDue(database: Database, now: Date, atMost = 10_000): 
     'system',
     `${waiting} SELECT count(*)::int AS due FROM (
        SELECT FROM waiting w, LATERAL (
-         (${dueOfOn} AND ${free} LIMIT $2) UNION ALL (${dueOfOff} AND ${free} LIMIT $2)) d LIMIT $2) counted`,
+         (${dueIfEnabled} AND ${isUnleased} LIMIT $2)
+         UNION ALL (${dueIfDisabled} AND ${isUnleased} LIMIT $2)) d LIMIT $2) counted`,
     [now, atMost],
     'count_due_webhooks',
   );

@@ -47,17 +47,17 @@ export function decideAttempt(facts: AttemptFacts, now: Date, chance: number): A
     return { delivery: { status: 'delivered' }, reason: `answered ${statusCode}`, failingSince: null, turnOff: null };
   }
   const failingSince = facts.failingSince ?? now;
-  const fault = error ?? `answered ${statusCode}`;
+  const failure = error ?? `answered ${statusCode}`;
   if (statusCode === 410) {
     return { delivery: { status: 'dead' }, reason: 'answered 410; endpoint gone', failingSince, turnOff: 'gone' };
   }
   const turnOff = now.getTime() - failingSince.getTime() >= failingLimitMs ? 'failing' : null;
   const delayMs = retryDelaysMs[tries - 1];
   if (delayMs === undefined) {
-    return { delivery: { status: 'dead' }, reason: `${fault}; no attempts left`, failingSince, turnOff };
+    return { delivery: { status: 'dead' }, reason: `${failure}; no attempts left`, failingSince, turnOff };
   }
   const dueAt = new Date(now.getTime() + Math.round(delayMs * (1 + jitter * chance)));
-  return { delivery: { status: 'pending', dueAt }, reason: fault, failingSince, turnOff };
+  return { delivery: { status: 'pending', dueAt }, reason: failure, failingSince, turnOff };
 }
 
 export interface MessageDecision extends Omit<AttemptDecision, 'delivery'> {

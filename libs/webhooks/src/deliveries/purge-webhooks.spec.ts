@@ -24,14 +24,14 @@ describe('the retention of webhook data', () => {
     organizationId = (await makeOrganization(harness.db)).id;
     const caller = { kind: 'system', id: 'test', organizationId } as never;
     const body = { url: 'https://example.com/', events: ['*'] };
-    const made = await harness.db.transaction({ organizationId }, (tx) => createEndpoint(tx, keyRing, caller, body));
-    endpointId = made.row.id;
-    secret = made.secret;
+    const created = await harness.db.transaction({ organizationId }, (tx) => createEndpoint(tx, keyRing, caller, body));
+    endpointId = created.row.id;
+    secret = created.secret;
   });
   afterAll(() => harness.close());
 
   const sql = (text: string, ...values: unknown[]) => harness.db.query<any>('system', text, values);
-  const told = async (at: Date, once: string | null = null) => {
+  const insertEvent = async (at: Date, once: string | null = null) => {
     const id = newId();
     await sql(
       `INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence, once, body, fanned_out_at, created_at)
@@ -55,10 +55,10 @@ describe('the retention of webhook data', () => {
   };
 
   it('is 30 days for deliveries, and 62 days for events that are emitted once a month', async () => {
-    await told(ago(29));
-    await told(ago(31));
-    await told(ago(31), 'limit.near monthlyRunLimit');
-    await told(ago(63), 'limit.reached monthlyRunLimit');
+    await insertEvent(ago(29));
+    await insertEvent(ago(31));
+    await insertEvent(ago(31), 'limit.near monthlyRunLimit');
+    await insertEvent(ago(63), 'limit.reached monthlyRunLimit');
     expect(await left()).toEqual({ events: 4, deliveries: 4, attempts: 4 });
     expect(await purgeWebhooks(harness.db, new Round('purge'), now)).toEqual({ deliveries: 3, events: 2, secrets: 0 });
     expect(await left()).toEqual({ events: 2, deliveries: 1, attempts: 1 });

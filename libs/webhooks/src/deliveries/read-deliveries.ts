@@ -39,12 +39,12 @@ export async function listDeliveries(
   const placed = (value: unknown) => `$${values.push(value)}`;
   const within = ['organization_id = $1', 'endpoint_id = $2'];
   if (page.after) within.push(`id < ${placed(page.after[0])}::uuid`);
-  const looked: string[] = [];
-  if (filter.status) looked.push(`status = ${placed(filter.status)}`);
-  if (filter.type) looked.push(`type = ${placed(filter.type)}`);
+  const filters: string[] = [];
+  if (filter.status) filters.push(`status = ${placed(filter.status)}`);
+  if (filter.type) filters.push(`type = ${placed(filter.type)}`);
   const limit = placed(page.limit + 1);
   const from = 'webhook_delivery';
-  const listed = scanWithin({ from, columns: 'id', within, filter: looked, order: 'id DESC', limit });
+  const listed = scanWithin({ from, columns: 'id', within, filter: filters, order: 'id DESC', limit });
   return database.query<DeliveryRow>(
     { organizationId },
     `SELECT ${columns}, p.matches, p.scan_end FROM (${listed}) p

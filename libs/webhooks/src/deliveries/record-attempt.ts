@@ -3,7 +3,7 @@ import type { Database, Transaction, WebhookEndpointEntity } from '@muster/datab
 import { type AttemptDecision, decideAttempt } from './decide-attempt';
 import type { ClaimedDelivery } from './claim-delivery';
 import type { SentAttempt } from './send-delivery';
-import { shownUrl } from '../endpoints/shown-url';
+import { urlWithoutQuery } from '../endpoints/url-without-query';
 
 type Endpoint = Pick<WebhookEndpointEntity, 'failingSince'>;
 
@@ -72,12 +72,12 @@ export async function turnOff(
   audit(tx, actor, {
     action: `${type}.turn_off`,
     target: { type, id: endpointId },
-    changes: { enabled: [true, false], reason, ...(url && { url: shownUrl(url) }) },
+    changes: { enabled: [true, false], reason, ...(url && { url: urlWithoutQuery(url) }) },
   });
 }
 
 /** Releases the lease without counting an attempt. */
-export async function giveBack(database: Database, { id, leaseId }: ClaimedDelivery): Promise<void> {
+export async function releaseDelivery(database: Database, { id, leaseId }: ClaimedDelivery): Promise<void> {
   await database.query(
     'system',
     'UPDATE webhook_delivery SET lease_id = NULL, leased_until = NULL WHERE id = $1 AND lease_id = $2',

@@ -10,7 +10,7 @@ import { etagOf, newId, type Outbound, OutboundRefused, requireMatch } from '@mu
 import type { KeyRing } from '@muster/vault';
 import { type EndpointRow, lockEndpoint } from './endpoint-row';
 import { addSecret } from './seal-secret';
-import { shownUrl } from './shown-url';
+import { urlWithoutQuery } from './url-without-query';
 
 const maxEndpoints = 20;
 /** Hours for which the previous secrets stay valid after a rotation. */
@@ -37,7 +37,7 @@ export async function createEndpoint(
   { url, events, description = null, enabled = true }: CreateWebhookEndpointBody,
 ): Promise<{ row: EndpointRow; secret: string }> {
   const { organizationId } = caller;
-  await requirePlace(tx, organizationId);
+  await requireCapacity(tx, organizationId);
   const id = newId();
   tx.defer(
     `INSERT INTO webhook_endpoint (id, organization_id, url, events, description, enabled)
@@ -48,7 +48,7 @@ export async function createEndpoint(
   audit(tx, caller, {
     action: 'webhook_endpoint.create',
     target: { type: 'webhook_endpoint', id },
-    changes: { url: shownUrl(url), events, description, enabled },
+    changes: { url: urlWithoutQuery(url), events, description, enabled },
   });
   return { row: await lockEndpoint(tx, organizationId, id), secret };
 }
@@ -65,7 +65,7 @@ export async function updateEndpoint(
   const { url = before.url, events = before.events, enabled = before.enabled } = change;
   const description = change.description === undefined ? before.description : change.description;
   // Turning the endpoint on, or changing its URL, clears its failures.
-  const isAnew = (enabled && !before.enabled) || url !== before.url;
+  const clearsFailures = (enabled && !before.enabled) || url !== before.url;
   tx.defer(
     `UPDATE webhook_endpoint SET url = $3, events = $4, description = $5, enabled = $6,
        turned_off_reason = CASE WHEN $6 THEN NULL ELSE turned_off_reason END,
@@ -73,14 +73,14 @@ export async function updateEndpoint(
        failing_since = CASE WHEN $7 THEN NULL ELSE failing_since END,
        version = version + 1, updated_at = muster_now()
      WHERE id = $1 AND organization_id = $2`,
-    [id, organizationId, url, events, description, enabled, isAnew],
+    [id, organizationId, url, events, description, enabled, clearsFailures],
   );
   audit(tx, caller, {
     action: 'webhook_endpoint.update',
     target: { type: 'webhook_endpoint', id },
     changes: changesBetween(
-      { ...before, url: shownUrl(before.url) },
-      { url: shownUrl(url), description, enabled, events },
+      { ...before, url: urlWithoutQuery(before.url) },
+      { url: urlWithoutQuery(url), description, enabled, events },
     ),
   });
   return lockEndpoint(tx, organizationId, id);
@@ -100,7 +100,7 @@ export async function deleteEndpoint(
   audit(tx, caller, {
     action: 'webhook_endpoint.delete',
     target: { type: 'webhook_endpoint', id },
-    changes: { url: shownUrl(url) },
+    changes: { url: urlWithoutQuery(url) },
   });
 }
 
@@ -131,7 +131,7 @@ export async function rotateSecret(
   return { row: await lockEndpoint(tx, organizationId, id), secret };
 }
 
-async function requirePlace(tx: Transaction, organizationId: string): Promise<void> {
+async function requireCapacity(tx: Transaction, organizationId: string): Promise<void> {
   await lock(tx, 'webhook endpoints', organizationId);
   const endpoints = await tx.query('SELECT FROM webhook_endpoint WHERE organization_id = $1 AND name IS NULL', [
     organizationId,

@@ -1,10 +1,10 @@
 import type { OutboxMessage } from '@muster/contracts';
 import { insertFrom, messageWithValues, type Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
-import type { TypedDetails, TypedFacts } from './fact-details';
+import type { TypedDetails, TypedEvents } from './event-details';
 
 /** An event that a transaction emits, about one or several resources. Each resource gets its own row. */
-export type WebhookFact = TypedFacts & {
+export type WebhookEvent = TypedEvents & {
   organizationId: string;
   /** Key of an event that is emitted only once per organization. */
   once?: string;
@@ -16,10 +16,10 @@ export type WebhookFact = TypedFacts & {
  * Inserts the event and a `fan-out` message when the transaction commits, if an endpoint of the organization wants the
  * event. Costs no extra round trip; if no endpoint wants the event, one index lookup.
  */
-export function emitEvent(tx: Transaction, fact: WebhookFact): void {
-  const { organizationId, type, of, once = null, where } = fact;
-  if (of.length === 0) return;
-  const rows = of.map(({ id, details }) => [newId(), id, details && JSON.stringify(details)]);
+export function emitEvent(tx: Transaction, event: WebhookEvent): void {
+  const { organizationId, type, subjects, once = null, where } = event;
+  if (subjects.length === 0) return;
+  const rows = subjects.map(({ id, details }) => [newId(), id, details && JSON.stringify(details)]);
   const isOne = rows.length === 1;
   tx.enqueueWhere(
     {
@@ -51,8 +51,8 @@ function insertEvents(from: string, where: string): string {
   return `WITH event AS (
     INSERT INTO webhook_event (id, organization_id, type, subject_id, details, once, sequence)
     SELECT e.id, $1::uuid, $2::text, e.subject_id, e.details::jsonb, $6::text,
-      ${nextSequence('e.subject_id')} + e.place - 1
-    FROM ${from} AS e (id, subject_id, details, place)
+      ${nextSequence('e.subject_id')} + e.ordinal - 1
+    FROM ${from} AS e (id, subject_id, details, ordinal)
     WHERE ${isWanted('$1::uuid', '$2::text')} AND (${where})
     ON CONFLICT DO NOTHING RETURNING id)`;
 }
@@ -72,24 +72,24 @@ export function isWanted(organization: string, type: string): string {
 }
 
 /**
- * Does the same as `emitEvent`, as CTEs of a statement that is a transaction of its own. `webhook_event_told` has a row
- * if the event was inserted. Its values (`valuesOfEvent`) follow the first `behind` values of the statement.
+ * Does the same as `emitEvent`, as CTEs of a statement that is a transaction of its own. `webhook_event_inserted` has a
+ * row if the event was inserted. Its values (`valuesOfEvent`) follow the first `offset` values of the statement.
  */
-export function eventParts({ of, subject, details, organization, type, behind }: EventParts): string {
-  return `webhook_event_told AS (
+export function eventParts({ source, subject, details, organization, type, offset }: EventParts): string {
+  return `webhook_event_inserted AS (
       INSERT INTO webhook_event (id, organization_id, type, subject_id, details, sequence)
-      SELECT $${behind + 1}::uuid, ${organization}, '${type}', ${subject}, '${JSON.stringify(details)}'::jsonb,
-        ${nextSequence(subject)} FROM ${of}
+      SELECT $${offset + 1}::uuid, ${organization}, '${type}', ${subject}, '${JSON.stringify(details)}'::jsonb,
+        ${nextSequence(subject)} FROM ${source}
       WHERE ${isWanted(organization, `'${type}'`)} RETURNING id),
-    webhook_event_rung AS (${insertFrom('webhook_event_told', behind + 1)})`;
+    webhook_event_enqueued AS (${insertFrom('webhook_event_inserted', offset + 1)})`;
 }
 
 type EventParts = TypedDetails & {
   /** CTE that has one row if the event is to be emitted. */
-  of: string;
+  source: string;
   subject: string;
   organization: string;
-  behind: number;
+  offset: number;
 };
 
 export function valuesOfEvent(organizationId: string): { values: unknown[]; message: OutboxMessage } {

@@ -16,9 +16,9 @@ describe('expiring API keys', () => {
   afterAll(() => harness.close());
 
   const sql = (text: string, ...values: unknown[]) => harness.db.query<any>('system', text, values);
-  const key = async (organizationId: string, expires: number | null, made = -100) => {
+  const key = async (organizationId: string, expires: number | null, created = -100) => {
     const { id } = await makeApiKey(harness.db, { organizationId, scope: 'api' });
-    const times = [expires === null ? null : inDays(expires), inDays(made)];
+    const times = [expires === null ? null : inDays(expires), inDays(created)];
     await sql('UPDATE api_key SET expires_at = $2, created_at = $3 WHERE id = $1', id, ...times);
     return id;
   };
@@ -30,7 +30,7 @@ describe('expiring API keys', () => {
     );
     return organizationId;
   };
-  const facts = async (organizationId: string) =>
+  const eventsOf = async (organizationId: string) =>
     (
       await sql(
         `SELECT details->>'apiKeyId' AS id, details->>'daysLeft' AS days FROM webhook_event
@@ -46,11 +46,11 @@ describe('expiring API keys', () => {
     expect((await at(0)).emitted).toBe(0);
     await Promise.all([at(0.6), at(0.6)]);
     await at(5);
-    expect(await facts(organizationId)).toEqual([`${id} 14`]);
+    expect(await eventsOf(organizationId)).toEqual([`${id} 14`]);
     expect((await at(13)).looked).toBe(0);
     await at(13.6);
     await at(14);
-    expect(await facts(organizationId)).toEqual([`${id} 14`, `${id} 1`]);
+    expect(await eventsOf(organizationId)).toEqual([`${id} 14`, `${id} 1`]);
     const [row] = await sql('SELECT details FROM webhook_event WHERE organization_id = $1', organizationId);
     expect(row.details).toMatchObject({
       name: expect.any(String),
@@ -67,10 +67,10 @@ describe('expiring API keys', () => {
     await key(organizationId, 7, 0);
     const late = await key(organizationId, 0.5);
     await sql('DELETE FROM api_key WHERE id = $1', await key(organizationId, 3));
-    const deaf = await listening(['job.failed']);
-    await key(deaf, 3);
+    const uninterested = await listening(['job.failed']);
+    await key(uninterested, 3);
     await notifyExpiringKeys(harness.db, now);
-    expect(await facts(organizationId)).toEqual([`${late} 1`]);
-    expect(await facts(deaf)).toEqual([]);
+    expect(await eventsOf(organizationId)).toEqual([`${late} 1`]);
+    expect(await eventsOf(uninterested)).toEqual([]);
   });
 });

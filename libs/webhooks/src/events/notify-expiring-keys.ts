@@ -42,7 +42,7 @@ export function notifyExpiringKeys(
         if (!key) return null;
         const details = { apiKeyId: id, name, scope, expiresAt: expiresAt.toISOString(), daysLeft: days };
         const once = `api_key.expiring ${id} ${days}`;
-        emitEvent(tx, { organizationId, type: 'api_key.expiring', of: [{ id: organizationId, details }], once });
+        emitEvent(tx, { organizationId, type: 'api_key.expiring', subjects: [{ id: organizationId, details }], once });
         return 'emitted';
       }),
     rowOf: ({ id }) => `API key ${id}`,

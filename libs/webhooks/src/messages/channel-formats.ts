@@ -7,7 +7,7 @@ export function asMail({ parts, more }: Message, channel: string): { text: strin
     ...parts.map(({ title, detail, link }) =>
       [title, detail, link && `${link.text}: ${link.url}`].filter(Boolean).join('\n'),
     ),
-    ...rest(more),
+    ...remainder(more),
     foot,
   ].join('\n\n');
   const html = [
@@ -19,7 +19,7 @@ export function asMail({ parts, more }: Message, channel: string): { text: strin
         '</p>',
       ].join(''),
     ),
-    ...rest(more).map((line) => `<p>${escapeHtml(line)}</p>`),
+    ...remainder(more).map((line) => `<p>${escapeHtml(line)}</p>`),
     `<p><small>${escapeHtml(foot)}</small></p>`,
   ].join('\n');
   return { text, html };
@@ -41,7 +41,7 @@ export function asSlack({ subject, parts, more }: Message): object {
           ].join('\n'),
         ),
       ),
-      ...rest(more).map(section),
+      ...remainder(more).map(section),
     ],
   };
 }
@@ -69,7 +69,7 @@ export function asTeams({ parts, more }: Message): object {
               ...(detail ? [block(escaped(detail))] : []),
               ...(link ? [block(`[${escaped(link.text)}](${link.url})`)] : []),
             ]),
-            ...rest(more).map((line) => block(line)),
+            ...remainder(more).map((line) => block(line)),
           ],
         },
       },
@@ -77,7 +77,7 @@ export function asTeams({ parts, more }: Message): object {
   };
 }
 
-function rest(more: number): string[] {
+function remainder(more: number): string[] {
   return more > 0 ? [`And ${more} more.`] : [];
 }
 

@@ -18,20 +18,20 @@ export interface ClaimedMessage extends Omit<Channel, 'enabled' | 'id' | 'secret
   leaseId: string;
   /** Sealed URL of a Slack or Teams channel. */
   secrets: SealedSecret[];
-  /** The oldest events, up to `writtenOut`; the message describes these. */
-  facts: ClaimedFact[];
+  /** The oldest events, up to `maxDescribed`; the message describes these. */
+  events: ClaimedEvent[];
   /** Number of deliveries in the message. */
   count: number;
 }
 
-type ClaimedFact = Pick<WebhookDeliveryEntity, 'id' | 'type' | 'eventId'> & { subjectId: string; body: string };
+type ClaimedEvent = Pick<WebhookDeliveryEntity, 'id' | 'type' | 'eventId'> & { subjectId: string; body: string };
 
 /** Longer than an attempt can take. A message that is still marked after this time may have arrived. */
 const leaseMs = 300_000;
 /** Minimum time between two messages; deliveries that become due in between are collected in the next one. */
-const quietMs = 60_000;
-const mostInOne = 1000;
-const writtenOut = 20;
+const minIntervalMs = 60_000;
+const maxPerMessage = 1000;
+const maxDescribed = 20;
 
 /**
  * Claims the due deliveries of one recipient of the channel as one message. Returns `later` if the recipient’s last
@@ -55,28 +55,28 @@ export function claimMessage(
       'next_message',
     );
     if (!first) return undefined;
-    const { recipient, asked } = first;
-    if (!asked && (await postpone(tx, { endpointId, recipient, now }))) return 'later';
+    const { recipient, asked: isRequested } = first;
+    if (!isRequested && (await postpone(tx, { endpointId, recipient, now }))) return 'later';
     const leaseId = newId();
-    const claimed = await tx.query<ClaimedFact & { place: number }>(
+    const claimed = await tx.query<ClaimedEvent & { ordinal: number }>(
       `WITH next AS (
-         SELECT id, row_number() OVER (ORDER BY id) AS place FROM webhook_delivery
+         SELECT id, row_number() OVER (ORDER BY id) AS ordinal FROM webhook_delivery
          WHERE endpoint_id = $1 AND recipient = $2 AND asked = $3 AND status = 'pending' AND due_at <= $4
          ORDER BY id LIMIT $5)
        UPDATE webhook_delivery d
        SET status = 'sending', sent_at = $4, lease_id = $6, leased_until = $4 + $7 * interval '1 millisecond'
        FROM next, webhook_event e WHERE d.id = next.id AND e.id = d.event_id
-       RETURNING d.id, d.type, d.event_id, e.subject_id, next.place::int,
-         CASE WHEN next.place <= $8 THEN e.body ELSE '' END AS body`,
-      [endpointId, recipient, asked, now, asked ? 1 : mostInOne, leaseId, leaseMs, writtenOut],
+       RETURNING d.id, d.type, d.event_id, e.subject_id, next.ordinal::int,
+         CASE WHEN next.ordinal <= $8 THEN e.body ELSE '' END AS body`,
+      [endpointId, recipient, isRequested, now, isRequested ? 1 : maxPerMessage, leaseId, leaseMs, maxDescribed],
       'claim_message',
     );
-    claimed.sort((one, other) => one.place - other.place);
+    claimed.sort((one, other) => one.ordinal - other.ordinal);
     const { organizationId, name, kind, failingSince, secrets } = channel;
     return {
       ...{ id: claimed[0]!.id, endpointId, organizationId, name, kind, failingSince, recipient, leaseId },
       secrets: secrets ?? [],
-      facts: claimed.slice(0, writtenOut),
+      events: claimed.slice(0, maxDescribed),
       count: claimed.length,
     };
   });
@@ -103,14 +103,14 @@ async function postpone(
   const [last] = await tx.query<{ at: Date | null }>(
     `SELECT max(sent_at) AS at FROM webhook_delivery
      WHERE endpoint_id = $1 AND recipient = $2 AND NOT asked AND sent_at > $3::timestamptz - $4 * interval '1 millisecond'`,
-    [endpointId, recipient, now, quietMs],
+    [endpointId, recipient, now, minIntervalMs],
     'last_message',
   );
   if (!last?.at) return false;
   await tx.execute(
     `UPDATE webhook_delivery SET due_at = $4
      WHERE endpoint_id = $1 AND recipient = $2 AND NOT asked AND status = 'pending' AND due_at <= $3`,
-    [endpointId, recipient, now, new Date(last.at.getTime() + quietMs)],
+    [endpointId, recipient, now, new Date(last.at.getTime() + minIntervalMs)],
     'postpone_messages',
   );
   return true;

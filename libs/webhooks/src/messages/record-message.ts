@@ -4,7 +4,7 @@ import { turnOff } from '../deliveries/record-attempt';
 import type { ClaimedMessage } from './claim-message';
 import type { SentMessage } from './send-mail';
 
-interface Attempted {
+interface MessageAttempt {
   sent: SentMessage;
   at: Date;
   durationMs: number;
@@ -17,7 +17,7 @@ interface Attempted {
 export function recordMessage(
   database: Database,
   claimed: ClaimedMessage,
-  { sent, at, durationMs }: Attempted,
+  { sent, at, durationMs }: MessageAttempt,
   { now, chance }: { now: Date; chance: number },
 ): Promise<MessageDecision | null> {
   const { organizationId, endpointId, leaseId } = claimed;

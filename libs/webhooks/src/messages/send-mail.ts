@@ -34,7 +34,7 @@ export async function sendMail(relay: Relay | null, { id, to, subject, text, htm
   }
   // With 354 the relay requests the content. From then on it may have the message, even if the connection is lost.
   let isHandedOver = false;
-  const hear = ({ tnx }: { tnx?: string }, line: unknown) => {
+  const detectHandover = ({ tnx }: { tnx?: string }, line: unknown) => {
     if (tnx === 'server' && /^354/.test(String(line))) isHandedOver = true;
   };
   const silent = () => undefined;
@@ -45,7 +45,15 @@ export async function sendMail(relay: Relay | null, { id, to, subject, text, htm
     socketTimeout: silenceMs,
     dnsTimeout: connectMs,
     transactionLog: true,
-    logger: { level: silent, trace: silent, debug: hear, info: hear, warn: silent, error: silent, fatal: silent },
+    logger: {
+      level: silent,
+      trace: silent,
+      debug: detectHandover,
+      info: detectHandover,
+      warn: silent,
+      error: silent,
+      fatal: silent,
+    },
   });
   const host = relay.from.replace(/^.*@/, '').replace(/[^\w.-].*$/, '') || 'muster';
   try {
@@ -57,16 +65,16 @@ export async function sendMail(relay: Relay | null, { id, to, subject, text, htm
     });
     return { outcome: 'delivered', statusCode: Number(response.slice(0, 3)) || 250, error: null };
   } catch (error) {
-    return ofFault(error as SmtpFault, isHandedOver);
+    return failureOf(error as SmtpError, isHandedOver);
   } finally {
     transport.close();
   }
 }
 
-type SmtpFault = Error & { code?: string; responseCode?: number; response?: string };
+type SmtpError = Error & { code?: string; responseCode?: number; response?: string };
 
 /** Users see the relay’s answers but, for connection errors, only the code: the relay’s address is the operator’s. */
-function ofFault({ code = 'unknown', responseCode, response }: SmtpFault, isHandedOver: boolean): SentMessage {
+function failureOf({ code = 'unknown', responseCode, response }: SmtpError, isHandedOver: boolean): SentMessage {
   if (code === 'EAUTH') {
     return {
       outcome: 'failed',

@@ -1,7 +1,7 @@
 import type { Severity, WebhookType } from '@muster/contracts';
 
 /** An event as webhooks receive it, with a link to its page. */
-export interface MessageFact {
+export interface NotifiedEvent {
   type: WebhookType;
   data: Record<string, unknown>;
   link: { text: string; url: string } | null;
@@ -22,12 +22,12 @@ export interface Message {
   more: number;
 }
 
-interface Words {
+interface EventLabel {
   title: string;
   severity: Severity;
 }
 
-const words: Record<WebhookType, Words> = {
+const labels: Record<WebhookType, EventLabel> = {
   'job.started': { title: 'Run started', severity: 'info' },
   'job.completed': { title: 'Run completed', severity: 'info' },
   'job.failed': { title: 'Run failed', severity: 'error' },
@@ -55,31 +55,31 @@ const words: Record<WebhookType, Words> = {
 };
 
 export function severityOf(type: WebhookType): Severity {
-  return words[type].severity;
+  return labels[type].severity;
 }
 
-const longest = 300;
+const maxLength = 300;
 
-/** Writes a message about `count` events. Only `facts` are described; the others are counted. */
-export function writeMessage(facts: readonly MessageFact[], count: number): Message {
-  const parts = facts.map(writePart);
-  const subject = count === 1 ? parts[0]!.title : `${count} notifications: ${kindsOf(facts, count)}`;
+/** Writes a message about `count` events. Only `events` are described; the others are counted. */
+export function writeMessage(events: readonly NotifiedEvent[], count: number): Message {
+  const parts = events.map(writePart);
+  const subject = count === 1 ? parts[0]!.title : `${count} notifications: ${kindsOf(events, count)}`;
   return { subject: shorten(subject), parts, more: count - parts.length };
 }
 
-function writePart({ type, data, link }: MessageFact): MessagePart {
-  const { title } = words[type];
+function writePart({ type, data, link }: NotifiedEvent): MessagePart {
+  const { title } = labels[type];
   const name = firstText(data, ['workflowName', 'name', 'agentName', 'limit']);
   const details = type.startsWith('question.') ? ['question'] : ['error', 'reason', 'message', 'title'];
   const detail = firstText(data, details);
   return { title: shorten(name ? `${title}: ${name}` : title), detail: detail && shorten(detail), link };
 }
 
-function kindsOf(facts: readonly MessageFact[], count: number): string {
+function kindsOf(events: readonly NotifiedEvent[], count: number): string {
   const kinds = new Map<string, number>();
-  for (const { type } of facts) kinds.set(words[type].title, (kinds.get(words[type].title) ?? 0) + 1);
+  for (const { type } of events) kinds.set(labels[type].title, (kinds.get(labels[type].title) ?? 0) + 1);
   const listed = [...kinds].map(([title, times]) => (times === 1 ? title : `${title} (${times})`)).join(', ');
-  return count > facts.length ? `${listed}, …` : listed;
+  return count > events.length ? `${listed}, …` : listed;
 }
 
 function firstText(data: Record<string, unknown>, names: string[]): string | null {
@@ -92,5 +92,5 @@ function firstText(data: Record<string, unknown>, names: string[]): string | nul
 
 function shorten(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ');
-  return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
+  return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;
 }

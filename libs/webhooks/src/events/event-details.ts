@@ -32,18 +32,18 @@ interface DetailsOfKind {
   question: { status: QuestionStatus };
 }
 
-type FactKind = keyof DetailsOfKind;
-type TypeOfKind<Kind extends FactKind> = Extract<WebhookType, `${Kind}.${string}`>;
+type SubjectKind = keyof DetailsOfKind;
+type TypeOfKind<Kind extends SubjectKind> = Extract<WebhookType, `${Kind}.${string}`>;
 
 /** A type of event with its details. */
 export type TypedDetails = {
-  [Kind in FactKind]: { type: TypeOfKind<Kind>; details: DetailsOfKind[Kind] };
-}[FactKind];
+  [Kind in SubjectKind]: { type: TypeOfKind<Kind>; details: DetailsOfKind[Kind] };
+}[SubjectKind];
 
 /**
  * A type of event with the resources that it is about: jobs, batches, agents, … Events about limits and API keys have
  * the organization as their resource.
  */
-export type TypedFacts = {
-  [Kind in FactKind]: { type: TypeOfKind<Kind>; of: { id: string; details: DetailsOfKind[Kind] }[] };
-}[FactKind];
+export type TypedEvents = {
+  [Kind in SubjectKind]: { type: TypeOfKind<Kind>; subjects: { id: string; details: DetailsOfKind[Kind] }[] };
+}[SubjectKind];

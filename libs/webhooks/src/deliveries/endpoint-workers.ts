@@ -6,40 +6,40 @@ import { openSecrets } from '../endpoints/seal-secret';
 import { type ClaimedMessage, claimMessage } from '../messages/claim-message';
 import { recordMessage } from '../messages/record-message';
 import { type MessengerParts, sendMessage } from '../messages/send-message';
-import { type MessageFact, writeMessage } from '../messages/write-message';
+import { type NotifiedEvent, writeMessage } from '../messages/write-message';
 import { type ClaimedDelivery, claimDelivery } from './claim-delivery';
 import type { MessageDecision } from './decide-attempt';
-import { giveBack, recordAttempt } from './record-attempt';
+import { releaseDelivery, recordAttempt } from './record-attempt';
 import { sendDelivery, type SentAttempt, unlessAborted } from './send-delivery';
 
 /** Maximum number of concurrent attempts in one process. */
-const atOnce = 500;
+const maxConcurrent = 500;
 /** Maximum number of concurrent attempts to endpoints whose last attempt failed. */
-const failingAtOnce = 100;
+const maxConcurrentFailing = 100;
 /** Maximum number of concurrent attempts to one endpoint. */
-const mostToOne = 8;
+const maxPerEndpoint = 8;
 /** Time that running attempts have to finish during shutdown. */
 const graceMs = 3000;
 
-interface Lane {
+interface EndpointState {
   workers: number;
   /** Current limit of concurrent attempts; grows with each success. */
-  width: number;
+  concurrency: number;
   /** Whether deliveries may have become due since the workers last checked. */
-  rung: boolean;
+  isNotified: boolean;
   fails: boolean;
   /** Whether the endpoint is a channel for people; null until its first claim. */
   isForPeople: boolean | null;
 }
 
-export interface LaneParts extends MessengerParts {
+export interface EndpointWorkersParts extends MessengerParts {
   database: Database;
   outbound: Outbound;
   keyRing: KeyRing;
   metrics: Metrics;
   now(): Date;
   /** Returns the link that a message shows for an event. `recipient` is empty for channels without recipients. */
-  linkOf(fact: Omit<MessageFact, 'link'> & LinkTarget): Promise<MessageFact['link']>;
+  linkOf(event: Omit<NotifiedEvent, 'link'> & LinkTarget): Promise<NotifiedEvent['link']>;
 }
 
 export interface LinkTarget {
@@ -50,30 +50,30 @@ export interface LinkTarget {
 
 /**
  * Sends due deliveries with a separate worker pool for each endpoint, so a slow endpoint delays only its own
- * deliveries. A pool may grow by one worker after each successful delivery, up to `mostToOne`, and shrinks to one
+ * deliveries. A pool may grow by one worker after each successful delivery, up to `maxPerEndpoint`, and shrinks to one
  * worker after a failed attempt.
  */
-export class DeliveryLanes {
+export class EndpointWorkers {
   private readonly logger = new Logger('webhooks');
-  private readonly lanes = new Map<string, Lane>();
-  private readonly places = new Semaphore(atOnce);
-  private readonly failingPlaces = new Semaphore(failingAtOnce);
+  private readonly states = new Map<string, EndpointState>();
+  private readonly slots = new Semaphore(maxConcurrent);
+  private readonly failingSlots = new Semaphore(maxConcurrentFailing);
   private readonly working = new Set<Promise<void>>();
   private readonly stopped = new AbortController();
   private isEnding = false;
 
-  constructor(private readonly parts: LaneParts) {}
+  constructor(private readonly parts: EndpointWorkersParts) {}
 
   /** Checks these endpoints for due deliveries. */
-  ring(endpointIds: Iterable<string>): void {
+  notify(endpointIds: Iterable<string>): void {
     for (const endpointId of endpointIds) {
-      const lane = this.lanes.get(endpointId) ?? {
-        ...{ workers: 0, width: 1, rung: false, fails: false },
+      const state = this.states.get(endpointId) ?? {
+        ...{ workers: 0, concurrency: 1, isNotified: false, fails: false },
         isForPeople: null,
       };
-      this.lanes.set(endpointId, lane);
-      lane.rung = true;
-      this.widen(endpointId, lane);
+      this.states.set(endpointId, state);
+      state.isNotified = true;
+      this.addWorker(endpointId, state);
     }
   }
 
@@ -85,65 +85,65 @@ export class DeliveryLanes {
     clearTimeout(timer);
   }
 
-  private widen(endpointId: string, lane: Lane): void {
-    if (this.isEnding || lane.workers >= lane.width) return;
-    lane.workers += 1;
-    let isBroken = false;
-    const work = this.work(endpointId, lane)
+  private addWorker(endpointId: string, state: EndpointState): void {
+    if (this.isEnding || state.workers >= state.concurrency) return;
+    state.workers += 1;
+    let hasFailed = false;
+    const work = this.work(endpointId, state)
       .catch((error: Error) => {
-        isBroken = true;
+        hasFailed = true;
         this.logger.warn(`could not process the deliveries of endpoint ${endpointId}: ${error.message}`);
       })
       .finally(() => {
-        lane.workers -= 1;
+        state.workers -= 1;
         this.working.delete(work);
-        // `ring()` was called while this worker was exiting.
-        if (lane.rung && !isBroken) this.widen(endpointId, lane);
-        if (lane.workers === 0 && !lane.fails) this.lanes.delete(endpointId);
+        // `notify()` was called while this worker was exiting.
+        if (state.isNotified && !hasFailed) this.addWorker(endpointId, state);
+        if (state.workers === 0 && !state.fails) this.states.delete(endpointId);
       });
     this.working.add(work);
   }
 
-  private async work(endpointId: string, lane: Lane): Promise<void> {
-    while (!this.isEnding && lane.workers <= lane.width) {
-      const leave = await this.enter(lane);
+  private async work(endpointId: string, state: EndpointState): Promise<void> {
+    while (!this.isEnding && state.workers <= state.concurrency) {
+      const releaseSlots = await this.acquireSlots(state);
       try {
-        lane.rung = false;
-        const claimed = await this.claim(endpointId, lane);
-        if (!claimed && !lane.rung) return;
+        state.isNotified = false;
+        const claimed = await this.claim(endpointId, state);
+        if (!claimed && !state.isNotified) return;
         if (!claimed) continue;
         // Another process may have recorded failures before this one had a delivery for the endpoint.
-        lane.fails ||= claimed.failingSince !== null;
-        this.widen(endpointId, lane);
-        if ('kind' in claimed) await this.attemptMessage(claimed, lane);
-        else await this.attempt(claimed, lane);
+        state.fails ||= claimed.failingSince !== null;
+        this.addWorker(endpointId, state);
+        if ('kind' in claimed) await this.attemptMessage(claimed, state);
+        else await this.attempt(claimed, state);
       } finally {
-        leave();
+        releaseSlots();
       }
     }
   }
 
-  private async claim(endpointId: string, lane: Lane): Promise<ClaimedDelivery | ClaimedMessage | undefined> {
+  private async claim(endpointId: string, state: EndpointState): Promise<ClaimedDelivery | ClaimedMessage | undefined> {
     const { database, now } = this.parts;
-    const delivery = lane.isForPeople ? undefined : await claimDelivery(database, endpointId, now());
-    if (delivery) lane.isForPeople = false;
-    if (delivery || lane.isForPeople === false) return delivery;
+    const delivery = state.isForPeople ? undefined : await claimDelivery(database, endpointId, now());
+    if (delivery) state.isForPeople = false;
+    if (delivery || state.isForPeople === false) return delivery;
     const message = await claimMessage(database, endpointId, now());
-    lane.isForPeople = message !== 'webhook';
+    state.isForPeople = message !== 'webhook';
     // `later`: the sweep finds the postponed deliveries when they are due.
     return typeof message === 'object' ? message : undefined;
   }
 
-  private async enter(lane: Lane): Promise<() => void> {
-    const leaveFailing = lane.fails ? await this.failingPlaces.acquire() : undefined;
-    const leave = await this.places.acquire();
+  private async acquireSlots(state: EndpointState): Promise<() => void> {
+    const releaseFailing = state.fails ? await this.failingSlots.acquire() : undefined;
+    const release = await this.slots.acquire();
     return () => {
-      leave();
-      leaveFailing?.();
+      release();
+      releaseFailing?.();
     };
   }
 
-  private async attempt(claimed: ClaimedDelivery, lane: Lane): Promise<void> {
+  private async attempt(claimed: ClaimedDelivery, state: EndpointState): Promise<void> {
     const { database, outbound, keyRing, metrics, now } = this.parts;
     const secrets = openSecrets(keyRing, claimed);
     const { signal } = this.stopped;
@@ -151,27 +151,27 @@ export class DeliveryLanes {
     try {
       sent = await asSpan(claimed, () => sendDelivery(outbound, claimed, { secrets, at: now(), signal }));
     } catch (error) {
-      await giveBack(database, claimed);
+      await releaseDelivery(database, claimed);
       throw error;
     }
     const decision = await recordAttempt(database, claimed, sent, { now: now(), chance: Math.random() });
-    this.learn(claimed.id, lane, { decision, durationMs: sent.durationMs, metrics });
+    this.applyDecision(claimed.id, state, { decision, durationMs: sent.durationMs, metrics });
   }
 
   /** The message is already marked as being sent. If anything fails before its result is recorded, it is not resent. */
-  private async attemptMessage(claimed: ClaimedMessage, lane: Lane): Promise<void> {
+  private async attemptMessage(claimed: ClaimedMessage, state: EndpointState): Promise<void> {
     const { database, keyRing, metrics, now } = this.parts;
     const { endpointId, recipient, count } = claimed;
     const at = now();
     const began = performance.now();
-    const facts = await Promise.all(
-      claimed.facts.map(async ({ type, subjectId, body }) => {
-        const { data } = JSON.parse(body) as Pick<MessageFact, 'data'>;
+    const events = await Promise.all(
+      claimed.events.map(async ({ type, subjectId, body }) => {
+        const { data } = JSON.parse(body) as Pick<NotifiedEvent, 'data'>;
         return { type, data, link: await this.parts.linkOf({ type, data, subjectId, endpointId, recipient }) };
       }),
     );
     const [url = null] = openSecrets(keyRing, claimed);
-    const sending = sendMessage(this.parts, claimed, { message: writeMessage(facts, count), url });
+    const sending = sendMessage(this.parts, claimed, { message: writeMessage(events, count), url });
     const sent = await unlessAborted(sending, this.stopped.signal);
     const durationMs = Math.round(performance.now() - began);
     const decision = await recordMessage(
@@ -180,18 +180,18 @@ export class DeliveryLanes {
       { sent, at, durationMs },
       { now: now(), chance: Math.random() },
     );
-    this.learn(claimed.id, lane, { decision, durationMs, metrics });
+    this.applyDecision(claimed.id, state, { decision, durationMs, metrics });
   }
 
-  private learn(
+  private applyDecision(
     id: string,
-    lane: Lane,
+    state: EndpointState,
     { decision, durationMs, metrics }: { decision: MessageDecision | null; durationMs: number; metrics: Metrics },
   ): void {
     if (!decision) return;
     const { status } = decision.delivery;
-    lane.fails = decision.failingSince !== null;
-    lane.width = status === 'delivered' ? Math.min(mostToOne, lane.width + 1) : 1;
+    state.fails = decision.failingSince !== null;
+    state.concurrency = status === 'delivered' ? Math.min(maxPerEndpoint, state.concurrency + 1) : 1;
     const outcome = status === 'pending' ? 'retried' : status;
     metrics.webhookSeconds.observe({ outcome }, durationMs / 1000);
     if (decision.turnOff) metrics.webhookEndpointsTurnedOff.inc({ reason: decision.turnOff });

@@ -13,7 +13,7 @@ export interface Observed {
 }
 
 /** Applies the status changes of the trackers; the latest wins. Stores observations and result in one transaction. */
-export function takeStatus(database: Database, { id, organizationId }: WorkItem, observed: Observed[]) {
+export function applyTrackerStatus(database: Database, { id, organizationId }: WorkItem, observed: Observed[]) {
   return database.transaction('system', async (tx): Promise<FeedbackStatus> => {
     const [current] = await tx.query<Pick<FeedbackSubmissionEntity, 'status' | 'statusAt'>>(
       'SELECT status, status_at FROM feedback_submission WHERE id = $1 FOR UPDATE',
@@ -59,12 +59,12 @@ export function takeStatus(database: Database, { id, organizationId }: WorkItem,
  * Writes the status to a tracker that shows a different one. The expected result is stored first, so that it is not
  * taken for a change of the tracker.
  */
-export async function carryStatus(
+export async function writeStatus(
   database: Database,
   { tracker, link, item }: Observed,
   status: FeedbackStatus,
 ): Promise<void> {
-  const target = await tracker.shown(item, status);
+  const target = await tracker.statusAfter(item, status);
   if (item.status === target) {
     if (link.carriedStatus !== status) {
       await database.query('system', 'UPDATE feedback_link SET carried_status = $2 WHERE id = $1', [link.id, status]);
@@ -74,10 +74,10 @@ export async function carryStatus(
   // The status was already written; the tracker shows its closest equivalent.
   if (link.carriedStatus === status && link.seenStatus === item.status) return;
   await database.query('system', 'UPDATE feedback_link SET writing_status = $2 WHERE id = $1', [link.id, target]);
-  const answered = await tracker.setStatus(item, status);
+  const updated = await tracker.setStatus(item, status);
   await database.query(
     'system',
     `UPDATE feedback_link SET seen_status = $2, carried_status = $3, writing_status = NULL WHERE id = $1`,
-    [link.id, answered.status, status],
+    [link.id, updated.status, status],
   );
 }
