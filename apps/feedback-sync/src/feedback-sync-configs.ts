@@ -4,7 +4,7 @@ import { StorageConfig } from '@muster/storage';
 import { SmtpConfig } from '@muster/webhooks';
 import { FeedbackSyncConfig } from './feedback-sync.config';
 
-/** All that this process reads of its environment. */
+/** All environment variables that this process reads. */
 export const feedbackSyncConfigs: [new () => BaseConfig, ...(new () => BaseConfig)[]] = [
   FeedbackSyncConfig,
   ModelsConfig,

@@ -15,7 +15,7 @@ import { WebhookWork } from './webhooks/webhook-work';
 
 const dayMs = 86_400_000;
 
-/** What is due of feedback and webhooks whoever rings, and the nightly comparison. */
+/** Loops that process due feedback and webhooks even if a queue message is lost, and the nightly reconciliation. */
 @Injectable()
 export class FeedbackSyncLoops extends AppLoops {
   constructor(
@@ -54,7 +54,7 @@ export class FeedbackSyncLoops extends AppLoops {
             if (!work.isOn) return {};
             const now = clock.now();
             const last = await lastReconciliation(database);
-            // One that was cut short goes on first. Of the nights that nobody was there for, one is enough.
+            // An interrupted reconciliation is resumed first. Several missed nights need only one reconciliation.
             if (!last || last.rungAt) {
               const after = new Date(Math.max((last?.nominalAt ?? began).getTime(), now.getTime() - dayMs));
               const next = nextRun(rule, 'UTC', after);

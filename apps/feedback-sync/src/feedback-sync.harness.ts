@@ -4,7 +4,7 @@ import { type Harness, type HarnessOptions, makeOrganization, makeUser, startHar
 import { feedbackSyncConfigs } from './feedback-sync-configs';
 import { FeedbackSyncModule } from './feedback-sync.module';
 
-/** This app with quick loops, and an organization that reports. */
+/** Starts this app with short intervals, and an organization that submits feedback. */
 export async function startFeedbackSync({ env, ...more }: Partial<HarnessOptions>) {
   const harness = await startHarness({
     ...{ name: 'feedback-sync', configs: feedbackSyncConfigs, modules: [FeedbackSyncModule] },
@@ -33,12 +33,12 @@ async function reporting({ db }: Harness) {
       );
       return id;
     },
-    settled: (id: string) =>
-      waitFor(`${id} to be settled`, async () => {
+    waitUntilSynced: (id: string) =>
+      waitFor(`the sync of ${id}`, async () => {
         const [item] = await sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]);
         return item && item.dueAt === null;
       }),
-    ring: (id: string) =>
+    requestSync: (id: string) =>
       sql(
         'UPDATE feedback_work_item SET armed = armed + 1, due_at = now() - make_interval(secs => 1) WHERE submission_id = $1',
         [id],

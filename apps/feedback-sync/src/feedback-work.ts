@@ -7,7 +7,7 @@ import { Trackers } from '@muster/trackers';
 import { KeyRing } from '@muster/vault';
 import { FeedbackSyncConfig } from './feedback-sync.config';
 
-/** The work on feedback as it is configured; where it is off, none is done. */
+/** Syncs feedback as configured; does nothing if the automation is off or no tracker is configured. */
 @Injectable()
 export class FeedbackWork {
   readonly parts: SyncParts;
@@ -28,7 +28,7 @@ export class FeedbackWork {
       attempts: config.feedbackAttempts,
       baseBranch: config.feedbackBranches ? config.feedbackBaseBranch : null,
       models: { models, keyRing, clock },
-      // An answer that did not fit is asked for once more.
+      // An answer that does not match the schema is requested once more.
       modelMs: 2 * modelTimeoutMs,
     };
   }

@@ -4,12 +4,12 @@ import { Trackers } from '@muster/trackers';
 import { startFeedbackSync } from './feedback-sync.harness';
 import { FeedbackWork } from './feedback-work';
 
-/** A tracker of which some calls are done otherwise. */
-function otherwise<T extends object>(tracker: T, calls: Partial<T>): T {
+/** Returns a tracker with some of its methods replaced. */
+function withCalls<T extends object>(tracker: T, calls: Partial<T>): T {
   return new Proxy(tracker, {
-    get: (of, name) => {
-      const value = Reflect.get(calls, name) ?? Reflect.get(of, name, of);
-      return typeof value === 'function' ? value.bind(of) : value;
+    get: (target, name) => {
+      const value = Reflect.get(calls, name) ?? Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
     },
   });
 }
@@ -21,10 +21,10 @@ describe('the creation of an issue and a task', () => {
 
   beforeAll(async () => {
     trackers = await FakeTrackers.start();
-    // Its loops rest: the test says who looks when.
+    // The loops are off, so the test decides when a sync runs.
     off = await startFeedbackSync({ env: { ...trackers.env, FEEDBACK_AUTOMATION_ENABLED: 'false' } });
-    const of = off.harness.app.nest.get(FeedbackWork).parts;
-    parts = { ...of, trackers: off.harness.app.nest.get(Trackers).configured };
+    const configured = off.harness.app.nest.get(FeedbackWork).parts;
+    parts = { ...configured, trackers: off.harness.app.nest.get(Trackers).configured };
   });
   afterAll(async () => {
     await off.harness.close();
@@ -32,57 +32,57 @@ describe('the creation of an issue and a task', () => {
     expect(trackers.faults).toEqual([]);
   });
 
-  /** The time goes on for everybody else. */
+  /** Lets leases and claims expire, as they do for a process that is suspended. */
   const passTime = async () => {
     await off.sql(`UPDATE feedback_work_item SET leased_until = leased_until - interval '1 hour'`);
     await off.sql(`UPDATE feedback_link SET claimed_at = claimed_at - interval '1 hour'`);
   };
-  const frozenAt = (name: 'codehost' | 'tasktracker', meanwhile: () => Promise<unknown>) =>
+  const frozenAt = (name: 'codehost' | 'tasktracker', afterSearch: () => Promise<unknown>) =>
     parts.trackers.map((tracker) => {
       if (tracker.name !== name) return tracker;
-      return otherwise(tracker, {
-        find: async (...of: Parameters<typeof tracker.find>) => {
-          const found = await tracker.find(...of);
-          await meanwhile();
+      return withCalls(tracker, {
+        find: async (...args: Parameters<typeof tracker.find>) => {
+          const found = await tracker.find(...args);
+          await afterSearch();
           return found;
         },
       });
     });
-  const made = (id: string) => [trackers.issuesOf(id).length, trackers.tasksOf(id).length];
+  const itemCounts = (id: string) => [trackers.issuesOf(id).length, trackers.tasksOf(id).length];
 
   it.each(['codehost', 'tasktracker'] as const)(
-    'is left to whoever took over while this one stood still between looking and making, at the %s',
+    'is left to another process that took over between the search and the creation, at the %s',
     async (name) => {
       const id = await off.submit();
       const slow = frozenAt(name, async () => {
         await passTime();
         expect(await syncWorkItem(parts, id)).toBe('synced');
-        expect(made(id)).toEqual([1, 1]);
+        expect(itemCounts(id)).toEqual([1, 1]);
       });
       expect(await syncWorkItem({ ...parts, trackers: slow }, id)).toBeNull();
-      expect(made(id)).toEqual([1, 1]);
+      expect(itemCounts(id)).toEqual([1, 1]);
       const links = await off.sql('SELECT * FROM feedback_link WHERE submission_id = $1', [id]);
       for (const link of links) expect(link).toMatchObject({ attempts: 0, error: null, deadAt: null, claimedAt: null });
     },
   );
 
-  it('is left to whoever has claimed it and is still at it', async () => {
+  it('is left to another process that holds the lease', async () => {
     const id = await off.submit();
     const taken = frozenAt('codehost', async () => {
       await off.sql('UPDATE feedback_work_item SET lease = gen_random_uuid() WHERE submission_id = $1', [id]);
     });
     expect(await syncWorkItem({ ...parts, trackers: taken }, id)).toBeNull();
-    expect(made(id)).toEqual([0, 0]);
+    expect(itemCounts(id)).toEqual([0, 0]);
     await passTime();
     expect(await syncWorkItem(parts, id)).toBe('synced');
-    expect(made(id)).toEqual([1, 1]);
+    expect(itemCounts(id)).toEqual([1, 1]);
   });
 
-  it('is not taken over while a long look for the marker goes on', async () => {
+  it('is not taken over during a long search for the marker', async () => {
     const id = await off.submit();
     let others = 0;
     const slow = parts.trackers.map((tracker) =>
-      otherwise(tracker, {
+      withCalls(tracker, {
         find: (marker: string, since: Date, beforePage: () => Promise<void>) =>
           tracker.find(marker, since, async () => {
             await passTime();
@@ -92,6 +92,6 @@ describe('the creation of an issue and a task', () => {
       }),
     );
     expect(await syncWorkItem({ ...parts, trackers: slow }, id)).toBe('synced');
-    expect([others, made(id)]).toEqual([0, [1, 1]]);
+    expect([others, itemCounts(id)]).toEqual([0, [1, 1]]);
   });
 });

@@ -1,7 +1,7 @@
 import { FakeTrackers, waitFor } from '@muster/testing';
 import { startFeedbackSync } from './feedback-sync.harness';
 
-describe('feedback at a code host', () => {
+describe('feedback with an issue at the code host', () => {
   let trackers: FakeTrackers;
   let on: Awaited<ReturnType<typeof startFeedbackSync>>;
 
@@ -20,12 +20,12 @@ describe('feedback at a code host', () => {
   });
   const submitted = async () => {
     const id = await on.submit();
-    await on.settled(id);
+    await on.waitUntilSynced(id);
     return id;
   };
-  const look = async (id: string) => {
-    await on.ring(id);
-    await on.settled(id);
+  const syncedStatus = async (id: string) => {
+    await on.requestSync(id);
+    await on.waitUntilSynced(id);
     return on.statusOf(id);
   };
 
@@ -36,15 +36,15 @@ describe('feedback at a code host', () => {
       const other = await submitted();
       const isBranch = how === 'from its branch';
       const pull = trackers.openPull({
-        branch: isBranch ? `feedback/${id.slice(-12)}` : 'mend-it',
-        body: isBranch ? null : `Mends the list.\n\nmuster-feedback:${id}`,
+        branch: isBranch ? `feedback/${id.slice(-12)}` : 'fix-it',
+        body: isBranch ? null : `Fixes the list.\n\nmuster-feedback:${id}`,
       });
-      // It is not the newest for long.
+      // Newer pull requests follow it.
       for (let n = 0; n < 4; n += 1) trackers.openPull({ branch: `other-${n}`, body: 'Something else' });
-      expect([await look(id), await look(other)]).toEqual(['in_progress', 'triaged']);
+      expect([await syncedStatus(id), await syncedStatus(other)]).toEqual(['in_progress', 'triaged']);
       expect(trackers.tasksOf(id)[0]!.status.type).toBe('custom');
       trackers.closePull(pull);
-      expect(await look(id)).toBe('triaged');
+      expect(await syncedStatus(id)).toBe('triaged');
       expect(trackers.tasksOf(id)[0]!.status.type).toBe('open');
     },
   );
@@ -53,19 +53,19 @@ describe('feedback at a code host', () => {
   const closed = { state: 'closed' as const, state_reason: 'completed' };
 
   it.each([
-    ['assigns it', dana, 'in_progress', 'open', 'custom'],
-    ['closes it', closed, 'resolved', 'closed', 'done'],
-  ])('is as whoever %s within the second of the task says', async (_, change, status, state, type) => {
+    ['assignment', dana, 'in_progress', 'open', 'custom'],
+    ['closing', closed, 'resolved', 'closed', 'done'],
+  ])('follows the %s of its issue in the second of the task’s creation', async (_, change, status, state, type) => {
     const id = await submitted();
     const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
-    // The code host cuts the time to its second, which is before the task was made.
+    // The code host truncates the time to the second, which is before the task was created.
     trackers.moveIssue(issue!, change, new Date(Number(task!.date_created)));
-    expect(await look(id)).toBe(status);
+    expect(await syncedStatus(id)).toBe(status);
     expect([issue!.state, task!.status.type]).toEqual([state, type]);
-    expect(await look(id)).toBe(status);
+    expect(await syncedStatus(id)).toBe(status);
   });
 
-  it('is as whoever assigns it before it is first looked at says', async () => {
+  it('follows an assignment of its issue before the first sync', async () => {
     trackers.mishap = ({ method, path }) => {
       const number = /\/issues\/(\d+)$/.exec(path)?.[1];
       const issue = trackers.issues.find((each) => each.number === Number(number));
@@ -74,42 +74,42 @@ describe('feedback at a code host', () => {
     };
     const id = await submitted();
     trackers.mishap = () => undefined;
-    expect(await look(id)).toBe('in_progress');
+    expect(await syncedStatus(id)).toBe('in_progress');
     expect(trackers.tasksOf(id)[0]!.status.type).toBe('custom');
   });
 
-  it('stays closed where somebody closes it within the second in which we have reopened it', async () => {
+  it('follows the closing of its issue in the second in which the sync reopened it', async () => {
     const id = await submitted();
     const [issue] = trackers.issuesOf(id);
     trackers.moveIssue(issue!, closed);
-    expect(await look(id)).toBe('resolved');
+    expect(await syncedStatus(id)).toBe('resolved');
     await on.sql(`UPDATE feedback_submission SET status = 'triaged', status_at = $2 WHERE id = $1`, [
       id,
       new Date(Math.floor(Date.now() / 1000) * 1000 + 1999),
     ]);
-    expect(await look(id)).toBe('triaged');
+    expect(await syncedStatus(id)).toBe('triaged');
     expect(issue!.state).toBe('open');
     const [{ at }] = await on.sql('SELECT status_at AS at FROM feedback_submission WHERE id = $1', [id]);
     trackers.moveIssue(issue!, closed, at);
-    expect(await look(id)).toBe('resolved');
+    expect(await syncedStatus(id)).toBe('resolved');
     expect(issue!.state).toBe('closed');
   });
 
-  it('is resolved by its task that is done after it was closed as not planned, while the tasks did not answer', async () => {
+  it('follows the later change of its task, which was made while the task tracker was down', async () => {
     const id = await submitted();
     const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
     trackers.mishap = ({ path }) => (path.includes('/task') ? { status: 503 } : undefined);
     trackers.moveIssue(issue!, { state: 'closed', state_reason: 'not_planned' });
-    await on.ring(id);
-    await waitFor('it to be rejected', async () => (await on.statusOf(id)) === 'rejected');
+    await on.requestSync(id);
+    await waitFor('the status rejected', async () => (await on.statusOf(id)) === 'rejected');
     trackers.mishap = () => undefined;
     trackers.moveTask(task!, 'ready', new Date(Date.now() + 1000));
     await on.sql('UPDATE feedback_link SET next_try_at = NULL WHERE submission_id = $1', [id]);
-    expect(await look(id)).toBe('resolved');
+    expect(await syncedStatus(id)).toBe('resolved');
     expect([issue!.state_reason, task!.status.status]).toEqual(['completed', 'ready']);
   });
 
-  it('is found again on whichever page the links lead to, and never taken for a pull request', async () => {
+  it('is found on a later page by its marker, and no pull request with the marker is used', async () => {
     let lost = 1;
     trackers.mishap = async ({ method, path, body }) => {
       if (method !== 'POST' || !path.endsWith('/issues') || lost-- <= 0) return undefined;
@@ -122,7 +122,7 @@ describe('feedback at a code host', () => {
     expect(trackers.calls.some(({ path }) => /^\/repositories\/42\/issues\?.*page=/.test(path))).toBe(true);
   });
 
-  it('sends its token to no other address that a link names, and makes nothing without having looked', async () => {
+  it('sends no token to a next page with another origin, and creates no issue before a complete search', async () => {
     const elsewhere = await FakeTrackers.start();
     const url = elsewhere.env['FEEDBACK_CODEHOST_API_URL'];
     trackers.mishap = ({ method, path }) =>
@@ -138,40 +138,40 @@ describe('feedback at a code host', () => {
     expect([elsewhere.calls.length, trackers.issuesOf(id).length]).toEqual([0, 0]);
     await elsewhere.close();
     trackers.mishap = () => undefined;
-    await on.settled(id);
+    await on.waitUntilSynced(id);
     expect(trackers.issuesOf(id)).toHaveLength(1);
   });
 
   it.each<[string, Record<string, string>, string]>([
-    ['as its headers count', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': 'soon' }, 'no'],
-    ['as its words say', {}, 'You have exceeded a secondary rate limit'],
-  ])('rests where a 403 is a limit %s, and is not stopped', async (_, headers, message) => {
-    const said = { ...headers };
-    if (said['x-ratelimit-reset']) said['x-ratelimit-reset'] = String(Math.ceil(Date.now() / 1000) + 1);
+    ['headers', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': 'soon' }, 'no'],
+    ['message', {}, 'You have exceeded a secondary rate limit'],
+  ])('pauses the tracker without stopping it if the %s of a 403 report a rate limit', async (_, headers, message) => {
+    const sentHeaders = { ...headers };
+    if (sentHeaders['x-ratelimit-reset']) sentHeaders['x-ratelimit-reset'] = String(Math.ceil(Date.now() / 1000) + 1);
     let limited = 1;
     trackers.mishap = ({ method, path }) =>
       method === 'POST' && path.endsWith('/issues') && limited-- > 0
-        ? { status: 403, headers: said, body: { message } }
+        ? { status: 403, headers: sentHeaders, body: { message } }
         : undefined;
     const id = await on.submit();
-    const rest = await waitFor('the rest', async () => (await on.sql('SELECT * FROM feedback_tracker'))[0]);
-    expect(rest).toMatchObject({ tracker: 'codehost', stoppedAt: null, pausedUntil: expect.any(Date) });
+    const pause = await waitFor('the pause', async () => (await on.sql('SELECT * FROM feedback_tracker'))[0]);
+    expect(pause).toMatchObject({ tracker: 'codehost', stoppedAt: null, pausedUntil: expect.any(Date) });
     await on.sql('UPDATE feedback_tracker SET paused_until = now() - make_interval(secs => 1)');
-    await on.ring(id);
-    await on.settled(id);
+    await on.requestSync(id);
+    await on.waitUntilSynced(id);
     expect(trackers.issuesOf(id)).toHaveLength(1);
   });
 
-  it('has in its history why there is no branch, once, and goes on without', async () => {
+  it('records a refused branch in its history once, and syncs without it', async () => {
     trackers.mishap = ({ method, path }) =>
       method === 'POST' && path.endsWith('/git/refs')
         ? { status: 422, body: { message: 'Branches are protected' } }
         : undefined;
     const id = await submitted();
-    expect(await look(id)).toBe('triaged');
-    const told = (await on.historyOf(id)).filter(({ reason }) => reason !== null);
-    const reason = `no branch feedback/${id.slice(-12)}: codehost answered 422: Branches are protected`;
-    expect(told).toEqual([expect.objectContaining({ source: 'codehost', reason })]);
+    expect(await syncedStatus(id)).toBe('triaged');
+    const reasons = (await on.historyOf(id)).filter(({ reason }) => reason !== null);
+    const reason = `could not create branch feedback/${id.slice(-12)}: codehost answered 422: Branches are protected`;
+    expect(reasons).toEqual([expect.objectContaining({ source: 'codehost', reason })]);
     expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
   });
 });

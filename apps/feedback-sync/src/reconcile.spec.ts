@@ -11,7 +11,7 @@ import { startFeedbackSync } from './feedback-sync.harness';
 
 type Started = Awaited<ReturnType<typeof startFeedbackSync>>;
 
-describe('the nightly comparison', () => {
+describe('the nightly reconciliation', () => {
   let off: Started;
   beforeAll(async () => {
     off = await startFeedbackSync({ env: { FEEDBACK_AUTOMATION_ENABLED: 'false' } });
@@ -27,36 +27,37 @@ describe('the nightly comparison', () => {
   const long = () => new Round('test');
   const linked = (count: number, more = '') =>
     off.sql(
-      `WITH made AS (
+      `WITH submissions AS (
          INSERT INTO feedback_submission (id, organization_id, type, title, description, reporter_id, status, updated_at)
          SELECT gen_random_uuid(), $1, 'bug_report', 't', 'd', 'key', 'triaged', now() FROM generate_series(1, $2)
          RETURNING id),
        items AS (
-         INSERT INTO feedback_work_item (submission_id, organization_id, due_at) SELECT id, $1, NULL FROM made)
+         INSERT INTO feedback_work_item (submission_id, organization_id, due_at) SELECT id, $1, NULL FROM submissions)
        INSERT INTO feedback_link (id, submission_id, organization_id, tracker, scope, external_id${more && ', unlinked_at'})
-       SELECT gen_random_uuid(), id, $1, 'codehost', 'acme/portal', id${more} FROM made RETURNING submission_id`,
+       SELECT gen_random_uuid(), id, $1, 'codehost', 'acme/portal', id${more} FROM submissions RETURNING submission_id`,
       [off.organizationId, count],
     );
   const row = async () => (await off.sql('SELECT * FROM feedback_reconciliation'))[0];
-  const rung = async () => (await off.sql('SELECT armed FROM feedback_work_item')).map(({ armed }) => armed as number);
+  const requestCounts = async () =>
+    (await off.sql('SELECT armed FROM feedback_work_item')).map(({ armed }) => armed as number);
 
-  it('that is cut short goes on behind what it has rung for, and rings for all, once', async () => {
+  it('resumes at its cursor after an interruption, and requests each sync once', async () => {
     const { db } = off.harness;
     await linked(1203);
     const now = new Date();
     await beginReconciliation(db, { nominalAt, now });
     expect(await reconcileFeedback(db, brief())).toEqual({ armed: 500, finished: 0 });
-    // Another process, after the first one's death, and a second one beside it.
+    // Two other processes resume concurrently after the first one ended.
     await beginReconciliation(db, { nominalAt: new Date(nominalAt.getTime() + 86_400_000), now });
     expect(await lastReconciliation(db)).toEqual({ nominalAt, rungAt: null });
     expect((await row()).afterId).not.toBeNull();
     await Promise.all([reconcileFeedback(db, long()), reconcileFeedback(db, long())]);
     await reconcileFeedback(db, long());
     expect(await row()).toMatchObject({ nominalAt, rungAt: expect.any(Date), armed: 1203, finishedAt: null });
-    expect(new Set(await rung())).toEqual(new Set([2]));
+    expect(new Set(await requestCounts())).toEqual(new Set([2]));
   });
 
-  it('is finished when all have been looked at, and not when they were rung for', async () => {
+  it('is finished when all items are synced, not when their syncs are requested', async () => {
     const { db } = off.harness;
     const [{ submissionId }] = await linked(1);
     await beginReconciliation(db, { nominalAt, now: new Date() });
@@ -67,7 +68,7 @@ describe('the nightly comparison', () => {
     expect(await row()).toMatchObject({ armed: 1, finishedAt: expect.any(Date) });
   });
 
-  it('leaves out what is unlinked, and what has been over for ninety days', async () => {
+  it('skips unlinked items and submissions that were finished 90 days ago', async () => {
     await linked(1, ', now()');
     await linked(1);
     await off.sql(`UPDATE feedback_submission SET status = 'resolved', updated_at = now() - interval '91 days'`);
@@ -77,18 +78,18 @@ describe('the nightly comparison', () => {
     expect((await reconcileFeedback(off.harness.db, long())).armed).toBe(1);
   });
 
-  it('of a night goes on in a new process, finds what no webhook told, and asks for each item a few times only', async () => {
+  it('resumes in a new process and finds changes without a webhook, with few calls per item', async () => {
     const trackers = await FakeTrackers.start();
     const clock = new FakeClock('2026-03-02T03:00:00.000Z');
     const on = await startFeedbackSync({ env: trackers.env, clock });
     try {
       const ids: string[] = [];
       for (let n = 0; n < 5; n += 1) ids.push(await on.submit());
-      for (const id of ids) await on.settled(id);
+      for (const id of ids) await on.waitUntilSynced(id);
       for (const id of ids) {
         trackers.moveIssue(trackers.issuesOf(id)[0]!, { state: 'closed', state_reason: 'completed' });
       }
-      // As a process leaves it that died behind the second page.
+      // The state that a process leaves if it dies after the second item.
       const cut = [...ids].sort()[1];
       const calls = trackers.calls.length;
       await on.sql(`INSERT INTO feedback_reconciliation (nominal_at, began_at, after_id) VALUES ($1, now(), $2)`, [
@@ -96,12 +97,12 @@ describe('the nightly comparison', () => {
         cut,
       ]);
       const finished = () => on.sql('SELECT FROM feedback_reconciliation WHERE finished_at IS NOT NULL');
-      await waitFor('the rest to be compared', async () => (await finished()).length === 1);
+      await waitFor('the end of the interrupted reconciliation', async () => (await finished()).length === 1);
       const statuses = async () => Promise.all([...ids].sort().map((id) => on.statusOf(id)));
       expect(await statuses()).toEqual(['triaged', 'triaged', 'resolved', 'resolved', 'resolved']);
       expect(trackers.calls.length - calls).toBeLessThanOrEqual(3 * 8);
       clock.set('2026-03-02T03:17:01.000Z');
-      await waitFor('the night’s own comparison', async () => (await finished()).length === 2);
+      await waitFor('the reconciliation of this night', async () => (await finished()).length === 2);
       expect(new Set(await statuses())).toEqual(new Set(['resolved']));
       expect(trackers.calls.length - calls).toBeLessThanOrEqual(5 * 12);
       expect(trackers.faults).toEqual([]);
@@ -112,21 +113,21 @@ describe('the nightly comparison', () => {
   });
 });
 
-describe('feedback that waits', () => {
+describe('waiting feedback', () => {
   let off: Started;
   beforeAll(async () => {
     off = await startFeedbackSync({ env: { FEEDBACK_AUTOMATION_ENABLED: 'false' } });
   });
   afterAll(() => off.harness.close());
 
-  it('is due when its tracker is configured, and not for another', async () => {
+  it('becomes due when a tracker without a link is configured', async () => {
     const id = await off.submit();
     const due = async () =>
       (await off.sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]))[0].dueAt !== null;
-    const rest = () => off.sql('UPDATE feedback_work_item SET due_at = NULL WHERE submission_id = $1', [id]);
+    const clearDue = () => off.sql('UPDATE feedback_work_item SET due_at = NULL WHERE submission_id = $1', [id]);
     const link = (set: string) =>
       off.sql(`UPDATE feedback_link SET ${set} WHERE submission_id = $1 AND tracker = 'codehost'`, [id]);
-    await rest();
+    await clearDue();
     await armUnsent(off.harness.db, []);
     expect(await due()).toBe(false);
     await armUnsent(off.harness.db, ['codehost']);
@@ -136,7 +137,7 @@ describe('feedback that waits', () => {
       ['dead_at = now()', 'dead_at = NULL'],
       ['unlinked_at = now()', 'unlinked_at = NULL'],
     ]) {
-      await rest();
+      await clearDue();
       await link(set!);
       await armUnsent(off.harness.db, ['codehost']);
       expect([set, await due()]).toEqual([set, false]);
@@ -146,7 +147,7 @@ describe('feedback that waits', () => {
     expect(await due()).toBe(true);
   });
 
-  it('has its deliveries forgotten after thirty days, and no sooner', async () => {
+  it('has its delivery ids deleted after 30 days, and not before', async () => {
     const [young, old] = [newId(), newId()];
     for (const [id, days] of [
       [young, 29],

@@ -69,19 +69,19 @@ describe('feedback at the trackers', () => {
     Object.fromEntries(
       (await sql('SELECT * FROM feedback_link WHERE submission_id = $1', [id])).map((link) => [link.tracker, link]),
     );
-  const settled = (id: string) =>
-    waitFor(`${id} to be settled`, async () => {
+  const waitUntilSynced = (id: string) =>
+    waitFor(`the sync of ${id}`, async () => {
       const [item] = await sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]);
       return item && item.dueAt === null;
     });
-  const ring = (id: string) =>
+  const requestSync = (id: string) =>
     sql(
       'UPDATE feedback_work_item SET armed = armed + 1, due_at = now() - make_interval(secs => 1) WHERE submission_id = $1',
       [id],
     );
-  const look = async (id: string) => {
-    await ring(id);
-    await settled(id);
+  const syncedStatus = async (id: string) => {
+    await requestSync(id);
+    await waitUntilSynced(id);
     return (await sql('SELECT status FROM feedback_submission WHERE id = $1', [id]))[0].status;
   };
   const set = (id: string, status: string) =>
@@ -89,9 +89,9 @@ describe('feedback at the trackers', () => {
   const historyOf = (id: string) =>
     sql('SELECT * FROM feedback_status_change WHERE submission_id = $1 ORDER BY id', [id]);
 
-  it('becomes one issue and one task that name each other, with labels, a branch and what is told by rule', async () => {
+  it('becomes one issue and one linked task, with labels, a branch and enrichment by rules', async () => {
     const id = await submit({ description: '@boss: it crashed. muster-feedback:x', severity: 'high' });
-    await settled(id);
+    await waitUntilSynced(id);
     const [issue] = trackers.issuesOf(id);
     const [task] = trackers.tasksOf(id);
     expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
@@ -109,53 +109,53 @@ describe('feedback at the trackers', () => {
     expect(item).toMatchObject({ severity: 'high', enrichedBy: 'rule' });
   });
 
-  it('goes from each side to the others, the later change wins, and no echo comes back', async () => {
+  it('propagates status changes in all directions; the later change wins, and no echo comes back', async () => {
     const id = await submit();
-    await settled(id);
+    await waitUntilSynced(id);
     const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
     trackers.moveIssue(issue!, { assignees: [{ login: 'dana' }] });
-    expect(await look(id)).toBe('in_progress');
+    expect(await syncedStatus(id)).toBe('in_progress');
     expect(task!.status.type).toBe('custom');
     trackers.moveTask(task!, 'ready');
-    expect(await look(id)).toBe('resolved');
+    expect(await syncedStatus(id)).toBe('resolved');
     expect([issue!.state, issue!.state_reason]).toEqual(['closed', 'completed']);
     trackers.moveIssue(issue!, { state: 'open', assignees: [] });
-    expect(await look(id)).toBe('triaged');
+    expect(await syncedStatus(id)).toBe('triaged');
     expect(task!.status.type).toBe('open');
     await set(id, 'rejected');
-    expect(await look(id)).toBe('rejected');
+    expect(await syncedStatus(id)).toBe('rejected');
     expect([issue!.state_reason, task!.status.type]).toEqual(['not_planned', 'closed']);
-    // Both change: who was later has it.
+    // Both change; the later change wins.
     trackers.moveIssue(issue!, { state: 'open' }, new Date(Date.now() + 2000));
     trackers.moveTask(task!, 'doing', new Date(Date.now() + 1000));
-    expect(await look(id)).toBe('triaged');
+    expect(await syncedStatus(id)).toBe('triaged');
     expect([issue!.state, task!.status.type]).toEqual(['open', 'open']);
     const before = (await historyOf(id)).length;
     const calls = trackers.calls.filter(({ method }) => method !== 'GET').length;
-    for (let times = 0; times < 3; times += 1) expect(await look(id)).toBe('triaged');
+    for (let times = 0; times < 3; times += 1) expect(await syncedStatus(id)).toBe('triaged');
     expect((await historyOf(id)).length).toBe(before);
     expect(trackers.calls.filter(({ method }) => method !== 'GET').length).toBe(calls);
   });
 
-  it('overwrites a change that came too late to win, also with what was carried there before', async () => {
+  it('overwrites a tracker change that lost, even with a status that was written before', async () => {
     const id = await submit();
-    await settled(id);
+    await waitUntilSynced(id);
     const [task] = trackers.tasksOf(id);
     await set(id, 'in_progress');
-    expect(await look(id)).toBe('in_progress');
+    expect(await syncedStatus(id)).toBe('in_progress');
     expect(task!.status.type).toBe('custom');
     trackers.moveTask(task!, 'to do', new Date(Date.now() - 60_000));
-    expect(await look(id)).toBe('in_progress');
+    expect(await syncedStatus(id)).toBe('in_progress');
     expect(task!.status.type).toBe('custom');
   });
 
-  it('is unlinked with a reason where its issue or task is gone, and goes on with the other', async () => {
+  it('is unlinked with a reason if its task is gone, and keeps syncing the issue', async () => {
     const id = await submit();
-    await settled(id);
+    await waitUntilSynced(id);
     const [issue] = trackers.issuesOf(id);
     trackers.tasks.splice(trackers.tasks.indexOf(trackers.tasksOf(id)[0]!), 1);
     trackers.moveIssue(issue!, { state: 'closed', state_reason: 'completed' });
-    expect(await look(id)).toBe('resolved');
+    expect(await syncedStatus(id)).toBe('resolved');
     expect((await linksOf(id)).tasktracker.unlinkedAt).not.toBeNull();
     expect(await historyOf(id)).toEqual(
       expect.arrayContaining([
@@ -165,7 +165,7 @@ describe('feedback at the trackers', () => {
     expect(trackers.tasksOf(id)).toHaveLength(0);
   });
 
-  it('stops a tracker that refuses us, says why, and goes on when a call succeeds again', async () => {
+  it('stops a tracker that rejects the credentials, records why, and resumes after a successful call', async () => {
     trackers.mishap = ({ path }) =>
       path.startsWith('/repos') ? { status: 401, body: { message: 'Bad credentials' } } : undefined;
     const id = await submit();
@@ -182,20 +182,20 @@ describe('feedback at the trackers', () => {
     expect(calls()).toBe(before);
     expect((await historyOf(id)).filter(({ reason }) => /^stopped: /.test(reason))).toHaveLength(1);
     trackers.mishap = () => undefined;
-    // Both are looked at again when ten minutes are over, and not later.
+    // Both are due again when the tracker is retried, ten minutes later.
     const waits = await waitFor('both to wait', async () => {
       const rows = await sql(
         `SELECT extract(epoch FROM w.due_at - t.next_try_at)::float8 AS late,
-           extract(epoch FROM t.next_try_at - now())::float8 AS rest
+           extract(epoch FROM t.next_try_at - now())::float8 AS remaining
          FROM feedback_work_item w, feedback_tracker t WHERE submission_id = ANY($1) AND lease IS NULL`,
         [[id, other]],
       );
       return rows.length === 2 && rows;
     });
-    for (const { late, rest } of waits) {
+    for (const { late, remaining } of waits) {
       expect(Math.abs(late)).toBeLessThan(5);
-      expect(rest).toBeGreaterThan(540);
-      expect(rest).toBeLessThanOrEqual(600);
+      expect(remaining).toBeGreaterThan(540);
+      expect(remaining).toBeLessThanOrEqual(600);
     }
     await sql('UPDATE feedback_tracker SET next_try_at = now() - make_interval(secs => 1)');
     await sql('UPDATE feedback_work_item SET due_at = now() - make_interval(secs => 1) WHERE submission_id = $1', [id]);
@@ -203,7 +203,7 @@ describe('feedback at the trackers', () => {
     expect(await sql('SELECT 1 FROM feedback_tracker WHERE stopped_at IS NOT NULL')).toEqual([]);
   });
 
-  it('rests as long as a tracker asks for, and bears its failures', async () => {
+  it('waits as long as a tracker requests, and retries failed calls', async () => {
     let limited = 1;
     let failed = 2;
     trackers.mishap = ({ path, method }) => {
@@ -214,32 +214,32 @@ describe('feedback at the trackers', () => {
     };
     const began = Date.now();
     const id = await submit();
-    await settled(id);
+    await waitUntilSynced(id);
     expect(Date.now() - began).toBeGreaterThan(900);
     expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
     expect(await linksOf(id)).toMatchObject({ codehost: { attempts: 0 }, tasktracker: { attempts: 0, error: null } });
   });
 
-  it('looks through a list that has one page, whichever is asked for, and does not say so', async () => {
+  it('searches a list that returns the same page for every page number', async () => {
     const tasks = [{ id: 'other', url: 'https://tasks.test/t/other', description: 'x', date_created: '1' }];
-    let asked = 0;
+    let pagesRead = 0;
     trackers.mishap = ({ method, path }) => {
       if (method !== 'GET' || !path.includes('/list/901/task')) return undefined;
-      asked += 1;
+      pagesRead += 1;
       return { status: 200, body: { tasks } };
     };
     const id = await submit();
-    await settled(id);
-    expect([asked, trackers.tasksOf(id).length]).toEqual([2, 1]);
+    await waitUntilSynced(id);
+    expect([pagesRead, trackers.tasksOf(id).length]).toEqual([2, 1]);
   });
 
-  it('is given up where the tracker will never take it, and says so', async () => {
+  it('fails permanently if the tracker rejects it, and records the error', async () => {
     trackers.mishap = ({ path, method }) =>
       method === 'POST' && path.endsWith('/issues')
         ? { status: 422, body: { message: 'Validation Failed' } }
         : undefined;
     const id = await submit();
-    await settled(id);
+    await waitUntilSynced(id);
     expect((await linksOf(id)).codehost).toMatchObject({
       error: 'codehost answered 422: Validation Failed',
       attempts: 1,
@@ -248,16 +248,13 @@ describe('feedback at the trackers', () => {
     expect(trackers.tasksOf(id)).toHaveLength(1);
   });
 
-  it('waits while it is off, and goes when it is turned on', async () => {
+  it('waits while the automation is off, and is synced when it is turned on', async () => {
     const off = await start({ FEEDBACK_AUTOMATION_ENABLED: 'false' });
-    const ours = { caller, organizationId };
+    const previous = { caller, organizationId };
     try {
       caller = await callerIn(off);
       const id = await submit({}, off);
-      await waitFor(
-        'its message to be handled',
-        async () => (await off.db.query('system', 'SELECT FROM outbox')).length === 0,
-      );
+      await waitFor('an empty outbox', async () => (await off.db.query('system', 'SELECT FROM outbox')).length === 0);
       expect(trackers.issuesOf(id).length + trackers.tasksOf(id).length).toBe(0);
       const [item] = await off.db.query<any>('system', 'SELECT due_at FROM feedback_work_item');
       expect(item.dueAt).not.toBeNull();
@@ -269,12 +266,12 @@ describe('feedback at the trackers', () => {
       await waitFor('its issue and task', () => trackers.issuesOf(id).length + trackers.tasksOf(id).length === 2);
       await on.close();
     } finally {
-      ({ caller, organizationId } = ours);
+      ({ caller, organizationId } = previous);
       await off.close();
     }
   });
 
-  it('is one issue and one task whatever answers are lost, on all sides the same in the end', async () => {
+  it('becomes exactly one issue and one task, even if answers are lost', async () => {
     const random = seeded(seed);
     let lost = 0;
     trackers.mishap = () => {
@@ -284,11 +281,11 @@ describe('feedback at the trackers', () => {
     };
     const ids: string[] = [];
     for (let n = 0; n < 8; n += 1) ids.push(await submit({ title: `Lost ${n}` }));
-    const made = () =>
+    const created = () =>
       waitFor(
         'every issue and task',
         async () => {
-          // Many failures in a row would be waited for longer and longer.
+          // Shortens the backoff after many consecutive failures.
           await sql(
             `UPDATE feedback_link SET next_try_at = now() - make_interval(secs => 1) WHERE next_try_at > now() + interval '3 seconds'`,
           );
@@ -299,17 +296,17 @@ describe('feedback at the trackers', () => {
         },
         150_000,
       );
-    await made();
-    // How many are asked for side by side says how many are lost.
+    await created();
+    // The number of lost answers depends on concurrency, so submits more until enough were lost.
     while (lost <= 20) {
       ids.push(await submit({ title: 'One more' }));
-      await made();
+      await created();
     }
     trackers.mishap = () => undefined;
     await sql(`UPDATE feedback_link SET next_try_at = NULL, dead_at = NULL`);
     for (const id of ids) {
-      await ring(id);
-      await settled(id);
+      await requestSync(id);
+      await waitUntilSynced(id);
       expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
     }
     process.stdout.write(`seed ${seed}: ${lost} answers lost, ${ids.length} issues and tasks, none twice\n`);

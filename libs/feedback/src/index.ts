@@ -10,7 +10,7 @@ export { readPayload } from './submissions/read-payload';
 export { maxScreenshotBytes, redrawScreenshot, type Screenshot } from './submissions/screenshot';
 export type { SubmissionRow } from './submissions/submission-row';
 export { type Reference, referencesOfCodehost, referencesOfTasktracker } from './webhooks/read-delivery';
-export { purgeDeliveries, takeDelivery } from './webhooks/take-delivery';
+export { purgeDeliveries, receiveTrackerWebhook } from './webhooks/receive-tracker-webhook';
 export { isSigned } from './webhooks/verify-delivery';
 export { WebhookSecretsConfig } from './webhooks/webhook-secrets.config';
 export { readSyncState, replayDead } from './work-items/read-sync-state';

@@ -21,14 +21,14 @@ interface ListStatus {
 }
 
 const maxPages = 100;
-/** People rename a list's statuses now and then. */
-const statusesFreshMs = 60_000;
+/** Time for which the statuses of the list are cached. People rename them now and then. */
+const statusCacheMs = 60_000;
 
-/** Tasks of a list over ClickUp's REST API. */
+/** Tracker for the tasks of one list, over ClickUp’s REST API. */
 export class ClickUpTracker implements Tracker {
   readonly name = 'tasktracker';
   readonly clockStepMs = 1;
-  private known?: { at: number; statuses: ListStatus[] };
+  private cachedStatuses?: { at: number; statuses: ListStatus[] };
 
   constructor(
     readonly scope: string,
@@ -37,20 +37,20 @@ export class ClickUpTracker implements Tracker {
 
   async find(marker: string, since: Date, beforePage: () => Promise<void>): Promise<TrackerItem | null> {
     let found: Task | null = null;
-    const seen = new Set<string>();
+    const seenIds = new Set<string>();
     for (let page = 0; page < maxPages; page += 1) {
       await beforePage();
       const query = `page=${page}&order_by=created&include_closed=true&subtasks=true&date_created_gt=${since.getTime()}`;
       const { body } = await this.http.send('GET', `${this.list}/task?${query}`, { about: 'scope' });
       const { tasks = [], last_page: isLast } = (body ?? {}) as { tasks?: Task[]; last_page?: boolean };
-      const seenBefore = seen.size;
+      const seenBefore = seenIds.size;
       for (const task of tasks) {
-        seen.add(task.id);
+        seenIds.add(task.id);
         if (!textOf(task).includes(marker)) continue;
         if (!found || Number(task.date_created) < Number((found as Task).date_created)) found = task;
       }
-      // Who does not say which page is the last may have one page, whichever is asked for.
-      if (tasks.length === 0 || (isLast ?? seen.size === seenBefore)) break;
+      // A server without `last_page` may return the same single page for every page number.
+      if (tasks.length === 0 || (isLast ?? seenIds.size === seenBefore)) break;
     }
     return found && itemOf(found);
   }
@@ -73,7 +73,7 @@ export class ClickUpTracker implements Tracker {
     await this.ofItem('PUT', externalId, { description: text });
   }
 
-  async shown(_item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus> {
+  async statusAfter(_item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus> {
     return statusOf(await this.statusFor(status));
   }
 
@@ -81,23 +81,23 @@ export class ClickUpTracker implements Tracker {
     return `/list/${encodeURIComponent(this.scope)}`;
   }
 
-  /** Each list has statuses of its own, of a few types. */
+  /** Returns the list’s status for a feedback status. Each list defines its own statuses, each with a type. */
   private async statusFor(status: FeedbackStatus): Promise<ListStatus> {
-    if (!this.known || Date.now() - this.known.at > statusesFreshMs) {
+    if (!this.cachedStatuses || Date.now() - this.cachedStatuses.at > statusCacheMs) {
       const { body } = await this.http.send('GET', this.list, { about: 'scope' });
-      this.known = { at: Date.now(), statuses: (body as { statuses?: ListStatus[] }).statuses ?? [] };
+      this.cachedStatuses = { at: Date.now(), statuses: (body as { statuses?: ListStatus[] }).statuses ?? [] };
     }
     const types = {
       ...{ received: ['open'], triaged: ['open'], in_progress: ['custom', 'open'], resolved: ['done', 'closed'] },
       ...{ closed: ['closed', 'done'], rejected: ['closed', 'done'] },
     }[status];
-    const { statuses } = this.known;
+    const { statuses } = this.cachedStatuses;
     const found = types.map((type) => statuses.find((each) => each.type === type)).find(Boolean);
     if (!found) throw new TrackerRefused(`the list has no status of type ${types.join(' or ')}`);
     return found;
   }
 
-  /** Of a task that is away, and not with its whole list. */
+  /** Sends a request about a task. If it is gone, checks that the list still exists; throws if it does not. */
   private async ofItem(method: string, externalId: string, body?: object): Promise<TrackerAnswer> {
     try {
       return await this.http.send(method, `/task/${encodeURIComponent(externalId)}`, { about: 'item', body });
@@ -120,12 +120,12 @@ function statusOf({ type }: ListStatus): FeedbackStatus {
 
 function itemOf(task: Task): TrackerItem {
   const status = statusOf(task.status);
-  const over = status === 'resolved' ? (task.date_done ?? task.date_closed) : null;
+  const endedAt = status === 'resolved' ? (task.date_done ?? task.date_closed) : null;
   return {
     externalId: task.id,
     url: task.url,
     text: textOf(task),
     status,
-    changedAt: new Date(Number(over ?? task.date_updated ?? task.date_created)),
+    changedAt: new Date(Number(endedAt ?? task.date_updated ?? task.date_created)),
   };
 }

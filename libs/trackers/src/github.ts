@@ -32,13 +32,13 @@ interface PullRequest {
 }
 
 const pageSize = 100;
-/** Ten thousand issues since the first try; who looks further back would never end. */
+/** Limits a search to 10,000 issues, so that it always ends. */
 const maxPages = 100;
 const maxTimelinePages = 10;
-/** A thousand pull requests that changed since the issue was made. */
+/** Limits a search to 1,000 pull requests that changed since the issue was created. */
 const maxPullPages = 10;
 
-/** Issues of a repository over GitHub's REST API. */
+/** Tracker for the issues of one repository, over GitHub’s REST API. */
 export class GitHubTracker implements Tracker {
   readonly name = 'codehost';
   readonly clockStepMs = 1000;
@@ -51,7 +51,7 @@ export class GitHubTracker implements Tracker {
   async find(marker: string, since: Date, beforePage: () => Promise<void>): Promise<TrackerItem | null> {
     let found: Issue | null = null;
     const path = `${this.issues}?state=all&sort=created&direction=desc&per_page=${pageSize}`;
-    await this.pages<Issue>(path, { most: maxPages, about: 'scope', beforePage }, (page) => {
+    await this.pages<Issue>(path, { limit: maxPages, about: 'scope', beforePage }, (page) => {
       found = page.filter((issue) => !issue.pull_request && issue.body?.includes(marker)).at(-1) ?? found;
       const last = page.at(-1);
       return last !== undefined && new Date(last.created_at) >= since;
@@ -68,7 +68,7 @@ export class GitHubTracker implements Tracker {
     const issue = (await this.ofItem('GET', externalId)).body as Issue;
     const item = itemOf(issue);
     if (issue.state === 'closed') return item;
-    const pulls = await this.doneAbout(issue, by);
+    const pulls = await this.readActivity(issue, by);
     const reopenedAt = Math.max(...pulls.reopened, -Infinity);
     const began = Math.max(...pulls.began, -Infinity);
     const isAssigned = (issue.assignees?.length ?? 0) > 0 || Boolean(issue.assignee);
@@ -82,7 +82,7 @@ export class GitHubTracker implements Tracker {
   }
 
   async setStatus(item: TrackerItem, status: FeedbackStatus): Promise<TrackerItem> {
-    const body = isOver(status)
+    const body = isFinal(status)
       ? { state: 'closed', state_reason: status === 'rejected' ? 'not_planned' : 'completed' }
       : { state: 'open' };
     const issue = (await this.ofItem('PATCH', item.externalId, body)).body as Issue;
@@ -93,15 +93,17 @@ export class GitHubTracker implements Tracker {
     await this.ofItem('PATCH', externalId, { body: text });
   }
 
-  shown(item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus> {
-    if (isOver(status)) return Promise.resolve(status === 'rejected' ? 'rejected' : 'resolved');
-    // Who works on it, or that nobody does, is said by people there.
-    return Promise.resolve(isOver(item.status) ? 'triaged' : item.status);
+  statusAfter(item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus> {
+    if (isFinal(status)) return Promise.resolve(status === 'rejected' ? 'rejected' : 'resolved');
+    // An open issue is in progress by its assignees and pull requests, which this adapter never changes.
+    return Promise.resolve(isFinal(item.status) ? 'triaged' : item.status);
   }
 
   async makeBranch(name: string, base: string): Promise<void> {
     const refs = `/repos/${this.scope}/git`;
-    const head = await this.http.send('GET', `${refs}/ref/heads/${encodeURI(base)}`, { about: 'item' }).catch(noBase);
+    const head = await this.http
+      .send('GET', `${refs}/ref/heads/${encodeURI(base)}`, { about: 'item' })
+      .catch(failWithoutBase);
     const body = { ref: `refs/heads/${name}`, sha: (head.body as { object: { sha: string } }).object.sha };
     await this.http.send('POST', `${refs}/refs`, { about: 'scope', body }).catch((error: unknown) => {
       if (!(error instanceof TrackerRefused && /already exists/i.test(error.message))) throw error;
@@ -112,7 +114,7 @@ export class GitHubTracker implements Tracker {
     return `/repos/${this.scope}/issues`;
   }
 
-  /** Of an issue that is away, and not with its whole repository. */
+  /** Sends a request about an issue. If it is gone, checks that the repository still exists; throws if it does not. */
   private async ofItem(method: string, externalId: string, body?: object): Promise<TrackerAnswer> {
     try {
       return await this.http.send(method, `${this.issues}/${externalId}`, { about: 'item', body });
@@ -122,92 +124,92 @@ export class GitHubTracker implements Tracker {
     }
   }
 
-  /** What was done about an open issue, and when: assignments, reopenings, and pull requests. */
-  private async doneAbout(issue: Issue, { marker, branch }: { marker: string; branch: string | null }) {
-    const told = { open: false, began: [] as number[], ended: [] as number[], reopened: [] as number[] };
+  /** Collects assignments, reopenings and pull requests of an open issue, with their times. */
+  private async readActivity(issue: Issue, { marker, branch }: { marker: string; branch: string | null }) {
+    const activity = { open: false, began: [] as number[], ended: [] as number[], reopened: [] as number[] };
     const timeline = `${this.issues}/${issue.number}/timeline?per_page=${pageSize}`;
-    await this.pages<TimelineEvent>(timeline, { most: maxTimelinePages, about: 'item' }, (events) => {
-      for (const event of events) readEvent(event, told);
+    await this.pages<TimelineEvent>(timeline, { limit: maxTimelinePages, about: 'item' }, (events) => {
+      for (const event of events) readEvent(event, activity);
       return true;
-    }).catch(unlessAway);
+    }).catch(ignoreGone);
     const pulls = `/repos/${this.scope}/pulls?state=all&sort=updated&direction=desc&per_page=${pageSize}`;
     const since = Date.parse(issue.created_at);
-    await this.pages<PullRequest>(pulls, { most: maxPullPages, about: 'item' }, (page) => {
-      for (const pull of page) if (pull.body?.includes(marker)) readPull(pull, told);
+    await this.pages<PullRequest>(pulls, { limit: maxPullPages, about: 'item' }, (page) => {
+      for (const pull of page) if (pull.body?.includes(marker)) readPull(pull, activity);
       const last = page.at(-1);
       return last !== undefined && Date.parse(last.updated_at) >= since;
-    }).catch(unlessAway);
+    }).catch(ignoreGone);
     if (branch) {
       const head = encodeURIComponent(`${this.scope.split('/')[0]}:${branch}`);
-      await this.pages<PullRequest>(`${pulls}&head=${head}`, { most: maxPullPages, about: 'item' }, (page) => {
-        for (const pull of page) readPull(pull, told);
+      await this.pages<PullRequest>(`${pulls}&head=${head}`, { limit: maxPullPages, about: 'item' }, (page) => {
+        for (const pull of page) readPull(pull, activity);
         return true;
-      }).catch(unlessAway);
+      }).catch(ignoreGone);
     }
-    return told;
+    return activity;
   }
 
-  /** Page after page, as the answers' links lead, while `take` wants more. */
+  /** Reads pages by the `next` links of the responses until `onPage` returns false or `limit` pages are read. */
   private async pages<T>(
     path: string,
-    { most, about, beforePage }: { most: number; about: About; beforePage?: () => Promise<void> },
-    take: (page: T[]) => boolean,
+    { limit, about, beforePage }: { limit: number; about: About; beforePage?: () => Promise<void> },
+    onPage: (page: T[]) => boolean,
   ): Promise<void> {
     let next: string | null = path;
-    for (let page = 1; next !== null && page <= most; page += 1) {
+    for (let page = 1; next !== null && page <= limit; page += 1) {
       await beforePage?.();
       const { nextPage, body }: TrackerAnswer = await this.http.send('GET', next, { about });
-      if (!take(Array.isArray(body) ? (body as T[]) : [])) return;
+      if (!onPage(Array.isArray(body) ? (body as T[]) : [])) return;
       next = nextPage;
     }
   }
 }
 
-type Told = { open: boolean; began: number[]; ended: number[]; reopened: number[] };
+type Activity = { open: boolean; began: number[]; ended: number[]; reopened: number[] };
 
-function readEvent({ event, created_at: at, source }: TimelineEvent, told: Told): void {
+function readEvent({ event, created_at: at, source }: TimelineEvent, activity: Activity): void {
   const time = at ? Date.parse(at) : NaN;
   if (Number.isNaN(time)) return;
-  if (event === 'assigned') told.began.push(time);
-  if (event === 'unassigned') told.ended.push(time);
-  if (event === 'reopened') told.reopened.push(time);
-  const named = event === 'cross-referenced' ? source?.issue : undefined;
-  if (!named?.pull_request) return;
-  if (named.state === 'open') {
-    told.open = true;
-    told.began.push(time);
-  } else if (named.closed_at) told.ended.push(Date.parse(named.closed_at));
+  if (event === 'assigned') activity.began.push(time);
+  if (event === 'unassigned') activity.ended.push(time);
+  if (event === 'reopened') activity.reopened.push(time);
+  const referenced = event === 'cross-referenced' ? source?.issue : undefined;
+  if (!referenced?.pull_request) return;
+  if (referenced.state === 'open') {
+    activity.open = true;
+    activity.began.push(time);
+  } else if (referenced.closed_at) activity.ended.push(Date.parse(referenced.closed_at));
 }
 
-function readPull({ state, created_at: openedAt, closed_at: closedAt }: PullRequest, told: Told): void {
-  told.began.push(Date.parse(openedAt));
-  if (state === 'open') told.open = true;
-  else if (closedAt) told.ended.push(Date.parse(closedAt));
+function readPull({ state, created_at: openedAt, closed_at: closedAt }: PullRequest, activity: Activity): void {
+  activity.began.push(Date.parse(openedAt));
+  if (state === 'open') activity.open = true;
+  else if (closedAt) activity.ended.push(Date.parse(closedAt));
 }
 
-/** What there is none of is no reason to doubt the issue. */
-function unlessAway(error: unknown): void {
+/** Ignores a missing timeline or pull request list: it does not mean that the issue is gone. */
+function ignoreGone(error: unknown): void {
   if (!(error instanceof ItemGone)) throw error;
 }
 
-function noBase(error: unknown): never {
-  if (error instanceof ItemGone) throw new TrackerRefused(`the branch to begin at is not there (${error.message})`);
+function failWithoutBase(error: unknown): never {
+  if (error instanceof ItemGone) throw new TrackerRefused(`the base branch does not exist (${error.message})`);
   throw error;
 }
 
-function isOver(status: FeedbackStatus): boolean {
+function isFinal(status: FeedbackStatus): boolean {
   return status === 'resolved' || status === 'closed' || status === 'rejected';
 }
 
 function itemOf(issue: Issue): TrackerItem {
   const { number, html_url: url, body, state, closed_at: closedAt, updated_at: updatedAt } = issue;
   const isAssigned = (issue.assignees?.length ?? 0) > 0 || Boolean(issue.assignee);
-  const over: FeedbackStatus = issue.state_reason === 'not_planned' ? 'rejected' : 'resolved';
+  const closedStatus: FeedbackStatus = issue.state_reason === 'not_planned' ? 'rejected' : 'resolved';
   return {
     externalId: String(number),
     url,
     text: body ?? '',
-    status: state === 'closed' ? over : isAssigned ? 'in_progress' : 'triaged',
+    status: state === 'closed' ? closedStatus : isAssigned ? 'in_progress' : 'triaged',
     changedAt: new Date((state === 'closed' && closedAt) || updatedAt || issue.created_at),
   };
 }

@@ -1,29 +1,29 @@
-/** No answer, or one that says later: the same call may be made again. */
+/** The tracker did not answer, or asked to retry later. The same call may be made again. */
 export class TrackerBusy extends Error {
   override name = 'TrackerBusy';
 
   constructor(
     message: string,
-    /** How long it asked for; null where it did not say. */
+    /** Delay that the tracker requested; null if it did not specify one. */
     readonly retryAfterMs: number | null,
-    /** It wants a rest from all of us, not only from this call. */
-    readonly wantsRest = false,
+    /** Whether the tracker limits all calls of the service, not only this one. */
+    readonly isRateLimit = false,
   ) {
     super(message);
   }
 }
 
-/** It knows us no more, or there is no such repository or list: nothing will go until somebody changes that. */
+/** The tracker rejects the credentials, or the repository or list does not exist. Calls fail until this is fixed. */
 export class TrackerClosed extends Error {
   override name = 'TrackerClosed';
 }
 
-/** This one issue or task is gone. */
+/** The issue or task does not exist any more. */
 export class ItemGone extends Error {
   override name = 'ItemGone';
 }
 
-/** It will not take this, however often it is sent. */
+/** The tracker rejects the request permanently; sending it again does not help. */
 export class TrackerRefused extends Error {
   override name = 'TrackerRefused';
 }

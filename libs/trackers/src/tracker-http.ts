@@ -5,7 +5,7 @@ import { ItemGone, TrackerBusy, TrackerClosed, TrackerRefused } from './tracker-
 
 export interface TrackerAnswer {
   body: unknown;
-  /** Where the answer's link leads for what comes after it; null where it is the last. */
+  /** URL of the next page, from the `Link` header; null for the last page. */
   nextPage: string | null;
 }
 
@@ -17,18 +17,18 @@ interface HttpParts {
   timeoutMs: number;
 }
 
-/** What a 404 is about. */
+/** Subject of a 404: the repository or list, or one issue or task. */
 export type About = 'scope' | 'item';
 
-/** A page of a hundred with long texts. */
+/** Enough for a page of 100 entries with long texts. */
 const maxAnswerBytes = 32 * 1024 * 1024;
-const longestRestMs = 3_600_000;
+const maxRetryAfterMs = 3_600_000;
 
-/** Calls to a tracker's REST API. What is no success is thrown as what it means. */
+/** Client of a tracker’s REST API. Unsuccessful responses are thrown as one of the tracker errors. */
 export class TrackerHttp {
   constructor(private readonly parts: HttpParts) {}
 
-  /** To a path below the base address, or to where an answer's link has led. */
+  /** Sends a request to a path below the base URL, or to the full URL of a next page. */
   async send(method: string, path: string, { about, body }: { about: About; body?: object }): Promise<TrackerAnswer> {
     const { tracker, outbound, baseUrl, headers, timeoutMs } = this.parts;
     const url = path.startsWith('/') ? `${baseUrl.replace(/\/+$/, '')}${path}` : path;
@@ -38,7 +38,7 @@ export class TrackerHttp {
         ...{ url, method, timeoutMs, maxAnswerBytes },
         headers: { ...headers, ...(text === undefined ? {} : { 'content-type': 'application/json' }) },
         ...(text === undefined ? {} : { body: text }),
-        // A creation whose answer was lost is looked for first; nothing here may repeat it by itself.
+        // After a lost answer the caller searches for the created item first, so this client must not repeat the call.
         ...(method === 'GET' ? {} : { sentOnce: true }),
       })
       .catch((error: unknown) => {
@@ -46,18 +46,21 @@ export class TrackerHttp {
         if (error instanceof OutboundFailed) throw new TrackerBusy(`${tracker} did not answer: ${error.message}`, null);
         throw error;
       });
-    const { status, headers: said = {} } = answer;
+    const { status, headers: answerHeaders = {} } = answer;
     const value = readJson(answer.body);
     if (status >= 200 && status < 300) {
       if (value === undefined && answer.body.length > 0) {
-        throw new TrackerBusy(`${tracker} answered something that is no JSON`, null);
+        throw new TrackerBusy(`${tracker} answered with a body that is not JSON`, null);
       }
-      return { body: value, nextPage: this.nextPageIn(said, url) };
+      return { body: value, nextPage: this.nextPageIn(answerHeaders, url) };
     }
-    throw faultOf({ tracker, status, headers: said, about, said: saidIn(value) });
+    throw errorOf({ tracker, status, headers: answerHeaders, about, errorText: errorTextOf(value) });
   }
 
-  /** Our token goes nowhere else. A list that goes on elsewhere cannot be read to its end, and must not seem to end. */
+  /**
+   * Returns the next page’s URL. Throws if it has another origin: the token must not be sent there, and the list must
+   * not be treated as complete.
+   */
   private nextPageIn({ link }: IncomingHttpHeaders, url: string): string | null {
     const text = [link ?? []].flat().join(',');
     const [, target] = /<([^<>]*)>\s*;[^<]*\brel="?next"?(?=[\s;,]|$)/i.exec(text) ?? [];
@@ -76,37 +79,37 @@ function readJson(bytes: Buffer): unknown {
   }
 }
 
-/** One product says `message`, the other `err` and a code. */
-function saidIn(value: unknown): string {
+/** Returns the error text of a response: GitHub sends `message`, ClickUp `err` and a code. */
+function errorTextOf(value: unknown): string {
   const { message, err, ECODE: code } = (value ?? {}) as Record<string, unknown>;
-  const words = [message, err, code].filter((word) => typeof word === 'string');
-  return words.length ? `: ${words.join(' ').slice(0, 300)}` : '';
+  const texts = [message, err, code].filter((word) => typeof word === 'string');
+  return texts.length ? `: ${texts.join(' ').slice(0, 300)}` : '';
 }
 
-interface Fault {
+interface FailedResponse {
   tracker: TrackerName;
   status: number;
   headers: IncomingHttpHeaders;
   about: About;
-  said: string;
+  errorText: string;
 }
 
-function faultOf({ tracker, status, headers, about, said }: Fault): Error {
-  const message = `${tracker} answered ${status}${said}`;
-  const restMs = restOf(headers);
-  const saysLimit = headers['x-ratelimit-remaining'] === '0' || headers['retry-after'] !== undefined;
-  const isLimit = status === 403 && (saysLimit || /rate limit/i.test(said));
-  if (status === 429 || isLimit) return new TrackerBusy(message, restMs ?? 60_000, true);
-  if (status === 408 || status >= 500) return new TrackerBusy(message, restMs);
+function errorOf({ tracker, status, headers, about, errorText }: FailedResponse): Error {
+  const message = `${tracker} answered ${status}${errorText}`;
+  const retryAfterMs = retryAfterOf(headers);
+  const hasLimitHeader = headers['x-ratelimit-remaining'] === '0' || headers['retry-after'] !== undefined;
+  const isLimit = status === 403 && (hasLimitHeader || /rate limit/i.test(errorText));
+  if (status === 429 || isLimit) return new TrackerBusy(message, retryAfterMs ?? 60_000, true);
+  if (status === 408 || status >= 500) return new TrackerBusy(message, retryAfterMs);
   if (status === 401 || status === 403) return new TrackerClosed(message);
-  const isAway = status === 404 || status === 410 || (status >= 300 && status < 400);
-  if (isAway && about === 'scope') return new TrackerClosed(message);
-  if (isAway) return new ItemGone(message);
+  const isMissing = status === 404 || status === 410 || (status >= 300 && status < 400);
+  if (isMissing && about === 'scope') return new TrackerClosed(message);
+  if (isMissing) return new ItemGone(message);
   return new TrackerRefused(message);
 }
 
-/** As seconds, as a date, or as the second in which the limit is counted anew. */
-function restOf(headers: IncomingHttpHeaders): number | null {
+/** Reads the requested delay: seconds or a date in Retry-After, or the time at which the rate limit is reset. */
+function retryAfterOf(headers: IncomingHttpHeaders): number | null {
   const after = headers['retry-after'];
   const reset = Number(headers['x-ratelimit-reset']);
   const now = Date.now();
@@ -118,5 +121,5 @@ function restOf(headers: IncomingHttpHeaders): number | null {
       : reset > 0
         ? reset * 1000 - now
         : NaN;
-  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), longestRestMs);
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), maxRetryAfterMs);
 }

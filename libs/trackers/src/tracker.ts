@@ -1,12 +1,12 @@
 import type { FeedbackStatus, TrackerName } from '@muster/contracts';
 
-/** An issue or a task, as its tracker shows it. */
+/** An issue or a task as its tracker shows it. */
 export interface TrackerItem {
   externalId: string;
   url: string;
-  /** What its state is among ours. */
+  /** Its state, mapped to a feedback status. */
   status: FeedbackStatus;
-  /** When it became that, by the tracker's own clock. */
+  /** Time of the change to this status, by the tracker’s clock. */
   changedAt: Date;
   text: string;
 }
@@ -19,20 +19,23 @@ export interface NewItem {
 
 export interface Tracker {
   readonly name: TrackerName;
-  /** What its times are whole numbers of. */
+  /** Resolution of the tracker’s times in milliseconds. */
   readonly clockStepMs: number;
-  /** The repository or the list. */
+  /** Repository or list id. */
   readonly scope: string;
-  /** The oldest item made since then whose text has the marker, looked for in the list itself; tells before each page. */
+  /**
+   * Returns the oldest item created since `since` whose text contains the marker. Reads the list, not the search index,
+   * which lags. Calls `beforePage` before each page.
+   */
   find(marker: string, since: Date, beforePage: () => Promise<void>): Promise<TrackerItem | null>;
   create(item: NewItem): Promise<TrackerItem>;
-  /** What was done about it counts too: in pull requests from its branch, or with its marker in their text. */
+  /** Reads an item. Pull requests from its branch, or with its marker in their text, count as work on it. */
   read(externalId: string, by: { marker: string; branch: string | null }): Promise<TrackerItem>;
-  /** Carries a status to an item, and answers what the item then shows. */
+  /** Sets the status of an item. Returns the item as the tracker shows it afterwards. */
   setStatus(item: TrackerItem, status: FeedbackStatus): Promise<TrackerItem>;
   setText(externalId: string, text: string): Promise<void>;
-  /** What an item in this state would show once the status has arrived. */
-  shown(item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus>;
-  /** Makes a branch, or finds that it is there. Not every tracker has branches. */
+  /** Returns the status that the item would show after `setStatus` with this status. */
+  statusAfter(item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus>;
+  /** Creates a branch if it does not exist. Absent for trackers without branches. */
   makeBranch?(name: string, base: string): Promise<void>;
 }

@@ -6,7 +6,7 @@ import type { Tracker } from './tracker';
 import { TrackerHttp } from './tracker-http';
 import { TrackersConfig } from './trackers.config';
 
-/** The trackers that are configured. Who runs the service says where they are, so they may be at any address. */
+/** The configured trackers. The operator configures their addresses, so internal addresses are allowed too. */
 @Injectable()
 export class Trackers implements OnApplicationShutdown {
   readonly configured: readonly Tracker[];

@@ -1,5 +1,5 @@
 export { countDue, endpointsWithDue } from './deliveries/claim-delivery';
-export { DeliveryLanes, type LinkTarget } from './deliveries/delivery-lanes';
+export { EndpointWorkers, type LinkTarget } from './deliveries/endpoint-workers';
 export { purgeWebhooks } from './deliveries/purge-webhooks';
 export { type DeliveryRow, findDelivery, listDeliveries } from './deliveries/read-deliveries';
 export { redeliver } from './deliveries/redeliver';
@@ -13,11 +13,11 @@ export {
   updateEndpoint,
 } from './endpoints/save-endpoint';
 export { testEndpoint } from './endpoints/test-endpoint';
-export { emitEvent, eventParts, valuesOfEvent, type WebhookFact } from './events/emit-event';
+export { emitEvent, eventParts, valuesOfEvent, type WebhookEvent } from './events/emit-event';
 export { notifyExpiringKeys } from './events/notify-expiring-keys';
-export { type FactRow, fanOut, type FanOutParts } from './events/fan-out';
+export { type EventRow, fanOut, type FanOutParts } from './events/fan-out';
 export { type ChannelRow, findChannel, listChannels } from './channels/channel-row';
 export { createChannel, deleteChannel, hasSecretUrl, testChannel, updateChannel } from './channels/save-channel';
 export { SmtpConfig } from './channels/smtp.config';
 export { endUnclear } from './messages/claim-message';
-export type { MessageFact } from './messages/write-message';
+export type { NotifiedEvent } from './messages/write-message';

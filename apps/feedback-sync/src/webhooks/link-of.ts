@@ -1,12 +1,15 @@
 import { mayAnswerByLink, signAnswerLink } from '@muster/jobs';
 import type { KeyRing } from '@muster/vault';
-import type { LinkTarget, MessageFact } from '@muster/webhooks';
+import type { LinkTarget, NotifiedEvent } from '@muster/webhooks';
 
-type Linked = Pick<MessageFact, 'type' | 'data'> & LinkTarget;
+type Linked = Pick<NotifiedEvent, 'type' | 'data'> & LinkTarget;
 
-/** Where a person goes on with a fact; null where it has no page. A question is answered by the link itself. */
-export function linkOf({ address, keyRing }: { address: string; keyRing: KeyRing }, fact: Linked): MessageFact['link'] {
-  const { type, data, subjectId, endpointId, recipient } = fact;
+/** Returns the link to an event’s page; null if there is no page. A recipient of a question gets an answer link. */
+export function linkOf(
+  { address, keyRing }: { address: string; keyRing: KeyRing },
+  event: Linked,
+): NotifiedEvent['link'] {
+  const { type, data, subjectId, endpointId, recipient } = event;
   if (type === 'question.asked' && mayAnswerByLink((data['to'] ?? []) as string[], recipient)) {
     const token = signAnswerLink(keyRing, { questionId: subjectId, channelId: endpointId, recipient });
     return { text: 'Answer', url: `${address}/a/${token}` };

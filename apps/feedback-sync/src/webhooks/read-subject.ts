@@ -7,7 +7,7 @@ import { findBatch, findJob, findQuestion, presentBatch, presentJob, presentQues
 import { findInstallation, findVersion, presentInstallation, presentVersion } from '@muster/packs';
 import { findSchedule, presentAgents, presentSchedule } from '@muster/schedules';
 import { lendFile, type ObjectStorage } from '@muster/storage';
-import type { FactRow } from '@muster/webhooks';
+import type { EventRow } from '@muster/webhooks';
 
 export interface SubjectParts {
   database: Database;
@@ -15,14 +15,14 @@ export interface SubjectParts {
   now(): Date;
 }
 
-type Read = (parts: SubjectParts, fact: FactRow) => Promise<object>;
+type Read = (parts: SubjectParts, event: EventRow) => Promise<object>;
 type Kind = Exclude<WebhookType, 'webhook.test'> extends `${infer Before}.${string}` ? Before : never;
 
-/** What a fact is of, as its GET answers it; null where that is gone. */
-export async function readSubject(parts: SubjectParts, fact: FactRow): Promise<object | null> {
-  const kind = fact.type.split('.')[0] as Kind;
+/** Reads an event’s resource as its GET route returns it; null if it was deleted. */
+export async function readSubject(parts: SubjectParts, event: EventRow): Promise<object | null> {
+  const kind = event.type.split('.')[0] as Kind;
   try {
-    return await readers[kind](parts, fact);
+    return await readers[kind](parts, event);
   } catch (error) {
     if (error instanceof AppError && error.status === 404) return null;
     throw error;

@@ -5,7 +5,7 @@ import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 import {
   countDue,
-  DeliveryLanes,
+  EndpointWorkers,
   endpointsWithDue,
   endUnclear,
   fanOut,
@@ -16,13 +16,13 @@ import {
 import { linkOf } from './link-of';
 import { readSubject } from './read-subject';
 
-/** The work on webhooks: facts become deliveries, and deliveries are sent. */
+/** Processes webhooks: turns events into deliveries and sends them. */
 @Injectable()
 export class WebhookWork implements BeforeApplicationShutdown {
-  private readonly lanes: DeliveryLanes;
+  private readonly workers: EndpointWorkers;
   private readonly parts: FanOutParts;
-  /** Organizations that are being fanned out, and whether somebody rang meanwhile. */
-  private readonly fanning = new Map<string, { work: Promise<void>; rung: boolean }>();
+  /** Organizations whose events are being fanned out, and whether another pass was requested. */
+  private readonly fanning = new Map<string, { work: Promise<void>; isRequested: boolean }>();
 
   constructor(
     @Inject(Database) private readonly database: Database,
@@ -36,29 +36,29 @@ export class WebhookWork implements BeforeApplicationShutdown {
   ) {
     const now = () => clock.now();
     const relay = smtpUrl ? { url: smtpUrl, from: smtpFrom! } : null;
-    this.lanes = new DeliveryLanes({
+    this.workers = new EndpointWorkers({
       ...{ database, outbound, keyRing, metrics, now, relay },
-      linkOf: (fact) => Promise.resolve(linkOf({ address: publicAddress(config), keyRing }, fact)),
+      linkOf: (event) => Promise.resolve(linkOf({ address: publicAddress(config), keyRing }, event)),
     });
     this.parts = {
       database,
-      readSubject: (fact) => readSubject({ database, storage, now }, fact),
-      ring: (endpointIds) => this.lanes.ring(endpointIds),
+      readSubject: (event) => readSubject({ database, storage, now }, event),
+      notify: (endpointIds) => this.workers.notify(endpointIds),
       now,
     };
   }
 
-  /** Those of one organization; whoever rings while that is done waits for it to be done once more. */
+  /** Fans out the events of one organization. A call during a running pass waits for one more pass. */
   async fanOut(organizationId: string): Promise<void> {
     const current = this.fanning.get(organizationId);
     if (current) {
-      current.rung = true;
+      current.isRequested = true;
       return current.work;
     }
-    const entry = { work: Promise.resolve(), rung: true };
+    const entry = { work: Promise.resolve(), isRequested: true };
     const work = async () => {
-      while (entry.rung) {
-        entry.rung = false;
+      while (entry.isRequested) {
+        entry.isRequested = false;
         await fanOut(this.parts, undefined, organizationId);
       }
     };
@@ -68,17 +68,17 @@ export class WebhookWork implements BeforeApplicationShutdown {
   }
 
   sendDue(endpointId: string): void {
-    this.lanes.ring([endpointId]);
+    this.workers.notify([endpointId]);
   }
 
-  /** What a crash or a lost message left. */
+  /** Fans out waiting events of all organizations, in case a message was lost. */
   async sweepEvents(round: Round): Promise<Record<string, number>> {
     return fanOut(this.parts, round);
   }
 
   async sweepDeliveries(): Promise<Record<string, number>> {
     const due = await endpointsWithDue(this.database, this.clock.now());
-    this.lanes.ring(due);
+    this.workers.notify(due);
     return { endpoints: due.length, unclear: await endUnclear(this.database, this.clock.now()) };
   }
 
@@ -91,6 +91,6 @@ export class WebhookWork implements BeforeApplicationShutdown {
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await this.lanes.end();
+    await this.workers.end();
   }
 }

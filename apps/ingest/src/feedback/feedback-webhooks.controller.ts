@@ -9,7 +9,7 @@ import {
   type Reference,
   referencesOfCodehost,
   referencesOfTasktracker,
-  takeDelivery,
+  receiveTrackerWebhook,
   WebhookSecretsConfig,
 } from '@muster/feedback';
 import { parseJsonBody, Unparsed, UnparsedBody } from '@muster/platform';
@@ -79,7 +79,7 @@ export class FeedbackWebhooksController {
     const references = read(await parseJsonBody(jsonIn(bytes), { halfPairs: 'replace' }));
     if (!references) return { accepted: false, reason: 'unsupported_event' };
     const deliveryId = id ?? createHash('sha256').update(bytes).digest('hex');
-    return takeDelivery(this.database, { tracker, deliveryId, byContent: id === undefined, references });
+    return receiveTrackerWebhook(this.database, { tracker, deliveryId, byContent: id === undefined, references });
   }
 }
 

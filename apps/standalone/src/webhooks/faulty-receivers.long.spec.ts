@@ -121,7 +121,7 @@ describe('a receiver that', () => {
     lab.receiver.answers.set(path, () => undefined);
     const { after } = await tested(path);
     const { attempts } = await after(1);
-    expect(attempts).toMatchObject([{ statusCode: null, error: 'no whole answer within 10000 ms' }]);
+    expect(attempts).toMatchObject([{ statusCode: null, error: 'no complete response within 10000 ms' }]);
     expect(attempts[0].durationMs).toBeGreaterThanOrEqual(9900);
     expect(attempts[0].durationMs).toBeLessThan(15_000);
   });

@@ -85,7 +85,7 @@ describe('a receiver that has enough while a large delivery is still coming', ()
     const delivery = await toldTo((socket) => socket.pause());
     expect(delivery).toMatchObject({
       status: 'pending',
-      attempts: [{ statusCode: null, error: 'no whole answer within 10000 ms' }],
+      attempts: [{ statusCode: null, error: 'no complete response within 10000 ms' }],
     });
   });
 });

@@ -71,7 +71,7 @@ export async function moveAgent(tx: Transaction, move: AgentMove): Promise<{ pre
   }
   tx.notify('agent', agentId);
   if (previous !== to && isTold(to)) {
-    emitEvent(tx, { organizationId, type: `agent.${to}`, of: [{ id: agentId, details: { status: to } }] });
+    emitEvent(tx, { organizationId, type: `agent.${to}`, subjects: [{ id: agentId, details: { status: to } }] });
   }
   if (eventType && failedWakes.has(eventType)) emitWakeFailed(tx, { organizationId, agentId, status: to });
   return { previous };
@@ -88,7 +88,7 @@ export function emitWakeFailed(
   tx: Transaction,
   { organizationId, agentId, status }: Pick<AgentMove, 'organizationId' | 'agentId'> & { status: AgentStatus },
 ): void {
-  emitEvent(tx, { organizationId, type: 'agent.wake_failed', of: [{ id: agentId, details: { status } }] });
+  emitEvent(tx, { organizationId, type: 'agent.wake_failed', subjects: [{ id: agentId, details: { status } }] });
 }
 
 export interface LifecycleFacts {

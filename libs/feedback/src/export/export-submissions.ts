@@ -7,8 +7,9 @@ import { type Period, withinPeriod } from '../submissions/within-period';
 export interface ExportFilter extends Period {
   type?: FeedbackType;
   status?: FeedbackStatus;
-  /** An id or a name; so is the machine. */
+  /** Id or name of the organization. */
   organization?: string;
+  /** Id or name of the agent. */
   vm?: string;
 }
 
@@ -24,8 +25,8 @@ const columns = [
 const pageRows = 500;
 
 /**
- * Submissions of all organizations as CSV, oldest first, a piece for each page. Each page begins behind the last one's
- * end, so that neither the table nor the file is ever held; what is reported meanwhile is no part of it.
+ * Streams the submissions of all organizations as CSV, oldest first, one chunk per page. Each page starts after the
+ * last row of the previous one, so memory stays flat. Submissions that are created after the start are not included.
  */
 export async function* exportSubmissions(database: Database, filter: ExportFilter): AsyncGenerator<string> {
   const until = newId();

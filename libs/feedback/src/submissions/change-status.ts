@@ -5,7 +5,7 @@ import { armWorkItem } from '../work-items/arm-work-item';
 import { noSuchSubmission } from './find-submission';
 import { moveSubmission } from './move-submission';
 
-/** A person sets the status: it goes to the trackers from here. */
+/** Sets the status for a person, and requests a sync that sends it to the trackers. */
 export async function changeStatus(
   tx: Transaction,
   caller: Principal,
@@ -18,7 +18,7 @@ export async function changeStatus(
   );
   if (!before) throw noSuchSubmission();
   if (before.status !== status) {
-    // A tracker's clock may be ahead of ours, and whoever sets it has seen what it was.
+    // A tracker’s clock may be ahead of ours. The person saw the stored status, so this change must be later than it.
     const at = new Date(Math.max(now.getTime(), before.statusAt.getTime() + 1));
     await moveSubmission(tx, { id, organizationId, from: before.status }, { status, at, source: 'user' });
     await armWorkItem(tx, id);

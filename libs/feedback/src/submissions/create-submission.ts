@@ -6,7 +6,7 @@ import type { FeedbackReport } from './read-payload';
 
 type CreatedRow = Pick<FeedbackSubmissionEntity, 'id' | 'type' | 'status' | 'createdAt'>;
 
-/** Takes a report, and makes its work item, with a message for whoever brings it to the trackers. */
+/** Inserts a submission with its work item and links, and enqueues a message that syncs it to the trackers. */
 export async function createSubmission(
   tx: Transaction,
   caller: Principal,
@@ -40,14 +40,14 @@ export async function createSubmission(
   return row!;
 }
 
-const things = [
+const references = [
   ['agentId', 'agent', 'agent'],
   ['workflowId', 'workflow', 'workflow'],
   ['jobId', 'job', 'job'],
 ] as const;
 
 async function requireOwn(tx: Transaction, organizationId: string, report: FeedbackReport): Promise<void> {
-  for (const [field, table, name] of things) {
+  for (const [field, table, name] of references) {
     const id = report[field];
     if (id === undefined) continue;
     const found = await tx.query(`SELECT FROM ${table} WHERE id = $1 AND organization_id = $2`, [id, organizationId]);

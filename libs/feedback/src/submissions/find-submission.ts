@@ -11,16 +11,16 @@ interface WholeSubmission {
   history: StatusChangeRow[];
 }
 
-/** So many are shown, the newest. */
+/** Maximum number of status changes that are shown; the newest ones. */
 const maxHistory = 1000;
 
-/** A submission with its history, oldest first. One that the caller may not see is as one that is not there. */
+/** Returns a submission with its history, oldest first. Throws not_found if the caller may not see it. */
 export function findSubmission(database: Database, caller: Principal, id: string): Promise<WholeSubmission> {
   const { organizationId } = caller;
   return database.transaction({ organizationId }, (tx) => loadSubmission(tx, caller, id));
 }
 
-/** As findSubmission, for whom it does not matter whose it is. */
+/** Returns a submission with its history, without a check of the caller. */
 export function findAnySubmission(database: Database, organizationId: string, id: string): Promise<WholeSubmission> {
   return database.transaction({ organizationId }, (tx) => load(tx, { organizationId, id, visible: null }));
 }

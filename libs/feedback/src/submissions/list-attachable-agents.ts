@@ -2,7 +2,7 @@ import type { AgentEntity, Database } from '@muster/database';
 
 export type AttachableAgent = Pick<AgentEntity, 'id' | 'name' | 'status'>;
 
-/** The machines that a report can be about. */
+/** Lists the agents that a report can be about. */
 export function listAttachableAgents(database: Database, organizationId: string): Promise<AttachableAgent[]> {
   return database.query<AttachableAgent>(
     { organizationId },

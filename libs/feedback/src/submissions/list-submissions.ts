@@ -5,12 +5,12 @@ import { firstIdAt, type Page } from '@muster/platform';
 import { submissionColumns, type SubmissionRow } from './submission-row';
 import { withinPeriod } from './within-period';
 
-/** Whose submissions somebody sees: an admin all of the organization, others their own. */
+/** Id of the reporter whose submissions the caller sees; null for an admin, who sees all of the organization. */
 export function visibleTo({ role, id }: Principal): string | null {
   return hasRole(role, 'admin') ? null : id;
 }
 
-/** Newest first: ids are made in the order of time. */
+/** Lists submissions, newest first: ids are ordered by creation time. */
 export function listSubmissions(
   database: Database,
   caller: Principal,
@@ -24,7 +24,7 @@ export function listSubmissions(
   const { from, to } = filter;
   if (from) within.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - apartMs)))}::uuid`);
   if (to) within.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + dayMs + apartMs)))}::uuid`);
-  // The narrowest is a range of an index; the others are looked at in it.
+  // The most selective condition selects a range of an index; the others filter within it.
   const [first, ...others] = [
     ['reporter_id', visibleTo(caller)],
     ['status', filter.status],
@@ -52,5 +52,5 @@ export function listSubmissions(
 }
 
 const dayMs = 86_400_000;
-/** So far the beginning of a day may be from that of UTC's, and a row's time from that of its id. */
+/** Maximum difference between a day’s start in any time zone and in UTC, and between a row’s time and its id’s time. */
 const apartMs = 26 * 3_600_000;

@@ -3,30 +3,30 @@ import type { Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { emitEvent } from '@muster/webhooks';
 
-interface Of {
+interface SubmissionRef {
   id: string;
   organizationId: string;
 }
 
-/** Writes a submission's new status and tells it in the history. The caller holds its lock. */
+/** Updates a submission’s status and adds the change to its history. The caller holds the row lock. */
 export async function moveSubmission(
   tx: Transaction,
-  { from, ...of }: Of & { from: FeedbackStatus },
+  { from, ...submission }: SubmissionRef & { from: FeedbackStatus },
   { status, at, source }: { status: FeedbackStatus; at: Date; source: FeedbackSource },
 ): Promise<void> {
   await tx.execute(
     `UPDATE feedback_submission SET status = $3, status_at = $4, updated_at = muster_now()
      WHERE id = $1 AND organization_id = $2`,
-    [of.id, of.organizationId, status, at],
+    [submission.id, submission.organizationId, status, at],
   );
-  await tellHistory(tx, of, { at, from, to: status, source, reason: null });
+  await insertStatusChange(tx, submission, { at, from, to: status, source, reason: null });
   if (status === 'resolved' && from !== 'resolved') {
-    const { id, organizationId } = of;
-    emitEvent(tx, { organizationId, type: 'feedback.resolved', of: [{ id, details: { status } }] });
+    const { id, organizationId } = submission;
+    emitEvent(tx, { organizationId, type: 'feedback.resolved', subjects: [{ id, details: { status } }] });
   }
 }
 
-interface Told {
+interface StatusChange {
   at: Date;
   from: FeedbackStatus;
   to: FeedbackStatus;
@@ -34,10 +34,10 @@ interface Told {
   reason: string | null;
 }
 
-export async function tellHistory(
+export async function insertStatusChange(
   tx: Transaction,
-  { id, organizationId }: Of,
-  { at, from, to, source, reason }: Told,
+  { id, organizationId }: SubmissionRef,
+  { at, from, to, source, reason }: StatusChange,
 ): Promise<void> {
   await tx.execute(
     `INSERT INTO feedback_status_change (id, submission_id, organization_id, at, from_status, to_status, source, reason)

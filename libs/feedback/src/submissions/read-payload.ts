@@ -2,14 +2,14 @@ import { AppError, type FeedbackType, feedbackPayloads, invalidField } from '@mu
 import type { BugReportPayload, WorkflowIssuePayload } from '@muster/contracts';
 import { checkBody, parseJsonBody } from '@muster/platform';
 
-/** What was reported, whichever type it is of. */
+/** A report of any type. */
 export type FeedbackReport = Pick<BugReportPayload, 'title' | 'description'> & { type: FeedbackType } & Partial<
     Omit<BugReportPayload, 'type'> & Pick<WorkflowIssuePayload, 'workflowId'>
   >;
 
 const maxPayloadBytes = 64 * 1024;
 
-/** The form's field `payload`, read by its type. */
+/** Parses the form field `payload` and validates it by its type. */
 export async function readPayload(text: string): Promise<FeedbackReport> {
   const bytes = Buffer.from(text);
   if (bytes.length > maxPayloadBytes) {

@@ -5,7 +5,7 @@ import { redrawScreenshot } from './screenshot';
 const flat = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: { r: 200, g: 30, b: 30 } } });
 
-/** A PNG of so many pixels in a few kilobytes. */
+/** A PNG with a huge number of pixels in a few kilobytes. */
 function bomb(width: number, height: number): Buffer {
   const chunk = (type: string, data: Buffer) => {
     const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
@@ -37,28 +37,28 @@ function crc(bytes: Buffer): number {
 }
 
 describe('a screenshot', () => {
-  it.each(['png', 'jpeg', 'webp'] as const)('is taken as %s, and drawn anew as the same', async (kind) => {
-    const given = await flat(40, 20).toFormat(kind).toBuffer();
-    const { bytes, kind: kept } = await redrawScreenshot(given);
-    expect(kept).toBe(kind);
+  it.each(['png', 'jpeg', 'webp'] as const)('is accepted as %s and re-encoded in the same format', async (kind) => {
+    const upload = await flat(40, 20).toFormat(kind).toBuffer();
+    const { bytes, kind: storedKind } = await redrawScreenshot(upload);
+    expect(storedKind).toBe(kind);
     expect(await sharp(bytes).metadata()).toMatchObject({ format: kind, width: 40, height: 20 });
   });
 
-  it('keeps nothing but the picture: no EXIF, no comment, nothing behind its end', async () => {
+  it('keeps only the pixels: no EXIF and no bytes after the end of the image', async () => {
     const secret = 'taken at 52.52 N 13.40 E';
     const plain = await flat(40, 20)
       .withExif({ IFD0: { ImageDescription: secret } })
       .jpeg()
       .toBuffer();
-    const given = Buffer.concat([plain, Buffer.from('<script>alert(1)</script>PK\u0003\u0004')]);
-    expect(given.includes(secret)).toBe(true);
-    const { bytes } = await redrawScreenshot(given);
+    const upload = Buffer.concat([plain, Buffer.from('<script>alert(1)</script>PK\u0003\u0004')]);
+    expect(upload.includes(secret)).toBe(true);
+    const { bytes } = await redrawScreenshot(upload);
     expect(bytes.includes(secret)).toBe(false);
     expect(bytes.includes('<script>')).toBe(false);
     expect((await sharp(bytes).metadata()).exif).toBeUndefined();
   });
 
-  it('is turned upright as its EXIF says before that goes', async () => {
+  it('is rotated as its EXIF orientation says', async () => {
     const half = await flat(30, 10)
       .composite([{ input: await flat(10, 10).tint('#0000ff').png().toBuffer(), left: 0, top: 0 }])
       .withMetadata({ orientation: 6 })
@@ -69,33 +69,33 @@ describe('a screenshot', () => {
   });
 
   it.each([
-    ['a page', Buffer.from('<html><script>alert(1)</script></html>')],
+    ['an HTML page', Buffer.from('<html><script>alert(1)</script></html>')],
     ['an SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>')],
     ['a GIF', Buffer.from('GIF89a\u0001\u0000\u0001\u0000')],
-    ['nothing', Buffer.alloc(0)],
-  ])('is none that is %s', async (_, given) => {
-    await expect(redrawScreenshot(given)).rejects.toMatchObject({ code: 'unsupported_media_type' });
+    ['empty', Buffer.alloc(0)],
+  ])('is rejected as an unsupported type if it is %s', async (_, upload) => {
+    await expect(redrawScreenshot(upload)).rejects.toMatchObject({ code: 'unsupported_media_type' });
   });
 
   it.each([
-    ['is only the beginning of one', async () => (await flat(400, 400).jpeg().toBuffer()).subarray(0, 700)],
-    ['has a PNG’s first bytes and a page behind', async () => Buffer.from('89504e470d0a1a0a3c68746d6c3e', 'hex')],
-    ['calls itself a WebP and is none', async () => Buffer.from('RIFF\u0010\u0000\u0000\u0000WEBPVP8 <script>')],
-    ['is a JPEG by its first bytes and an SVG after', async () => Buffer.from('ffd8ff3c7376672f3e', 'hex')],
-  ])('is refused that %s', async (_, make) => {
+    ['is truncated', async () => (await flat(400, 400).jpeg().toBuffer()).subarray(0, 700)],
+    ['starts as a PNG and continues as HTML', async () => Buffer.from('89504e470d0a1a0a3c68746d6c3e', 'hex')],
+    ['starts as a WebP and continues as HTML', async () => Buffer.from('RIFF\u0010\u0000\u0000\u0000WEBPVP8 <script>')],
+    ['starts as a JPEG and continues as an SVG', async () => Buffer.from('ffd8ff3c7376672f3e', 'hex')],
+  ])('is rejected if it %s', async (_, make) => {
     await expect(redrawScreenshot(await make())).rejects.toMatchObject({ code: 'invalid_payload' });
   });
 
-  it('that would unpack to more than a screen is refused before it does', async () => {
+  it('is rejected before it is decoded if it has too many pixels', async () => {
     for (const [width, height] of [
       [20_000, 20_000],
       [60_000, 1000],
       [1_000_000, 1_000_000],
     ] as const) {
-      const given = bomb(width, height);
-      expect(given.length).toBeLessThan(200_000);
+      const upload = bomb(width, height);
+      expect(upload.length).toBeLessThan(200_000);
       const before = process.memoryUsage().rss;
-      await expect(redrawScreenshot(given)).rejects.toMatchObject({
+      await expect(redrawScreenshot(upload)).rejects.toMatchObject({
         code: 'invalid_payload',
         message: expect.stringContaining('pixels'),
       });

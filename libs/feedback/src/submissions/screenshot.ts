@@ -3,22 +3,22 @@ import { Semaphore } from '@muster/platform';
 
 export const maxScreenshotBytes = 5 * 1024 * 1024;
 
-type Picture = 'png' | 'jpeg' | 'webp';
+type ImageFormat = 'png' | 'jpeg' | 'webp';
 
 export interface Screenshot {
   bytes: Buffer;
-  kind: Picture;
+  kind: ImageFormat;
 }
 
-/** Eight thousand pixels wide and half as high is a large screen; what unpacks to more is no screenshot. */
+/** Maximum number of pixels; more than a screen of 8,000 by 4,000 pixels has. */
 const maxPixels = 40_000_000;
 const maxSeconds = 10;
 
-/** A picture takes a core and up to 160 MB for a moment. */
-const turns = new Semaphore(2);
+/** Limits concurrent re-encodings: each needs one core and up to 160 MB. */
+const encoders = new Semaphore(2);
 
-/** What a picture is, told by its first bytes: what the form says of it is anybody's word. */
-function kindOf(bytes: Buffer): Picture | null {
+/** Detects the format by the first bytes, because the content type in the form cannot be trusted. */
+function kindOf(bytes: Buffer): ImageFormat | null {
   if (bytes.subarray(0, 8).equals(Buffer.from('89504e470d0a1a0a', 'hex'))) return 'png';
   if (bytes.subarray(0, 3).equals(Buffer.from('ffd8ff', 'hex'))) return 'jpeg';
   const isWebp = bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP';
@@ -26,30 +26,30 @@ function kindOf(bytes: Buffer): Picture | null {
 }
 
 /**
- * The picture drawn anew, upright, so that nothing but its pixels is kept: no place where it was taken, no page or
- * program behind it. The library is large and native, so it is loaded with the first picture.
+ * Re-encodes a screenshot upright, so that only its pixels are kept: no location in the EXIF data and no appended HTML
+ * or program. The native library is large, so it is loaded with the first image.
  */
-export async function redrawScreenshot(given: Buffer): Promise<Screenshot> {
-  const kind = kindOf(given);
+export async function redrawScreenshot(upload: Buffer): Promise<Screenshot> {
+  const kind = kindOf(upload);
   if (!kind) {
-    throw new AppError('unsupported_media_type', { detail: 'The screenshot must be a PNG, JPEG or WebP picture.' });
+    throw new AppError('unsupported_media_type', { detail: 'The screenshot must be a PNG, JPEG or WebP image.' });
   }
   const { default: sharp } = await import('sharp');
-  return turns.run(async () => {
+  return encoders.run(async () => {
     try {
-      const picture = sharp(given, { limitInputPixels: maxPixels, failOn: 'error', sequentialRead: true });
-      const { format, width, height } = await picture.metadata();
-      if (format !== kind) throw new Error('it is not what its first bytes say');
+      const image = sharp(upload, { limitInputPixels: maxPixels, failOn: 'error', sequentialRead: true });
+      const { format, width, height } = await image.metadata();
+      if (format !== kind) throw new Error('its format differs from its first bytes');
       if (width * height > maxPixels) throw new Error(`it has more than ${maxPixels} pixels`);
-      const bytes = await picture.autoOrient().toFormat(kind).timeout({ seconds: maxSeconds }).toBuffer();
+      const bytes = await image.autoOrient().toFormat(kind).timeout({ seconds: maxSeconds }).toBuffer();
       return { bytes, kind };
     } catch (error) {
-      throw invalidField('screenshot', `screenshot cannot be read as a picture: ${reasonOf(error)}`);
+      throw invalidField('screenshot', `screenshot cannot be decoded: ${reasonOf(error)}`);
     }
   });
 }
 
 function reasonOf(error: unknown): string {
   const { message } = error as Error;
-  return /pixel/i.test(message) ? `it has more than ${maxPixels} pixels` : 'it is broken, or no picture';
+  return /pixel/i.test(message) ? `it has more than ${maxPixels} pixels` : 'it is not a valid image';
 }

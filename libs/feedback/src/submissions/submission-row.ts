@@ -26,7 +26,7 @@ export type SubmissionRow = Pick<
 const linkOf = (tracker: string) => `(SELECT l.external_url FROM feedback_link l
   WHERE l.submission_id = s.id AND l.tracker = '${tracker}' AND l.unlinked_at IS NULL)`;
 
-/** For `FROM feedback_submission s`. */
+/** Columns for a query with `FROM feedback_submission s`. */
 export const externalColumns = `${linkOf('codehost')} AS issue_url, ${linkOf('tasktracker')} AS task_url`;
 
 export const submissionColumns = `s.id, s.type, s.status, s.title, s.description, s.severity, s.steps, s.url, s.agent_id,

@@ -1,10 +1,10 @@
-/** Days in the organization's time zone, or moments. Both ends belong to the period. */
+/** Days in the organization’s time zone, or times. Both ends are inclusive. */
 export interface Period {
   from?: string;
   to?: string;
 }
 
-/** The conditions that a submission was made in the period, for `FROM feedback_submission s` or another name. */
+/** SQL conditions that a submission was created in the period. `name` is the alias of its table. */
 export function withinPeriod({ from, to }: Period, placed: (value: string) => string, name = 's'): string[] {
   const created = `${name}.created_at`;
   const startOf = (day: string) => `(${day})::timestamp AT TIME ZONE (
@@ -14,7 +14,7 @@ export function withinPeriod({ from, to }: Period, placed: (value: string) => st
       ? [`${created} >= ${isDay(from) ? startOf(`${placed(from)}::date`) : `${placed(from)}::timestamptz`}`]
       : []),
     ...(to && isDay(to) ? [`${created} < ${startOf(`${placed(to)}::date + 1`)}`] : []),
-    // What is written down to the microsecond is shown to the millisecond.
+    // Times are stored in microseconds but shown in milliseconds.
     ...(to && !isDay(to) ? [`${created} < ${placed(to)}::timestamptz + interval '1 millisecond'`] : []),
   ];
 }

@@ -1,10 +1,10 @@
 import type { TrackerName } from '@muster/contracts';
 
-/** What a delivery may be about. Only where to look is taken from it: what happened is read from the tracker. */
+/** A tracker webhook. Only references are read from it; the sync reads the state from the tracker. */
 export interface Delivery {
   tracker: TrackerName;
   deliveryId: string;
-  /** The same delivery is known by its id for ever, or by its bytes for ten minutes. */
+  /** Whether `deliveryId` is a hash of the content. A repetition then counts as a duplicate for 10 minutes only. */
   byContent: boolean;
   references: Reference[];
 }
@@ -27,7 +27,7 @@ interface CodehostPayload {
   pull_request?: { title?: unknown; body?: unknown; head?: { ref?: unknown } | null } | null;
 }
 
-/** The references of a GitHub event; null where it is of a kind that we do not follow. */
+/** Reads the references of a GitHub event; null if the event is not supported. */
 export function referencesOfCodehost(event: string | undefined, payload: unknown): Reference[] | null {
   const { action, repository, issue, pull_request: pull = {} } = (payload ?? {}) as CodehostPayload;
   const supported = event === 'issues' ? issueActions : event === 'pull_request' ? pullActions : [];
@@ -48,7 +48,7 @@ export function referencesOfCodehost(event: string | undefined, payload: unknown
   ];
 }
 
-/** The reference of a ClickUp event; null where it is of a kind that we do not follow. */
+/** Reads the reference of a ClickUp event; null if the event is not supported. */
 export function referencesOfTasktracker(payload: unknown): Reference[] | null {
   const { event, task_id: taskId } = (payload ?? {}) as { event?: unknown; task_id?: unknown };
   if (typeof event !== 'string' || !taskEvents.includes(event)) return null;

@@ -1,12 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** Whether one of the secrets made the signature over the body's bytes, in constant time. No secret: nothing is right. */
+/** Whether the body’s signature was made with one of the secrets; compared in constant time. False without a secret. */
 export function isSigned(secrets: string | undefined, signature: string | undefined, bytes: Buffer): boolean {
-  const given = /^[0-9a-f]{64}$/i.test(signature ?? '') ? Buffer.from(signature!, 'hex') : null;
-  let right = false;
+  const received = /^[0-9a-f]{64}$/i.test(signature ?? '') ? Buffer.from(signature!, 'hex') : null;
+  let isValid = false;
   for (const secret of (secrets ?? '').split(',').map((each) => each.trim())) {
-    if (!secret || !given) continue;
-    if (timingSafeEqual(createHmac('sha256', secret).update(bytes).digest(), given)) right = true;
+    if (!secret || !received) continue;
+    if (timingSafeEqual(createHmac('sha256', secret).update(bytes).digest(), received)) isValid = true;
   }
-  return right;
+  return isValid;
 }

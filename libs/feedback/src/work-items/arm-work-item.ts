@@ -1,6 +1,6 @@
 import type { Transaction } from '@muster/database';
 
-/** There is a reason to look at a work item and its trackers again; one that is being looked at is looked at once more. */
+/** Requests a sync of a work item. If a sync is running, another one follows it. False if the item does not exist. */
 export async function armWorkItem(tx: Transaction, submissionId: string): Promise<boolean> {
   const armed = await tx.execute(
     `UPDATE feedback_work_item SET armed = armed + 1, due_at = LEAST(due_at, muster_now()) WHERE submission_id = $1`,

@@ -38,11 +38,11 @@ export type WorkItem = Pick<
     FeedbackWorkItemEntity,
     'severity' | 'component' | 'summary' | 'duplicates' | 'enrichedBy' | 'armed' | 'lease'
   > & {
-    givenSeverity: FeedbackSubmissionEntity['severity'];
+    reportedSeverity: FeedbackSubmissionEntity['severity'];
     links: Link[];
   };
 
-/** A due work item, ours until the lease is over or given back; null where it is not due or somebody else's. */
+/** Leases a due work item; null if it is not due or leased by another process. */
 export function claimWorkItem(database: Database, id: string, leaseMs: number): Promise<WorkItem | null> {
   return database.transaction('system', async (tx) => {
     const [item] = await tx.query<Omit<WorkItem, 'links'>>(
@@ -51,7 +51,7 @@ export function claimWorkItem(database: Database, id: string, leaseMs: number): 
          WHERE submission_id = $1 AND due_at <= muster_now() AND (leased_until IS NULL OR leased_until < muster_now())
          RETURNING *)
        SELECT s.id, s.organization_id, s.type, s.status, s.title, s.description, s.steps, s.url, s.agent_id,
-         s.workflow_id, s.job_id, s.severity AS given_severity, w.severity, w.component, w.summary, w.duplicates,
+         s.workflow_id, s.job_id, s.severity AS reported_severity, w.severity, w.component, w.summary, w.duplicates,
          w.enriched_by, w.armed, w.lease
        FROM claimed w JOIN feedback_submission s ON s.id = w.submission_id`,
       [id, newId(), leaseMs],
@@ -68,12 +68,12 @@ export function claimWorkItem(database: Database, id: string, leaseMs: number): 
   });
 }
 
-/** Our turn at a work item is over: somebody else may be at it. */
-export class TurnLost extends Error {
-  override name = 'TurnLost';
+/** The lease on a work item was lost: another process may be syncing it. */
+export class LeaseLost extends Error {
+  override name = 'LeaseLost';
 }
 
-/** Makes the lease whole again. Throws where it is not ours any more. */
+/** Extends the lease to its full duration. Throws LeaseLost if this process does not hold it any more. */
 export async function holdWorkItem(
   database: Database,
   { id, lease }: Pick<WorkItem, 'id' | 'lease'>,
@@ -85,10 +85,10 @@ export async function holdWorkItem(
      WHERE submission_id = $1 AND lease = $2 RETURNING submission_id`,
     [id, lease, leaseMs],
   );
-  if (held.length === 0) throw new TurnLost(`the turn at ${id} is over`);
+  if (held.length === 0) throw new LeaseLost(`the lease on ${id} was lost`);
 }
 
-/** Gives it back, due again after so long or not at all; true where there is a new reason to look at once. */
+/** Releases the lease; the item is due again after `dueInMs`, or never. True if another sync was requested. */
 export async function releaseWorkItem(
   database: Database,
   { id, lease, armed }: Pick<WorkItem, 'id' | 'lease' | 'armed'>,

@@ -1,27 +1,28 @@
 import type { Database, FeedbackLinkEntity } from '@muster/database';
 import { TrackerBusy, TrackerRefused, type Tracker } from '@muster/trackers';
-import { holdWorkItem, type Link, TurnLost, type WorkItem } from './claim-work-item';
+import { holdWorkItem, type Link, LeaseLost, type WorkItem } from './claim-work-item';
 import { labelsOf, markerOf, textOf } from './item-text';
-import { tellNoBranch } from './link-failures';
+import { recordBranchRefusal } from './link-failures';
 
-/** Clocks differ, and nobody's by more than this. */
+/** Maximum assumed difference between the clocks of the database and of a tracker. */
 const skewMs = 24 * 3_600_000;
 
 interface CreateParts {
   database: Database;
   tracker: Tracker;
-  /** The turn at the work item; it is made whole again right before the creation. */
+  /** Duration of the work item’s lease, which is extended right before the creation. */
   leaseMs: number;
-  /** The longest that a creation's call takes. */
+  /** Time limit of the call that creates the item. */
   timeoutMs: number;
-  /** A creation without an answer may still be under way for so long. */
-  settleMs: number;
+  /** Time for which a creation without an answer may still be in progress. */
+  inProgressMs: number;
 }
 
 /**
- * The work item's one issue or task: found by its marker, or made. The claim is a row before the call, so that after a
- * crash or a lost answer the next one first lets the call settle, and then looks for what it has left. Whoever was away
- * between looking and making may have lost the claim to another: it asks right before, and then makes nothing.
+ * Finds the work item’s issue or task by its marker, or creates it. The claim is stored before the call. So after a
+ * crash or a lost answer the next process waits until the call must have ended, and then searches for its result. A
+ * process that was suspended between the search and the creation may have lost the claim. Therefore it checks the claim
+ * right before the creation, and creates nothing if the claim was lost.
  */
 export async function createExternal(
   parts: CreateParts,
@@ -29,7 +30,7 @@ export async function createExternal(
   link: Link,
   linkedTo: string | null,
 ): Promise<void> {
-  const { database, tracker, leaseMs, settleMs } = parts;
+  const { database, tracker, leaseMs, inProgressMs } = parts;
   const [claim] = await database.query<Pick<FeedbackLinkEntity, 'claim'> & { firstClaimedAt: Date }>(
     'system',
     `UPDATE feedback_link SET first_claimed_at = COALESCE(first_claimed_at, muster_now()), claimed_at = muster_now(),
@@ -37,37 +38,38 @@ export async function createExternal(
      WHERE id = $1 AND external_id IS NULL
        AND (claimed_at IS NULL OR claimed_at < muster_now() - $2 * interval '1 millisecond')
      RETURNING first_claimed_at, claim`,
-    [link.id, settleMs],
+    [link.id, inProgressMs],
   );
-  if (!claim) throw new CreationUnderWay(`${tracker.name}: a creation may still be under way`, settleMs);
+  if (!claim) throw new CreationInProgress(`${tracker.name}: a creation may still be in progress`, inProgressMs);
   const since = new Date(claim.firstClaimedAt.getTime() - skewMs);
   let found = await tracker.find(markerOf(item.id), since, () => holdWorkItem(database, item, leaseMs));
   if (!found) {
-    const askedAt = performance.now();
-    await keepClaim(parts, item, { id: link.id, claim: claim.claim });
-    // The call is over before the lease is, or it is not made.
-    if (performance.now() - askedAt > leaseMs - 2 * parts.timeoutMs) throw new TurnLost('the lease is nearly over');
+    const confirmedAt = performance.now();
+    await confirmClaim(parts, item, { id: link.id, claim: claim.claim });
+    // The call must end before the lease expires; otherwise it is not made.
+    if (performance.now() - confirmedAt > leaseMs - 2 * parts.timeoutMs)
+      throw new LeaseLost('the lease is about to expire');
     found = await tracker.create({ title: item.title, text: textOf(item, linkedTo), labels: labelsOf(item) });
   }
   const { externalId, url } = found;
   const joined = linkedTo !== null && found.text.includes(linkedTo);
-  const kept = await database.query(
+  const linked = await database.query(
     'system',
     `UPDATE feedback_link SET scope = $2, external_id = $3, external_url = $4, joined = $5, claimed_at = NULL
      WHERE id = $1 AND external_id IS NULL RETURNING id`,
     [link.id, tracker.scope, externalId, url, joined],
   );
-  if (kept.length === 0) throw new TurnLost('another has linked it');
+  if (linked.length === 0) throw new LeaseLost('another process has linked it');
   Object.assign(link, { scope: tracker.scope, externalId, externalUrl: url, joined });
 }
 
-/** The last word before a creation: the turn is ours and the claim is the last, in one statement. */
-async function keepClaim(
+/** Checks in one statement that this process holds the lease and the latest claim. Throws LeaseLost otherwise. */
+async function confirmClaim(
   { database, leaseMs }: CreateParts,
   item: WorkItem,
   { id, claim }: Pick<FeedbackLinkEntity, 'id' | 'claim'>,
 ): Promise<void> {
-  const kept = await database.query(
+  const confirmed = await database.query(
     'system',
     `WITH held AS (
        UPDATE feedback_work_item SET leased_until = muster_now() + $3 * interval '1 millisecond'
@@ -76,15 +78,15 @@ async function keepClaim(
      WHERE l.submission_id = held.submission_id AND l.id = $4 AND l.claim = $5 AND l.external_id IS NULL RETURNING l.id`,
     [item.id, item.lease, leaseMs, id, claim],
   );
-  if (kept.length === 0) throw new TurnLost('the claim is another’s');
+  if (confirmed.length === 0) throw new LeaseLost('another process holds the claim');
 }
 
-/** No failure: the answer is not known yet. */
-export class CreationUnderWay extends TrackerBusy {
+/** Not a failure: another creation may still be in progress, so its result is not known yet. */
+export class CreationInProgress extends TrackerBusy {
   override name = 'TrackerBusy';
 }
 
-/** A branch for what is to be mended. One that the tracker refuses is told once and not asked for again. */
+/** Creates a branch for a bug or workflow report. A refusal is added to the history, and the branch is not retried. */
 export async function createBranch(
   { database, tracker, base }: { database: Database; tracker: Tracker; base: string },
   item: WorkItem,
@@ -96,7 +98,7 @@ export async function createBranch(
     await tracker.makeBranch(name, base);
   } catch (error) {
     if (!(error instanceof TrackerRefused)) throw error;
-    await tellNoBranch(database, item, link, `no branch ${name}: ${error.message}`);
+    await recordBranchRefusal(database, item, link, `could not create branch ${name}: ${error.message}`);
     link.branch = '';
     return;
   }

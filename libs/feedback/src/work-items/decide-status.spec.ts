@@ -11,35 +11,39 @@ const task = (status: FeedbackStatus, second: number, more: Partial<Observation>
   shows(status, second, { tracker: 'tasktracker', ...more });
 
 describe('the status of feedback', () => {
-  const ours = { status: 'triaged' as const, statusAt: at(10) };
+  const stored = { status: 'triaged' as const, statusAt: at(10) };
 
-  it('is what a tracker shows that changed later than it, by the tracker’s own time', () => {
-    expect(decideStatus(ours, [shows('resolved', 11)])).toEqual({ status: 'resolved', at: at(11), source: 'codehost' });
-    expect(decideStatus(ours, [shows('resolved', 9)])).toBeNull();
-    expect(decideStatus({ ...ours, status: 'in_progress' }, [shows('resolved', 10)])).toBeNull();
+  it('is a tracker’s status if that changed later, by the tracker’s clock', () => {
+    expect(decideStatus(stored, [shows('resolved', 11)])).toEqual({
+      status: 'resolved',
+      at: at(11),
+      source: 'codehost',
+    });
+    expect(decideStatus(stored, [shows('resolved', 9)])).toBeNull();
+    expect(decideStatus({ ...stored, status: 'in_progress' }, [shows('resolved', 10)])).toBeNull();
   });
 
   it.each([
     [12, 11, 'resolved', 'codehost'],
     [11, 12, 'in_progress', 'tasktracker'],
-  ])('is the later one’s of two that changed, at %d and %d', (issueAt, taskAt, status, source) => {
+  ])('is the later of two tracker changes, at seconds %d and %d', (issueAt, taskAt, status, source) => {
     const both = [shows('resolved', issueAt), task('in_progress', taskAt)];
-    expect(decideStatus(ours, both)).toMatchObject({ status, source });
-    expect(decideStatus(ours, both.toReversed())).toMatchObject({ status, source });
+    expect(decideStatus(stored, both)).toMatchObject({ status, source });
+    expect(decideStatus(stored, both.toReversed())).toMatchObject({ status, source });
   });
 
-  it('stays where a tracker shows what was seen before, however late', () => {
-    expect(decideStatus({ ...ours, status: 'resolved' }, [shows('triaged', 99)])).toBeNull();
+  it('stays if a tracker shows the status that was observed before, at any time', () => {
+    expect(decideStatus({ ...stored, status: 'resolved' }, [shows('triaged', 99)])).toBeNull();
   });
 
-  it('stays where a tracker shows what we have sent: an echo is no change of theirs', () => {
-    expect(decideStatus(ours, [shows('resolved', 99, { writingStatus: 'resolved' })])).toBeNull();
-    expect(decideStatus(ours, [shows('rejected', 99, { writingStatus: 'resolved' })])).toMatchObject({
+  it('stays if a tracker shows the status that we wrote, which is not a change of the tracker', () => {
+    expect(decideStatus(stored, [shows('resolved', 99, { writingStatus: 'resolved' })])).toBeNull();
+    expect(decideStatus(stored, [shows('rejected', 99, { writingStatus: 'resolved' })])).toMatchObject({
       status: 'rejected',
     });
   });
 
-  it('stays where a tracker shows it as well as it has a word for it', () => {
+  it('stays if a tracker shows its closest equivalent of the status', () => {
     for (const each of [shows, task]) {
       expect(decideStatus({ status: 'closed', statusAt: at(0) }, [each('resolved', 99)])).toBeNull();
       const rejected = { status: 'rejected' as const, statusAt: at(0) };
@@ -48,7 +52,7 @@ describe('the status of feedback', () => {
     }
   });
 
-  it('is theirs where a coarse clock cannot say which is later, and theirs was in step with ours before', () => {
+  it('is the tracker’s if its clock is too coarse to decide and both were in step before', () => {
     const coarse = { clockStepMs: 1000 };
     const statusAt = new Date(at(10).getTime() + 900);
     for (const status of ['triaged', 'in_progress'] as const) {
@@ -60,14 +64,14 @@ describe('the status of feedback', () => {
     expect(decideStatus({ status: 'in_progress', statusAt }, [shows('resolved', 10, coarse)])).toBeNull();
   });
 
-  it('is the first tracker’s word while nobody has said anything, also with a clock behind ours', () => {
+  it('is the first tracker status while it is “received”, even if the tracker’s clock is behind', () => {
     const received = { status: 'received' as const, statusAt: at(10) };
-    const fresh = { seenStatus: null };
-    expect(decideStatus(received, [shows('triaged', 1, fresh)])).toMatchObject({ status: 'triaged', at: at(1) });
-    // That the task is open, as it was made, stands against nothing.
-    const touched = [shows('in_progress', 1, fresh), task('triaged', 2, fresh)];
+    const unobserved = { seenStatus: null };
+    expect(decideStatus(received, [shows('triaged', 1, unobserved)])).toMatchObject({ status: 'triaged', at: at(1) });
+    // A task that is open since its creation does not compete with the change.
+    const touched = [shows('in_progress', 1, unobserved), task('triaged', 2, unobserved)];
     expect(decideStatus(received, touched)).toMatchObject({ status: 'in_progress', source: 'codehost' });
-    // Somebody has set it before the issue was made: a new issue is open, and says nothing against that.
+    // A person set the status before the issue was created. A new issue is open, which does not change the status.
     const set = { status: 'resolved' as const, statusAt: at(10) };
     expect(decideStatus(set, [shows('triaged', 99, { seenStatus: null })])).toBeNull();
   });

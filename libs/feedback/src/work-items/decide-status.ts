@@ -2,14 +2,14 @@ import type { FeedbackStatus, TrackerName } from '@muster/contracts';
 
 export interface Observation {
   tracker: TrackerName;
-  /** What the tracker shows, and since when by its own clock. */
+  /** Status that the tracker shows; `changedAt` is the time of its change by the tracker’s clock. */
   status: FeedbackStatus;
   changedAt: Date;
-  /** How coarse that clock is: the change may have been up to so much later. */
+  /** Resolution of that clock in milliseconds: the change may have been later by less than this. */
   clockStepMs: number;
-  /** What it showed last; null before the first look. */
+  /** Status that was observed last; null before the first observation. */
   seenStatus: FeedbackStatus | null;
-  /** What it shows once our own change has arrived. */
+  /** Status that the tracker shows after our own pending write; null if there is none. */
   writingStatus: FeedbackStatus | null;
 }
 
@@ -20,47 +20,47 @@ export interface StatusDecision {
 }
 
 /**
- * Which tracker's change is to become everybody's status; null where ours holds. Only what differs from what was seen
- * before is a change of theirs, the later one wins, and an item that nobody has touched since we made it is open: that
- * is the first status of what was `received`, and stands against nothing.
+ * Decides which tracker’s change becomes the status of the submission; null if the stored status stays. Only a status
+ * that differs from the last observed one is a change of the tracker. The latest change wins. An item that was not
+ * changed since we created it is open: this turns `received` into `triaged`, and never overrides another status.
  */
 export function decideStatus(
   current: { status: FeedbackStatus; statusAt: Date },
   observations: readonly Observation[],
 ): StatusDecision | null {
-  const changes = observations.filter((each) => isTheirs(current.status, each) && isLater(current, each));
+  const changes = observations.filter((each) => isTrackerChange(current.status, each) && isLater(current, each));
   const [last] = changes.sort((a, b) => likelyTime(b) - likelyTime(a));
   if (last) {
     const isFirst = current.status === 'received';
     const at = isFirst ? last.changedAt : new Date(Math.max(last.changedAt.getTime(), current.statusAt.getTime()));
     return { status: last.status, at, source: last.tracker };
   }
-  const [made] = observations.toSorted((a, b) => a.changedAt.getTime() - b.changedAt.getTime());
-  if (current.status !== 'received' || !made) return null;
-  return { status: 'triaged', at: made.changedAt, source: made.tracker };
+  const [oldest] = observations.toSorted((a, b) => a.changedAt.getTime() - b.changedAt.getTime());
+  if (current.status !== 'received' || !oldest) return null;
+  return { status: 'triaged', at: oldest.changedAt, source: oldest.tracker };
 }
 
-function isTheirs(current: FeedbackStatus, { status, seenStatus, writingStatus }: Observation): boolean {
-  return status !== (seenStatus ?? 'triaged') && status !== writingStatus && !shows(status, current);
+function isTrackerChange(current: FeedbackStatus, { status, seenStatus, writingStatus }: Observation): boolean {
+  return status !== (seenStatus ?? 'triaged') && status !== writingStatus && !isEquivalent(status, current);
 }
 
 /**
- * By the tracker's own time. Where that is too coarse to say, what we had seen in step with ours was changed after ours
- * was there.
+ * Whether the tracker’s change is later than ours, by the tracker’s clock. If the clock is too coarse to decide, the
+ * change is later if the last observed status was in step with ours, because it then changed after ours was there.
  */
 function isLater({ status, statusAt }: { status: FeedbackStatus; statusAt: Date }, each: Observation): boolean {
   const earliest = each.changedAt.getTime();
   if (status === 'received' || earliest > statusAt.getTime()) return true;
-  const isInStep = each.seenStatus !== null && shows(each.seenStatus, status);
+  const isInStep = each.seenStatus !== null && isEquivalent(each.seenStatus, status);
   return isInStep && earliest + each.clockStepMs > statusAt.getTime();
 }
 
-/** Amid the step of the clock that the time was cut to. */
+/** Middle of the clock step to which the tracker truncated the time. */
 function likelyTime({ changedAt, clockStepMs }: Observation): number {
   return changedAt.getTime() + (clockStepMs - 1) / 2;
 }
 
-/** Whether what a tracker shows is our status: no tracker has a word for feedback that is closed. */
-function shows(shown: FeedbackStatus, status: FeedbackStatus): boolean {
-  return shown === status || (shown === 'resolved' && status === 'closed');
+/** Whether the tracker’s status is equivalent to ours. Trackers show `closed` as `resolved`. */
+function isEquivalent(trackerStatus: FeedbackStatus, status: FeedbackStatus): boolean {
+  return trackerStatus === status || (trackerStatus === 'resolved' && status === 'closed');
 }

@@ -1,15 +1,15 @@
 import { enrichByRule } from './enrich-by-rule';
 
-type Words = Parameters<typeof enrichByRule>[0];
+type ReportText = Parameters<typeof enrichByRule>[0];
 
-const report = (more: Partial<Words> = {}): Words => ({
-  ...{ id: '9', type: 'bug_report', title: 'Claims list', description: 'It is empty.', severity: null, url: null },
-  ...{ steps: null, agentId: null, workflowId: null },
+const report = (more: Partial<ReportText> = {}): ReportText => ({
+  ...{ id: '9', type: 'bug_report', title: 'Claims list', description: 'The list is empty.', severity: null },
+  ...{ url: null, steps: null, agentId: null, workflowId: null },
   ...more,
 });
-const of = (more: Partial<Words>) => enrichByRule(report(more), []);
+const enrich = (more: Partial<ReportText>) => enrichByRule(report(more), []);
 
-describe('what is told of feedback by rule', () => {
+describe('the enrichment of feedback by rules', () => {
   it.each([
     ['critical', 'We had DATA LOSS tonight'],
     ['high', 'The page crashed'],
@@ -18,30 +18,33 @@ describe('what is told of feedback by rule', () => {
     ['critical', 'A typo led to an outage'],
     ['medium', 'The list is short'],
     ['medium', 'The crashpad is fine'],
-  ])('is %s for “%s”', (severity, description) => {
-    expect(of({ description }).severity).toBe(severity);
+  ])('has severity %s for “%s”', (severity, description) => {
+    expect(enrich({ description }).severity).toBe(severity);
   });
 
-  it('is the severity that the reporter gave, and low for a wish', () => {
-    expect(of({ description: 'It crashed', severity: 'low' }).severity).toBe('low');
-    expect(of({ type: 'feature_request', description: 'It crashed' }).severity).toBe('low');
+  it('keeps the severity from the reporter, and uses low for a feature request', () => {
+    expect(enrich({ description: 'The page crashed', severity: 'low' }).severity).toBe('low');
+    expect(enrich({ type: 'feature_request', description: 'The page crashed' }).severity).toBe('low');
   });
 
-  it('is the component of what it is about, the nearest first', () => {
+  it('takes the component from the workflow, else the agent, else the URL', () => {
     const url = 'https://portal.example/claims/12?x=1';
-    expect(of({ url, agentId: 'a', workflowId: 'w' }).component).toBe('workflow');
-    expect(of({ url, agentId: 'a' }).component).toBe('agent');
-    expect(of({ url }).component).toBe('claims');
-    expect([of({ url: 'https://portal.example/' }).component, of({ url: 'no url' }).component]).toEqual([null, null]);
+    expect(enrich({ url, agentId: 'a', workflowId: 'w' }).component).toBe('workflow');
+    expect(enrich({ url, agentId: 'a' }).component).toBe('agent');
+    expect(enrich({ url }).component).toBe('claims');
+    expect([enrich({ url: 'https://portal.example/' }).component, enrich({ url: 'no url' }).component]).toEqual([
+      null,
+      null,
+    ]);
   });
 
-  it('is a summary of one sentence, never longer than 160', () => {
-    expect(of({ description: 'It is empty. Since today.' }).summary).toBe('It is empty.');
-    expect(of({ description: 'x'.repeat(500) }).summary).toHaveLength(160);
-    expect(of({ description: '\nIt is empty.' }).summary).toBe('Claims list');
+  it('has a summary of one sentence with at most 160 characters', () => {
+    expect(enrich({ description: 'The list is empty. Since today.' }).summary).toBe('The list is empty.');
+    expect(enrich({ description: 'x'.repeat(500) }).summary).toHaveLength(160);
+    expect(enrich({ description: '\nThe list is empty.' }).summary).toBe('Claims list');
   });
 
-  it('names at most five that say nearly the same, and none that only share a word', () => {
+  it('lists at most five duplicates with nearly the same title, and none that only share a word', () => {
     const others = [
       { id: '1', title: 'claims LIST' },
       { id: '2', title: 'Claims page of the portal' },

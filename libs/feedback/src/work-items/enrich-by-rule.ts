@@ -1,7 +1,7 @@
 import type { FeedbackSeverity } from '@muster/contracts';
 import type { FeedbackSubmissionEntity, FeedbackWorkItemEntity } from '@muster/database';
 
-export type Words = Pick<
+export type ReportText = Pick<
   FeedbackSubmissionEntity,
   'id' | 'type' | 'title' | 'description' | 'steps' | 'severity' | 'url' | 'agentId' | 'workflowId'
 >;
@@ -10,7 +10,7 @@ export type Enrichment = Pick<
   'severity' | 'component' | 'summary' | 'duplicates' | 'enrichedBy'
 >;
 
-const grave: [FeedbackSeverity, RegExp][] = [
+const severityPatterns: [FeedbackSeverity, RegExp][] = [
   ['critical', /\b(data loss|lost data|security|breach|outage|everything is down|all (runs|jobs) fail)\b/i],
   ['high', /\b(crash(es|ed)?|cannot|can't|fails?|failed|broken|wrong (amount|charge|claim))\b/i],
   ['low', /\b(typo|cosmetic|colou?r|spelling|alignment)\b/i],
@@ -18,31 +18,32 @@ const grave: [FeedbackSeverity, RegExp][] = [
 export const maxSummary = 160;
 export const maxComponent = 60;
 export const maxDuplicates = 5;
-const alike = 0.6;
+const minLikeness = 0.6;
 
 /**
- * What of a report can be told by rule: how grave, what it is about, in one line, and which others may say the same. A
- * language model answers the same four where there is one; the work item says who did.
+ * Enriches a report by rules: severity, component, a summary of one line, and possible duplicates. If a language model
+ * is configured, it provides the same four; `enrichedBy` names the source.
  */
-export function enrichByRule(report: Words, others: Pick<Words, 'id' | 'title'>[]): Enrichment {
+export function enrichByRule(report: ReportText, others: Pick<ReportText, 'id' | 'title'>[]): Enrichment {
   const { title, description, severity, type } = report;
   const text = `${title}\n${description}`;
-  const guessed = type === 'feature_request' ? 'low' : (grave.find(([, words]) => words.test(text))?.[0] ?? 'medium');
+  const matched = severityPatterns.find(([, pattern]) => pattern.test(text))?.[0] ?? 'medium';
+  const severityByRule = type === 'feature_request' ? 'low' : matched;
   const [sentence = title] = description.split(/(?<=[.!?])\s|\n/);
   const own = wordsOf(title);
   return {
-    severity: severity ?? guessed,
+    severity: severity ?? severityByRule,
     component: componentOf(report),
     summary: sentence.trim().slice(0, maxSummary) || title.slice(0, maxSummary),
     duplicates: others
-      .filter((other) => likeness(own, wordsOf(other.title)) >= alike)
+      .filter((other) => likeness(own, wordsOf(other.title)) >= minLikeness)
       .map(({ id }) => id)
       .slice(0, maxDuplicates),
     enrichedBy: 'rule',
   };
 }
 
-function componentOf({ workflowId, agentId, url }: Words): string | null {
+function componentOf({ workflowId, agentId, url }: ReportText): string | null {
   if (workflowId) return 'workflow';
   if (agentId) return 'agent';
   if (!url || !URL.canParse(url)) return null;

@@ -3,15 +3,15 @@ import type { Database, FeedbackSubmissionEntity } from '@muster/database';
 import { ModelAborted } from '@muster/models';
 import { findModel, type ModelParts } from '@muster/pricing';
 import { Logger } from '@nestjs/common';
-import { holdWorkItem, TurnLost, type WorkItem } from './claim-work-item';
+import { holdWorkItem, LeaseLost, type WorkItem } from './claim-work-item';
 import { enrichByModel } from './enrich-by-model';
 import { type Enrichment, enrichByRule } from './enrich-by-rule';
 
 export interface EnrichParts {
   database: Database;
-  /** Null where no model is ever asked. */
+  /** Null if models are not used. */
   models: Omit<ModelParts, 'database'> | null;
-  /** The longest that a model is waited for. */
+  /** Time limit of the model’s answer. */
   modelMs: number;
   leaseMs: number;
 }
@@ -20,7 +20,7 @@ type Other = Pick<FeedbackSubmissionEntity, 'id' | 'title'>;
 
 const log = new Logger('feedback');
 
-/** What is found out of a report before it goes anywhere, kept in its row: by a model where one answers, else by rule. */
+/** Enriches a report before it is sent to a tracker, by a model or else by rules, and stores the result. */
 export async function enrichWorkItem(parts: EnrichParts, item: WorkItem): Promise<void> {
   const { database } = parts;
   const others = await database.query<Other>(
@@ -30,20 +30,20 @@ export async function enrichWorkItem(parts: EnrichParts, item: WorkItem): Promis
      ORDER BY id DESC LIMIT 200`,
     [item.organizationId, item.id, item.type],
   );
-  const report = { ...item, severity: item.givenSeverity };
-  const found = (await askModel(parts, item, others)) ?? enrichByRule(report, others);
-  const kept = await database.query(
+  const report = { ...item, severity: item.reportedSeverity };
+  const found = (await enrichWithModel(parts, item, others)) ?? enrichByRule(report, others);
+  const stored = await database.query(
     'system',
     `UPDATE feedback_work_item SET severity = $3, component = $4, summary = $5, duplicates = $6, enriched_by = $7
      WHERE submission_id = $1 AND lease = $2 RETURNING submission_id`,
     [item.id, item.lease, found.severity, found.component, found.summary, found.duplicates, found.enrichedBy],
   );
-  if (kept.length === 0) throw new TurnLost(`the turn at ${item.id} is over`);
+  if (stored.length === 0) throw new LeaseLost(`the lease on ${item.id} was lost`);
   Object.assign(item, found);
 }
 
-/** Null where it is not to be had. It is asked once in the item's life: the question is a row before it is put. */
-async function askModel(parts: EnrichParts, item: WorkItem, others: Other[]): Promise<Enrichment | null> {
+/** Returns null if no model answers. A model is called at most once per item: the call is recorded first. */
+async function enrichWithModel(parts: EnrichParts, item: WorkItem, others: Other[]): Promise<Enrichment | null> {
   const { database, models, modelMs, leaseMs } = parts;
   if (!models) return null;
   const { id, lease, organizationId } = item;
@@ -52,26 +52,26 @@ async function askModel(parts: EnrichParts, item: WorkItem, others: Other[]): Pr
     const model = await findModel({ ...models, database }, caller);
     if (!model) return null;
     await holdWorkItem(database, item, modelMs + leaseMs);
-    const [mayAsk] = await database.query<{ submissionId: string }>(
+    const [isFirstCall] = await database.query<{ submissionId: string }>(
       'system',
       `UPDATE feedback_work_item SET model_asked_at = muster_now()
        WHERE submission_id = $1 AND lease = $2 AND model_asked_at IS NULL RETURNING submission_id`,
       [id, lease],
     );
-    if (!mayAsk) return null;
-    const report = { ...item, severity: item.givenSeverity };
+    if (!isFirstCall) return null;
+    const report = { ...item, severity: item.reportedSeverity };
     const hidden = await hideSecrets({ ...models, database }, organizationId);
     return await enrichByModel(model, { report, others, hidden, signal: AbortSignal.timeout(modelMs) });
   } catch (error) {
     const { code, name } = error as { code?: string; name: string };
-    if (!isOfModel(error)) throw error;
-    log.warn(`feedback ${id} is enriched by rule: ${code ?? name}`);
+    if (!isModelError(error)) throw error;
+    log.warn(`enrichment of feedback ${id} by a model failed, using rules instead: ${code ?? name}`);
     return null;
   }
 }
 
-/** What a model, or who pays for it, says no with. A lost turn or database is another matter. */
-function isOfModel(error: unknown): boolean {
+/** Whether the error comes from the model or from billing, and not from a lost lease or the database. */
+function isModelError(error: unknown): boolean {
   const codes = ['model_failed', 'execution_timeout', 'model_not_configured', 'billing_gate_closed'];
   return error instanceof ModelAborted || codes.includes((error as { code?: string }).code ?? '');
 }

@@ -8,13 +8,13 @@ const item = {
 const another = markerOf('0192f0c4-7b8e-7d3a-9c55-000000000000');
 
 describe('the text of an issue', () => {
-  it('holds its own marker and no other, wherever the reporter has written one', () => {
-    const said = { description: another, steps: another, summary: another, component: another.toUpperCase() };
+  it('contains only its own marker, even if the reporter wrote others into any field', () => {
+    const fields = { description: another, steps: another, summary: another, component: another.toUpperCase() };
     const url = `https://portal.example/claims?at=${another}#${another}`;
-    const text = textOf({ ...item, ...said, url }, null);
+    const text = textOf({ ...item, ...fields, url }, null);
     expect(text.match(/muster-feedback:/gi)).toEqual(['muster-feedback:']);
     expect(text.endsWith(markerOf(item.id))).toBe(true);
-    // The address still leads where it led.
+    // The marker in the URL is percent-encoded, so the URL still works.
     expect(text).toContain('https://portal.example/claims?at=muster-feedback%3A0192f0c4');
   });
 });

@@ -1,32 +1,32 @@
 import type { FeedbackSubmissionEntity, FeedbackWorkItemEntity } from '@muster/database';
 
-type Facts = Pick<
+type ItemFields = Pick<
   FeedbackSubmissionEntity,
   'id' | 'type' | 'title' | 'description' | 'steps' | 'url' | 'agentId' | 'workflowId' | 'jobId'
 > &
   Pick<FeedbackWorkItemEntity, 'severity' | 'component' | 'summary' | 'duplicates'>;
 
-/** By this an issue or a task is found again whose creation nobody had an answer to. */
+/** Text by which an issue or task is found again if the answer to its creation was lost. */
 export function markerOf(submissionId: string): string {
   return `muster-feedback:${submissionId}`;
 }
 
-/** What an issue or a task says. The reporter's words name nobody, and no other submission. */
-export function textOf(item: Facts, linkedTo: string | null): string {
-  const facts = [
-    ['Summary', item.summary && quieted(item.summary)],
+/** Text of an issue or task. Mentions and markers in the reporter’s text are disabled. */
+export function textOf(item: ItemFields, linkedTo: string | null): string {
+  const fields = [
+    ['Summary', item.summary && neutralized(item.summary)],
     ['Severity', item.severity],
-    ['Component', item.component && quieted(item.component)],
-    ['Page', item.url?.replaceAll(markerWord, 'muster-feedback%3A')],
+    ['Component', item.component && neutralized(item.component)],
+    ['Page', item.url?.replaceAll(markerPrefix, 'muster-feedback%3A')],
     ['Agent', item.agentId],
     ['Workflow', item.workflowId],
     ['Run', item.jobId],
-    ['Perhaps the same as', item.duplicates.join(', ')],
+    ['Possible duplicates', item.duplicates.join(', ')],
   ].filter(([, value]) => value);
   return [
-    quieted(item.description),
-    ...(item.steps ? [`Steps:\n${quieted(item.steps)}`] : []),
-    facts.map(([name, value]) => `${name}: ${value}`).join('\n'),
+    neutralized(item.description),
+    ...(item.steps ? [`Steps:\n${neutralized(item.steps)}`] : []),
+    fields.map(([name, value]) => `${name}: ${value}`).join('\n'),
     ...(linkedTo ? [linkLine(linkedTo)] : []),
     markerOf(item.id),
   ].join('\n\n');
@@ -36,13 +36,13 @@ export function linkLine(url: string): string {
   return `Linked: ${url}`;
 }
 
-export function labelsOf({ type, severity }: Pick<Facts, 'type' | 'severity'>): string[] {
+export function labelsOf({ type, severity }: Pick<ItemFields, 'type' | 'severity'>): string[] {
   return ['feedback', type, ...(severity ? [severity] : [])];
 }
 
-const markerWord = /muster-feedback:/gi;
+const markerPrefix = /muster-feedback:/gi;
 
-/** A mention would call somebody, and a marker would be taken for ours: something that nobody sees breaks both. */
-function quieted(text: string): string {
-  return text.replaceAll(/@(?=\w)/g, '@\u200b').replaceAll(markerWord, 'muster-feedback\u200b:');
+/** Adds a zero-width space to mentions, which would notify people, and to markers, which would be taken for ours. */
+function neutralized(text: string): string {
+  return text.replaceAll(/@(?=\w)/g, '@\u200b').replaceAll(markerPrefix, 'muster-feedback\u200b:');
 }

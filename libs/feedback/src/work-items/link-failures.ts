@@ -1,22 +1,22 @@
 import type { FeedbackStatus } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { ItemGone, TrackerBusy, TrackerClosed, TrackerRefused } from '@muster/trackers';
-import { tellHistory } from '../submissions/move-submission';
+import { insertStatusChange } from '../submissions/move-submission';
 import type { Link, WorkItem } from './claim-work-item';
-import { restTracker, stoppedMs, stopTracker } from './tracker-state';
+import { pauseTracker, stoppedMs, stopTracker } from './tracker-state';
 
 const firstWaitMs = 1000;
-const longestWaitMs = 900_000;
+const maxWaitMs = 900_000;
 
 interface FailureParts {
   database: Database;
-  /** So many failures in a row are borne. */
+  /** Number of consecutive failures after which a link is dead. */
   attempts: number;
 }
 
-/** Writes down what a failed call means for its link; answers when to look again, null for never by itself. */
+/** Records a failed call on its link. Returns the delay until the next attempt; null if there is no automatic retry. */
 export async function failLink(
-  { database, attempts: most }: FailureParts,
+  { database, attempts: maxAttempts }: FailureParts,
   item: WorkItem,
   link: Link,
   error: unknown,
@@ -29,33 +29,33 @@ export async function failLink(
   if (error instanceof TrackerClosed) {
     const stoppedAt = await stopTracker(database, link.tracker, message);
     await database.query('system', 'UPDATE feedback_link SET claimed_at = NULL WHERE id = $1', [link.id]);
-    await tellStop(database, item, link, { stoppedAt, reason: message });
+    await recordTrackerStop(database, item, link, { stoppedAt, reason: message });
     return stoppedMs;
   }
-  if (error instanceof TrackerBusy && error.wantsRest) {
-    const restMs = error.retryAfterMs ?? longestWaitMs;
-    await restTracker(database, link.tracker, restMs);
+  if (error instanceof TrackerBusy && error.isRateLimit) {
+    const pauseMs = error.retryAfterMs ?? maxWaitMs;
+    await pauseTracker(database, link.tracker, pauseMs);
     await database.query('system', 'UPDATE feedback_link SET claimed_at = NULL WHERE id = $1', [link.id]);
-    return restMs;
+    return pauseMs;
   }
-  const isOver = error instanceof TrackerRefused || link.attempts + 1 >= most;
-  const asked = error instanceof TrackerBusy ? error.retryAfterMs : null;
-  const backoffMs = Math.min(firstWaitMs * 2 ** link.attempts, longestWaitMs) * (0.5 + Math.random() / 2);
-  const waitMs = Math.max(asked ?? 0, backoffMs);
+  const isDead = error instanceof TrackerRefused || link.attempts + 1 >= maxAttempts;
+  const requestedMs = error instanceof TrackerBusy ? error.retryAfterMs : null;
+  const backoffMs = Math.min(firstWaitMs * 2 ** link.attempts, maxWaitMs) * (0.5 + Math.random() / 2);
+  const waitMs = Math.max(requestedMs ?? 0, backoffMs);
   await database.transaction('system', async (tx) => {
     await tx.execute(
       `UPDATE feedback_link SET attempts = attempts + 1, error = $2, failing_since = COALESCE(failing_since, muster_now()),
          next_try_at = muster_now() + $3 * interval '1 millisecond', dead_at = CASE WHEN $4 THEN muster_now() END,
          claimed_at = CASE WHEN $5 THEN NULL ELSE claimed_at END
        WHERE id = $1`,
-      [link.id, message.slice(0, 1000), waitMs, isOver, error instanceof TrackerRefused],
+      [link.id, message.slice(0, 1000), waitMs, isDead, error instanceof TrackerRefused],
     );
-    if (isOver) await tell(tx, item, link, `given up: ${message}`);
+    if (isDead) await addHistoryEntry(tx, item, link, `failed permanently: ${message}`);
   });
-  return isOver ? null : waitMs;
+  return isDead ? null : waitMs;
 }
 
-/** It went: what had failed before is forgotten. */
+/** Clears the failures of a link after a success. */
 export async function clearFailure(database: Database, link: Link): Promise<void> {
   if (link.attempts === 0 && !link.failingSince && link.waitMs === null) return;
   await database.query(
@@ -65,8 +65,8 @@ export async function clearFailure(database: Database, link: Link): Promise<void
   );
 }
 
-/** A stop stands once in the history of each submission that it holds up. */
-export async function tellStop(
+/** Records a tracker stop in the submission’s history, once per stop. */
+export async function recordTrackerStop(
   database: Database,
   item: WorkItem,
   link: Link,
@@ -75,18 +75,23 @@ export async function tellStop(
   if (link.stopToldAt && link.stopToldAt >= stoppedAt) return;
   await database.transaction('system', async (tx) => {
     await tx.execute('UPDATE feedback_link SET stop_told_at = $2 WHERE id = $1', [link.id, stoppedAt]);
-    await tell(tx, item, link, `stopped: ${reason}`);
+    await addHistoryEntry(tx, item, link, `stopped: ${reason}`);
   });
 }
 
-/** A branch that is refused is not asked for again: why stands in the history and beside the link. */
-export async function tellNoBranch(database: Database, item: WorkItem, link: Link, reason: string): Promise<void> {
+/** Records a refused branch in the history and on the link; the empty branch name prevents a retry. */
+export async function recordBranchRefusal(
+  database: Database,
+  item: WorkItem,
+  link: Link,
+  reason: string,
+): Promise<void> {
   await database.transaction('system', async (tx) => {
     await tx.execute(`UPDATE feedback_link SET error = $2, branch = '' WHERE id = $1`, [
       link.id,
       reason.slice(0, 1000),
     ]);
-    await tell(tx, item, link, reason);
+    await addHistoryEntry(tx, item, link, reason);
   });
 }
 
@@ -98,18 +103,24 @@ async function unlink(database: Database, item: WorkItem, link: Link, message: s
       [link.id, message.slice(0, 1000)],
     );
     if (unlinked === 1)
-      await tell(tx, item, link, `unlinked: ${link.externalUrl ?? link.externalId} is gone (${message})`);
+      await addHistoryEntry(tx, item, link, `unlinked: ${link.externalUrl ?? link.externalId} is gone (${message})`);
   });
 }
 
 type Tx = Parameters<Parameters<Database['transaction']>[1]>[0];
 
-async function tell(tx: Tx, item: WorkItem, { tracker }: Link, reason: string): Promise<void> {
+async function addHistoryEntry(tx: Tx, item: WorkItem, { tracker }: Link, reason: string): Promise<void> {
   const [row] = await tx.query<{ status: FeedbackStatus; now: Date }>(
     'SELECT status, muster_now() AS now FROM feedback_submission WHERE id = $1 FOR UPDATE',
     [item.id],
   );
   if (!row) return;
   const { status, now } = row;
-  await tellHistory(tx, item, { at: now, from: status, to: status, source: tracker, reason: reason.slice(0, 2000) });
+  await insertStatusChange(tx, item, {
+    at: now,
+    from: status,
+    to: status,
+    source: tracker,
+    reason: reason.slice(0, 2000),
+  });
 }

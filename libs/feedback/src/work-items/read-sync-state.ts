@@ -11,10 +11,10 @@ export interface SyncState {
   lastReconciledAt: Date | null;
 }
 
-/** So many are shown, the oldest. */
+/** Maximum number of dead links that are shown; the oldest ones. */
 const maxDead = 200;
 
-/** What waits for a tracker that is configured, what was given up, and which tracker is stopped and why. */
+/** Reads the pending work items of configured trackers, the dead links, and the stopped trackers with their reasons. */
 export function readSyncState(database: Database, configured: TrackerName[]): Promise<SyncState> {
   return database.transaction('system', async (tx) => {
     const stops = await tx.query<SyncState['stops'][number]>(
@@ -38,7 +38,7 @@ export function readSyncState(database: Database, configured: TrackerName[]): Pr
   });
 }
 
-/** Gives one that was given up all its attempts again, at once. Null where there is none such. */
+/** Retries a dead link at once with all its attempts. Null if there is no such dead link. */
 export async function replayDead(tx: Transaction, id: string): Promise<{ submissionId: string } | null> {
   const [link] = await tx.query<{ submissionId: string }>(
     `UPDATE feedback_link SET dead_at = NULL, attempts = 0, error = NULL, failing_since = NULL, next_try_at = NULL

@@ -1,13 +1,13 @@
 import type { Database, FeedbackReconciliationEntity, Transaction } from '@muster/database';
 import type { Round } from '@muster/platform';
 
-/** What is over for so long is not asked about any more: a webhook still brings it back. */
-const settledDays = 90;
+/** Days after which finished submissions are no longer compared. A webhook still triggers their sync. */
+const finishedDays = 90;
 const pageRows = 500;
 
 type Last = Pick<FeedbackReconciliationEntity, 'nominalAt' | 'rungAt'>;
 
-/** The last comparison that has begun; null before the first. */
+/** Returns the last reconciliation that was started; null before the first. */
 export async function lastReconciliation(database: Database): Promise<Last | null> {
   const [last] = await database.query<Last>(
     'system',
@@ -16,7 +16,7 @@ export async function lastReconciliation(database: Database): Promise<Last | nul
   return last ?? null;
 }
 
-/** Begins a comparison, once for each nominal time, and none before the last has rung for all. */
+/** Starts a reconciliation, once per nominal time, and only after the previous one has requested all its syncs. */
 export async function beginReconciliation(
   database: Database,
   { nominalAt, now }: { nominalAt: Date; now: Date },
@@ -31,9 +31,9 @@ export async function beginReconciliation(
 }
 
 /**
- * Has every linked work item compared with its trackers, for what no webhook told. A page and the place behind it are
- * one write: whoever goes on after an end of any kind rings for the rest, and for none twice. It is finished when all
- * were looked at.
+ * Requests a sync of every linked work item, to find changes that no webhook reported. Each page and the cursor after
+ * it are written in one transaction. So a process that resumes after a crash requests the remaining syncs, and none
+ * twice. A reconciliation is finished when all these syncs are done.
  */
 export async function reconcileFeedback(
   database: Database,
@@ -41,7 +41,7 @@ export async function reconcileFeedback(
 ): Promise<{ armed: number; finished: number }> {
   let armed = 0;
   for (;;) {
-    const page = await database.transaction('system', ringPage);
+    const page = await database.transaction('system', requestPage);
     armed += page.armed;
     if (!page.isMore || !round.hasTime) break;
   }
@@ -55,7 +55,7 @@ export async function reconcileFeedback(
   return { armed, finished: finished.length };
 }
 
-async function ringPage(tx: Transaction): Promise<{ armed: number; isMore: boolean }> {
+async function requestPage(tx: Transaction): Promise<{ armed: number; isMore: boolean }> {
   const [open] = await tx.query<Pick<FeedbackReconciliationEntity, 'nominalAt' | 'afterId' | 'beganAt'>>(
     `SELECT nominal_at, after_id, began_at FROM feedback_reconciliation
      WHERE rung_at IS NULL ORDER BY nominal_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
@@ -69,7 +69,7 @@ async function ringPage(tx: Transaction): Promise<{ armed: number; isMore: boole
        GROUP BY l.submission_id ORDER BY l.submission_id LIMIT ${pageRows})
      UPDATE feedback_work_item w SET armed = w.armed + 1, due_at = LEAST(w.due_at, muster_now()), to_compare = true
      FROM page WHERE w.submission_id = page.submission_id RETURNING w.submission_id`,
-    [open.afterId, open.beganAt, settledDays],
+    [open.afterId, open.beganAt, finishedDays],
   );
   const isMore = rows.length === pageRows;
   const ids = rows.map(({ submissionId }) => submissionId).sort();

@@ -5,7 +5,7 @@ import { syncWorkItem, type SyncParts } from './sync-work-item';
 
 type Due = Pick<FeedbackWorkItemEntity, 'submissionId' | 'dueAt'>;
 
-/** Looks at all work items that are due, the longest first. */
+/** Syncs all due work items, oldest due time first. */
 export function sweepWorkItems(parts: SyncParts, round: Round): Promise<SweepCounts<'synced' | 'waiting'>> {
   return sweep<Due, 'synced' | 'waiting'>(round, {
     name: 'work items',
@@ -25,7 +25,7 @@ export function sweepWorkItems(parts: SyncParts, round: Round): Promise<SweepCou
   });
 }
 
-/** What was taken while these trackers were not configured is due now. */
+/** Requests a sync of items that have no link yet because their trackers were not configured. */
 export async function armUnsent(database: Database, trackers: TrackerName[]): Promise<void> {
   await database.query(
     'system',

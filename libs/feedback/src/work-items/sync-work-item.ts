@@ -1,36 +1,36 @@
 import type { Database } from '@muster/database';
 import type { ModelParts } from '@muster/pricing';
 import type { Tracker } from '@muster/trackers';
-import { claimWorkItem, holdWorkItem, type Link, releaseWorkItem, TurnLost, type WorkItem } from './claim-work-item';
-import { createBranch, createExternal, CreationUnderWay } from './create-external';
+import { claimWorkItem, holdWorkItem, type Link, releaseWorkItem, LeaseLost, type WorkItem } from './claim-work-item';
+import { createBranch, createExternal, CreationInProgress } from './create-external';
 import { enrichWorkItem } from './enrich-work-item';
 import { linkLine, markerOf } from './item-text';
-import { carryStatus, type Observed, takeStatus } from './keep-status';
-import { clearFailure, failLink, tellStop } from './link-failures';
+import { writeStatus, type Observed, applyTrackerStatus } from './sync-status';
+import { clearFailure, failLink, recordTrackerStop } from './link-failures';
 import { gateOf, reopenTracker } from './tracker-state';
 
 export interface SyncParts {
   database: Database;
-  /** Those that are configured. */
+  /** The configured trackers. */
   trackers: readonly Tracker[];
   timeoutMs: number;
   attempts: number;
-  /** Where branches begin; null makes none. */
+  /** Branch from which branches are created; null creates none. */
   baseBranch: string | null;
-  /** By which a report is enriched; null has it done by rule. */
+  /** Models that enrich reports; null enriches them by rules. */
   models: Omit<ModelParts, 'database'> | null;
   modelMs: number;
 }
 
-/** What comes meanwhile is looked at at once, but not for ever. */
+/** Maximum number of consecutive syncs of an item, if each is requested during the previous one. */
 const maxTurns = 5;
-/** More than the calls from one hold of the lease to the next take. */
+/** Lease duration as a multiple of the call timeout; covers all calls between two extensions of the lease. */
 const leaseOfTimeouts = 12;
-const faultWaitMs = 30_000;
+const errorWaitMs = 30_000;
 
 /**
- * One look at a work item: its issue and task are made where they are missing, linked, and their statuses brought in
- * step. It may be ended anywhere and begun again; whoever has the lease is alone at it.
+ * Syncs a work item: creates its missing issue and task, links them, and synchronizes their statuses. A sync can be
+ * interrupted at any point and repeated. Only the process that holds the lease syncs the item.
  */
 export async function syncWorkItem(parts: SyncParts, id: string): Promise<'synced' | 'waiting' | null> {
   for (let turn = 1; ; turn += 1) {
@@ -38,10 +38,10 @@ export async function syncWorkItem(parts: SyncParts, id: string): Promise<'synce
     if (!item) return null;
     let waitMs: number | null;
     try {
-      waitMs = await look(parts, item);
+      waitMs = await syncOnce(parts, item);
     } catch (error) {
-      if (error instanceof TurnLost) return null;
-      await releaseWorkItem(parts.database, item, faultWaitMs);
+      if (error instanceof LeaseLost) return null;
+      await releaseWorkItem(parts.database, item, errorWaitMs);
       throw error;
     }
     const again = await releaseWorkItem(parts.database, item, waitMs);
@@ -49,21 +49,22 @@ export async function syncWorkItem(parts: SyncParts, id: string): Promise<'synce
   }
 }
 
-/** Answers after how long there is something left to do; null for nothing. */
-async function look(parts: SyncParts, item: WorkItem): Promise<number | null> {
+/** Returns the delay until the next necessary sync; null if everything is done. */
+async function syncOnce(parts: SyncParts, item: WorkItem): Promise<number | null> {
   const { database, trackers } = parts;
   if (!item.enrichedBy) await enrichWorkItem({ ...parts, leaseMs: leaseOf(parts) }, item);
   const waits: number[] = [];
   const observed: Observed[] = [];
-  /** Does something at a tracker; what fails there holds up its link and nothing else. */
+  /** Runs `work` for one tracker. A failure affects only that tracker’s link. */
   const at = async (link: Link, work: () => Promise<void>): Promise<boolean> => {
     try {
       await holdWorkItem(database, item, leaseOf(parts));
       await work();
       return true;
     } catch (error) {
-      if (error instanceof TurnLost) throw error;
-      const waitMs = error instanceof CreationUnderWay ? error.retryAfterMs : await failLink(parts, item, link, error);
+      if (error instanceof LeaseLost) throw error;
+      const waitMs =
+        error instanceof CreationInProgress ? error.retryAfterMs : await failLink(parts, item, link, error);
       if (waitMs !== null) waits.push(waitMs);
       return false;
     }
@@ -77,15 +78,16 @@ async function look(parts: SyncParts, item: WorkItem): Promise<number | null> {
     }
     const gate = await gateOf(database, tracker.name);
     if (!gate.open) {
-      if (gate.stoppedAt) await tellStop(database, item, link, { stoppedAt: gate.stoppedAt, reason: gate.reason });
+      if (gate.stoppedAt)
+        await recordTrackerStop(database, item, link, { stoppedAt: gate.stoppedAt, reason: gate.reason });
       waits.push(gate.waitMs);
       continue;
     }
     const done = await at(link, async () => {
       if (link.externalId === null) {
         const { timeoutMs } = parts;
-        const creation = { database, tracker, leaseMs: leaseOf(parts), timeoutMs, settleMs: timeoutMs * 2 };
-        await createExternal(creation, item, link, urlBeside(item, link));
+        const creation = { database, tracker, leaseMs: leaseOf(parts), timeoutMs, inProgressMs: timeoutMs * 2 };
+        await createExternal(creation, item, link, otherUrl(item, link));
       }
       if (parts.baseBranch !== null) await createBranch({ database, tracker, base: parts.baseBranch }, item, link);
       const by = { marker: markerOf(item.id), branch: link.branch || null };
@@ -94,11 +96,11 @@ async function look(parts: SyncParts, item: WorkItem): Promise<number | null> {
     if (done && gate.stopped) await reopenTracker(database, tracker.name);
   }
   if (observed.length === 0) return soonest(waits);
-  const status = await takeStatus(database, item, observed);
+  const status = await applyTrackerStatus(database, item, observed);
   for (const each of observed) {
     const done = await at(each.link, async () => {
-      await join(database, item, each);
-      await carryStatus(database, each, status);
+      await addOtherUrl(database, item, each);
+      await writeStatus(database, each, status);
     });
     if (done) await clearFailure(database, each.link);
   }
@@ -113,16 +115,20 @@ function soonest(waits: number[]): number | null {
   return waits.length === 0 ? null : Math.max(Math.min(...waits), 50);
 }
 
-/** Where the other one is, if it is there. */
-function urlBeside(item: WorkItem, link: Link): string | null {
+/** URL of the item in the other tracker; null if there is none. */
+function otherUrl(item: WorkItem, link: Link): string | null {
   const other = item.links.find((each) => each.tracker !== link.tracker);
   return other && !other.unlinkedAt ? other.externalUrl : null;
 }
 
-/** Each names the other. People may have rewritten the text meanwhile: it is added to what stands there. */
-async function join(database: Database, item: WorkItem, { tracker, link, item: shown }: Observed): Promise<void> {
-  const url = urlBeside(item, link);
+/** Adds the URL of the other item to the current text, which people may have edited. */
+async function addOtherUrl(
+  database: Database,
+  item: WorkItem,
+  { tracker, link, item: current }: Observed,
+): Promise<void> {
+  const url = otherUrl(item, link);
   if (link.joined || !url) return;
-  if (!shown.text.includes(url)) await tracker.setText(shown.externalId, `${shown.text}\n\n${linkLine(url)}`);
+  if (!current.text.includes(url)) await tracker.setText(current.externalId, `${current.text}\n\n${linkLine(url)}`);
   await database.query('system', 'UPDATE feedback_link SET joined = true WHERE id = $1', [link.id]);
 }

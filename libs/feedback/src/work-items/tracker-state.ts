@@ -1,7 +1,7 @@
 import type { TrackerName } from '@muster/contracts';
 import type { Database, FeedbackTrackerEntity } from '@muster/database';
 
-/** So long a stopped tracker is left alone before one call tries it again. */
+/** Time after which one call tries a stopped tracker again. */
 export const stoppedMs = 600_000;
 
 export type Gate =
@@ -9,7 +9,7 @@ export type Gate =
 
 type State = Pick<FeedbackTrackerEntity, 'stoppedAt' | 'reason'> & { pausedMs: number | null; tryMs: number | null };
 
-/** Whether a tracker may be called now, and if not, when. Of those who wait for a stopped one, one tries it. */
+/** Returns whether a tracker may be called now, or when. Only one process at a time tries a stopped tracker. */
 export async function gateOf(database: Database, tracker: TrackerName): Promise<Gate> {
   const [state] = await database.query<State>(
     'system',
@@ -20,19 +20,19 @@ export async function gateOf(database: Database, tracker: TrackerName): Promise<
   );
   if (!state) return { open: true, stopped: false };
   const { stoppedAt, reason, pausedMs, tryMs } = state;
-  if (pausedMs !== null && pausedMs > 0) return { open: false, waitMs: pausedMs, stoppedAt: null, reason: 'it rests' };
+  if (pausedMs !== null && pausedMs > 0) return { open: false, waitMs: pausedMs, stoppedAt: null, reason: 'paused' };
   if (!stoppedAt) return { open: true, stopped: false };
-  const mine = await database.query(
+  const trial = await database.query(
     'system',
     `UPDATE feedback_tracker SET next_try_at = muster_now() + $2 * interval '1 millisecond'
      WHERE tracker = $1 AND stopped_at IS NOT NULL AND next_try_at <= muster_now() RETURNING tracker`,
     [tracker, stoppedMs],
   );
-  if (mine.length > 0) return { open: true, stopped: true };
+  if (trial.length > 0) return { open: true, stopped: true };
   return { open: false, waitMs: Math.max(tryMs ?? stoppedMs, 1000), stoppedAt, reason: reason ?? '' };
 }
 
-/** Nothing goes there any more until a call succeeds again. Answers since when. */
+/** Stops all calls to a tracker until a trial call succeeds. Returns the time since which it is stopped. */
 export async function stopTracker(database: Database, tracker: TrackerName, reason: string): Promise<Date> {
   const [row] = await database.query<{ stoppedAt: Date }>(
     'system',
@@ -46,7 +46,7 @@ export async function stopTracker(database: Database, tracker: TrackerName, reas
   return row!.stoppedAt;
 }
 
-/** A call has succeeded: whoever waited for it is due. */
+/** Reopens a tracker after a successful call, and makes all waiting work items due. */
 export async function reopenTracker(database: Database, tracker: TrackerName): Promise<void> {
   await database.transaction('system', async (tx) => {
     const reopened = await tx.execute(
@@ -59,12 +59,12 @@ export async function reopenTracker(database: Database, tracker: TrackerName): P
   });
 }
 
-/** It has asked all of us for a rest. */
-export async function restTracker(database: Database, tracker: TrackerName, restMs: number): Promise<void> {
+/** Pauses all calls to a tracker, as it requested. */
+export async function pauseTracker(database: Database, tracker: TrackerName, pauseMs: number): Promise<void> {
   await database.query(
     'system',
     `INSERT INTO feedback_tracker AS t (tracker, paused_until) VALUES ($1, muster_now() + $2 * interval '1 millisecond')
      ON CONFLICT (tracker) DO UPDATE SET paused_until = GREATEST(t.paused_until, excluded.paused_until)`,
-    [tracker, restMs],
+    [tracker, pauseMs],
   );
 }

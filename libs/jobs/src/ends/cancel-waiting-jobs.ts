@@ -53,8 +53,8 @@ export async function cancelWaitingJobs(
     );
     appendTimeline(tx, { organizationId, agentId }, entries);
   }
-  const of = ended.map(({ jobId }) => ({ id: jobId, details: { status: 'cancelled' as const } }));
-  emitEvent(tx, { organizationId, type: 'job.cancelled', of });
+  const subjects = ended.map(({ jobId }) => ({ id: jobId, details: { status: 'cancelled' as const } }));
+  emitEvent(tx, { organizationId, type: 'job.cancelled', subjects });
   await enqueueNext(
     tx,
     ended.map(({ agentId }) => agentId),

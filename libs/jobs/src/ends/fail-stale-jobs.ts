@@ -138,7 +138,7 @@ async function settleJob(tx: Transaction, id: string, options: Decided): Promise
         data: { stalled: true },
       }),
     ]);
-    emitEvent(tx, { organizationId, type: 'job.stalled', of: [{ id, details: { status } }] });
+    emitEvent(tx, { organizationId, type: 'job.stalled', subjects: [{ id, details: { status } }] });
     return { stalled: true };
   }
   if (decision.action === 'none') {

@@ -130,7 +130,7 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   enqueueNext(tx, agentId);
   // Else the end of the clearing gives them back.
   if (ended.concurrencyKeys && !end.clears) await releaseKeys(tx, organizationId, [jobId]);
-  emitEvent(tx, { organizationId, type: `job.${to}`, of: [{ id: jobId, details: { status: to } }] });
+  emitEvent(tx, { organizationId, type: `job.${to}`, subjects: [{ id: jobId, details: { status: to } }] });
   return { applied, previous, retried };
 }
 

@@ -39,7 +39,7 @@ function emitBatchEnd(
   emitEvent(tx, {
     organizationId,
     type: 'batch.finished',
-    of: [{ id: batchId, details: null }],
+    subjects: [{ id: batchId, details: null }],
     once: `batch.finished ${batchId}`,
     where: {
       name: 'of_batch',

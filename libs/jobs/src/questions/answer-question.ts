@@ -151,7 +151,7 @@ async function endQuestion(tx: Transaction, keyRing: KeyRing, row: Locked, end: 
   }
   notifyQuestion(tx, ended);
   if (status !== 'cancelled') {
-    emitEvent(tx, { organizationId, type: `question.${status}`, of: [{ id, details: { status } }] });
+    emitEvent(tx, { organizationId, type: `question.${status}`, subjects: [{ id, details: { status } }] });
   }
   return ended;
 }

@@ -125,7 +125,7 @@ function insertQuestion(tx: Transaction, row: NewQuestion): void {
     'insert_question',
   );
   notifyQuestion(tx, { ...row, status: 'open' });
-  emitEvent(tx, { organizationId, type: 'question.asked', of: [{ id, details: { status: 'open' } }] });
+  emitEvent(tx, { organizationId, type: 'question.asked', subjects: [{ id, details: { status: 'open' } }] });
 }
 
 async function lockAsking(

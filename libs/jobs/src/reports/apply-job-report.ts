@@ -204,8 +204,8 @@ const started = { type: 'job.started', details: { status: 'running' } } as const
 /** Counts nothing that others may have changed while it waited for the job, so it needs no lock in front of it. */
 const signOfLife = `${applied()},
   ${appendEntry({ agent: 'began', jobId: '$1', organizationId: '$2', entry: '$8' })},
-  ${eventParts({ of: 'began', subject: 'began.id', organization: '$2', ...started, behind: 8 })}
-  ${answered}, EXISTS (SELECT FROM webhook_event_told) AS told
+  ${eventParts({ source: 'began', subject: 'began.id', organization: '$2', ...started, offset: 8 })}
+  ${answered}, EXISTS (SELECT FROM webhook_event_inserted) AS told
   FROM was LEFT JOIN moved ON moved.id = was.id`;
 
 function notifySign(tx: Transaction, of: { organizationId: string; jobId: string }, sign: Sign): void {
@@ -218,7 +218,7 @@ function notifySign(tx: Transaction, of: { organizationId: string; jobId: string
   ]);
   tx.notify('job', jobId);
   const { type, details } = started;
-  if (began) emitEvent(tx, { organizationId, type, of: [{ id: jobId, details }] });
+  if (began) emitEvent(tx, { organizationId, type, subjects: [{ id: jobId, details }] });
 }
 
 function answerOf({ status, accepted, dispatched }: Sign): ReportAnswer {

@@ -97,6 +97,6 @@ export async function movePointer(
     changes: { pinnedVersionId: [from, to], ...(reason ? { reason } : {}) },
   });
   const details = { pinnedVersionId: to, previousVersionId: from };
-  emitEvent(tx, { organizationId, type: 'installation.pinned', of: [{ id, details }] });
+  emitEvent(tx, { organizationId, type: 'installation.pinned', subjects: [{ id, details }] });
   return lockInstallation(tx, organizationId, id);
 }

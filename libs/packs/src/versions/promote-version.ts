@@ -40,7 +40,7 @@ export async function promoteVersion(
     target: { type: 'pack_version', id: versionId },
     changes: { stage: [version.stage, stage], ...(reason ? { reason } : {}) },
   });
-  emitEvent(tx, { organizationId, type: 'pack.promoted', of: [{ id: versionId, details: { packId, stage } }] });
+  emitEvent(tx, { organizationId, type: 'pack.promoted', subjects: [{ id: versionId, details: { packId, stage } }] });
   return readVersion(tx, organizationId, { packId, versionId });
 }
 

@@ -29,7 +29,7 @@ export function recordOutcome(
   tellOrganization(tx, { organizationId, type: 'schedule', data: { scheduleId: id, outcome, reason, jobId } });
   if (outcome === 'launched') return;
   const details = { lastResult: outcome, reason, nominalAt: nominalAt.toISOString() };
-  emitEvent(tx, { organizationId, type: `schedule.${outcome}`, of: [{ id, details }] });
+  emitEvent(tx, { organizationId, type: `schedule.${outcome}`, subjects: [{ id, details }] });
 }
 
 /** Nominal times that the misfire policy drops. */
@@ -50,8 +50,8 @@ export function recordMisfires(
     'record_misfires',
   );
   const fact = { lastResult: 'skipped', reason: 'misfire' } as const;
-  const of = times.map((time) => ({ id, details: { ...fact, nominalAt: time.toISOString() } }));
-  emitEvent(tx, { organizationId, type: 'schedule.skipped', of });
+  const subjects = times.map((time) => ({ id, details: { ...fact, nominalAt: time.toISOString() } }));
+  emitEvent(tx, { organizationId, type: 'schedule.skipped', subjects });
   const data = { scheduleId: id, outcome: 'skipped', reason: 'misfire', jobId: null };
   tellOrganization(tx, { organizationId, type: 'schedule', data });
 }

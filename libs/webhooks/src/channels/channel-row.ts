@@ -12,7 +12,7 @@ import type { Page } from '@muster/platform';
 type LastAttempt = Pick<WebhookAttemptEntity, 'statusCode' | 'error'> &
   Pick<WebhookDeliveryEntity, 'status'> & { at: string };
 
-/** A channel as it is shown. */
+/** A channel as the API shows it. */
 export type ChannelRow = Omit<WebhookEndpointEntity, 'name' | 'description'> & {
   name: string;
   lastAttempt: LastAttempt | null;
@@ -20,7 +20,7 @@ export type ChannelRow = Omit<WebhookEndpointEntity, 'name' | 'description'> & {
 
 const columns = `w.id, w.organization_id, w.name, w.kind, w.url, w.recipients, w.filter, w.events, w.enabled,
   w.turned_off_reason, w.turned_off_at, w.failing_since, w.version, w.created_at, w.updated_at`;
-/** Of a channel the newest of its last hundred deliveries that was tried. */
+/** The newest attempt among the last 100 deliveries of a channel. */
 const lastAttempt = `(
   SELECT jsonb_build_object('at', to_char(a.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'status', d.status,
     'statusCode', a.status_code, 'error', a.error)
@@ -49,7 +49,7 @@ export async function lockChannel(tx: Transaction, organizationId: string, id: s
   return row;
 }
 
-/** In the order in which they were made. */
+/** Lists channels, oldest first: ids are ordered by creation time. */
 export function listChannels(
   database: Database,
   organizationId: string,

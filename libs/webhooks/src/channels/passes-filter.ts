@@ -1,15 +1,15 @@
 import { type ChannelFilter, severities, type WebhookType } from '@muster/contracts';
 import { severityOf } from '../messages/write-message';
 
-/** A fact as it is filtered: with the labels of the machine that it is about. */
-export interface FilteredFact {
+/** An event with the labels of the agent that it is about. */
+export interface FilteredEvent {
   type: WebhookType;
   data: Record<string, unknown>;
   labels: string[];
 }
 
-/** Whether a channel gets a fact that it wants. A filter by workflows or labels holds back what has none. */
-export function passesFilter(filter: ChannelFilter | null, { type, data, labels }: FilteredFact): boolean {
+/** Whether an event passes a channel’s filter. A filter by workflows or labels rejects events without them. */
+export function passesFilter(filter: ChannelFilter | null, { type, data, labels }: FilteredEvent): boolean {
   if (!filter) return true;
   const { workflowIds, labels: wanted, severity } = filter;
   const workflowId = data['workflowId'] ?? data['scriptId'];

@@ -10,7 +10,7 @@ import { lock, type Transaction } from '@muster/database';
 import { etagOf, newId, requireMatch } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { addSecret } from '../endpoints/seal-secret';
-import { shownUrl } from '../endpoints/shown-url';
+import { urlWithoutQuery } from '../endpoints/url-without-query';
 import { sendTest } from '../endpoints/test-endpoint';
 import { type ChannelRow, lockChannel } from './channel-row';
 
@@ -21,7 +21,7 @@ interface Target {
   recipients?: string[];
 }
 
-/** Whose addresses are secrets: whoever knows one posts there. */
+/** Whether the URL of such a channel is a secret: anyone who knows it can post there. */
 export function hasSecretUrl(kind: ChannelKind): boolean {
   return kind === 'slack' || kind === 'teams';
 }
@@ -36,9 +36,9 @@ export async function createChannel(
   requireTarget(kind, target);
   if (kind === 'email' ? !target.recipients?.length : !target.url) {
     const field = kind === 'email' ? 'recipients' : 'url';
-    throw invalidField(field, `${field} is needed`, `A channel of the kind ${kind} needs ${field}.`);
+    throw invalidField(field, `${field} is required`, `A channel of the kind ${kind} needs ${field}.`);
   }
-  await requirePlace(tx, organizationId);
+  await requireCapacity(tx, organizationId);
   const id = newId();
   const recipients = addressesOf(target.recipients ?? []);
   const url = storedUrl(kind, target.url);
@@ -47,13 +47,13 @@ export async function createChannel(
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
     [id, organizationId, name, kind, url, recipients, events, filter && JSON.stringify(filter), enabled],
   );
-  const of = { organizationId, endpointId: id };
-  if (hasSecretUrl(kind)) addSecret(tx, keyRing, of, target.url);
-  const secret = kind === 'webhook' ? addSecret(tx, keyRing, of) : null;
+  const owner = { organizationId, endpointId: id };
+  if (hasSecretUrl(kind)) addSecret(tx, keyRing, owner, target.url);
+  const secret = kind === 'webhook' ? addSecret(tx, keyRing, owner) : null;
   audit(tx, caller, {
     action: 'notification_channel.create',
     target: { type: 'notification_channel', id },
-    changes: { name, kind, url: url && shownUrl(url), recipients, events, filter, enabled },
+    changes: { name, kind, url: url && urlWithoutQuery(url), recipients, events, filter, enabled },
   });
   return { row: await lockChannel(tx, organizationId, id), secret };
 }
@@ -73,11 +73,11 @@ export async function updateChannel(
   const filter = change.filter === undefined ? before.filter : change.filter;
   const recipients = change.recipients ? addressesOf(change.recipients) : before.recipients;
   if (kind === 'email' && recipients.length === 0) {
-    throw invalidField('recipients', 'recipients is needed', 'A channel of the kind email needs recipients.');
+    throw invalidField('recipients', 'recipients is required', 'A channel of the kind email needs recipients.');
   }
   const url = change.url === undefined ? before.url : storedUrl(kind, change.url);
-  // Whoever turns it on, or sends elsewhere, begins anew with it.
-  const isAnew = (enabled && !before.enabled) || change.url !== undefined || change.recipients !== undefined;
+  // Turning the channel on, or changing its target, clears its failures.
+  const clearsFailures = (enabled && !before.enabled) || change.url !== undefined || change.recipients !== undefined;
   tx.defer(
     `UPDATE webhook_endpoint SET name = $3, url = $4, recipients = $5, events = $6, filter = $7, enabled = $8,
        turned_off_reason = CASE WHEN $8 THEN NULL ELSE turned_off_reason END,
@@ -85,25 +85,25 @@ export async function updateChannel(
        failing_since = CASE WHEN $9 THEN NULL ELSE failing_since END,
        version = version + 1, updated_at = muster_now()
      WHERE id = $1 AND organization_id = $2`,
-    [id, organizationId, name, url, recipients, events, filter && JSON.stringify(filter), enabled, isAnew],
+    [id, organizationId, name, url, recipients, events, filter && JSON.stringify(filter), enabled, clearsFailures],
   );
   if (hasSecretUrl(kind) && change.url !== undefined) {
     tx.defer('DELETE FROM webhook_secret WHERE endpoint_id = $1', [id]);
     addSecret(tx, keyRing, { organizationId, endpointId: id }, change.url);
   }
-  const shown = (address: string | null) => address && shownUrl(address);
+  const safeUrl = (address: string | null) => address && urlWithoutQuery(address);
   audit(tx, caller, {
     action: 'notification_channel.update',
     target: { type: 'notification_channel', id },
     changes: changesBetween(
-      { ...before, url: shown(before.url) },
-      { name, url: shown(url), recipients, events, filter, enabled },
+      { ...before, url: safeUrl(before.url) },
+      { name, url: safeUrl(url), recipients, events, filter, enabled },
     ),
   });
   return lockChannel(tx, organizationId, id);
 }
 
-/** With it goes what was to be sent there. */
+/** Deletes a channel and, by cascade, its deliveries. */
 export async function deleteChannel(
   tx: Transaction,
   caller: Principal,
@@ -121,7 +121,7 @@ export async function deleteChannel(
   });
 }
 
-/** Sends a message to each of its recipients, whatever it gets and though it be off; answers how many. */
+/** Sends a test message to each recipient, even if the channel is off or filters it out. Returns how many. */
 export async function testChannel(tx: Transaction, caller: Principal, id: string, now: Date): Promise<number> {
   const { organizationId } = caller;
   const { kind, name, recipients } = await lockChannel(tx, organizationId, id);
@@ -134,13 +134,13 @@ export async function testChannel(tx: Transaction, caller: Principal, id: string
   return sent.length;
 }
 
-/** An address where there is to be none, or none where there is to be one, is somebody's mistake. */
+/** Throws if the request has a target that does not apply to the kind. */
 function requireTarget(kind: ChannelKind, { url, recipients }: Target): void {
   if (kind === 'email' && url !== undefined) {
-    throw invalidField('url', 'url is for the other kinds', 'A channel of the kind email has recipients and no url.');
+    throw invalidField('url', 'url is not allowed for the kind email', 'A channel of the kind email has recipients.');
   }
   if (kind !== 'email' && recipients?.length) {
-    throw invalidField('recipients', 'recipients is for the kind email', `A channel of the kind ${kind} has a url.`);
+    throw invalidField('recipients', 'recipients requires the kind email', `A channel of the kind ${kind} has a url.`);
   }
 }
 
@@ -150,7 +150,7 @@ function addressesOf(recipients: string[]): string[] {
     (each) => !/^[^\s@<>,;:"()[\]\\]+@[^\s@<>,;:"()[\]\\]+\.[^\s@<>,;:"()[\]\\]+$/.test(each),
   );
   if (wrong >= 0) {
-    throw invalidField(`recipients.${wrong}`, 'it is no e-mail address', 'Each of recipients is an e-mail address.');
+    throw invalidField(`recipients.${wrong}`, 'must be an e-mail address', 'Each recipient must be an e-mail address.');
   }
   return [...new Set(addresses)];
 }
@@ -160,7 +160,7 @@ function storedUrl(kind: ChannelKind, url: string | undefined): string | null {
   return hasSecretUrl(kind) ? new URL(url).origin : url;
 }
 
-async function requirePlace(tx: Transaction, organizationId: string): Promise<void> {
+async function requireCapacity(tx: Transaction, organizationId: string): Promise<void> {
   await lock(tx, 'webhook endpoints', organizationId);
   const channels = await tx.query('SELECT FROM webhook_endpoint WHERE organization_id = $1 AND name IS NOT NULL', [
     organizationId,

@@ -5,7 +5,7 @@ import { claimDelivery, countDue, endpointsWithDue } from './claim-delivery';
 
 const backlog = 20_000;
 
-describe('what waits for a webhook endpoint', () => {
+describe('pending deliveries of a webhook endpoint', () => {
   let harness: Harness;
   let organizationId: string;
 
@@ -38,7 +38,7 @@ describe('what waits for a webhook endpoint', () => {
     return id;
   }
 
-  it('is not looked through while it is off, but for what an admin asks for', async () => {
+  it('are not scanned while the endpoint is off, except for redeliveries', async () => {
     const [off, on] = [
       await endpointWith({ enabled: false, pending: backlog }),
       await endpointWith({ enabled: true, pending: 3 }),
@@ -54,14 +54,14 @@ describe('what waits for a webhook endpoint', () => {
     const looked = plans.filter(({ sql }) => sql.includes('webhook_delivery')).map((plan) => plan.looked);
     expect(looked.length).toBeGreaterThanOrEqual(3);
     for (const each of looked) expect(each).toBeLessThan(100);
-    const [asked] = await rows<{ id: string }>(
+    const [requested] = await rows<{ id: string }>(
       `UPDATE webhook_delivery SET asked = true
        WHERE id = (SELECT id FROM webhook_delivery WHERE endpoint_id = $1 LIMIT 1) RETURNING id`,
       off,
     );
     expect((await endpointsWithDue(harness.db, now)).sort()).toEqual([off, on].sort());
     expect(await countDue(harness.db, now)).toBe(4);
-    expect(await claimDelivery(harness.db, off, now)).toMatchObject({ id: asked!.id, failingSince: null });
+    expect(await claimDelivery(harness.db, off, now)).toMatchObject({ id: requested!.id, failingSince: null });
     expect(await claimDelivery(harness.db, off, now)).toBeUndefined();
     expect(await countDue(harness.db, now)).toBe(3);
     await rows('UPDATE webhook_endpoint SET enabled = true WHERE id = $1', off);

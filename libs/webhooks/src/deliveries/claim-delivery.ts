@@ -3,30 +3,33 @@ import { newId } from '@muster/platform';
 
 export type SealedSecret = Pick<WebhookSecretEntity, 'id' | 'masterKeyId'> & { wrappedKey: string; sealed: string };
 
-/** A delivery that is ours to try, with all that it takes. */
+/** A delivery that this process has leased, with everything that an attempt needs. */
 export interface ClaimedDelivery
   extends
     Pick<WebhookDeliveryEntity, 'id' | 'organizationId' | 'endpointId' | 'type' | 'tries'>,
     Pick<WebhookEndpointEntity, 'failingSince'> {
   url: string;
   leaseId: string;
-  /** Of the run that the fact is of, where it is of one. */
+  /** Trace context of the run that the event is about; null for other events. */
   traceparent: string | null;
   body: string;
-  /** Those that hold, the newest first; their bytes in base64. */
+  /** Secrets that have not expired, newest first. Their bytes are in base64. */
   secrets: SealedSecret[];
 }
 
-/** Longer than an attempt takes. Who dies with one leaves it to the next for so long. */
+/**
+ * Lease duration; longer than one attempt can take. If a process dies while it holds the lease, the delivery can be
+ * claimed again after this time.
+ */
 const leaseMs = 30_000;
 
-/** The delivery of the webhook that is due longest, where one is that nobody is at. What goes to people is `claimMessage`'s. */
+/** Claims the endpoint’s oldest due delivery that no process has leased. Channels use `claimMessage` instead. */
 export async function claimDelivery(
   database: Database,
   endpointId: string,
   now: Date,
 ): Promise<ClaimedDelivery | undefined> {
-  // A crash may take the lease back: then it is claimed once more.
+  // A crash can lose this commit; then the delivery is claimed and sent again.
   const [claimed] = await database.queryUnflushed<ClaimedDelivery>(
     'system',
     `WITH own AS (SELECT enabled FROM webhook_endpoint WHERE id = $1 AND kind = 'webhook'),
@@ -35,12 +38,12 @@ export async function claimDelivery(
        WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.due_at <= $2
          AND (d.leased_until IS NULL OR d.leased_until < $2) AND (SELECT enabled FROM own)
        ORDER BY d.due_at LIMIT 1 FOR UPDATE SKIP LOCKED),
-     asked AS (
+     due_redelivery AS (
        SELECT d.id FROM webhook_delivery d
        WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.asked AND d.due_at <= $2
          AND (d.leased_until IS NULL OR d.leased_until < $2) AND NOT (SELECT enabled FROM own)
        ORDER BY d.due_at LIMIT 1 FOR UPDATE SKIP LOCKED),
-     next AS (SELECT id FROM due UNION ALL SELECT id FROM asked)
+     next AS (SELECT id FROM due UNION ALL SELECT id FROM due_redelivery)
      UPDATE webhook_delivery d SET lease_id = $3, leased_until = $2 + $4 * interval '1 millisecond'
      FROM next, webhook_event e, webhook_endpoint w
      WHERE d.id = next.id AND e.id = d.event_id AND w.id = d.endpoint_id
@@ -57,8 +60,8 @@ export async function claimDelivery(
 }
 
 /**
- * Endpoints that something is pending for: one look at an index for each. What waits for one that is off is never looked
- * through: there may be days of it.
+ * Endpoints with pending deliveries, found with one index lookup per endpoint. The deliveries of an endpoint that is
+ * off are never scanned, because days of them may have accumulated.
  */
 const waiting = `
   WITH RECURSIVE pending AS (
@@ -68,30 +71,31 @@ const waiting = `
             ORDER BY d.endpoint_id LIMIT 1)
     FROM pending p WHERE p.endpoint_id IS NOT NULL),
   waiting AS (SELECT w.id, w.enabled FROM pending JOIN webhook_endpoint w ON w.id = pending.endpoint_id)`;
-const dueOfOn = `SELECT FROM webhook_delivery d
+const dueIfEnabled = `SELECT FROM webhook_delivery d
   WHERE d.endpoint_id = w.id AND d.status = 'pending' AND d.due_at <= $1 AND w.enabled`;
-const dueOfOff = `SELECT FROM webhook_delivery d
+const dueIfDisabled = `SELECT FROM webhook_delivery d
   WHERE d.endpoint_id = w.id AND d.status = 'pending' AND d.asked AND d.due_at <= $1 AND NOT w.enabled`;
-const free = '(d.leased_until IS NULL OR d.leased_until < $1)';
+const isUnleased = '(d.leased_until IS NULL OR d.leased_until < $1)';
 
-/** Endpoints that something is due for. */
+/** Ids of the endpoints that have due deliveries. */
 export async function endpointsWithDue(database: Database, now: Date): Promise<string[]> {
   const rows = await database.query<Pick<WebhookEndpointEntity, 'id'>>(
     'system',
-    `${waiting} SELECT w.id FROM waiting w WHERE EXISTS (${dueOfOn}) OR EXISTS (${dueOfOff})`,
+    `${waiting} SELECT w.id FROM waiting w WHERE EXISTS (${dueIfEnabled}) OR EXISTS (${dueIfDisabled})`,
     [now],
     'endpoints_with_due',
   );
   return rows.map(({ id }) => id);
 }
 
-/** How many deliveries are due that nobody is at; more than so many are not counted. */
+/** Counts due deliveries that no process has leased, up to `atMost`. */
 export async function countDue(database: Database, now: Date, atMost = 10_000): Promise<number> {
   const [row] = await database.query<{ due: number }>(
     'system',
     `${waiting} SELECT count(*)::int AS due FROM (
        SELECT FROM waiting w, LATERAL (
-         (${dueOfOn} AND ${free} LIMIT $2) UNION ALL (${dueOfOff} AND ${free} LIMIT $2)) d LIMIT $2) counted`,
+         (${dueIfEnabled} AND ${isUnleased} LIMIT $2)
+         UNION ALL (${dueIfDisabled} AND ${isUnleased} LIMIT $2)) d LIMIT $2) counted`,
     [now, atMost],
     'count_due_webhooks',
   );

@@ -3,8 +3,8 @@ import { decideAttempt, failingLimitMs, retryDelaysMs } from './decide-attempt';
 const now = new Date('2026-03-02T09:00:00.000Z');
 const failed = { statusCode: 503, error: null, tries: 1, failingSince: null };
 
-describe('what becomes of a delivery that was tried', () => {
-  it.each([200, 201, 204, 299])('is delivered by %d, and its endpoint fails no more', (statusCode) => {
+describe('the decision about an attempted delivery', () => {
+  it.each([200, 201, 204, 299])('is “delivered” after status %d, and clears the endpoint’s failures', (statusCode) => {
     expect(decideAttempt({ ...failed, statusCode, failingSince: new Date(0) }, now, 0)).toEqual({
       delivery: { status: 'delivered' },
       reason: `answered ${statusCode}`,
@@ -13,7 +13,11 @@ describe('what becomes of a delivery that was tried', () => {
     });
   });
 
+<<<<<<< HEAD
   it.each([199, 300, 301, 302, 307, 400, 404, 429, 500, 503])('is tried again after %d', (statusCode) => {
+=======
+  it.each([199, 301, 302, 307, 400, 404, 429, 500, 503])('is a retry after status %d', (statusCode) => {
+>>>>>>> plain-w1
     expect(decideAttempt({ ...failed, statusCode }, now, 0)).toEqual({
       delivery: { status: 'pending', dueAt: new Date(now.getTime() + 5000) },
       reason: `answered ${statusCode}`,
@@ -22,12 +26,12 @@ describe('what becomes of a delivery that was tried', () => {
     });
   });
 
-  it('is tried again after an answer that broke off, whatever its status', () => {
+  it('is a retry if the response was interrupted, whatever its status', () => {
     const decision = decideAttempt({ ...failed, statusCode: 200, error: 'aborted' }, now, 0);
     expect(decision).toMatchObject({ delivery: { status: 'pending' }, reason: 'aborted' });
   });
 
-  it('comes later and later, each time by up to a tenth more, and is dead after the eighth', () => {
+  it('is a retry with growing delays and up to 10 % jitter, and “dead” after the eighth attempt', () => {
     expect(retryDelaysMs.map((ms) => ms / 1000)).toEqual([5, 300, 1800, 7200, 18_000, 36_000, 50_400]);
     for (const [at, delay] of retryDelaysMs.entries()) {
       for (const chance of [0, 0.5, 1]) {
@@ -37,18 +41,18 @@ describe('what becomes of a delivery that was tried', () => {
     }
     expect(decideAttempt({ ...failed, tries: 8 }, now, 0)).toMatchObject({
       delivery: { status: 'dead' },
-      reason: 'answered 503, for the last time',
+      reason: 'answered 503; no attempts left',
     });
   });
 
-  it('is dead at 410, and its endpoint is off', () => {
+  it('is “dead” after status 410, and turns the endpoint off', () => {
     expect(decideAttempt({ ...failed, statusCode: 410 }, now, 0)).toMatchObject({
       delivery: { status: 'dead' },
       turnOff: 'gone',
     });
   });
 
-  it('turns its endpoint off after five days of nothing but failures, and not before', () => {
+  it('turns the endpoint off after five days of failures only, and not before', () => {
     const since = (ms: number) => new Date(now.getTime() - ms);
     expect(decideAttempt({ ...failed, failingSince: since(failingLimitMs - 1) }, now, 0).turnOff).toBeNull();
     expect(decideAttempt({ ...failed, failingSince: since(failingLimitMs) }, now, 0)).toMatchObject({

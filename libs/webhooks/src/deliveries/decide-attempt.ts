@@ -5,7 +5,7 @@ const secondMs = 1000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 
-/** How long after each failure it is tried again; after the last of them it is dead. */
+/** Delay before the retry after each failure. A delivery that has used all of them is dead. */
 export const retryDelaysMs = [
   5 * secondMs,
   5 * minuteMs,
@@ -16,55 +16,58 @@ export const retryDelaysMs = [
   14 * hourMs,
 ] as const;
 
-/** By up to this part later, so that what failed together does not come again together. */
+/** Maximum random extension of a delay, as a fraction, so that deliveries that failed together are spread out. */
 const jitter = 0.1;
-/** An endpoint that nothing has reached for so long is turned off. */
+/** Time without a successful delivery after which an endpoint is turned off. */
 export const failingLimitMs = 5 * 24 * hourMs;
 
 export interface AttemptFacts {
-  /** Null: there was no whole answer. */
+  /** Null if there was no complete response. */
   statusCode: number | null;
   error: string | null;
-  /** How often it has been tried, this time included. */
+  /** Number of attempts, including this one. */
   tries: number;
-  /** Since when nothing reached its endpoint; null where the last one did. */
+  /** Time of the first failure since the endpoint’s last success; null if its last attempt succeeded. */
   failingSince: Date | null;
 }
 
 export interface AttemptDecision {
   delivery: { status: 'delivered' | 'dead' } | { status: 'pending'; dueAt: Date };
-  /** Why, for people and logs. */
+  /** Explanation for people and logs. */
   reason: string;
   failingSince: Date | null;
-  /** Why its endpoint is turned off, where it is. */
+  /** Reason for turning the endpoint off; null if it stays on. */
   turnOff: TurnedOffReason | null;
 }
 
-/** What becomes of a delivery that was just tried, and of its endpoint. `chance` is from 0 to 1. */
+/** Decides the new state of an attempted delivery and of its endpoint. `chance` is a random number from 0 to 1. */
 export function decideAttempt(facts: AttemptFacts, now: Date, chance: number): AttemptDecision {
   const { statusCode, error, tries } = facts;
   if (error === null && statusCode !== null && statusCode >= 200 && statusCode < 300) {
     return { delivery: { status: 'delivered' }, reason: `answered ${statusCode}`, failingSince: null, turnOff: null };
   }
   const failingSince = facts.failingSince ?? now;
-  const fault = error ?? `answered ${statusCode}`;
+  const failure = error ?? `answered ${statusCode}`;
   if (statusCode === 410) {
-    return { delivery: { status: 'dead' }, reason: 'it wants no more (410)', failingSince, turnOff: 'gone' };
+    return { delivery: { status: 'dead' }, reason: 'answered 410; endpoint gone', failingSince, turnOff: 'gone' };
   }
   const turnOff = now.getTime() - failingSince.getTime() >= failingLimitMs ? 'failing' : null;
   const delayMs = retryDelaysMs[tries - 1];
   if (delayMs === undefined) {
-    return { delivery: { status: 'dead' }, reason: `${fault}, for the last time`, failingSince, turnOff };
+    return { delivery: { status: 'dead' }, reason: `${failure}; no attempts left`, failingSince, turnOff };
   }
   const dueAt = new Date(now.getTime() + Math.round(delayMs * (1 + jitter * chance)));
-  return { delivery: { status: 'pending', dueAt }, reason: fault, failingSince, turnOff };
+  return { delivery: { status: 'pending', dueAt }, reason: failure, failingSince, turnOff };
 }
 
 export interface MessageDecision extends Omit<AttemptDecision, 'delivery'> {
   delivery: AttemptDecision['delivery'] | { status: 'unclear' };
 }
 
-/** The same of a message to people. One that may have arrived is not sent again, and one that never will is dead at once. */
+/**
+ * Decides the new state of an attempted message to people. A message that may have arrived is not sent again. A refused
+ * message is dead at once.
+ */
 export function decideMessage(
   { outcome, ...facts }: AttemptFacts & Pick<SentMessage, 'outcome'>,
   now: Date,

@@ -12,7 +12,7 @@ const dayMs = 86_400_000;
 const now = new Date();
 const ago = (days: number) => new Date(now.getTime() - days * dayMs);
 
-describe('what is kept of webhooks', () => {
+describe('the retention of webhook data', () => {
   let harness: Harness;
   let organizationId: string;
   let endpointId: string;
@@ -24,14 +24,14 @@ describe('what is kept of webhooks', () => {
     organizationId = (await makeOrganization(harness.db)).id;
     const caller = { kind: 'system', id: 'test', organizationId } as never;
     const body = { url: 'https://example.com/', events: ['*'] };
-    const made = await harness.db.transaction({ organizationId }, (tx) => createEndpoint(tx, keyRing, caller, body));
-    endpointId = made.row.id;
-    secret = made.secret;
+    const created = await harness.db.transaction({ organizationId }, (tx) => createEndpoint(tx, keyRing, caller, body));
+    endpointId = created.row.id;
+    secret = created.secret;
   });
   afterAll(() => harness.close());
 
   const sql = (text: string, ...values: unknown[]) => harness.db.query<any>('system', text, values);
-  const told = async (at: Date, once: string | null = null) => {
+  const insertEvent = async (at: Date, once: string | null = null) => {
     const id = newId();
     await sql(
       `INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence, once, body, fanned_out_at, created_at)
@@ -54,23 +54,23 @@ describe('what is kept of webhooks', () => {
     return row;
   };
 
-  it('is thirty days of deliveries; of what is told once a month, that it was told', async () => {
-    await told(ago(29));
-    await told(ago(31));
-    await told(ago(31), 'limit.near monthlyRunLimit');
-    await told(ago(63), 'limit.reached monthlyRunLimit');
+  it('is 30 days for deliveries, and 62 days for events that are emitted once a month', async () => {
+    await insertEvent(ago(29));
+    await insertEvent(ago(31));
+    await insertEvent(ago(31), 'limit.near monthlyRunLimit');
+    await insertEvent(ago(63), 'limit.reached monthlyRunLimit');
     expect(await left()).toEqual({ events: 4, deliveries: 4, attempts: 4 });
     expect(await purgeWebhooks(harness.db, new Round('purge'), now)).toEqual({ deliveries: 3, events: 2, secrets: 0 });
     expect(await left()).toEqual({ events: 2, deliveries: 1, attempts: 1 });
   });
 
-  it('is a secret, under whichever master key is the active one', async () => {
+  it('keeps a secret readable after it is rewrapped with a new master key', async () => {
     const after = KeyRing.parse(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
     expect(await rewrapWebhookSecrets(harness.db, after)).toEqual({ looked: 1, rewrapped: 1 });
     expect(await rewrapWebhookSecrets(harness.db, after)).toEqual({ looked: 0, rewrapped: 0 });
     const claimed = await claimDelivery(harness.db, endpointId, now);
     expect(openSecrets(after, claimed!)).toEqual([secret]);
-    // Nobody else is given what is claimed, until its lease is over.
+    // A claimed delivery cannot be claimed again before its lease expires.
     expect(await claimDelivery(harness.db, endpointId, now)).toBeUndefined();
     const again = await claimDelivery(harness.db, endpointId, new Date(now.getTime() + 30_001));
     expect(again).toMatchObject({ id: claimed!.id });

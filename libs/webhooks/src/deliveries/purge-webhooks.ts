@@ -1,11 +1,11 @@
 import type { Database } from '@muster/database';
 import { purge, type Round } from '@muster/platform';
 
-const keepDays = 30;
-/** Facts that are told once are known beyond the month that they are of. */
-const onceDays = 62;
+const retentionDays = 30;
+/** Events with `once` are retained longer than their month, so that they are not emitted twice in it. */
+const onceRetentionDays = 62;
 
-/** Drops deliveries with their attempts, and the facts that they told of, after thirty days. */
+/** Deletes deliveries with their attempts and events after 30 days, and expired secrets. */
 export function purgeWebhooks(
   database: Database,
   round: Round,
@@ -20,7 +20,7 @@ export function purgeWebhooks(
            SELECT id FROM webhook_delivery WHERE created_at < $1::timestamptz - $3 * interval '1 day'
            ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
         limit,
-        keepDays,
+        retentionDays,
       ),
     events: (limit) =>
       drop(
@@ -31,8 +31,8 @@ export function purgeWebhooks(
              AND NOT EXISTS (SELECT FROM webhook_delivery d WHERE d.event_id = e.id)
            ORDER BY e.created_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
         limit,
-        keepDays,
-        onceDays,
+        retentionDays,
+        onceRetentionDays,
       ),
     secrets: (limit) =>
       drop(

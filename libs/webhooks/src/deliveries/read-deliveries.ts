@@ -13,12 +13,12 @@ type AttemptRow = Pick<WebhookAttemptEntity, 'statusCode' | 'durationMs' | 'erro
 
 export interface DeliveryRow extends Pick<WebhookDeliveryEntity, 'id' | 'type' | 'createdAt'> {
   status: DeliveryStatus;
-  /** Null where it waits for nothing: it is over, or its endpoint is off. */
+  /** Null if the delivery is finished or its endpoint is off. */
   nextAttemptAt: Date | null;
   attempts: AttemptRow[];
 }
 
-/** So many are shown, the newest. */
+/** Maximum number of attempts that are shown; the newest ones. */
 const maxAttempts = 100;
 
 const columns = `d.id, d.type, d.status, d.created_at,
@@ -28,7 +28,7 @@ const columns = `d.id, d.type, d.status, d.created_at,
      'durationMs', a.duration_ms, 'error', a.error) ORDER BY a.number), '[]')
    FROM (SELECT * FROM webhook_attempt WHERE delivery_id = d.id ORDER BY number DESC LIMIT ${maxAttempts}) a) AS attempts`;
 
-/** Newest first: ids are made in the order of time. */
+/** Lists deliveries, newest first: ids are ordered by creation time. */
 export async function listDeliveries(
   database: Database,
   organizationId: string,
@@ -39,12 +39,12 @@ export async function listDeliveries(
   const placed = (value: unknown) => `$${values.push(value)}`;
   const within = ['organization_id = $1', 'endpoint_id = $2'];
   if (page.after) within.push(`id < ${placed(page.after[0])}::uuid`);
-  const looked: string[] = [];
-  if (filter.status) looked.push(`status = ${placed(filter.status)}`);
-  if (filter.type) looked.push(`type = ${placed(filter.type)}`);
+  const filters: string[] = [];
+  if (filter.status) filters.push(`status = ${placed(filter.status)}`);
+  if (filter.type) filters.push(`type = ${placed(filter.type)}`);
   const limit = placed(page.limit + 1);
   const from = 'webhook_delivery';
-  const listed = scanWithin({ from, columns: 'id', within, filter: looked, order: 'id DESC', limit });
+  const listed = scanWithin({ from, columns: 'id', within, filter: filters, order: 'id DESC', limit });
   return database.query<DeliveryRow>(
     { organizationId },
     `SELECT ${columns}, p.matches, p.scan_end FROM (${listed}) p
@@ -58,7 +58,7 @@ export interface DeliveryFilter {
   type?: WebhookType;
 }
 
-/** With the body as it was sent. */
+/** Returns a delivery with the body that was sent. */
 export async function findDelivery(
   database: Database,
   organizationId: string,

@@ -3,11 +3,11 @@ import type { Database, Transaction, WebhookEndpointEntity } from '@muster/datab
 import { type AttemptDecision, decideAttempt } from './decide-attempt';
 import type { ClaimedDelivery } from './claim-delivery';
 import type { SentAttempt } from './send-delivery';
-import { shownUrl } from '../endpoints/shown-url';
+import { urlWithoutQuery } from '../endpoints/url-without-query';
 
 type Endpoint = Pick<WebhookEndpointEntity, 'failingSince'>;
 
-/** Writes down what came of an attempt, and what becomes of its delivery and endpoint. Null: the delivery is not ours any more. */
+/** Records an attempt and the new state of its delivery and endpoint. Null if this process has lost the lease. */
 export async function recordAttempt(
   database: Database,
   claimed: ClaimedDelivery,
@@ -48,13 +48,13 @@ export async function recordAttempt(
       );
     }
     if (decision.turnOff) await turnOff(tx, claimed, { reason: decision.turnOff, now });
-    // What a crash takes back is sent once more.
+    // A crash can lose this commit; then the delivery is sent again.
     else tx.forgettable();
     return decision;
   });
 }
 
-/** Nothing more is sent there until somebody turns it on again. A channel's address is not shown. */
+/** Turns an endpoint off and audits it. `url` is null if it must not appear in the audit log. */
 export async function turnOff(
   tx: Transaction,
   { endpointId, organizationId, url }: { endpointId: string; organizationId: string; url: string | null },
@@ -72,12 +72,12 @@ export async function turnOff(
   audit(tx, actor, {
     action: `${type}.turn_off`,
     target: { type, id: endpointId },
-    changes: { enabled: [true, false], reason, ...(url && { url: shownUrl(url) }) },
+    changes: { enabled: [true, false], reason, ...(url && { url: urlWithoutQuery(url) }) },
   });
 }
 
-/** It is nobody's again, as if it had not been taken. */
-export async function giveBack(database: Database, { id, leaseId }: ClaimedDelivery): Promise<void> {
+/** Releases the lease without counting an attempt. */
+export async function releaseDelivery(database: Database, { id, leaseId }: ClaimedDelivery): Promise<void> {
   await database.query(
     'system',
     'UPDATE webhook_delivery SET lease_id = NULL, leased_until = NULL WHERE id = $1 AND lease_id = $2',

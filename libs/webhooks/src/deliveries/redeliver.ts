@@ -2,7 +2,7 @@ import { audit, type Principal } from '@muster/access';
 import type { Transaction } from '@muster/database';
 import { noSuchDelivery } from './read-deliveries';
 
-/** Sends it again, at once and with all its attempts, whatever became of it; its id stays. */
+/** Sends a delivery again at once, with all its attempts and the same id, whatever its status is. */
 export async function redeliver(
   tx: Transaction,
   caller: Principal,

@@ -1,22 +1,22 @@
 import type { Outbound, OutboundStream } from '@muster/platform';
 import { signedHeaders } from './sign-delivery';
 
-/** From the name's lookup to the answer's end. */
+/** Time limit of an attempt, from the name lookup to the end of the response. */
 const limitMs = 10_000;
-/** Of an answer nobody reads more. */
+/** Maximum number of bytes that are read of a response. */
 const maxAnswerBytes = 64 * 1024;
 
 export interface SentAttempt {
   at: Date;
-  /** Null: there was no answer. */
+  /** Null if there was no response. */
   statusCode: number | null;
   durationMs: number;
   error: string | null;
 }
 
 /**
- * Sends a delivery once, through the guard of all calls to addresses that others named. A redirect is an answer like
- * another. Throws the signal's reason where that comes first.
+ * Sends a delivery once, through the guard for addresses that users specify. Redirects are not followed. Throws the
+ * signal’s reason if the signal is aborted first.
  */
 export async function sendDelivery(
   outbound: Outbound,
@@ -45,12 +45,12 @@ export async function sendDelivery(
     return ended(null);
   } catch (error) {
     signal.throwIfAborted();
-    if (limit.aborted) return ended(`no whole answer within ${limitMs} ms`);
+    if (limit.aborted) return ended(`no complete response within ${limitMs} ms`);
     return ended((error as Error).message.slice(0, 500));
   }
 }
 
-/** A name's lookup does not know the signal, nor does a mail relay. */
+/** Rejects when the signal is aborted. Needed because name lookups and mail transports do not support signals. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const end = () => reject(signal.reason as Error);
@@ -59,12 +59,12 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
   });
 }
 
-/** What breaks off before its end is no answer; what is longer than anybody reads is one. */
+/** Reads the response. Throws if it is interrupted; stops without an error after `maxAnswerBytes`. */
 async function readToEnd({ body }: OutboundStream): Promise<void> {
   let length = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     length += chunk.length;
-    // Leaving the loop destroys the answer, and with it the connection.
+    // Leaving the loop destroys the response stream and its connection.
     if (length > maxAnswerBytes) return;
   }
 }

@@ -2,12 +2,12 @@ import { createHmac, randomBytes } from 'node:crypto';
 
 const prefix = 'whsec_';
 
-/** A new secret, as Standard Webhooks writes one: `whsec_` and the base64 of 32 bytes. */
+/** Creates a secret in the format of Standard Webhooks: `whsec_` and 32 random bytes in base64. */
 export function newSecret(): string {
   return prefix + randomBytes(32).toString('base64');
 }
 
-/** The headers of one attempt; with a signature by each secret that holds, the newest first. */
+/** Returns the headers of one attempt, with one signature per valid secret, newest first. */
 export function signedHeaders(
   { id, body, at }: { id: string; body: string; at: Date },
   secrets: readonly string[],

@@ -2,7 +2,7 @@ import { AppError } from '@muster/contracts';
 import { type Database, hasPart, type Transaction, type WebhookEndpointEntity } from '@muster/database';
 import type { Page } from '@muster/platform';
 
-/** An endpoint of webhooks: a channel has a name, and its own routes. */
+/** A webhook endpoint. Rows with a name are notification channels, which have their own routes. */
 export type EndpointRow = Omit<WebhookEndpointEntity, 'url' | 'kind' | 'name' | 'recipients' | 'filter'> & {
   url: string;
 };
@@ -30,7 +30,7 @@ export async function lockEndpoint(tx: Transaction, organizationId: string, id: 
   return row;
 }
 
-/** In the order in which they were made. */
+/** Lists endpoints, oldest first: ids are ordered by creation time. */
 export function listEndpoints(
   database: Database,
   organizationId: string,

@@ -1,11 +1,11 @@
 import type { Database, Transaction, WebhookSecretEntity } from '@muster/database';
 import { Round, sweep, type SweepCounts } from '@muster/platform';
 import { type KeyRing, rewrap } from '@muster/vault';
-import { placeOf } from './seal-secret';
+import { secretContext } from './seal-secret';
 
-type Place = Pick<WebhookSecretEntity, 'id'>;
+type Cursor = Pick<WebhookSecretEntity, 'id'>;
 
-/** Brings endpoints' secrets under the active master key, so that an old one can leave the ring. */
+/** Rewraps the secrets of endpoints with the active master key, so that an old key can be removed from the key ring. */
 export function rewrapWebhookSecrets(
   database: Database,
   keyRing: KeyRing,
@@ -14,8 +14,8 @@ export function rewrapWebhookSecrets(
   return sweep(round, {
     name: 'webhook secrets',
     outcomes: ['rewrapped'],
-    candidates: (after: Place | null, limit) =>
-      database.query<Place>(
+    candidates: (after: Cursor | null, limit) =>
+      database.query<Cursor>(
         'system',
         `SELECT id FROM webhook_secret WHERE master_key_id <> $1 AND ($2::uuid IS NULL OR id > $2) ORDER BY id LIMIT $3`,
         [keyRing.active.id, after?.id ?? null, limit],
@@ -31,7 +31,7 @@ async function rewrapOne(tx: Transaction, keyRing: KeyRing, id: string): Promise
     'SELECT * FROM webhook_secret WHERE id = $1 AND master_key_id <> $2 FOR UPDATE SKIP LOCKED',
     [id, keyRing.active.id],
   );
-  const moved = row && rewrap(keyRing, placeOf(row), row);
+  const moved = row && rewrap(keyRing, secretContext(row), row);
   if (!moved) return false;
   await tx.execute('UPDATE webhook_secret SET master_key_id = $2, wrapped_key = $3 WHERE id = $1', [
     id,

@@ -10,15 +10,15 @@ import { etagOf, newId, type Outbound, OutboundRefused, requireMatch } from '@mu
 import type { KeyRing } from '@muster/vault';
 import { type EndpointRow, lockEndpoint } from './endpoint-row';
 import { addSecret } from './seal-secret';
-import { shownUrl } from './shown-url';
+import { urlWithoutQuery } from './url-without-query';
 
 const maxEndpoints = 20;
-/** A secret that was rotated away holds for so long. */
+/** Hours for which the previous secrets stay valid after a rotation. */
 const overlapHours = 24;
-/** Each that holds is a signature more in every delivery. */
+/** Maximum number of valid secrets; each adds a signature to every delivery. */
 const maxSecrets = 5;
 
-/** Before anything is written: an address that is never called is told at once. A name may be found later. */
+/** Throws if the guard for outbound calls refuses the URL. A host name that cannot be resolved yet is accepted. */
 export async function requireCallable(outbound: Outbound, url: string | undefined): Promise<void> {
   if (url === undefined) return;
   try {
@@ -37,7 +37,7 @@ export async function createEndpoint(
   { url, events, description = null, enabled = true }: CreateWebhookEndpointBody,
 ): Promise<{ row: EndpointRow; secret: string }> {
   const { organizationId } = caller;
-  await requirePlace(tx, organizationId);
+  await requireCapacity(tx, organizationId);
   const id = newId();
   tx.defer(
     `INSERT INTO webhook_endpoint (id, organization_id, url, events, description, enabled)
@@ -48,7 +48,7 @@ export async function createEndpoint(
   audit(tx, caller, {
     action: 'webhook_endpoint.create',
     target: { type: 'webhook_endpoint', id },
-    changes: { url: shownUrl(url), events, description, enabled },
+    changes: { url: urlWithoutQuery(url), events, description, enabled },
   });
   return { row: await lockEndpoint(tx, organizationId, id), secret };
 }
@@ -64,8 +64,8 @@ export async function updateEndpoint(
   requireMatch(ifMatch, etagOf(before.version));
   const { url = before.url, events = before.events, enabled = before.enabled } = change;
   const description = change.description === undefined ? before.description : change.description;
-  // Whoever turns it on, or sends elsewhere, begins anew with it.
-  const isAnew = (enabled && !before.enabled) || url !== before.url;
+  // Turning the endpoint on, or changing its URL, clears its failures.
+  const clearsFailures = (enabled && !before.enabled) || url !== before.url;
   tx.defer(
     `UPDATE webhook_endpoint SET url = $3, events = $4, description = $5, enabled = $6,
        turned_off_reason = CASE WHEN $6 THEN NULL ELSE turned_off_reason END,
@@ -73,20 +73,20 @@ export async function updateEndpoint(
        failing_since = CASE WHEN $7 THEN NULL ELSE failing_since END,
        version = version + 1, updated_at = muster_now()
      WHERE id = $1 AND organization_id = $2`,
-    [id, organizationId, url, events, description, enabled, isAnew],
+    [id, organizationId, url, events, description, enabled, clearsFailures],
   );
   audit(tx, caller, {
     action: 'webhook_endpoint.update',
     target: { type: 'webhook_endpoint', id },
     changes: changesBetween(
-      { ...before, url: shownUrl(before.url) },
-      { url: shownUrl(url), description, enabled, events },
+      { ...before, url: urlWithoutQuery(before.url) },
+      { url: urlWithoutQuery(url), description, enabled, events },
     ),
   });
   return lockEndpoint(tx, organizationId, id);
 }
 
-/** With it goes what was to be sent there. */
+/** Deletes an endpoint and, by cascade, its deliveries. */
 export async function deleteEndpoint(
   tx: Transaction,
   caller: Principal,
@@ -100,11 +100,11 @@ export async function deleteEndpoint(
   audit(tx, caller, {
     action: 'webhook_endpoint.delete',
     target: { type: 'webhook_endpoint', id },
-    changes: { url: shownUrl(url) },
+    changes: { url: urlWithoutQuery(url) },
   });
 }
 
-/** Another secret; those before it hold for a day, so that a receiver can learn it in peace. */
+/** Adds a new secret. The previous secrets stay valid for 24 hours, so that the receiver can switch to the new one. */
 export async function rotateSecret(
   tx: Transaction,
   keyRing: KeyRing,
@@ -117,7 +117,7 @@ export async function rotateSecret(
   const secrets = await tx.query('SELECT FROM webhook_secret WHERE endpoint_id = $1', [id]);
   if (secrets.length >= maxSecrets) {
     throw new AppError('conflict', {
-      detail: `${maxSecrets} secrets of this endpoint hold still: it was rotated as often within a day.`,
+      detail: `The endpoint already has ${maxSecrets} valid secrets. Rotate again when the oldest of them has expired.`,
     });
   }
   tx.defer(
@@ -131,7 +131,7 @@ export async function rotateSecret(
   return { row: await lockEndpoint(tx, organizationId, id), secret };
 }
 
-async function requirePlace(tx: Transaction, organizationId: string): Promise<void> {
+async function requireCapacity(tx: Transaction, organizationId: string): Promise<void> {
   await lock(tx, 'webhook endpoints', organizationId);
   const endpoints = await tx.query('SELECT FROM webhook_endpoint WHERE organization_id = $1 AND name IS NULL', [
     organizationId,

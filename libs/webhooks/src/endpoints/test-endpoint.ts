@@ -3,7 +3,7 @@ import type { Transaction, WebhookEventEntity } from '@muster/database';
 import { newId } from '@muster/platform';
 import { lockEndpoint } from './endpoint-row';
 
-/** A fact of the endpoint itself, for it alone, whatever it listens to and though it be off. Answers its delivery's id. */
+/** Sends a test event to this endpoint only, even if it is off or wants other events. Returns the delivery’s id. */
 export async function testEndpoint(tx: Transaction, caller: Principal, id: string, now: Date): Promise<string> {
   const { organizationId } = caller;
   await lockEndpoint(tx, organizationId, id);
@@ -13,7 +13,7 @@ export async function testEndpoint(tx: Transaction, caller: Principal, id: strin
   return deliveryId!;
 }
 
-/** A delivery to each recipient; answers their ids. */
+/** Creates a test event and a delivery of it for each recipient. Returns the ids of the deliveries. */
 export async function sendTest(
   tx: Transaction,
   { organizationId, endpointId: id, recipients, message, now }: TestParts,
@@ -49,7 +49,7 @@ export async function sendTest(
 interface TestParts {
   organizationId: string;
   endpointId: string;
-  /** Of e-mail the addresses; else one that is empty. */
+  /** Addresses of an e-mail channel; one empty string for other endpoints. */
   recipients: string[];
   message: string;
   now: Date;

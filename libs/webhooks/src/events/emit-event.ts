@@ -1,25 +1,25 @@
 import type { OutboxMessage } from '@muster/contracts';
 import { insertFrom, messageWithValues, type Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
-import type { TypedDetails, TypedFacts } from './fact-details';
+import type { TypedDetails, TypedEvents } from './event-details';
 
-/** A fact, as the transaction that makes it records it; of several things it is a fact of each. */
-export type WebhookFact = TypedFacts & {
+/** An event that a transaction emits, about one or several resources. Each resource gets its own row. */
+export type WebhookEvent = TypedEvents & {
   organizationId: string;
-  /** Which fact it is, where it is told once however often it comes to pass. */
+  /** Key of an event that is emitted only once per organization. */
   once?: string;
-  /** Holds the fact back where it is not one, asked when the transaction commits; its values stand from $7 on. */
+  /** SQL condition, checked at commit. If it is false, nothing is emitted. Its values start at $7. */
   where?: { name: string; sql: string; values: unknown[] };
 };
 
 /**
- * Writes the fact with the transaction's commit, where an endpoint of the organization wants it, and a message that has
- * it told. It costs no round trip; where nobody listens, one look at an index.
+ * Inserts the event and a `fan-out` message when the transaction commits, if an endpoint of the organization wants the
+ * event. Costs no extra round trip; if no endpoint wants the event, one index lookup.
  */
-export function emitEvent(tx: Transaction, fact: WebhookFact): void {
-  const { organizationId, type, of, once = null, where } = fact;
-  if (of.length === 0) return;
-  const rows = of.map(({ id, details }) => [newId(), id, details && JSON.stringify(details)]);
+export function emitEvent(tx: Transaction, event: WebhookEvent): void {
+  const { organizationId, type, subjects, once = null, where } = event;
+  if (subjects.length === 0) return;
+  const rows = subjects.map(({ id, details }) => [newId(), id, details && JSON.stringify(details)]);
   const isOne = rows.length === 1;
   tx.enqueueWhere(
     {
@@ -38,20 +38,21 @@ export function emitEvent(tx: Transaction, fact: WebhookFact): void {
   );
 }
 
-/** Most facts come by themselves: a plan that does not depend on how many there are is kept. */
+/** Most events are single: this form allows a cached plan that does not depend on the number of rows. */
 const one = '(VALUES ($3::uuid, $4::uuid, $5::text, 1))';
 const many = 'unnest($3::uuid[], $4::uuid[], $5::text[]) WITH ORDINALITY';
 
 /**
- * The facts' rows. Whoever makes a fact of a thing holds its row, so each sees the one before: of one thing the numbers
- * grow. They begin with the time, so that they still do when what was before is no longer kept.
+ * SQL that inserts the rows of the events. The caller has locked the row of the resource, so it sees the previous event
+ * and the sequence numbers of a resource increase. They start with the current time, so that they still increase after
+ * the previous events were purged.
  */
 function insertEvents(from: string, where: string): string {
   return `WITH event AS (
     INSERT INTO webhook_event (id, organization_id, type, subject_id, details, once, sequence)
     SELECT e.id, $1::uuid, $2::text, e.subject_id, e.details::jsonb, $6::text,
-      ${nextSequence('e.subject_id')} + e.place - 1
-    FROM ${from} AS e (id, subject_id, details, place)
+      ${nextSequence('e.subject_id')} + e.ordinal - 1
+    FROM ${from} AS e (id, subject_id, details, ordinal)
     WHERE ${isWanted('$1::uuid', '$2::text')} AND (${where})
     ON CONFLICT DO NOTHING RETURNING id)`;
 }
@@ -64,31 +65,31 @@ function nextSequence(subject: string): string {
     (SELECT sequence FROM webhook_event p WHERE p.subject_id = ${subject} ORDER BY sequence DESC LIMIT 1), 0))`;
 }
 
-/** Whether an endpoint of the organization wants facts of the type, both as SQL. */
+/** SQL condition: whether an endpoint of the organization wants events of the type. Both parameters are SQL. */
 export function isWanted(organization: string, type: string): string {
   return `EXISTS (SELECT FROM webhook_endpoint w WHERE w.organization_id = ${organization} AND w.enabled
     AND w.events && ARRAY['*', ${type}])`;
 }
 
 /**
- * As emitEvent, as parts of a statement that is a transaction by itself: `webhook_event_told` has a row where the fact
- * was written. Its values (`valuesOfEvent`) come behind so many others.
+ * Does the same as `emitEvent`, as CTEs of a statement that is a transaction of its own. `webhook_event_inserted` has a
+ * row if the event was inserted. Its values (`valuesOfEvent`) follow the first `offset` values of the statement.
  */
-export function eventParts({ of, subject, details, organization, type, behind }: EventParts): string {
-  return `webhook_event_told AS (
+export function eventParts({ source, subject, details, organization, type, offset }: EventParts): string {
+  return `webhook_event_inserted AS (
       INSERT INTO webhook_event (id, organization_id, type, subject_id, details, sequence)
-      SELECT $${behind + 1}::uuid, ${organization}, '${type}', ${subject}, '${JSON.stringify(details)}'::jsonb,
-        ${nextSequence(subject)} FROM ${of}
+      SELECT $${offset + 1}::uuid, ${organization}, '${type}', ${subject}, '${JSON.stringify(details)}'::jsonb,
+        ${nextSequence(subject)} FROM ${source}
       WHERE ${isWanted(organization, `'${type}'`)} RETURNING id),
-    webhook_event_rung AS (${insertFrom('webhook_event_told', behind + 1)})`;
+    webhook_event_enqueued AS (${insertFrom('webhook_event_inserted', offset + 1)})`;
 }
 
 type EventParts = TypedDetails & {
-  /** What has one row where the fact is one. */
-  of: string;
+  /** CTE that has one row if the event is to be emitted. */
+  source: string;
   subject: string;
   organization: string;
-  behind: number;
+  offset: number;
 };
 
 export function valuesOfEvent(organizationId: string): { values: unknown[]; message: OutboxMessage } {

@@ -3,7 +3,7 @@ import { BaseConfig } from '@muster/platform';
 import { type Harness, makeOrganization, startHarness } from '@muster/testing';
 import { fanOut } from './fan-out';
 
-describe('a fact that waits to be fanned out', () => {
+describe('a webhook event that is not fanned out yet', () => {
   let harness: Harness;
   let organizationId: string;
 
@@ -15,7 +15,7 @@ describe('a fact that waits to be fanned out', () => {
 
   const rows = <T extends object>(sql: string, ...values: unknown[]) => harness.db.query<T>('system', sql, values);
 
-  async function fact(faults = 0): Promise<string> {
+  async function insertEvent(faults = 0): Promise<string> {
     const [{ id }] = (await rows<{ id: string }>(
       `INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence, faults)
        VALUES (gen_random_uuid(), $1, 'job.failed', gen_random_uuid(), 1, $2) RETURNING id`,
@@ -25,7 +25,7 @@ describe('a fact that waits to be fanned out', () => {
     return id;
   }
 
-  /** Whom it tried to read, in this round. */
+  /** Runs one round; returns the ids of the events that it tried to read. */
   async function round(isReadable: (id: string) => boolean): Promise<string[]> {
     const tried: string[] = [];
     const readSubject = async ({ id }: { id: string }) => {
@@ -33,14 +33,14 @@ describe('a fact that waits to be fanned out', () => {
       if (!isReadable(id)) throw new Error('it cannot be read');
       return { id };
     };
-    const parts = { database: harness.db, readSubject, ring: () => undefined, now: () => new Date() };
+    const parts = { database: harness.db, readSubject, notify: () => undefined, now: () => new Date() };
     await fanOut(parts, undefined, organizationId).catch(() => undefined);
     return tried;
   }
 
-  it('rests from each try that failed, longer and longer, and keeps no other from its turn', async () => {
-    const bad = await fact(2000);
-    const good = await fact();
+  it('is retried with growing delays if it cannot be read, and does not delay other events', async () => {
+    const bad = await insertEvent(2000);
+    const good = await insertEvent();
     expect((await round((id) => id !== bad)).sort()).toEqual([bad, good].sort());
     const [rests] = await rows<{ faults: number; seconds: number }>(
       `SELECT faults, round(extract(epoch FROM rests_until - now()))::int AS seconds FROM webhook_event WHERE id = $1`,
@@ -48,29 +48,29 @@ describe('a fact that waits to be fanned out', () => {
     );
     expect(rests!.faults).toBe(2001);
     expect(rests!.seconds).toBeGreaterThan(540);
-    const next = await fact();
+    const next = await insertEvent();
     expect(await round(() => true)).toEqual([next]);
     await rows(`UPDATE webhook_event SET rests_until = now() - interval '1 second' WHERE id = $1`, bad);
     expect(await round(() => true)).toEqual([bad]);
   });
 
-  it('is for whoever of its organization was there a microsecond before it, and for nobody later', async () => {
-    const told = await fact();
+  it('is delivered only to endpoints of its organization that are older, even by a microsecond', async () => {
+    const eventId = await insertEvent();
     const { id: other } = await makeOrganization(harness.db);
-    const endpoint = async (offset: string, of = organizationId) => {
+    const endpoint = async (offset: string, ownerId = organizationId) => {
       const [{ id }] = (await rows<{ id: string }>(
         `INSERT INTO webhook_endpoint (id, organization_id, url, events, enabled, created_at)
          SELECT gen_random_uuid(), $1, 'https://receiver.test/', '{*}', true, created_at + $3::interval
          FROM webhook_event WHERE id = $2 RETURNING id`,
-        of,
-        told,
+        ownerId,
+        eventId,
         offset,
       )) as [{ id: string }];
       return id;
     };
     await rows(
       `UPDATE webhook_event SET created_at = date_trunc('second', created_at) + interval '900 us' WHERE id = $1`,
-      told,
+      eventId,
     );
     const before = await endpoint('-1 microseconds');
     await endpoint('1 microseconds');
@@ -78,7 +78,7 @@ describe('a fact that waits to be fanned out', () => {
     await round(() => true);
     const found = await rows<{ endpointId: string }>(
       'SELECT endpoint_id FROM webhook_delivery WHERE event_id = $1',
-      told,
+      eventId,
     );
     expect(found).toEqual([{ endpointId: before }]);
   });

@@ -3,60 +3,60 @@ import type { AgentEntity, Database, Transaction, WebhookEndpointEntity, Webhook
 import { newId, Round, sweep, type SweepCounts } from '@muster/platform';
 import { passesFilter } from '../channels/passes-filter';
 
-/** A fact as it was written. */
-export type FactRow = Pick<
+/** A stored event. */
+export type EventRow = Pick<
   WebhookEventEntity,
   'id' | 'organizationId' | 'type' | 'subjectId' | 'sequence' | 'details' | 'createdAt'
 >;
 
 export interface FanOutParts {
   database: Database;
-  /** What the fact is of, as its GET answers it; null where it is gone. */
-  readSubject(fact: FactRow): Promise<object | null>;
-  /** Whom deliveries were just written for. */
-  ring(endpointIds: string[]): void;
+  /** Reads the event’s resource as its GET route returns it; null if it was deleted. */
+  readSubject(event: EventRow): Promise<object | null>;
+  /** Called with the endpoints for which deliveries were just inserted. */
+  notify(endpointIds: string[]): void;
   now(): Date;
 }
 
-const readAtOnce = 4;
-/** What could not be read is tried again later and later, up to so many seconds. */
-const longestRestSeconds = 600;
+const readConcurrency = 4;
+/** Maximum seconds between two attempts to read the resource of an event. */
+const maxRestSeconds = 600;
 
 /**
- * Makes of the facts that wait, of one organization or all, a delivery for each endpoint that wants them. The body is
- * read then, once for all of them, and sent as it was read.
+ * Creates deliveries for the waiting events of one organization or of all: one for each endpoint that wants the event.
+ * The body is read once, here, and every endpoint gets the same one.
  */
 export function fanOut(
-  { database, readSubject, ring, now }: FanOutParts,
+  { database, readSubject, notify, now }: FanOutParts,
   round = new Round('fan out webhooks'),
   organizationId: string | null = null,
 ): Promise<SweepCounts<'told' | 'unheard'>> {
   return sweep(round, {
     name: `events ${organizationId ?? ''}`,
     outcomes: ['told', 'unheard'],
-    atOnce: readAtOnce,
-    candidates: (after: FactRow | null, limit) => waitingFacts(database, { organizationId, after, limit }),
-    settle: async (fact) => {
+    atOnce: readConcurrency,
+    candidates: (after: EventRow | null, limit) => waitingEvents(database, { organizationId, after, limit }),
+    settle: async (event) => {
       let body: string;
       try {
-        body = bodyOf(fact, await readSubject(fact));
+        body = bodyOf(event, await readSubject(event));
       } catch (error) {
-        await postpone(database, fact);
+        await postpone(database, event);
         throw error;
       }
-      const endpoints = await database.transaction('system', (tx) => writeDeliveries(tx, fact, { body, now: now() }));
-      if (endpoints) ring(endpoints);
+      const endpoints = await database.transaction('system', (tx) => writeDeliveries(tx, event, { body, now: now() }));
+      if (endpoints) notify(endpoints);
       return endpoints?.length ? 'told' : 'unheard';
     },
     rowOf: ({ id, type }) => `event ${id} (${type})`,
   });
 }
 
-function waitingFacts(
+function waitingEvents(
   database: Database,
-  { organizationId, after, limit }: { organizationId: string | null; after: FactRow | null; limit: number },
-): Promise<FactRow[]> {
-  return database.query<FactRow>(
+  { organizationId, after, limit }: { organizationId: string | null; after: EventRow | null; limit: number },
+): Promise<EventRow[]> {
+  return database.query<EventRow>(
     'system',
     `SELECT id, organization_id, type, subject_id, sequence, details, created_at FROM webhook_event
      WHERE fanned_out_at IS NULL AND ($1::uuid IS NULL OR organization_id = $1)
@@ -68,25 +68,25 @@ function waitingFacts(
   );
 }
 
-/** The thing as it was read just now, in the state that the fact names: it may have left that since. */
-function bodyOf({ type, createdAt, subjectId, details, sequence }: FactRow, subject: object | null): string {
+/** The current resource, with the state from the event, which the resource may have left since. */
+function bodyOf({ type, createdAt, subjectId, details, sequence }: EventRow, subject: object | null): string {
   const data = { ...(subject ?? { id: subjectId, deleted: true }), ...details, sequence };
   return JSON.stringify({ type, timestamp: createdAt.toISOString(), data });
 }
 
-/** Null where another process had it first. */
+/** Returns the ids of the endpoints; null if another process has already fanned out the event. */
 async function writeDeliveries(
   tx: Transaction,
-  { id, organizationId, type }: FactRow,
+  { id, organizationId, type }: EventRow,
   { body, now }: { body: string; now: Date },
 ): Promise<string[] | null> {
-  const taken = await tx.execute(
+  const updated = await tx.execute(
     'UPDATE webhook_event SET body = $2, fanned_out_at = muster_now() WHERE id = $1 AND fanned_out_at IS NULL',
     [id, body],
     'fan_out_webhook_event',
   );
-  if (taken === 0) return null;
-  const found = await tx.query<Wanting>(
+  if (updated === 0) return null;
+  const found = await tx.query<TargetEndpoint>(
     `SELECT w.id, w.kind, w.recipients, w.filter FROM webhook_endpoint w
      WHERE w.organization_id = $1 AND w.enabled AND w.events && ARRAY['*', $2::text]
        AND w.created_at <= (SELECT created_at FROM webhook_event WHERE id = $3)
@@ -94,9 +94,9 @@ async function writeDeliveries(
     [organizationId, type, id],
     'endpoints_of_event',
   );
-  const wanting = await passing(tx, found, { type, body });
-  // Of e-mail each recipient has a delivery: one address that is refused is no reason to write to the others again.
-  const deliveries = wanting.flatMap(({ id: endpointId, kind, recipients }) =>
+  const targets = await filterByEvent(tx, found, { type, body });
+  // Each e-mail recipient has a separate delivery, so that one refused address does not cause resends to the others.
+  const deliveries = targets.flatMap(({ id: endpointId, kind, recipients }) =>
     (kind === 'email' ? recipients : ['']).map((recipient) => ({ endpointId, recipient })),
   );
   if (deliveries.length === 0) return [];
@@ -111,17 +111,17 @@ async function writeDeliveries(
     ],
     'insert_webhook_deliveries',
   );
-  return wanting.map((endpoint) => endpoint.id);
+  return targets.map((endpoint) => endpoint.id);
 }
 
-type Wanting = Pick<WebhookEndpointEntity, 'id' | 'kind' | 'recipients' | 'filter'>;
+type TargetEndpoint = Pick<WebhookEndpointEntity, 'id' | 'kind' | 'recipients' | 'filter'>;
 
-/** Those whose filter lets the fact pass; its machine's labels are read where one asks for labels. */
-async function passing(
+/** Returns the endpoints whose filter the event passes. Reads the agent’s labels only if a filter needs them. */
+async function filterByEvent(
   tx: Transaction,
-  found: Wanting[],
+  found: TargetEndpoint[],
   { type, body }: { type: WebhookType; body: string },
-): Promise<Wanting[]> {
+): Promise<TargetEndpoint[]> {
   if (found.every(({ filter }) => !filter)) return found;
   const { data } = JSON.parse(body) as { data: Record<string, unknown> };
   const agentId = type.startsWith('agent.') ? data['id'] : data['agentId'];
@@ -132,13 +132,13 @@ async function passing(
   return found.filter(({ filter }) => passesFilter(filter, subject));
 }
 
-async function postpone(database: Database, { id }: FactRow): Promise<void> {
+async function postpone(database: Database, { id }: EventRow): Promise<void> {
   await database.query(
     'system',
     `UPDATE webhook_event SET faults = faults + 1,
        rests_until = muster_now() + LEAST(power(2, LEAST(faults + 1, 20)), $2) * interval '1 second'
      WHERE id = $1`,
-    [id, longestRestSeconds],
+    [id, maxRestSeconds],
     'postpone_event',
   );
 }

@@ -7,7 +7,7 @@ const dayMs = 86_400_000;
 const now = new Date();
 const inDays = (days: number) => new Date(now.getTime() + days * dayMs);
 
-describe('API keys that expire', () => {
+describe('expiring API keys', () => {
   let harness: Harness;
 
   beforeAll(async () => {
@@ -16,9 +16,9 @@ describe('API keys that expire', () => {
   afterAll(() => harness.close());
 
   const sql = (text: string, ...values: unknown[]) => harness.db.query<any>('system', text, values);
-  const key = async (organizationId: string, expires: number | null, made = -100) => {
+  const key = async (organizationId: string, expires: number | null, created = -100) => {
     const { id } = await makeApiKey(harness.db, { organizationId, scope: 'api' });
-    const times = [expires === null ? null : inDays(expires), inDays(made)];
+    const times = [expires === null ? null : inDays(expires), inDays(created)];
     await sql('UPDATE api_key SET expires_at = $2, created_at = $3 WHERE id = $1', id, ...times);
     return id;
   };
@@ -30,7 +30,7 @@ describe('API keys that expire', () => {
     );
     return organizationId;
   };
-  const facts = async (organizationId: string) =>
+  const eventsOf = async (organizationId: string) =>
     (
       await sql(
         `SELECT details->>'apiKeyId' AS id, details->>'daysLeft' AS days FROM webhook_event
@@ -39,18 +39,18 @@ describe('API keys that expire', () => {
       )
     ).map(({ id, days }: { id: string; days: string }) => `${id} ${days}`);
 
-  it('are notified of 14 days and one day before, once each, whoever looks and however often', async () => {
+  it('emit an event 14 days and one day before they expire, once each, even with concurrent checks', async () => {
     const organizationId = await listening();
     const id = await key(organizationId, 14.5);
     const at = (days: number) => notifyExpiringKeys(harness.db, inDays(days));
     expect((await at(0)).emitted).toBe(0);
     await Promise.all([at(0.6), at(0.6)]);
     await at(5);
-    expect(await facts(organizationId)).toEqual([`${id} 14`]);
+    expect(await eventsOf(organizationId)).toEqual([`${id} 14`]);
     expect((await at(13)).looked).toBe(0);
     await at(13.6);
     await at(14);
-    expect(await facts(organizationId)).toEqual([`${id} 14`, `${id} 1`]);
+    expect(await eventsOf(organizationId)).toEqual([`${id} 14`, `${id} 1`]);
     const [row] = await sql('SELECT details FROM webhook_event WHERE organization_id = $1', organizationId);
     expect(row.details).toMatchObject({
       name: expect.any(String),
@@ -60,17 +60,17 @@ describe('API keys that expire', () => {
     expect((await at(15)).looked).toBe(0);
   });
 
-  it('say nothing where they never expire, were made after that day, or are expired or revoked, or nobody listens', async () => {
+  it('emit no event if they never expire, are too new, expired or revoked, or if no endpoint wants it', async () => {
     const organizationId = await listening();
     await key(organizationId, null);
     await key(organizationId, -1);
     await key(organizationId, 7, 0);
     const late = await key(organizationId, 0.5);
     await sql('DELETE FROM api_key WHERE id = $1', await key(organizationId, 3));
-    const deaf = await listening(['job.failed']);
-    await key(deaf, 3);
+    const uninterested = await listening(['job.failed']);
+    await key(uninterested, 3);
     await notifyExpiringKeys(harness.db, now);
-    expect(await facts(organizationId)).toEqual([`${late} 1`]);
-    expect(await facts(deaf)).toEqual([]);
+    expect(await eventsOf(organizationId)).toEqual([`${late} 1`]);
+    expect(await eventsOf(uninterested)).toEqual([]);
   });
 });

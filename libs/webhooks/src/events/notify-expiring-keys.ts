@@ -2,14 +2,14 @@ import type { ApiKeyEntity, Database } from '@muster/database';
 import { Round, sweep, type SweepCounts } from '@muster/platform';
 import { emitEvent, isWanted } from './emit-event';
 
-/** So many days before a key expires, its organization is notified. */
+/** Days before a key’s expiry on which its organization is notified. */
 const daysBefore = [14, 1];
 
 type Expiring = Pick<ApiKeyEntity, 'id' | 'organizationId' | 'name' | 'scope'> & { expiresAt: Date; days: number };
 
 /**
- * Emits the fact of each key that expires soon, once for each of the days; one that was made later than that day is no
- * news to whoever made it. Revoking a key in between leaves nothing to say.
+ * Emits an event for each key that expires soon, once for each of the days. A key that was created after such a day
+ * gets no event for it, because its creator knows the expiry. A key that is revoked during the sweep gets none either.
  */
 export function notifyExpiringKeys(
   database: Database,
@@ -42,7 +42,7 @@ export function notifyExpiringKeys(
         if (!key) return null;
         const details = { apiKeyId: id, name, scope, expiresAt: expiresAt.toISOString(), daysLeft: days };
         const once = `api_key.expiring ${id} ${days}`;
-        emitEvent(tx, { organizationId, type: 'api_key.expiring', of: [{ id: organizationId, details }], once });
+        emitEvent(tx, { organizationId, type: 'api_key.expiring', subjects: [{ id: organizationId, details }], once });
         return 'emitted';
       }),
     rowOf: ({ id }) => `API key ${id}`,

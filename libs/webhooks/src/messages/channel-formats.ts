@@ -1,13 +1,13 @@
 import type { Message } from './write-message';
 
-/** E-mail: the same in plain text and in HTML. */
+/** Formats a message as e-mail, in plain text and in HTML with the same content. */
 export function asMail({ parts, more }: Message, channel: string): { text: string; html: string } {
   const foot = `Sent by Muster, notification channel ${channel}.`;
   const text = [
     ...parts.map(({ title, detail, link }) =>
       [title, detail, link && `${link.text}: ${link.url}`].filter(Boolean).join('\n'),
     ),
-    ...rest(more),
+    ...remainder(more),
     foot,
   ].join('\n\n');
   const html = [
@@ -19,13 +19,13 @@ export function asMail({ parts, more }: Message, channel: string): { text: strin
         '</p>',
       ].join(''),
     ),
-    ...rest(more).map((line) => `<p>${escapeHtml(line)}</p>`),
+    ...remainder(more).map((line) => `<p>${escapeHtml(line)}</p>`),
     `<p><small>${escapeHtml(foot)}</small></p>`,
   ].join('\n');
   return { text, html };
 }
 
-/** An incoming webhook's message of Slack: mrkdwn, in which &, < and > mean something. */
+/** Formats a message for a Slack incoming webhook: mrkdwn, in which &, < and > must be escaped. */
 export function asSlack({ subject, parts, more }: Message): object {
   const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
   const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text } });
@@ -41,12 +41,12 @@ export function asSlack({ subject, parts, more }: Message): object {
           ].join('\n'),
         ),
       ),
-      ...rest(more).map(section),
+      ...remainder(more).map(section),
     ],
   };
 }
 
-/** An incoming webhook's message of Teams: an adaptive card, whose text is Markdown. */
+/** Formats a message for a Teams incoming webhook: an adaptive card, whose text is Markdown. */
 export function asTeams({ parts, more }: Message): object {
   const escaped = (text: string) => text.replaceAll(/[\\`*_{}[\]()#+!|<>~-]/g, String.raw`\$&`);
   const block = (text: string, strong = false) => ({
@@ -69,7 +69,7 @@ export function asTeams({ parts, more }: Message): object {
               ...(detail ? [block(escaped(detail))] : []),
               ...(link ? [block(`[${escaped(link.text)}](${link.url})`)] : []),
             ]),
-            ...rest(more).map((line) => block(line)),
+            ...remainder(more).map((line) => block(line)),
           ],
         },
       },
@@ -77,7 +77,7 @@ export function asTeams({ parts, more }: Message): object {
   };
 }
 
-function rest(more: number): string[] {
+function remainder(more: number): string[] {
   return more > 0 ? [`And ${more} more.`] : [];
 }
 

@@ -9,40 +9,40 @@ type Channel = Pick<WebhookEndpointEntity, 'id' | 'organizationId' | 'enabled' |
   secrets: SealedSecret[] | null;
 };
 
-/** A message that is ours to send, marked as being sent: nobody else sends it, also where we end in between. */
+/** A message that only this process sends. It is marked as being sent, so it is not resent even if the process ends. */
 export interface ClaimedMessage extends Omit<Channel, 'enabled' | 'id' | 'secrets'> {
-  /** The oldest delivery's. */
+  /** Id of its oldest delivery. */
   id: string;
   endpointId: string;
   recipient: string;
   leaseId: string;
-  /** The address of Slack or Teams, sealed. */
+  /** Sealed URL of a Slack or Teams channel. */
   secrets: SealedSecret[];
-  /** The first ones, of which the message speaks. */
-  facts: ClaimedFact[];
-  /** How many deliveries it is. */
+  /** The oldest events, up to `maxDescribed`; the message describes these. */
+  events: ClaimedEvent[];
+  /** Number of deliveries in the message. */
   count: number;
 }
 
-type ClaimedFact = Pick<WebhookDeliveryEntity, 'id' | 'type' | 'eventId'> & { subjectId: string; body: string };
+type ClaimedEvent = Pick<WebhookDeliveryEntity, 'id' | 'type' | 'eventId'> & { subjectId: string; body: string };
 
-/** Longer than an attempt can take. What is left after that may have arrived. */
+/** Longer than an attempt can take. A message that is still marked after this time may have arrived. */
 const leaseMs = 300_000;
-/** After a message so long others are collected for the next one. */
-const quietMs = 60_000;
-const mostInOne = 1000;
-const writtenOut = 20;
+/** Minimum time between two messages; deliveries that become due in between are collected in the next one. */
+const minIntervalMs = 60_000;
+const maxPerMessage = 1000;
+const maxDescribed = 20;
 
 /**
- * What is due for the channel and one of its recipients, as one message. Answers `later` where the last one is too new,
- * and `webhook` where the endpoint is nothing that people read.
+ * Claims the due deliveries of one recipient of the channel as one message. Returns `later` if the recipient’s last
+ * message is too recent, and `webhook` if the endpoint is not a channel for people.
  */
 export function claimMessage(
   database: Database,
   endpointId: string,
   now: Date,
 ): Promise<ClaimedMessage | 'later' | 'webhook' | undefined> {
-  // The mark outlives a crash: what is sent is sent at most once.
+  // A flushed commit, so that the mark survives a crash and the message is sent at most once.
   return database.transaction('system', async (tx) => {
     const channel = await lockForSending(tx, endpointId);
     if (!channel) return undefined;
@@ -55,34 +55,34 @@ export function claimMessage(
       'next_message',
     );
     if (!first) return undefined;
-    const { recipient, asked } = first;
-    if (!asked && (await postpone(tx, { endpointId, recipient, now }))) return 'later';
+    const { recipient, asked: isRequested } = first;
+    if (!isRequested && (await postpone(tx, { endpointId, recipient, now }))) return 'later';
     const leaseId = newId();
-    const claimed = await tx.query<ClaimedFact & { place: number }>(
+    const claimed = await tx.query<ClaimedEvent & { ordinal: number }>(
       `WITH next AS (
-         SELECT id, row_number() OVER (ORDER BY id) AS place FROM webhook_delivery
+         SELECT id, row_number() OVER (ORDER BY id) AS ordinal FROM webhook_delivery
          WHERE endpoint_id = $1 AND recipient = $2 AND asked = $3 AND status = 'pending' AND due_at <= $4
          ORDER BY id LIMIT $5)
        UPDATE webhook_delivery d
        SET status = 'sending', sent_at = $4, lease_id = $6, leased_until = $4 + $7 * interval '1 millisecond'
        FROM next, webhook_event e WHERE d.id = next.id AND e.id = d.event_id
-       RETURNING d.id, d.type, d.event_id, e.subject_id, next.place::int,
-         CASE WHEN next.place <= $8 THEN e.body ELSE '' END AS body`,
-      [endpointId, recipient, asked, now, asked ? 1 : mostInOne, leaseId, leaseMs, writtenOut],
+       RETURNING d.id, d.type, d.event_id, e.subject_id, next.ordinal::int,
+         CASE WHEN next.ordinal <= $8 THEN e.body ELSE '' END AS body`,
+      [endpointId, recipient, isRequested, now, isRequested ? 1 : maxPerMessage, leaseId, leaseMs, maxDescribed],
       'claim_message',
     );
-    claimed.sort((one, other) => one.place - other.place);
+    claimed.sort((one, other) => one.ordinal - other.ordinal);
     const { organizationId, name, kind, failingSince, secrets } = channel;
     return {
       ...{ id: claimed[0]!.id, endpointId, organizationId, name, kind, failingSince, recipient, leaseId },
       secrets: secrets ?? [],
-      facts: claimed.slice(0, writtenOut),
+      events: claimed.slice(0, maxDescribed),
       count: claimed.length,
     };
   });
 }
 
-/** Of one channel one process claims at a time, so that two do not both send the first message of a minute. */
+/** Locks the channel, so that two processes cannot both send the first message of a minute. */
 async function lockForSending(tx: Transaction, endpointId: string): Promise<Channel | undefined> {
   const [channel] = await tx.query<Channel>(
     `SELECT w.id, w.organization_id, w.name, w.kind, w.enabled, w.failing_since, (
@@ -103,20 +103,20 @@ async function postpone(
   const [last] = await tx.query<{ at: Date | null }>(
     `SELECT max(sent_at) AS at FROM webhook_delivery
      WHERE endpoint_id = $1 AND recipient = $2 AND NOT asked AND sent_at > $3::timestamptz - $4 * interval '1 millisecond'`,
-    [endpointId, recipient, now, quietMs],
+    [endpointId, recipient, now, minIntervalMs],
     'last_message',
   );
   if (!last?.at) return false;
   await tx.execute(
     `UPDATE webhook_delivery SET due_at = $4
      WHERE endpoint_id = $1 AND recipient = $2 AND NOT asked AND status = 'pending' AND due_at <= $3`,
-    [endpointId, recipient, now, new Date(last.at.getTime() + quietMs)],
+    [endpointId, recipient, now, new Date(last.at.getTime() + minIntervalMs)],
     'postpone_messages',
   );
   return true;
 }
 
-/** What was being sent when its process ended: whether it arrived nobody knows, and nobody sends it again. */
+/** Marks messages as unclear whose process ended while sending them. They may have arrived, so they are not resent. */
 export async function endUnclear(database: Database, now: Date): Promise<number> {
   const rows = await database.query(
     'system',
@@ -127,7 +127,7 @@ export async function endUnclear(database: Database, now: Date): Promise<number>
        RETURNING id, organization_id, sent_at)
      INSERT INTO webhook_attempt (delivery_id, number, organization_id, at, status_code, duration_ms, error)
      SELECT id, 1 + COALESCE((SELECT max(number) FROM webhook_attempt a WHERE a.delivery_id = lost.id), 0),
-       organization_id, sent_at, NULL, 0, 'the service ended while it was being sent; whether it arrived is not known'
+       organization_id, sent_at, NULL, 0, 'the service stopped while sending; it is unknown whether the message arrived'
      FROM lost RETURNING delivery_id`,
     [now],
     'end_unclear_messages',

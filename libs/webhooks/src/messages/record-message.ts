@@ -4,20 +4,20 @@ import { turnOff } from '../deliveries/record-attempt';
 import type { ClaimedMessage } from './claim-message';
 import type { SentMessage } from './send-mail';
 
-interface Attempted {
+interface MessageAttempt {
   sent: SentMessage;
   at: Date;
   durationMs: number;
 }
 
 /**
- * Writes down what came of sending a message, for each delivery that it was. One that was taken for lost meanwhile is
- * known after all. Answers the first one's decision; null where nothing of it is left.
+ * Records the result of sending a message for each of its deliveries, also for those that were marked as unclear in the
+ * meantime. Returns the decision for the first delivery; null if the channel or the deliveries were deleted.
  */
 export function recordMessage(
   database: Database,
   claimed: ClaimedMessage,
-  { sent, at, durationMs }: Attempted,
+  { sent, at, durationMs }: MessageAttempt,
   { now, chance }: { now: Date; chance: number },
 ): Promise<MessageDecision | null> {
   const { organizationId, endpointId, leaseId } = claimed;

@@ -1,8 +1,8 @@
 import { createTransport } from 'nodemailer';
 
 /**
- * What came of sending a message once. Failed: it has certainly not arrived, and is tried again. Refused: it never will.
- * Unclear: it may have arrived, so it is not sent again.
+ * Result of sending a message once. `failed`: it has certainly not arrived and is retried. `refused`: it can never
+ * arrive. `unclear`: it may have arrived, so it is not resent.
  */
 export interface SentMessage {
   outcome: 'delivered' | 'failed' | 'refused' | 'unclear';
@@ -16,7 +16,7 @@ export interface Relay {
 }
 
 export interface Mail {
-  /** Also makes the Message-ID. */
+  /** Delivery id; also part of the Message-ID. */
   id: string;
   to: string;
   subject: string;
@@ -27,14 +27,14 @@ export interface Mail {
 const connectMs = 10_000;
 const silenceMs = 20_000;
 
-/** Hands a mail to the operator's relay, which the organization does not name: the guard of addresses is not asked. */
+/** Sends a mail through the operator’s relay, without the guard for outbound calls: no user chose the address. */
 export async function sendMail(relay: Relay | null, { id, to, subject, text, html }: Mail): Promise<SentMessage> {
   if (!relay) {
-    return { outcome: 'failed', statusCode: null, error: 'the operator has set up no mail relay (SMTP_URL)' };
+    return { outcome: 'failed', statusCode: null, error: 'no mail relay is configured (SMTP_URL)' };
   }
-  // The relay asks for the message with 354: from there on it may have it, whatever becomes of the connection.
+  // With 354 the relay requests the content. From then on it may have the message, even if the connection is lost.
   let isHandedOver = false;
-  const hear = ({ tnx }: { tnx?: string }, line: unknown) => {
+  const detectHandover = ({ tnx }: { tnx?: string }, line: unknown) => {
     if (tnx === 'server' && /^354/.test(String(line))) isHandedOver = true;
   };
   const silent = () => undefined;
@@ -45,7 +45,15 @@ export async function sendMail(relay: Relay | null, { id, to, subject, text, htm
     socketTimeout: silenceMs,
     dnsTimeout: connectMs,
     transactionLog: true,
-    logger: { level: silent, trace: silent, debug: hear, info: hear, warn: silent, error: silent, fatal: silent },
+    logger: {
+      level: silent,
+      trace: silent,
+      debug: detectHandover,
+      info: detectHandover,
+      warn: silent,
+      error: silent,
+      fatal: silent,
+    },
   });
   const host = relay.from.replace(/^.*@/, '').replace(/[^\w.-].*$/, '') || 'muster';
   try {
@@ -57,21 +65,21 @@ export async function sendMail(relay: Relay | null, { id, to, subject, text, htm
     });
     return { outcome: 'delivered', statusCode: Number(response.slice(0, 3)) || 250, error: null };
   } catch (error) {
-    return ofFault(error as SmtpFault, isHandedOver);
+    return failureOf(error as SmtpError, isHandedOver);
   } finally {
     transport.close();
   }
 }
 
-type SmtpFault = Error & { code?: string; responseCode?: number; response?: string };
+type SmtpError = Error & { code?: string; responseCode?: number; response?: string };
 
-/** The relay's address is the operator's: what it answered is shown, and of a connection no more than what it came to. */
-function ofFault({ code = 'unknown', responseCode, response }: SmtpFault, isHandedOver: boolean): SentMessage {
+/** Users see the relay’s answers but, for connection errors, only the code: the relay’s address is the operator’s. */
+function failureOf({ code = 'unknown', responseCode, response }: SmtpError, isHandedOver: boolean): SentMessage {
   if (code === 'EAUTH') {
     return {
       outcome: 'failed',
       statusCode: responseCode ?? null,
-      error: 'the mail relay refused the operator’s sign-in',
+      error: 'the mail relay rejected the service’s credentials',
     };
   }
   if (responseCode !== undefined) {
@@ -79,7 +87,7 @@ function ofFault({ code = 'unknown', responseCode, response }: SmtpFault, isHand
     return { outcome: responseCode >= 500 ? 'refused' : 'failed', statusCode: responseCode, error };
   }
   if (isHandedOver) {
-    return { outcome: 'unclear', statusCode: null, error: `the connection to the mail relay broke (${code})` };
+    return { outcome: 'unclear', statusCode: null, error: `the connection to the mail relay was lost (${code})` };
   }
   return { outcome: 'failed', statusCode: null, error: `the mail relay could not be reached (${code})` };
 }

@@ -11,7 +11,7 @@ export interface MessengerParts {
 
 const limitMs = 10_000;
 
-/** Sends a message to people, once. `url` is the sealed address of Slack and Teams, opened. */
+/** Sends a message to people, once. `url` is the opened URL of a Slack or Teams channel; null for e-mail. */
 export async function sendMessage(
   { outbound, relay }: MessengerParts,
   { id, kind, name, recipient }: ClaimedMessage,
@@ -29,7 +29,7 @@ async function postChat(outbound: Outbound, url: string, payload: object): Promi
       headers: {
         'content-type': 'application/json; charset=utf-8',
         'user-agent': 'Muster-Notifications/1.0',
-        // On a connection that was kept and breaks nobody knows whether the message arrived.
+        // If a reused connection is lost, it is unknown whether the message arrived.
         connection: 'close',
       },
       body: JSON.stringify(payload),
@@ -40,12 +40,12 @@ async function postChat(outbound: Outbound, url: string, payload: object): Promi
   } catch (error) {
     const isUnsent = error instanceof OutboundRefused || neverSent.has(codeOf(error));
     const text =
-      error instanceof OutboundRefused ? error.message : `no whole answer (${codeOf(error) || 'broken off'})`;
+      error instanceof OutboundRefused ? error.message : `no complete response (${codeOf(error) || 'connection lost'})`;
     return { outcome: isUnsent ? 'failed' : 'unclear', statusCode: null, error: text.slice(0, 500) };
   }
 }
 
-/** No connection was made, so nothing was sent. */
+/** Codes of errors without a connection, so nothing was sent. */
 const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 function codeOf(error: unknown): string {

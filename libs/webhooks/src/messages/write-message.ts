@@ -1,7 +1,7 @@
 import type { Severity, WebhookType } from '@muster/contracts';
 
-/** A fact as it was sent to webhooks, and where a person goes on with it. */
-export interface MessageFact {
+/** An event as webhooks receive it, with a link to its page. */
+export interface NotifiedEvent {
   type: WebhookType;
   data: Record<string, unknown>;
   link: { text: string; url: string } | null;
@@ -9,25 +9,25 @@ export interface MessageFact {
 
 interface MessagePart {
   title: string;
-  /** Why, or what is asked; null where the title has it all. */
+  /** Error, reason or question; null if the event has none. */
   detail: string | null;
   link: { text: string; url: string } | null;
 }
 
-/** What people read, before it is made e-mail, Slack's or Teams' own. */
+/** A message to people, independent of the format of e-mail, Slack or Teams. */
 export interface Message {
   subject: string;
   parts: MessagePart[];
-  /** How many more there are than are written out. */
+  /** Number of events that are counted but not described. */
   more: number;
 }
 
-interface Words {
+interface EventLabel {
   title: string;
   severity: Severity;
 }
 
-const words: Record<WebhookType, Words> = {
+const labels: Record<WebhookType, EventLabel> = {
   'job.started': { title: 'Run started', severity: 'info' },
   'job.completed': { title: 'Run completed', severity: 'info' },
   'job.failed': { title: 'Run failed', severity: 'error' },
@@ -48,38 +48,38 @@ const words: Record<WebhookType, Words> = {
   'autopilot.paused': { title: 'Autopilot waits for a person', severity: 'warning' },
   'autopilot.finished': { title: 'Autopilot finished', severity: 'info' },
   'feedback.resolved': { title: 'Feedback resolved', severity: 'info' },
-  'question.asked': { title: 'A run asks', severity: 'warning' },
+  'question.asked': { title: 'A run asks a question', severity: 'warning' },
   'question.answered': { title: 'Question answered', severity: 'info' },
   'question.expired': { title: 'Question expired', severity: 'warning' },
   'webhook.test': { title: 'Test message', severity: 'info' },
 };
 
 export function severityOf(type: WebhookType): Severity {
-  return words[type].severity;
+  return labels[type].severity;
 }
 
-const longest = 300;
+const maxLength = 300;
 
-/** One fact is a message; of several the first ones are written out, and all of them are counted. */
-export function writeMessage(facts: readonly MessageFact[], count: number): Message {
-  const parts = facts.map(writePart);
-  const subject = count === 1 ? parts[0]!.title : `${count} notifications: ${kindsOf(facts, count)}`;
+/** Writes a message about `count` events. Only `events` are described; the others are counted. */
+export function writeMessage(events: readonly NotifiedEvent[], count: number): Message {
+  const parts = events.map(writePart);
+  const subject = count === 1 ? parts[0]!.title : `${count} notifications: ${kindsOf(events, count)}`;
   return { subject: shorten(subject), parts, more: count - parts.length };
 }
 
-function writePart({ type, data, link }: MessageFact): MessagePart {
-  const { title } = words[type];
+function writePart({ type, data, link }: NotifiedEvent): MessagePart {
+  const { title } = labels[type];
   const name = firstText(data, ['workflowName', 'name', 'agentName', 'limit']);
   const details = type.startsWith('question.') ? ['question'] : ['error', 'reason', 'message', 'title'];
   const detail = firstText(data, details);
   return { title: shorten(name ? `${title}: ${name}` : title), detail: detail && shorten(detail), link };
 }
 
-function kindsOf(facts: readonly MessageFact[], count: number): string {
+function kindsOf(events: readonly NotifiedEvent[], count: number): string {
   const kinds = new Map<string, number>();
-  for (const { type } of facts) kinds.set(words[type].title, (kinds.get(words[type].title) ?? 0) + 1);
+  for (const { type } of events) kinds.set(labels[type].title, (kinds.get(labels[type].title) ?? 0) + 1);
   const listed = [...kinds].map(([title, times]) => (times === 1 ? title : `${title} (${times})`)).join(', ');
-  return count > facts.length ? `${listed}, …` : listed;
+  return count > events.length ? `${listed}, …` : listed;
 }
 
 function firstText(data: Record<string, unknown>, names: string[]): string | null {
@@ -92,5 +92,5 @@ function firstText(data: Record<string, unknown>, names: string[]): string | nul
 
 function shorten(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ');
-  return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
+  return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;
 }

@@ -49,7 +49,7 @@ export async function moveSession(tx: Transaction, session: SessionRow, facts: M
   });
   const { agentId } = session;
   const told = to === 'paused' ? 'autopilot.paused' : isEnd(to) ? 'autopilot.finished' : null;
-  if (told) emitEvent(tx, { organizationId, type: told, of: [{ id, details: { agentId, status: to } }] });
+  if (told) emitEvent(tx, { organizationId, type: told, subjects: [{ id, details: { agentId, status: to } }] });
   if (source !== 'api' && source !== 'console') {
     const actor = { kind: 'system', id: 'autopilot', organizationId } as const;
     audit(tx, actor, {

@@ -1,10 +1,10 @@
 import { type Database, DatabaseModule, type Transaction } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
 import { behindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
-import { takeStatus } from './keep-status';
-import { tellNoBranch } from './link-failures';
+import { applyTrackerStatus } from './sync-status';
+import { recordBranchRefusal } from './link-failures';
 
-/** A submission that is `triaged` at 09:00, with a link to an issue that was seen as such. */
+/** Inserts a submission that is `triaged` since 09:00, with a link to an issue that was last observed as `triaged`. */
 async function insertLinkedSubmission(db: Database, organizationId: string) {
   const [id, linkId] = [newId(), newId()];
   const insert = (text: string, values: unknown[]) => db.query('system', text, values);
@@ -53,23 +53,23 @@ describe('a submission that a person resolves while its tracker is being read', 
       [id],
     );
 
-  it('stays resolved, because the tracker’s change was earlier', async () => {
-    const shown = {
+  it('stays resolved if the tracker’s change was earlier', async () => {
+    const observed = {
       tracker: { clockStepMs: 1 },
       link: { id: linkId, tracker: 'codehost', seenStatus: 'triaged', writingStatus: null, carriedStatus: null },
       item: { status: 'in_progress', changedAt: new Date('2026-03-02T10:00:00Z') },
     };
-    const take = () => takeStatus(harness.db, { id, organizationId } as never, [shown as never]);
-    expect(await whileResolved(take)).toEqual(['resolved']);
+    const apply = () => applyTrackerStatus(harness.db, { id, organizationId } as never, [observed as never]);
+    expect(await whileResolved(apply)).toEqual(['resolved']);
     expect(await harness.db.query('system', 'SELECT status FROM feedback_submission WHERE id = $1', [id])).toEqual([
       { status: 'resolved' },
     ]);
     expect(await history()).toEqual([]);
   });
 
-  it('is resolved in what the tracker adds to its history', async () => {
+  it('is recorded as resolved in a history entry that the tracker adds', async () => {
     const link = { id: linkId, tracker: 'codehost' } as never;
-    await whileResolved(() => tellNoBranch(harness.db, { id, organizationId } as never, link, 'no branch'));
+    await whileResolved(() => recordBranchRefusal(harness.db, { id, organizationId } as never, link, 'no branch'));
     expect(await history()).toEqual([{ fromStatus: 'resolved', toStatus: 'resolved' }]);
   });
 });

@@ -12,8 +12,8 @@ export interface Observed {
   item: TrackerItem;
 }
 
-/** Takes what the trackers show: the later change becomes the status. What was seen and what it led to are one write. */
-export function takeStatus(database: Database, { id, organizationId }: WorkItem, observed: Observed[]) {
+/** Applies the status changes of the trackers; the latest wins. Stores observations and result in one transaction. */
+export function applyTrackerStatus(database: Database, { id, organizationId }: WorkItem, observed: Observed[]) {
   return database.transaction('system', async (tx): Promise<FeedbackStatus> => {
     const [current] = await tx.query<Pick<FeedbackSubmissionEntity, 'status' | 'statusAt'>>(
       'SELECT status, status_at FROM feedback_submission WHERE id = $1 FOR UPDATE',
@@ -43,7 +43,7 @@ export function takeStatus(database: Database, { id, organizationId }: WorkItem,
     for (const { link, item } of observed) {
       const arrived = item.status === link.writingStatus;
       if (item.status === link.seenStatus && !arrived) continue;
-      // A change of theirs that did not win is to be overwritten, also with what was carried there before it.
+      // A tracker change that did not win must be overwritten, even with a status that was already written before.
       const carriedStatus = arrived ? link.carriedStatus : null;
       await tx.execute(
         'UPDATE feedback_link SET seen_status = $2, carried_status = $3, writing_status = NULL WHERE id = $1',
@@ -55,26 +55,29 @@ export function takeStatus(database: Database, { id, organizationId }: WorkItem,
   });
 }
 
-/** Carries the status to a tracker that shows another one. What it will show is noted first: it is no change of theirs. */
-export async function carryStatus(
+/**
+ * Writes the status to a tracker that shows a different one. The expected result is stored first, so that it is not
+ * taken for a change of the tracker.
+ */
+export async function writeStatus(
   database: Database,
   { tracker, link, item }: Observed,
   status: FeedbackStatus,
 ): Promise<void> {
-  const target = await tracker.shown(item, status);
+  const target = await tracker.statusAfter(item, status);
   if (item.status === target) {
     if (link.carriedStatus !== status) {
       await database.query('system', 'UPDATE feedback_link SET carried_status = $2 WHERE id = $1', [link.id, status]);
     }
     return;
   }
-  // It was carried, and the tracker has no better word for it.
+  // The status was already written; the tracker shows its closest equivalent.
   if (link.carriedStatus === status && link.seenStatus === item.status) return;
   await database.query('system', 'UPDATE feedback_link SET writing_status = $2 WHERE id = $1', [link.id, target]);
-  const answered = await tracker.setStatus(item, status);
+  const updated = await tracker.setStatus(item, status);
   await database.query(
     'system',
     `UPDATE feedback_link SET seen_status = $2, carried_status = $3, writing_status = NULL WHERE id = $1`,
-    [link.id, answered.status, status],
+    [link.id, updated.status, status],
   );
 }

@@ -2,40 +2,40 @@ import type { Database, FeedbackLinkEntity, Transaction } from '@muster/database
 import { armWorkItem } from '../work-items/arm-work-item';
 import type { Delivery, Reference } from './read-delivery';
 
-const isForgotten = `d.received_at < muster_now() - interval '10 minutes'`;
-/** Trackers send again for some days at most. */
-const keptDays = 30;
+const isExpired = `d.received_at < muster_now() - interval '10 minutes'`;
+/** Retention of delivery ids; trackers stop resending after a few days. */
+const retentionDays = 30;
 
 type Verdict = { accepted: boolean; reason?: 'unknown_reference' | 'duplicate' };
 
 const duplicate: Verdict = { accepted: true, reason: 'duplicate' };
 
-/** Rings for every work item that a delivery is about; once for each delivery. */
-export function takeDelivery(database: Database, delivery: Delivery): Promise<Verdict> {
+/** Enqueues a sync for every work item that a tracker webhook refers to, once per webhook delivery. */
+export function receiveTrackerWebhook(database: Database, delivery: Delivery): Promise<Verdict> {
   return database.transaction('system', async (tx) => {
     const ids = await submissionsOf(tx, delivery);
     if (ids.length === 0) {
-      // What it had told may have unlinked it since.
-      return (await wasTaken(tx, delivery)) ? duplicate : { accepted: false, reason: 'unknown_reference' };
+      // The first delivery may have caused a sync that unlinked the item.
+      return (await wasReceived(tx, delivery)) ? duplicate : { accepted: false, reason: 'unknown_reference' };
     }
-    const taken = await tx.execute(
+    const inserted = await tx.execute(
       `INSERT INTO feedback_delivery AS d (tracker, delivery_id, received_at) VALUES ($1, $2, muster_now())
        ON CONFLICT (tracker, delivery_id) DO UPDATE SET received_at = excluded.received_at
-       WHERE $3 AND ${isForgotten}`,
+       WHERE $3 AND ${isExpired}`,
       [delivery.tracker, delivery.deliveryId, delivery.byContent],
     );
-    if (taken === 0) return duplicate;
+    if (inserted === 0) return duplicate;
     for (const id of ids) await armWorkItem(tx, id);
     return { accepted: true };
   });
 }
 
-async function wasTaken(tx: Transaction, { tracker, deliveryId, byContent }: Delivery): Promise<boolean> {
-  const taken = await tx.query(
-    `SELECT FROM feedback_delivery d WHERE tracker = $1 AND delivery_id = $2 AND NOT ($3 AND ${isForgotten})`,
+async function wasReceived(tx: Transaction, { tracker, deliveryId, byContent }: Delivery): Promise<boolean> {
+  const received = await tx.query(
+    `SELECT FROM feedback_delivery d WHERE tracker = $1 AND delivery_id = $2 AND NOT ($3 AND ${isExpired})`,
     [tracker, deliveryId, byContent],
   );
-  return taken.length > 0;
+  return received.length > 0;
 }
 
 async function submissionsOf(tx: Transaction, { tracker, references }: Delivery): Promise<string[]> {
@@ -59,11 +59,12 @@ function columnOf(reference: Reference): [column: string, value: string] {
   return ['external_id', reference.externalId];
 }
 
-/** Deliveries that no tracker will send again. */
+/** Deletes the ids of deliveries that no tracker sends again. */
 export async function purgeDeliveries(database: Database): Promise<{ dropped: number }> {
   const rows = await database.query(
     'system',
-    `DELETE FROM feedback_delivery WHERE received_at < muster_now() - ${keptDays} * interval '1 day' RETURNING tracker`,
+    `DELETE FROM feedback_delivery WHERE received_at < muster_now() - ${retentionDays} * interval '1 day'
+     RETURNING tracker`,
   );
   return { dropped: rows.length };
 }

@@ -1,0 +1,49 @@
+import type {
+  AgentStatus,
+  ApiKeyScope,
+  FeedbackStatus,
+  JobStatus,
+  PackStage,
+  QuestionStatus,
+  SessionStatus,
+  TickOutcome,
+  WebhookType,
+} from '@muster/contracts';
+
+/**
+ * Fields that are stored with an event, by the kind of its resource: the state at the time of the event, which may have
+ * changed before the body is read, and fields that the resource itself does not have.
+ */
+interface DetailsOfKind {
+  job: { status: JobStatus };
+  /** A batch has no state; its counts are read with it. */
+  batch: null;
+  agent: { status: AgentStatus };
+  schedule: { lastResult: TickOutcome; reason: string | null; nominalAt: string };
+  /** About the organization; these fields are the whole data. */
+  limit: { limit: string; used: number; max: number };
+  /** Also about the organization, because the id of an API key is not a UUID. */
+  api_key: { apiKeyId: string; name: string; scope: ApiKeyScope; expiresAt: string; daysLeft: number };
+  /** About a version of a pack. */
+  pack: { packId: string; stage: PackStage };
+  installation: { pinnedVersionId: string; previousVersionId: string | null };
+  autopilot: { agentId: string; status: SessionStatus };
+  feedback: { status: FeedbackStatus };
+  question: { status: QuestionStatus };
+}
+
+type SubjectKind = keyof DetailsOfKind;
+type TypeOfKind<Kind extends SubjectKind> = Extract<WebhookType, `${Kind}.${string}`>;
+
+/** A type of event with its details. */
+export type TypedDetails = {
+  [Kind in SubjectKind]: { type: TypeOfKind<Kind>; details: DetailsOfKind[Kind] };
+}[SubjectKind];
+
+/**
+ * A type of event with the resources that it is about: jobs, batches, agents, … Events about limits and API keys have
+ * the organization as their resource.
+ */
+export type TypedEvents = {
+  [Kind in SubjectKind]: { type: TypeOfKind<Kind>; subjects: { id: string; details: DetailsOfKind[Kind] }[] };
+}[SubjectKind];
