@@ -147,16 +147,19 @@ export class SchedulerLoops extends AppLoops {
           }),
         },
         {
+          // eslint-disable-next-line plain/words -- The loop's name is a metric label.
           name: 'settle cost days',
           intervalMs: config.rollupsTickMs,
           runOnce: (round) => sweepCostDays(database, round),
         },
         {
+          // eslint-disable-next-line plain/words -- The loop's name is a metric label.
           name: 'settle lost model calls',
           intervalMs: maintenanceTickMs,
           runOnce: () => settleLostCalls(database),
         },
         {
+          // eslint-disable-next-line plain/words -- The loop's name is a metric label.
           name: 'settle roi rollups',
           intervalMs: config.rollupsTickMs,
           runOnce: (round) => sweepRollups(database, round),

@@ -15,9 +15,9 @@ export interface ResolvedLineage {
 }
 
 /**
- * The bundle that a builder phase works with, by the nearest name that it is given: the bundle's own, its manifest's, its
- * version's, or that of an installation, for what is pinned there. Null where none of them is known here: such names
- * are told to the phase as they are.
+ * Finds the bundle for a builder phase by the most specific name in the request: the id of the bundle, the key of its
+ * manifest, its version, or an installation with its pinned version. Null if none of the names exists here; the phase
+ * then receives the names unchanged.
  */
 export async function resolveLineage(
   tx: Transaction,

@@ -32,7 +32,7 @@ const defaults = {
   workflowPackInstallationId: null,
 } as const;
 
-/** What a person says of a schedule. */
+/** The part of a schedule that a user defines. */
 type Definition = Pick<
   ScheduleRow,
   'name' | 'scriptId' | 'agentId' | 'cronExpression' | 'timezone' | keyof typeof defaults
@@ -68,7 +68,7 @@ export async function createSchedule(
   return lockSchedule(tx, organizationId, id);
 }
 
-/** Changes what is given. A new time begins now: what was missed before is not made up for. */
+/** Changes the specified fields. A new time takes effect now; times that were missed before are not made up for. */
 export async function updateSchedule(
   tx: Transaction,
   caller: Principal,
@@ -81,9 +81,10 @@ export async function updateSchedule(
   const definition: Definition = { ...definitionOf(before), ...given(change) };
   requireSound(definition);
   await requireInstallation(tx, organizationId, change.workflowPackInstallationId);
-  // One whose secret is gone since can still be renamed, disabled, or given another.
+  // Only new secrets are checked: a schedule whose secret was deleted can still be renamed, disabled or changed to
+  // another secret.
   await requireSecrets(tx, organizationId, change.vaultKeys ?? []);
-  // One whose workflow is archived can still be renamed or disabled.
+  // A schedule whose workflow is archived can still be renamed or disabled.
   const takenOff = change.workflowPackInstallationId === null;
   if (takenOff || (change.scriptId ?? change.agentId ?? change.variables ?? change.concurrencyKeys ?? change.enabled)) {
     await requireRunnable(tx, organizationId, definition);
@@ -113,7 +114,7 @@ export async function updateSchedule(
   return lockSchedule(tx, organizationId, id);
 }
 
-/** Disables it and keeps its history; with `hard` both go. Its jobs stay either way. */
+/** Disables the schedule and retains its history; `hard` deletes both. Its jobs remain in either case. */
 export async function deleteSchedule(
   tx: Transaction,
   caller: Principal,
@@ -138,7 +139,7 @@ export async function deleteSchedule(
   });
 }
 
-/** Throws what is wrong with an expression or a timezone, before anything is saved. */
+/** Throws invalid_payload if the expression or the timezone is not valid. */
 export function requireCron({ cronExpression, timezone }: { cronExpression: string; timezone: string }): void {
   const cron = readCron(cronExpression).fault;
   const zone = timezoneFault(timezone);
@@ -190,14 +191,17 @@ export async function timezoneOfOrganization(tx: Transaction, organizationId: st
   return settings?.timezone ?? 'UTC';
 }
 
-/** What the body says, in the row's words. */
+/** Converts a request body to the row's values; leaves out absent fields. */
 function given({ maxCostUsd, ...body }: UpdateScheduleBody): Partial<Definition> {
   const maxCostMicros = microsOrNot(maxCostUsd);
   const set = { ...body, maxCostMicros: typeof maxCostMicros === 'bigint' ? Number(maxCostMicros) : maxCostMicros };
   return Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined));
 }
 
-/** In the words of the API, for the audit trail; what its variables are is nobody's to read there. */
+/**
+ * Returns the definition for the audit trail, in the form of the API. It contains the names of the variables, not their
+ * values.
+ */
 function shownOf({ maxCostMicros, variables, ...others }: Definition) {
   return { ...others, maxCostUsd: usdOrNull(maxCostMicros), variables: Object.keys(variables) };
 }

@@ -13,15 +13,15 @@ export interface CheckedBundle {
   digest: string;
   size: number;
   files: BundleFile[];
-  /** Brings its bytes to their place. */
+  /** Writes the bytes of the bundle to this key. */
   store(key: string): Promise<void>;
 }
 
 const triesWhileRemoved = 20;
 
 /**
- * Brings a checked bundle into the store. Its rows come first: what a process that dies leaves in the store is named by
- * rows that never became a draft, and is collected by them. Answers the id that the draft will have.
+ * Stores a checked bundle and returns the id of the future draft. Its rows are inserted first. If the process dies,
+ * these rows never become a draft, and the stored objects are deleted with them.
  */
 export async function storeBundle(
   { database, storage }: { database: Database; storage: ObjectStorage },
@@ -40,7 +40,10 @@ export async function storeBundle(
   return id;
 }
 
-/** One whose bytes are just being taken from the store waits until they are gone, and brings them anew. */
+/**
+ * Inserts the rows of the bundle. If its bytes are being deleted from the store, waits until they are gone, so that
+ * they are stored again.
+ */
 async function nameBundle(
   database: Database,
   caller: Principal,
@@ -52,7 +55,9 @@ async function nameBundle(
     if (named) return;
     await pause(100);
   }
-  throw new AppError('service_unavailable', { detail: 'These bytes are just being removed; try again in a minute.' });
+  throw new AppError('service_unavailable', {
+    detail: 'This bundle is being deleted from the store; try again in a minute.',
+  });
 }
 
 async function insertNames(

@@ -4,7 +4,7 @@ import type { LibraryProcessEntity, Transaction } from '@muster/database';
 import { etagOf, newId, requireMatch } from '@muster/platform';
 import { lockPack, type PackRow } from './pack-row';
 
-/** The pack of a process: one that is there stays as it is. */
+/** Creates the pack of a process. An existing pack is returned unchanged. */
 export async function ensurePack(
   tx: Transaction,
   caller: Principal,

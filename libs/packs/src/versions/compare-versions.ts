@@ -4,7 +4,7 @@ import type { DraftParts } from '../drafts/take-draft';
 import { digestOfHex } from '../pack-objects';
 import { findVersion } from './version-row';
 
-/** What a version has that another of the same pack has not. */
+/** Returns the differences between two versions of a pack. */
 export async function compareVersions(
   { database, storage }: DraftParts,
   organizationId: string,

@@ -5,7 +5,7 @@ import { newId } from '@muster/platform';
 import { lockPack } from '../packs/pack-row';
 import { readVersion, type VersionRow } from './version-row';
 
-/** Makes the draft head a version, which never changes from then on. */
+/** Makes the draft head a version, which never changes. */
 export async function publishVersion(
   tx: Transaction,
   caller: Principal,
@@ -21,7 +21,7 @@ export async function publishVersion(
   );
   if (there) {
     throw new AppError('draft_already_published', {
-      detail: `The draft is version ${there.number} already.`,
+      detail: `The draft is already version ${there.number}.`,
       extra: { versionId: there.id },
     });
   }

@@ -8,7 +8,7 @@ import { unpackEntry } from './unpack-entry';
 import { ZipBytes } from './zip-bytes';
 import { zipLimits } from './zip-limits';
 
-/** A file of a bundle, as an inventory tells of it. */
+/** A file of a bundle, as listed in an inventory. */
 export interface BundleFile {
   path: string;
   size: number;
@@ -16,9 +16,9 @@ export interface BundleFile {
 }
 
 /**
- * Reads a zip to its last byte and holds it to its inventory: what can be known without unpacking first, and every
- * reason that is found on the way. Chunk by chunk, so neither memory nor the event loop knows how large it is; what it
- * says of its own sizes is never believed. Without an inventory the zip's own is answered.
+ * Reads a zip completely and compares it with its inventory. Checks that need no unpacking run first, and all faults
+ * are reported. The zip is read in chunks, so neither memory nor the event loop depends on its size, and its declared
+ * sizes are never trusted. Without an inventory, the inventory of the zip itself is returned.
  */
 export async function checkBundle(path: string, inventory: readonly BundleFile[] | null): Promise<BundleFile[]> {
   const file = await open(path);
@@ -50,7 +50,7 @@ async function tellCollisions(zip: ZipBytes, entries: ZipEntry[], faults: Bundle
   }
 }
 
-/** What they say of themselves: when they are unpacked, each is held to it. */
+/** Checks the declared sizes. Each entry is compared with its declared size when it is unpacked. */
 function tellSizes(entries: ZipEntry[], zipSize: number, faults: BundleFaults): void {
   const total = entries.reduce((sum, { size }) => sum + size, 0);
   if (total > zipLimits.unzippedBytes) faults.add('', 'too_large');

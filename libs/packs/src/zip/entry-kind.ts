@@ -6,8 +6,8 @@ const dosFolder = 0x10;
 const dosReparsePoint = 0x400;
 
 /**
- * What an entry's attributes make of it on the machine that unpacks it, whatever system it says that it comes from:
- * a plain file or a folder as its name says, or something that no bundle has.
+ * Returns the fault of an entry by what its attributes create on the machine that unpacks it, no matter which system
+ * the entry claims to be from. Null if they create a plain file or a folder, as its name says.
  */
 export function faultOfKind(attributes: number, isFolder: boolean): BundleFaultReason | null {
   const type = (attributes >>> 16) & typeMask;

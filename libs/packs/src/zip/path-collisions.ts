@@ -5,7 +5,10 @@ interface Known {
   kind: 'file' | 'folder' | 'implied';
 }
 
-/** The paths of one bundle, and what cannot lie beside what on a disk, also on one that knows no case. */
+/**
+ * The paths of one bundle. Finds paths that cannot exist next to each other on a disk, including a disk that ignores
+ * case.
+ */
 export class PathCollisions {
   private readonly known = new Map<string, Known>();
 
@@ -18,7 +21,7 @@ export class PathCollisions {
   }
 
   private take(path: string, kind: Known['kind']): BundleFaultReason | null {
-    // Both ways, as a letter may have more than one small or capital form.
+    // Convert in both directions, because a letter may have more than one lowercase or uppercase form.
     const folded = path.toUpperCase().toLowerCase();
     const before = this.known.get(folded);
     if (!before) {

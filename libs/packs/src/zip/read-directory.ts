@@ -5,7 +5,7 @@ import { readExtraFields, widened } from './extra-fields';
 import type { DirectoryPlace } from './find-directory';
 import type { ZipBytes } from './zip-bytes';
 
-/** One entry as the central directory tells of it. */
+/** One entry of the central directory. */
 export interface ZipEntry {
   path: string;
   isFolder: boolean;
@@ -22,7 +22,10 @@ const headerBytes = 46;
 const [encryptedFlag, strongFlag, maskedFlag, utf8Flag] = [1, 1 << 6, 1 << 13, 1 << 11];
 const [stored, deflated, aes] = [0, 8, 99];
 
-/** Every entry, in the directory's order. What is wrong with one is told, and the others are read all the same. */
+/**
+ * Returns the entries in the order of the directory. An invalid entry is reported as a fault, and the others are still
+ * read.
+ */
 export async function readDirectory(
   zip: ZipBytes,
   { start, size, entries }: DirectoryPlace,

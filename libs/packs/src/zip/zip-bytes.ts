@@ -5,7 +5,7 @@ import { rejected } from './bundle-faults';
 const windowBytes = 256 * 1024;
 const turnMs = 8;
 
-/** A zip's bytes, read where they are asked for: small pieces beside each other cost one read. */
+/** Reads bytes of a zip at any position. Small reads near each other share one file read. */
 export class ZipBytes {
   private window: Buffer = Buffer.alloc(0);
   private windowAt = 0;
@@ -16,7 +16,7 @@ export class ZipBytes {
     readonly size: number,
   ) {}
 
-  /** So many bytes from there; a zip that names bytes beyond its end is none. */
+  /** Returns `length` bytes from `position`. Rejects a zip that refers to bytes after its end. */
   async read(position: number, length: number): Promise<Buffer> {
     await this.letOthers();
     if (position + length > this.size) throw rejected('not_a_zip');
@@ -28,7 +28,7 @@ export class ZipBytes {
     return this.window.subarray(0, length);
   }
 
-  /** What is there already is read without a wait: others' turn comes all the same. */
+  /** Lets other work run after some ms, because reads from the window do not wait for anything. */
   async letOthers(): Promise<void> {
     if (performance.now() - this.turnBegan < turnMs) return;
     await nextTurn();
@@ -47,7 +47,7 @@ export class ZipBytes {
   }
 }
 
-/** A number of eight bytes, which no archive of ours needs all of. */
+/** Reads a number of eight bytes. Rejects values that are larger than any valid archive needs. */
 export function readLong(buffer: Buffer, at: number): number {
   const value = buffer.readBigUInt64LE(at);
   if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw rejected('not_a_zip');

@@ -2,23 +2,23 @@ import { createHash } from 'node:crypto';
 import { crc32, deflateRawSync } from 'node:zlib';
 import type { BundleFile } from './check-bundle';
 
-/** One entry of a zip, right or wrong: what is said of it where, apart from what it is. */
+/** One entry of a zip, valid or not: its content, and what the headers declare. */
 export interface WrittenEntry {
   name: string | Buffer;
   bytes?: Buffer | string;
   method?: number;
-  /** What the file's bytes are in the archive, where that is not what the method makes of them. */
+  /** Bytes in the archive, if they are not those that the method produces. */
   packed?: Buffer;
   flags?: number;
   mode?: number;
   attributes?: number;
   madeBy?: number;
   extra?: Buffer;
-  /** What is said in the directory, or in front of the file, in place of the truth. */
+  /** Values in the directory, or in the local header, that replace the true ones. */
   central?: Partial<Said>;
   local?: Partial<Said> & { name?: string; extra?: Buffer };
   descriptor?: 'signed' | 'bare' | 'wide' | Buffer;
-  /** Sizes and place in fields of eight bytes. */
+  /** Whether sizes and position are written in fields of eight bytes. */
   zip64?: boolean;
   headerAt?: number;
 }
@@ -41,7 +41,7 @@ export interface WrittenZip {
   order?: 'reversed';
 }
 
-/** A zip as it is asked for. */
+/** Writes a zip exactly as specified. */
 export function writeZip(entries: WrittenEntry[], options: WrittenZip = {}): Buffer {
   const { before = Buffer.alloc(0), betweenEntries = Buffer.alloc(0) } = options;
   const files: Buffer[] = [before];
@@ -157,7 +157,7 @@ function long(value: number): Buffer {
   return bytes;
 }
 
-/** What an author would say of these entries. */
+/** Returns the inventory that an honest author would write for these entries. */
 export function inventoryOf(entries: WrittenEntry[]): BundleFile[] {
   return entries
     .map(({ name, bytes = '' }) => ({ path: name.toString(), content: Buffer.from(bytes as string) }))

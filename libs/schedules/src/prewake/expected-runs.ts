@@ -3,9 +3,12 @@ import type { Database, ScheduleEntity, Transaction } from '@muster/database';
 import { decideRun } from '../ticks/decide-tick';
 import { guardColumns, guardFactsOf, type GuardRow, guardTables } from '../ticks/guard-facts';
 
-/** A time that nobody has settled so long after is no longer expected. */
+/** Minutes after which a scheduled time that no tick has processed is no longer expected. */
 const lateMinutes = 2;
-/** So many of an agent's next schedules are looked at for one that is not skipped: the first few nearly always do. */
+/**
+ * Numbers of an agent's next schedules that are read, step by step, until one is not skipped. The first step is nearly
+ * always enough.
+ */
 const looked = [5, 50, 500];
 
 const ofAgents = (most: number) => `
@@ -23,7 +26,7 @@ const ofAgents = (most: number) => `
 type Row = GuardRow &
   Pick<ScheduleEntity, 'agentId' | 'name'> & { nextRunAt: NonNullable<ScheduleEntity['nextRunAt']> };
 
-/** Which run comes next on each of the agents, of those that the guards let pass as things stand. */
+/** Returns the next run of each agent that no guard would skip in the current state. */
 export async function expectedRuns(
   database: Database,
   organizationId: string,
@@ -34,7 +37,7 @@ export async function expectedRuns(
   );
 }
 
-/** The same within a transaction, of one agent. */
+/** Returns the next expected run of one agent, within a transaction. */
 export async function nextExpectedRun(tx: Transaction, agentId: string, now: Date): Promise<ExpectedRun | null> {
   const found = await firstOfEach([agentId], (ids, most) =>
     tx.query<Row>(ofAgents(most), [ids, now, null], `expected_runs_${most}`),
@@ -42,7 +45,7 @@ export async function nextExpectedRun(tx: Transaction, agentId: string, now: Dat
   return found.get(agentId) ?? null;
 }
 
-/** Looks further for those agents alone whose next schedules are all skipped, and have more. */
+/** Reads more schedules only for the agents whose schedules so far are all skipped and that have more. */
 async function firstOfEach(
   agentIds: string[],
   read: (agentIds: string[], most: number) => Promise<Row[]>,

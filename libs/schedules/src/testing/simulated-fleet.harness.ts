@@ -23,8 +23,8 @@ import {
   type SimulatedJob as Job,
 } from './simulated-machines.harness';
 
-// Machines, their jobs and the service over days, in memory and in seconds. What is decided is decided by the real
-// decisions; what happens to machines, to the service and to its clock is drawn from a seed.
+// Simulates machines, their jobs and the service over days, in memory and within seconds. The real decision functions
+// decide; events of machines, of the service and of its clock are drawn from a seed.
 
 export interface FleetOptions {
   agents: number;
@@ -59,7 +59,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     const up = !(nextOutage < outages.length && outages[nextOutage]!.at <= now);
     if (nextJump < jumps.length && jumps[nextJump]!.at <= now) {
       const { by } = jumps[nextJump]!;
-      // Wrong clocks are put right by the next jump.
+      // Every second jump sets the clock right again.
       const to = nextJump % 2 === 0 ? by : 0;
       const back = Math.max(0, offset - to);
       for (const agent of fleet) agent.allowanceMs += back;
@@ -70,7 +70,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     }
     const clock = now + offset;
     if (!up) figures.disturbedAt = now;
-    // Who calls a service that is down calls again.
+    // Clients repeat their calls while the service is down.
     while (up && nextArrival < arrivals.length && arrivals[nextArrival]!.at <= now) {
       const { at, agent } = arrivals[nextArrival]!;
       launch(fleet[agent % count]!, { now, clock, at, dueAt: null });
@@ -101,7 +101,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     const chance = random();
     const fate =
       chance < 0.015 ? 'hangs' : chance < 0.03 ? 'kills the worker' : chance < 0.04 ? 'kills the machine' : 'ends';
-    // Most take minutes, some hours.
+    // Most runs take minutes, some take hours.
     const workMs = at % 7 < 6 ? between(2 * minute, 20 * minute) : between(30 * minute, 150 * minute);
     const job: Job = {
       attempt: 1,
@@ -120,7 +120,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     agent.enqueued = true;
   }
 
-  /** What machines and their workers do by themselves. */
+  /** Simulates the machine and its worker. */
   function live(agent: Agent, now: number, clock: number, up: boolean): void {
     if (agent.offAt !== null && agent.offAt <= now) {
       Object.assign(agent, { power: 'off', offAt: null, reports: false, shaken: false });
@@ -133,7 +133,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
       agent.reports = false;
       agent.faultAt = now;
       if (job.fate === 'kills the machine') agent.power = 'off';
-      // Its next attempt does better.
+      // The next attempt succeeds.
       job.fate = 'ends';
       return;
     }
@@ -159,7 +159,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
 
   function shakeHands(agent: Agent, now: number, clock: number): void {
     agent.shaken = true;
-    // Its wake was given up: until now nobody knew that it is on.
+    // The wake had timed out, so until now the service did not know that the machine is on.
     if (agent.failedWakes > 0 && agent.idleSince !== null) agent.allowanceMs += now - agent.idleSince;
     agent.lastActivityAt = clock;
     Object.assign(agent, { failedWakes: 0, silentWake: false, afterRun: false });
@@ -169,7 +169,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     agent.enqueued = true;
   }
 
-  /** What the service's loops and messages do about one agent. */
+  /** Simulates the service's loops and messages for one agent. */
   function serve(agent: Agent, now: number, clock: number): void {
     if (now % watchTickMs === 0) watch(agent, clock);
     for (const dueAt of dueRuns(agent, clock)) launch(agent, { now, clock, at: Math.round(dueAt / minute), dueAt });
@@ -228,7 +228,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     const step = decideWakeStep(facts);
     if (step === 'ready') agent.wake = null;
     if (step === 'expire') {
-      figures.wakesInVain += 1;
+      figures.failedWakeCount += 1;
       agent.wake = null;
       agent.failedWakes += 1;
       agent.silentWake = !wake.failed;
@@ -248,7 +248,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     agent.power = 'booting';
     const boot = bootOf(agent, random);
     agent.readyAt = now + boot.ms;
-    // Some come up and say nothing.
+    // On some machines the worker never reports after the boot.
     agent.reports = random() > 0.015;
     if (boot.isSlow || !agent.reports) agent.faultAt = now;
     agent.shaken = false;
@@ -257,7 +257,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
   function stopIdle(agent: Agent, now: number, clock: number): void {
     const { status, current } = agent;
     if (status !== 'online' && status !== 'offline') return;
-    // A clock that was set back.
+    // The clock was set back.
     if (agent.lastActivityAt !== null && agent.lastActivityAt > clock + minute) agent.lastActivityAt = clock;
     const silentSince = Math.max(agent.onSince ?? 0, agent.firstWakeSinceSeen ?? agent.statusSince);
     const decision = decideIdleStop(

@@ -1,7 +1,9 @@
 import type { Database } from '@muster/database';
 import { purge, Round } from '@muster/platform';
 
-/** Drops what became of nominal times that are long past; the newest of every schedule goes as well. */
+/**
+ * Deletes outcomes of scheduled times that are older than the retention, including the newest outcome of a schedule.
+ */
 export async function purgeScheduleHistory(
   database: Database,
   { now, keepDays, limit = 10_000 }: { now: Date; keepDays: number; limit?: number },

@@ -13,7 +13,7 @@ import { Client } from 'pg';
 
 jest.setTimeout(120_000);
 
-describe('running due schedules', () => {
+describe('runDueSchedules', () => {
   const clock = new FakeClock('2026-03-07T12:00:04.000Z');
   let harness: Harness;
   let ground: { organizationId: string; workflowId: string; agentId: string };
@@ -58,7 +58,7 @@ describe('running due schedules', () => {
       [id],
     );
 
-  it('launches as the service itself, in the name of the schedule', async () => {
+  it('launches a run as the system actor, with the source schedule', async () => {
     const id = await make('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
     const { launched } = await tick();
@@ -80,7 +80,7 @@ describe('running due schedules', () => {
     ['skip', 0, 6],
     ['all', 6, 0],
   ] as [MisfirePolicy, number, number][])(
-    'makes up for an outage as %s says, each time with a row',
+    'applies the misfire policy %s after an outage and records each time',
     async (misfirePolicy, launched, dropped) => {
       const id = await make('0 * * * *', { misfirePolicy });
       clock.set('2026-03-07T18:30:00.000Z');
@@ -96,7 +96,7 @@ describe('running due schedules', () => {
     },
   );
 
-  it('measures how late each time was seen to, those that were missed among them', async () => {
+  it('measures the lateness of each time, including missed ones', async () => {
     const counts = async () => {
       const text = await harness.app.metrics.registry.metrics();
       const of = (name: string) =>
@@ -118,7 +118,7 @@ describe('running due schedules', () => {
     expect(await counts()).toEqual([early! + 1, all! + 6]);
   });
 
-  it('asks the guards for each run that it makes up for', async () => {
+  it('checks the guards for each run that it makes up for', async () => {
     const id = await make('0 * * * *', { misfirePolicy: 'all', concurrencyLimit: 2 });
     clock.set('2026-03-07T18:00:30.000Z');
     await tick();
@@ -132,7 +132,7 @@ describe('running due schedules', () => {
     ]);
   });
 
-  it('does not let a broken schedule, or one that another has locked, stop the rest', async () => {
+  it('runs the other schedules if one is broken or locked by another transaction', async () => {
     const unreadable = await make('1 * * * *', { name: 'unreadable' });
     await query(`UPDATE schedule SET cron_expression = 'not cron' WHERE id = $1`, [unreadable]);
     const homeless = await make('1 * * * *', { timezone: 'UTC' });
@@ -167,7 +167,7 @@ describe('running due schedules', () => {
     expect((await tick()).scanned).toBe(0);
   });
 
-  it('leaves the scan to another who is at it, or waits, as it is told', async () => {
+  it('leaves the scan to another process or waits for it, as requested', async () => {
     await make('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
     let waiting: ReturnType<typeof tick> | undefined;
@@ -179,7 +179,7 @@ describe('running due schedules', () => {
     expect((await waiting!).launched).toHaveLength(1);
   });
 
-  it('finds what is due by its index, however many are not', async () => {
+  it('finds due schedules by an index, no matter how many are not due', async () => {
     await make('1 * * * *');
     await query(
       `INSERT INTO schedule (id, organization_id, name, workflow_id, agent_id, cron_expression, timezone, next_run_at)
@@ -198,7 +198,7 @@ describe('running due schedules', () => {
     expect(plan).not.toContain('Sort');
   });
 
-  it('each of twenty ticks at once launches nothing that another did', async () => {
+  it('launches each run once in twenty concurrent ticks', async () => {
     const ids = await Promise.all(Array.from({ length: 40 }, () => make('1 * * * *')));
     clock.set('2026-03-07T12:01:04.000Z');
     await Promise.all(Array.from({ length: 20 }, (_, n) => tick(n % 2 ? 'wait' : 'leave')));
@@ -208,7 +208,7 @@ describe('running due schedules', () => {
     expect(rows.map(({ n }) => n)).toEqual(ids.map(() => 1));
   });
 
-  it('never runs a nominal time again, whatever is done to next_run_at', async () => {
+  it('never runs a scheduled time again, even if next_run_at is set back', async () => {
     const id = await make('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
     await tick();
@@ -217,7 +217,7 @@ describe('running due schedules', () => {
     expect(await ledger(id)).toHaveLength(1);
   });
 
-  it('over two nights, a change of clocks and an outage of hours, fires what the oracle says', async () => {
+  it('runs the times of the oracle over two nights with a clock change and an outage of hours', async () => {
     const zones = ['America/New_York', 'America/Havana', 'Asia/Kathmandu'];
     const expressions = [
       '30 2 * * *',
@@ -260,7 +260,7 @@ describe('running due schedules', () => {
     }
   });
 
-  it('forgets history that is long past', async () => {
+  it('deletes history that is older than the retention', async () => {
     const id = await make('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
     await tick();

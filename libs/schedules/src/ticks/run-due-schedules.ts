@@ -13,19 +13,19 @@ import { emptyReport, addOutcome, type Outcome, type TickReport } from './tick-r
 
 export interface TickRequest {
   now: Date;
-  /** One organization's schedules; all when absent. */
+  /** Only the schedules of this organization; all organizations if absent. */
   organizationId?: string;
-  /** This one, due or not, which then is said. Needs organizationId. */
+  /** Only this schedule. If it is not due, the report says so. Requires `organizationId`. */
   scheduleId?: string;
-  /** How many due schedules at most. */
+  /** Maximum number of due schedules. */
   limit: number;
-  /** Nothing new is begun after this. */
+  /** Time in ms after which no further schedule is processed. */
   budgetMs?: number;
-  /** Says what would happen, and changes nothing. */
+  /** Whether the report only describes what would happen; nothing is changed. */
   dryRun?: boolean;
-  /** Whose launches these are; the service's own unless said. */
+  /** Actor of the launches; the service itself if absent. */
   actor?: Actor;
-  /** While another scans: wait for it, or leave it to that one. */
+  /** While another process scans: `wait` for it, or `leave` the scan to it. */
   whenScanned: 'wait' | 'leave';
 }
 
@@ -33,15 +33,15 @@ interface Tick extends TickRequest {
   missedUntil: Date | null;
 }
 
-/** Few enough that a tick leaves connections to everybody else. */
+/** Number of schedules processed concurrently; small, so that a tick leaves connections for other work. */
 const atOnce = 3;
 const batchSize = 100;
 
 /**
- * The one way in which schedules run: the service's own tick, /api/cron/scheduled-runs and POST /api/schedules/execute
- * all come here. Only scans exclude each other; what is due is then settled schedule by schedule, run by run, each in
- * a transaction that locks the schedule and reads it again. So a nominal time is settled once whoever ticks, and what
- * a crash leaves undone is still due.
+ * Runs due schedules. The service's own tick, /api/cron/scheduled-runs and POST /api/schedules/execute all use this
+ * function. Only scans exclude each other. Each run of a due schedule is processed in a separate transaction that locks
+ * the schedule and reads it again. So each scheduled time is processed once, no matter how many ticks run at the same
+ * time, and work that a crash interrupts is still due.
  */
 export async function runDueSchedules(database: Database, asked: TickRequest): Promise<TickReport> {
   const recovery = await requireReleased(database);
@@ -67,13 +67,14 @@ export async function runDueSchedules(database: Database, asked: TickRequest): P
     };
     await Promise.all(Array.from({ length: atOnce }, work));
     if (batch.length < limit) break;
-    // Onward from the last: one that could not be settled is not met again, and keeps nobody waiting.
+    // Continue after the last schedule of the page, so that a schedule that could not be processed does not block the
+    // others.
     after = batch.at(-1);
   }
   return report;
 }
 
-/** Settles a schedule's nominal times up to now. Whatever goes wrong with it is its own affair. */
+/** Processes a schedule's times up to now. An error of one schedule does not affect the others. */
 async function settleSchedule(
   database: Database,
   due: Pick<Due, 'id' | 'organizationId'>,
@@ -87,7 +88,7 @@ async function settleSchedule(
   }
   try {
     for (let more = true, first = true; more; first = false) {
-      // Each of its runs is a trace of its own, unless somebody asked for the tick.
+      // Each run gets a trace of its own, unless the tick is part of a request.
       const settle = () => database.transaction(scope, (tx) => settleNext(tx, due, request));
       const step = await inSpan({ name: 'schedule run', attributes: { 'muster.schedule_id': due.id } }, settle);
       for (const outcome of step.outcomes) if (first || outcome.nominalAt) report(outcome);
@@ -100,11 +101,11 @@ async function settleSchedule(
 
 interface Step {
   outcomes: Outcome[];
-  /** There may be more nominal times to settle. */
+  /** Whether there may be more scheduled times to process. */
   more: boolean;
 }
 
-/** The next run of a schedule, and what was missed before it. */
+/** Processes the next run of a schedule, and the times that were missed before it. */
 async function settleNext(
   tx: Transaction,
   { id, organizationId }: Pick<Due, 'id' | 'organizationId'>,
@@ -139,7 +140,7 @@ function misfired(dropped: Date[]): Outcome {
   return { outcome: 'skipped', reason: 'misfire', detail: null, nominalAt: dropped.at(-1)! };
 }
 
-/** What a tick would do, run by run, as if each launched run stayed open. */
+/** Reports what a tick would do, run by run, as if each launched run stayed open. */
 async function foresee(
   tx: Transaction,
   schedule: ScheduleRow,
@@ -166,8 +167,8 @@ async function foresee(
 }
 
 /**
- * A run that broke is written down as failed, so that the schedule goes on with its next time. Where the database was
- * at fault nothing is settled: it is still due.
+ * Records a failed run, so that the schedule continues with its next time. If the database caused the failure, nothing
+ * is recorded and the run is still due.
  */
 async function recordFailure(
   database: Database,
@@ -191,19 +192,19 @@ async function recordFailure(
   } catch (failure) {
     return {
       ...failed,
-      detail: `${error.message}; and it could not be written down: ${(failure as Error).message}`,
+      detail: `${error.message}; the failure could not be recorded: ${(failure as Error).message}`,
       nominalAt: null,
     };
   }
 }
 
-/** Which time failed, and where to go on; nowhere when the schedule itself cannot be read. */
+/** Returns the time that failed and the time to continue with; `next` is null if the schedule itself cannot be read. */
 function placeOfFailure(schedule: ScheduleRow, now: Date): { run: Date; next: Date | null } {
   try {
     const decision = decideTick({ ...schedule, rule: parseCron(schedule.cronExpression) }, now);
     if (decision.due) return { run: decision.run ?? schedule.nextRunAt!, next: decision.next };
   } catch {
-    // Its expression or timezone, though checked when it was saved, is not known here.
+    // The expression or the timezone is not valid here, although it was checked when it was saved.
   }
   return { run: schedule.nextRunAt!, next: null };
 }

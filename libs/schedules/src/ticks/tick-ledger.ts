@@ -3,7 +3,7 @@ import { emitEvent } from '@muster/webhooks';
 import type { ScheduleRow } from '../schedule-row';
 import type { Outcome } from './tick-report';
 
-/** Writes down what became of a nominal time, and what the schedule shows of it. */
+/** Records the outcome of a scheduled time in the history and on the schedule. */
 export function recordOutcome(
   tx: Transaction,
   { id, organizationId }: ScheduleRow,
@@ -32,7 +32,7 @@ export function recordOutcome(
   emitEvent(tx, { organizationId, type: `schedule.${outcome}`, of: [{ id, details }] });
 }
 
-/** Nominal times that the misfire policy drops. */
+/** Records the scheduled times that the misfire policy drops. */
 export function recordMisfires(
   tx: Transaction,
   { id, organizationId, misfirePolicy }: ScheduleRow,
