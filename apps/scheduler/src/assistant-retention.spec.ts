@@ -33,7 +33,7 @@ describe('retention of the assistant’s data', () => {
   };
 
   /** Inserts a session, a chat, a video analysis and everything that belongs to them, created a number of days ago. */
-  async function talkOf(organizationId: string, days: number, session: { finished: boolean } = { finished: true }) {
+  async function insertData(organizationId: string, days: number, session: { finished: boolean } = { finished: true }) {
     const at = daysAgo(days);
     const { id: agentId } = await makeAgent(harness.db, { organizationId, name: newId() });
     const [sessionId, chatId, turnId, analysisId] = [newId(), newId(), newId(), newId()];
@@ -122,21 +122,21 @@ describe('retention of the assistant’s data', () => {
 
   it('deletes sessions, chats, video analyses and their objects after logRetentionDays, but no lessons and no other rows', async () => {
     const { id } = await makeOrganization(harness.db);
-    const [old, young] = [await talkOf(id, 100), await talkOf(id, 3)];
+    const [old, young] = [await insertData(id, 100), await insertData(id, 3)];
     const { id: other } = await makeOrganization(harness.db);
     await sql('UPDATE organization_settings SET log_retention_days = NULL WHERE organization_id = $1', [other]);
-    const theirs = await talkOf(other, 1000);
+    const otherData = await insertData(other, 1000);
     expect(await purge()).toEqual({ pictures: 1, sessions: 1, chats: 1, films: 1, uploads: 1 });
     expect(await left(id)).toEqual({ ...each(1), autopilot_lesson: 2 });
     expect(await left(other)).toEqual(each(1));
     expect(await stored(old.objects)).toEqual([false, false, false, false]);
-    expect(await stored([...young.objects, ...theirs.objects])).toEqual(Array(8).fill(true));
+    expect(await stored([...young.objects, ...otherData.objects])).toEqual(Array(8).fill(true));
     expect(await purge()).toEqual({ pictures: 0, sessions: 0, chats: 0, films: 0, uploads: 0 });
   });
 
   it('retains unfinished sessions and analyses, and the images of runs', async () => {
     const { id } = await makeOrganization(harness.db);
-    await talkOf(id, 100, { finished: false });
+    await insertData(id, 100, { finished: false });
     await sql(`UPDATE artifact SET filename = 'my-session-1.jpg' WHERE organization_id = $1`, [id]);
     await purge();
     expect(await left(id)).toMatchObject({ autopilot_session: 1, autopilot_event: 1, video_analysis: 1, artifact: 1 });
@@ -144,7 +144,7 @@ describe('retention of the assistant’s data', () => {
 
   it('retains a row whose object could not be deleted, and deletes both in the next round', async () => {
     const { id } = await makeOrganization(harness.db);
-    const { objects } = await talkOf(id, 100);
+    const { objects } = await insertData(id, 100);
     const away = jest.spyOn(storage, 'delete').mockRejectedValue(new Error('the store is unavailable'));
     await purge();
     expect(await left(id)).toMatchObject({ artifact: 1, video_analysis: 1, film_upload: 1 });

@@ -74,8 +74,8 @@ describe('maintenance', () => {
       'the purge',
       async () => (await count('user_session')) === 1 && (await count('idempotency_key')) === 1,
     );
-    const [kept] = await harness.db.query('system', 'SELECT key FROM idempotency_key');
-    expect(kept).toEqual({ key: 'valid' });
+    const [remaining] = await harness.db.query('system', 'SELECT key FROM idempotency_key');
+    expect(remaining).toEqual({ key: 'valid' });
   });
 
   it('rewraps every secret under the active master key, so that the old key can be removed', async () => {

@@ -4,7 +4,7 @@ import { isUuid } from '@muster/platform';
 import { bundleObject } from './bundle-of';
 import { digestOfHex, packObjects } from './pack-objects';
 
-export type GivenLineage = Pick<
+export type RequestedLineage = Pick<
   RunBuilderBody,
   'workflowPackVersionId' | 'workflowPackInstallationId' | 'runtimeBundleId' | 'runtimeBundleManifestKey'
 >;
@@ -22,11 +22,11 @@ export interface ResolvedLineage {
 export async function resolveLineage(
   tx: Transaction,
   organizationId: string,
-  given: GivenLineage,
+  requested: RequestedLineage,
 ): Promise<ResolvedLineage | null> {
-  const { runtimeBundleManifestKey, workflowPackVersionId, workflowPackInstallationId } = given;
-  const [, ofManifest] = /\/manifests\/([0-9a-f-]{36})\.json$/.exec(runtimeBundleManifestKey ?? '') ?? [];
-  const names = [given.runtimeBundleId ?? ofManifest, workflowPackVersionId, workflowPackInstallationId];
+  const { runtimeBundleManifestKey, workflowPackVersionId, workflowPackInstallationId } = requested;
+  const [, manifestBundleId] = /\/manifests\/([0-9a-f-]{36})\.json$/.exec(runtimeBundleManifestKey ?? '') ?? [];
+  const names = [requested.runtimeBundleId ?? manifestBundleId, workflowPackVersionId, workflowPackInstallationId];
   const ids = names.map((name) => (name !== undefined && isUuid(name) ? name : null));
   if (ids.every((id) => id === null)) return null;
   const [found] = await tx.query<

@@ -46,8 +46,8 @@ export async function createSchedule(
 ): Promise<ScheduleRow> {
   const { organizationId } = caller;
   const timezone = body.timezone ?? (await timezoneOfOrganization(tx, organizationId));
-  const definition: Definition = { ...defaults, ...given(body), timezone } as Definition;
-  requireSound(definition);
+  const definition: Definition = { ...defaults, ...definitionFrom(body), timezone } as Definition;
+  requireValid(definition);
   await requireInstallation(tx, organizationId, definition.workflowPackInstallationId);
   await requireRunnable(tx, organizationId, definition);
   await requireSecrets(tx, organizationId, definition.vaultKeys);
@@ -63,7 +63,7 @@ export async function createSchedule(
   audit(tx, caller, {
     action: 'schedule.create',
     target: { type: 'schedule', id },
-    changes: shownOf(definition),
+    changes: presentForAudit(definition),
   });
   return lockSchedule(tx, organizationId, id);
 }
@@ -78,15 +78,18 @@ export async function updateSchedule(
   const { organizationId } = caller;
   const before = await lockSchedule(tx, organizationId, id);
   requireMatch(ifMatch, etagOf(before.version));
-  const definition: Definition = { ...definitionOf(before), ...given(change) };
-  requireSound(definition);
+  const definition: Definition = { ...definitionOf(before), ...definitionFrom(change) };
+  requireValid(definition);
   await requireInstallation(tx, organizationId, change.workflowPackInstallationId);
   // Only new secrets are checked: a schedule whose secret was deleted can still be renamed, disabled or changed to
   // another secret.
   await requireSecrets(tx, organizationId, change.vaultKeys ?? []);
   // A schedule whose workflow is archived can still be renamed or disabled.
-  const takenOff = change.workflowPackInstallationId === null;
-  if (takenOff || (change.scriptId ?? change.agentId ?? change.variables ?? change.concurrencyKeys ?? change.enabled)) {
+  const isPackRemoved = change.workflowPackInstallationId === null;
+  if (
+    isPackRemoved ||
+    (change.scriptId ?? change.agentId ?? change.variables ?? change.concurrencyKeys ?? change.enabled)
+  ) {
     await requireRunnable(tx, organizationId, definition);
   }
   const sameTimes =
@@ -107,7 +110,7 @@ export async function updateSchedule(
     action: 'schedule.update',
     target: { type: 'schedule', id },
     changes: {
-      ...changesBetween(shownOf(definitionOf(before)), shownOf(definition)),
+      ...changesBetween(presentForAudit(definitionOf(before)), presentForAudit(definition)),
       ...(change.variables ? { variables: Object.keys(definition.variables) } : {}),
     },
   });
@@ -149,7 +152,7 @@ export function requireCron({ cronExpression, timezone }: { cronExpression: stri
   ]);
 }
 
-function requireSound(definition: Definition): void {
+function requireValid(definition: Definition): void {
   requireCron(definition);
   requireKeyNames(definition.vaultKeys);
 }
@@ -192,7 +195,7 @@ export async function timezoneOfOrganization(tx: Transaction, organizationId: st
 }
 
 /** Converts a request body to the row's values; leaves out absent fields. */
-function given({ maxCostUsd, ...body }: UpdateScheduleBody): Partial<Definition> {
+function definitionFrom({ maxCostUsd, ...body }: UpdateScheduleBody): Partial<Definition> {
   const maxCostMicros = microsOrNot(maxCostUsd);
   const set = { ...body, maxCostMicros: typeof maxCostMicros === 'bigint' ? Number(maxCostMicros) : maxCostMicros };
   return Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined));
@@ -202,7 +205,7 @@ function given({ maxCostUsd, ...body }: UpdateScheduleBody): Partial<Definition>
  * Returns the definition for the audit trail, in the form of the API. It contains the names of the variables, not their
  * values.
  */
-function shownOf({ maxCostMicros, variables, ...others }: Definition) {
+function presentForAudit({ maxCostMicros, variables, ...others }: Definition) {
   return { ...others, maxCostUsd: usdOrNull(maxCostMicros), variables: Object.keys(variables) };
 }
 

@@ -79,8 +79,8 @@ export function listSchedules(
   if (filter.enabled) looked.push(filter.enabled === 'true' ? 'enabled' : 'NOT enabled');
   if (filter.q) looked.push(hasPart('name', placed(filter.q)));
   const within = ['organization_id = $1', ...(first ? [first] : [])];
-  const of = { from: 'schedule', within, looked, page, placed };
-  const { listed, order, sortValue } = orderedList(scheduleOrderOf(filter.sort), of);
+  const list = { from: 'schedule', within, looked, page, placed };
+  const { listed, order, sortValue } = orderedList(scheduleOrderOf(filter.sort), list);
   return database.query<ScheduleRow & { sortValue: string | null }>(
     { organizationId },
     pageWithin(

@@ -87,7 +87,7 @@ async function collectDrafts({ database, storage }: Parts, round: Round, now: Da
 
 type Bundle = Pick<PackBundleEntity, 'organizationId' | 'digest'>;
 
-const unnamedBundle = `
+const unusedBundle = `
   (o.removing_at IS NULL AND o.touched_at < $1::timestamptz - interval '1 hour'
    OR o.removing_at < $1::timestamptz - interval '2 minutes')
   AND NOT EXISTS (SELECT FROM runtime_bundle b WHERE b.organization_id = o.organization_id AND b.digest = o.digest)`;
@@ -105,12 +105,12 @@ async function collectBundles({ database, storage }: Parts, round: Round, now: D
       database.query<Bundle>(
         'system',
         `SELECT o.organization_id, o.digest FROM pack_bundle o
-         WHERE ${unnamedBundle} AND (o.organization_id, o.digest) > ($2, $3)
+         WHERE ${unusedBundle} AND (o.organization_id, o.digest) > ($2, $3)
          ORDER BY o.organization_id, o.digest LIMIT $4`,
         [now, after?.organizationId ?? nilId, after?.digest ?? '', limit],
       ),
     settle: async ({ organizationId, digest }) => {
-      if (!(await beginRemoval(database, { organizationId, digest }, now))) return null;
+      if (!(await markRemoving(database, { organizationId, digest }, now))) return null;
       await storage.delete(packObjects.bundle(organizationId, digest));
       await database.query('system', 'DELETE FROM pack_bundle WHERE organization_id = $1 AND digest = $2', [
         organizationId,
@@ -124,14 +124,14 @@ async function collectBundles({ database, storage }: Parts, round: Round, now: D
 }
 
 /** Locks the row before the check, because a transaction that references the bytes holds this lock until it commits. */
-function beginRemoval(database: Database, { organizationId, digest }: Bundle, now: Date): Promise<boolean> {
+function markRemoving(database: Database, { organizationId, digest }: Bundle, now: Date): Promise<boolean> {
   return database.transaction('system', async (tx) => {
     const names = [organizationId, digest];
     await tx.query('SELECT FROM pack_bundle WHERE organization_id = $1 AND digest = $2 FOR UPDATE', names);
-    const begun = await tx.execute(
-      `UPDATE pack_bundle o SET removing_at = $1 WHERE o.organization_id = $2 AND o.digest = $3 AND ${unnamedBundle}`,
+    const marked = await tx.execute(
+      `UPDATE pack_bundle o SET removing_at = $1 WHERE o.organization_id = $2 AND o.digest = $3 AND ${unusedBundle}`,
       [now, ...names],
     );
-    return begun > 0;
+    return marked > 0;
   });
 }

@@ -10,7 +10,7 @@ import { type DraftParts, type PreparedDraft, prepareSpooled } from './take-draf
 import { findUpload, lockUpload } from './upload-row';
 
 /**
- * An upload that has already become a draft (`prepared` is null), or one that is checked and stored and can become the
+ * An upload that has already become a draft (`prepared` is null), or a checked and stored upload that can become the
  * draft head.
  */
 export type FinalizedUpload = { packId: string; body: FinalizeUploadBody; prepared: PreparedDraft | null };
@@ -39,7 +39,7 @@ export async function prepareUpload(
   const prepared = await withSpool(async (spool) => {
     const spooled = await spool(chunks);
     const store = async (key: string) => {
-      if (!(await storage.copy(upload.uploadKey, key, { etag }))) throw changedMeanwhile();
+      if (!(await storage.copy(upload.uploadKey, key, { etag }))) throw uploadChanged();
     };
     return prepareSpooled(parts, caller, { packId, spooled, inventory: body.files, expected: body, store });
   });
@@ -81,6 +81,6 @@ function uploadMissing(): AppError {
   return new AppError('upload_missing', { detail: 'No file was uploaded yet; send the zip to uploadUrl first.' });
 }
 
-function changedMeanwhile(): AppError {
+function uploadChanged(): AppError {
   return new AppError('conflict', { detail: 'The uploaded file changed while it was read; finalize it again.' });
 }

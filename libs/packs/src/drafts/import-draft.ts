@@ -45,11 +45,11 @@ async function openExport({ path }: Spooled, spool: Spool) {
   const file = await open(path);
   try {
     const zip = new ZipBytes(file, (await file.stat()).size);
-    const place = await findDirectory(zip);
+    const directory = await findDirectory(zip);
     const faults = new BundleFaults();
-    const entries = await readDirectory(zip, place, faults);
+    const entries = await readDirectory(zip, directory, faults);
     faults.throwIfAny();
-    const placed = await requireTiling(zip, entries, place.start);
+    const placed = await requireTiling(zip, entries, directory.start);
     const manifest = readManifestText(await readWhole(zip, entryOf(placed, exportNames.manifest)));
     const spooled = await spool(bytesOf(zip, entryOf(placed, exportNames.bundle)));
     return { manifest, spooled };

@@ -6,7 +6,7 @@ import { emitEvent } from '@muster/webhooks';
 import { noSuchVersion } from '../versions/version-row';
 import { type InstallationRow, lockInstallation } from './installation-row';
 
-interface Asked {
+interface MoveRequest {
   reason?: string;
   ifMatch?: string;
 }
@@ -16,7 +16,7 @@ export async function pinInstallation(
   tx: Transaction,
   caller: Principal,
   id: string,
-  { versionId, reason, ifMatch }: Asked & { versionId: string },
+  { versionId, reason, ifMatch }: MoveRequest & { versionId: string },
 ): Promise<InstallationRow> {
   const installation = await lockInstallation(tx, caller.organizationId, id);
   requireMatch(ifMatch, etagOf(installation.version));
@@ -34,7 +34,7 @@ export async function rollBackInstallation(
   tx: Transaction,
   caller: Principal,
   id: string,
-  { reason, ifMatch }: Asked,
+  { reason, ifMatch }: MoveRequest,
 ): Promise<{ installation: InstallationRow; queuedJobs: string[] }> {
   const { organizationId } = caller;
   const before = await lockInstallation(tx, organizationId, id);

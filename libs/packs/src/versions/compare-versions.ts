@@ -20,8 +20,8 @@ export async function compareVersions(
     added: [...after.keys()].filter((path) => !before.has(path)),
     removed: [...before.keys()].filter((path) => !after.has(path)),
     changed: [...after].flatMap(([path, to]) => {
-      const was = before.get(path);
-      return was === undefined || was === to ? [] : [{ path, from: was, to }];
+      const previous = before.get(path);
+      return previous === undefined || previous === to ? [] : [{ path, from: previous, to }];
     }),
   };
 }

@@ -27,10 +27,10 @@ export async function* writeZip(files: readonly StoredFile[]): AsyncGenerator<Bu
     if (sent !== size) throw new Error(`${name} has ${sent} bytes instead of ${size}`);
     const descriptor = numbers([0x08074b50, sum, size, size]);
     yield descriptor;
-    const place = Buffer.alloc(14);
-    place.writeUInt32LE((0o100644 << 16) >>> 0, 6);
-    place.writeUInt32LE(at, 10);
-    directory.push(Buffer.from('PK\x01\x02\x14\x03', 'latin1'), common(sum, size, title.length), place, title);
+    const tail = Buffer.alloc(14);
+    tail.writeUInt32LE((0o100644 << 16) >>> 0, 6);
+    tail.writeUInt32LE(at, 10);
+    directory.push(Buffer.from('PK\x01\x02\x14\x03', 'latin1'), common(sum, size, title.length), tail, title);
     at += header.length + size + descriptor.length;
   }
   const index = Buffer.concat(directory);

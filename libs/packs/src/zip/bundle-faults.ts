@@ -6,12 +6,12 @@ export interface BundleFault {
   reason: BundleFaultReason;
 }
 
-const shown = 50;
+const maxReported = 50;
 
 /** The faults of one bundle: the first ones in full, and the number of all. */
 export class BundleFaults {
   private readonly first: BundleFault[] = [];
-  private readonly known = new Set<string>();
+  private readonly keys = new Set<string>();
   private readonly paths = new Set<string>();
   private count = 0;
 
@@ -21,7 +21,7 @@ export class BundleFaults {
 
   /** Whether there are so many faults that the check can end. */
   get full(): boolean {
-    return this.count >= shown * 4;
+    return this.count >= maxReported * 4;
   }
 
   /** Whether this path already has a fault. */
@@ -31,11 +31,11 @@ export class BundleFaults {
 
   add(path: string, reason: BundleFaultReason): void {
     const key = `${reason}\0${path}`;
-    if (this.known.has(key)) return;
-    this.known.add(key);
+    if (this.keys.has(key)) return;
+    this.keys.add(key);
     this.paths.add(path);
     this.count += 1;
-    if (this.first.length < shown) this.first.push({ path: path.slice(0, 500), reason });
+    if (this.first.length < maxReported) this.first.push({ path: path.slice(0, 500), reason });
   }
 
   throwIfAny(): void {

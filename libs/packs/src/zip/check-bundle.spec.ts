@@ -156,8 +156,8 @@ describe('checkBundle', () => {
       fc.asyncProperty(
         fc.array(fc.oneof(piece, fc.constant(zip.subarray(-22)), fc.uint8Array({ maxLength: 40 })), { maxLength: 5 }),
         async (pieces) => {
-          const made = Buffer.concat(pieces.map((each) => Buffer.from(each)));
-          const read: unknown = await check(made, null).catch((error: unknown) => error);
+          const recombined = Buffer.concat(pieces.map((each) => Buffer.from(each)));
+          const read: unknown = await check(recombined, null).catch((error: unknown) => error);
           if (!Array.isArray(read)) expect((read as AppError).code).toBe('bundle_rejected');
         },
       ),
@@ -172,8 +172,8 @@ describe('checkBundle', () => {
       maxLength: 6,
     });
     await fc.assert(
-      fc.asyncProperty(files, files, async (zipped, told) => {
-        const [own, other] = [inventoryOf(zipped), inventoryOf(told)];
+      fc.asyncProperty(files, files, async (zipped, listed) => {
+        const [own, other] = [inventoryOf(zipped), inventoryOf(listed)];
         const read: unknown = await check(writeZip(zipped), other).catch((error: unknown) => error);
         const sort = (list: BundleFile[]) => [...list].sort((one, another) => (one.path < another.path ? -1 : 1));
         const same = JSON.stringify(sort(own)) === JSON.stringify(sort(other));

@@ -29,21 +29,21 @@ export async function checkBundle(path: string, inventory: readonly BundleFile[]
     const faults = new BundleFaults();
     const directory = await findDirectory(zip);
     const entries = await readDirectory(zip, directory, faults);
-    await tellCollisions(zip, entries, faults);
-    tellSizes(entries, size, faults);
-    const told = inventory ? tellInventory(entries, inventory, faults) : null;
+    await checkCollisions(zip, entries, faults);
+    checkSizes(entries, size, faults);
+    const listed = inventory ? checkInventory(entries, inventory, faults) : null;
     faults.throwIfAny();
     const placed = await requireTiling(zip, entries, directory.start);
-    return await unpackAll(zip, placed, told);
+    return await unpackAll(zip, placed, listed);
   } finally {
     await file.close();
   }
 }
 
-async function tellCollisions(zip: ZipBytes, entries: ZipEntry[], faults: BundleFaults): Promise<void> {
+async function checkCollisions(zip: ZipBytes, entries: ZipEntry[], faults: BundleFaults): Promise<void> {
   const paths = new PathCollisions();
   for (const { path, isFolder } of entries) {
-    await zip.letOthers();
+    await zip.yieldTurn();
     if (faults.full) return;
     const fault = paths.add(path, isFolder);
     if (fault) faults.add(path, fault);
@@ -51,7 +51,7 @@ async function tellCollisions(zip: ZipBytes, entries: ZipEntry[], faults: Bundle
 }
 
 /** Checks the declared sizes. Each entry is compared with its declared size when it is unpacked. */
-function tellSizes(entries: ZipEntry[], zipSize: number, faults: BundleFaults): void {
+function checkSizes(entries: ZipEntry[], zipSize: number, faults: BundleFaults): void {
   const total = entries.reduce((sum, { size }) => sum + size, 0);
   if (total > zipLimits.unzippedBytes) faults.add('', 'too_large');
   if (isBeyondRatio(total, zipSize)) faults.add('', 'ratio');
@@ -61,28 +61,28 @@ function isBeyondRatio(unzipped: number, zipSize: number): boolean {
   return unzipped > zipLimits.ratioFromBytes && unzipped > zipLimits.ratio * zipSize;
 }
 
-function tellInventory(entries: ZipEntry[], inventory: readonly BundleFile[], faults: BundleFaults) {
-  const told = new Map<string, BundleFile>();
+function checkInventory(entries: ZipEntry[], inventory: readonly BundleFile[], faults: BundleFaults) {
+  const listed = new Map<string, BundleFile>();
   for (const file of inventory) {
-    if (told.has(file.path)) faults.add(file.path, 'duplicate_path');
-    told.set(file.path, file);
+    if (listed.has(file.path)) faults.add(file.path, 'duplicate_path');
+    listed.set(file.path, file);
   }
   const files = new Set<string>();
   for (const { path, isFolder, size } of entries) {
     if (isFolder) continue;
     files.add(path);
-    const expected = told.get(path);
+    const expected = listed.get(path);
     if (!expected) faults.add(path, 'missing_in_inventory');
     else if (expected.size !== size) faults.add(path, 'size_mismatch');
   }
-  for (const path of told.keys()) if (!files.has(path) && !faults.has(path)) faults.add(path, 'missing_in_zip');
-  return told;
+  for (const path of listed.keys()) if (!files.has(path) && !faults.has(path)) faults.add(path, 'missing_in_zip');
+  return listed;
 }
 
 async function unpackAll(
   zip: ZipBytes,
   entries: PlacedEntry[],
-  told: Map<string, BundleFile> | null,
+  listed: Map<string, BundleFile> | null,
 ): Promise<BundleFile[]> {
   const faults = new BundleFaults();
   const files: BundleFile[] = [];
@@ -92,7 +92,7 @@ async function unpackAll(
     if ('fault' in unpacked) faults.add(path, unpacked.fault);
     else if (!entry.isFolder) {
       const { sha256 } = unpacked;
-      if (told && told.get(path)!.sha256.toLowerCase() !== sha256) faults.add(path, 'digest_mismatch');
+      if (listed && listed.get(path)!.sha256.toLowerCase() !== sha256) faults.add(path, 'digest_mismatch');
       files.push({ path, size, sha256 });
     }
     if (faults.full) break;

@@ -13,7 +13,7 @@ export function faultOfKind(attributes: number, isFolder: boolean): BundleFaultR
   const type = (attributes >>> 16) & typeMask;
   if (type === link || (attributes & dosReparsePoint) !== 0) return 'link';
   if (type !== 0 && type !== plain && type !== folder) return 'device';
-  const saysFolder = type === folder || (type === 0 && (attributes & dosFolder) !== 0);
-  const saysFile = type === plain;
-  return (saysFolder && !isFolder) || (saysFile && isFolder) ? 'bad_name' : null;
+  const createsFolder = type === folder || (type === 0 && (attributes & dosFolder) !== 0);
+  const createsFile = type === plain;
+  return (createsFolder && !isFolder) || (createsFile && isFolder) ? 'bad_name' : null;
 }

@@ -6,13 +6,13 @@ export type EntryPath =
   { path: string; isFolder: boolean; fault?: undefined } | { path: string; fault: BundleFaultReason };
 
 /** Returns the path of an entry, or the fault that forbids unpacking a file of that name. */
-export function readEntryPath(name: Buffer, saysUtf8: boolean): EntryPath {
-  const shown = name.toString('utf8');
-  if (!isUtf8(name) || (!saysUtf8 && name.some((byte) => byte > 0x7f))) return { path: shown, fault: 'bad_name' };
-  const isFolder = shown.endsWith('/');
-  const path = isFolder ? shown.slice(0, -1) : shown;
+export function readEntryPath(name: Buffer, declaresUtf8: boolean): EntryPath {
+  const decoded = name.toString('utf8');
+  if (!isUtf8(name) || (!declaresUtf8 && name.some((byte) => byte > 0x7f))) return { path: decoded, fault: 'bad_name' };
+  const isFolder = decoded.endsWith('/');
+  const path = isFolder ? decoded.slice(0, -1) : decoded;
   const fault = faultOfPath(path);
-  return fault ? { path: shown, fault } : { path, isFolder };
+  return fault ? { path: decoded, fault } : { path, isFolder };
 }
 
 /**

@@ -3,7 +3,7 @@ import { readLong, type ZipBytes } from './zip-bytes';
 import { zipLimits } from './zip-limits';
 
 /** Position of the central directory, and its number of entries. */
-export interface DirectoryPlace {
+export interface DirectoryLocation {
   start: number;
   size: number;
   entries: number;
@@ -19,7 +19,7 @@ const signature = { local: 0x04034b50, end: 0x06054b50, locator: 0x07064b50, end
  * Finds the end record of the archive. It must end with the file, and must agree with the zip64 end record if there is
  * one.
  */
-export async function findDirectory(zip: ZipBytes): Promise<DirectoryPlace> {
+export async function findDirectory(zip: ZipBytes): Promise<DirectoryLocation> {
   const { size } = zip;
   const beginsAsZip = size >= 4 && (await zip.read(0, 4)).readUInt32LE(0) === signature.local;
   const tailSize = Math.min(size, endBytes + maxComment);

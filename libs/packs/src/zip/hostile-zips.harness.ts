@@ -139,13 +139,13 @@ export function hostileZips(): HostileZip[] {
   named('a wrong checksum', 'digest_mismatch', 'b', { central: { crc32: 7 }, local: { crc32: 7 } });
   named('another checksum in the local header', 'digest_mismatch', 'b', { local: { crc32: 7 } });
   const [first] = inventoryOf([main]) as [BundleFile];
-  const beside = (kind: string, reason: BundleFaultReason, inventory: BundleFile[]) =>
+  const withInventory = (kind: string, reason: BundleFaultReason, inventory: BundleFile[]) =>
     zips.push({ kind, reason, zip: writeZip([main]), inventory });
-  beside('a file that is missing in its inventory', 'missing_in_inventory', []);
-  beside('an inventory with an additional file', 'missing_in_zip', [first, { ...first, path: 'b' }]);
-  beside('another size than in its inventory', 'size_mismatch', [{ ...first, size: first.size + 1 }]);
-  beside('another digest than in its inventory', 'digest_mismatch', [{ ...first, sha256: 'f'.repeat(64) }]);
-  beside('a path twice in its inventory', 'duplicate_path', [first, first]);
+  withInventory('a file that is missing in its inventory', 'missing_in_inventory', []);
+  withInventory('an inventory with an additional file', 'missing_in_zip', [first, { ...first, path: 'b' }]);
+  withInventory('another size than in its inventory', 'size_mismatch', [{ ...first, size: first.size + 1 }]);
+  withInventory('another digest than in its inventory', 'digest_mismatch', [{ ...first, sha256: 'f'.repeat(64) }]);
+  withInventory('a path twice in its inventory', 'duplicate_path', [first, first]);
   return zips;
 }
 

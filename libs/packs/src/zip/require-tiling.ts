@@ -47,7 +47,7 @@ async function readHeader(zip: ZipBytes, entry: ZipEntry): Promise<number> {
     throw rejected('not_a_zip', path);
   const isLater = (entry.flags & describedLater) !== 0;
   const [size, zippedSize] = widened([header.readUInt32LE(22), header.readUInt32LE(18)], extra, path);
-  const isSame = (given: number, told: number) => given === told || (isLater && given === 0);
+  const isSame = (declared: number, expected: number) => declared === expected || (isLater && declared === 0);
   if (!isSame(size!, entry.size) || !isSame(zippedSize!, entry.zippedSize)) throw rejected('size_mismatch', path);
   if (!isSame(header.readUInt32LE(14), entry.crc32)) throw rejected('digest_mismatch', path);
   return headerAt + headerBytes + nameBytes + extraBytes;

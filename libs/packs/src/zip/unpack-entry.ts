@@ -19,7 +19,7 @@ export async function unpackEntry(
   const isSmall = entry.size <= smallBytes && entry.zippedSize <= smallBytes;
   try {
     if (entry.method !== deflated) for await (const chunk of chunksOf(zip, entry)) sum.add(chunk);
-    else if (isSmall) await inflateAtOnce(zip, entry, sum);
+    else if (isSmall) await inflateWhole(zip, entry, sum);
     else await inflate(zip, entry, sum);
   } catch (error) {
     if (error instanceof WrongSize || isZlibFault(error)) return { fault: 'size_mismatch' };
@@ -57,7 +57,7 @@ async function* chunksOf(zip: ZipBytes, { dataAt, zippedSize }: PlacedEntry): As
   }
 }
 
-async function inflateAtOnce(zip: ZipBytes, entry: PlacedEntry, sum: Sum): Promise<void> {
+async function inflateWhole(zip: ZipBytes, entry: PlacedEntry, sum: Sum): Promise<void> {
   const zipped = await zip.read(entry.dataAt, entry.zippedSize);
   const { buffer, engine } = inflateRawSync(zipped, { maxOutputLength: entry.size + 1, info: true }) as unknown as {
     buffer: Buffer;
@@ -77,9 +77,9 @@ async function inflate(zip: ZipBytes, entry: PlacedEntry, sum: Sum): Promise<voi
 }
 
 /** Error codes of a pipeline that is aborted because the inflater has finished while bytes are left. */
-const brokenOff = ['ABORT_ERR', 'ERR_BUFFER_TOO_LARGE', 'ERR_STREAM_PREMATURE_CLOSE'];
+const abortCodes = ['ABORT_ERR', 'ERR_BUFFER_TOO_LARGE', 'ERR_STREAM_PREMATURE_CLOSE'];
 
 function isZlibFault(error: unknown): boolean {
   const { code = '' } = error as { code?: string };
-  return code.startsWith('Z_') || brokenOff.includes(code);
+  return code.startsWith('Z_') || abortCodes.includes(code);
 }

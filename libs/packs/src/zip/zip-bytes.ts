@@ -9,7 +9,7 @@ const turnMs = 8;
 export class ZipBytes {
   private window: Buffer = Buffer.alloc(0);
   private windowAt = 0;
-  private turnBegan = performance.now();
+  private turnStartedAt = performance.now();
 
   constructor(
     private readonly file: FileHandle,
@@ -18,7 +18,7 @@ export class ZipBytes {
 
   /** Returns `length` bytes from `position`. Rejects a zip that refers to bytes after its end. */
   async read(position: number, length: number): Promise<Buffer> {
-    await this.letOthers();
+    await this.yieldTurn();
     if (position + length > this.size) throw rejected('not_a_zip');
     const at = position - this.windowAt;
     if (at >= 0 && at + length <= this.window.length) return this.window.subarray(at, at + length);
@@ -29,10 +29,10 @@ export class ZipBytes {
   }
 
   /** Lets other work run after some ms, because reads from the window do not wait for anything. */
-  async letOthers(): Promise<void> {
-    if (performance.now() - this.turnBegan < turnMs) return;
+  async yieldTurn(): Promise<void> {
+    if (performance.now() - this.turnStartedAt < turnMs) return;
     await nextTurn();
-    this.turnBegan = performance.now();
+    this.turnStartedAt = performance.now();
   }
 
   private async readFile(position: number, length: number): Promise<Buffer> {

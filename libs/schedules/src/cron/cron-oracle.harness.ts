@@ -30,8 +30,8 @@ export class WallClock {
     const dayBefore = Math.floor(from.getTime() / 86_400_000) - 1;
     const read = (at: number) => {
       // For example 03/08/2026, 03:00
-      const shown = format.format(from.getTime() + at * 60_000);
-      const part = (start: number, end: number) => Number(shown.slice(start, end));
+      const text = format.format(from.getTime() + at * 60_000);
+      const part = (start: number, end: number) => Number(text.slice(start, end));
       this.days[at] = Date.UTC(part(6, 10), part(0, 2) - 1, part(3, 5)) / 86_400_000 - dayBefore;
       this.minutes[at] = part(12, 14) * 60 + part(15, 17);
     };
@@ -57,26 +57,26 @@ export class WallClock {
    * the wall clock before the period is known.
    */
   runs(expression: string): number[] {
-    const [minute, hour, ...ofDay] = expression.split(' ') as [string, string, string, string, string];
+    const [minute, hour, ...dayFields] = expression.split(' ') as [string, string, string, string, string];
     const anyTime = star.test(minute) || star.test(hour);
-    const onDay = this.dates.map((date) => dayFits(date, ofDay as never));
+    const onDay = this.dates.map((date) => dayFits(date, dayFields as never));
     const atMinute = Array.from(
       { length: 1440 },
       (_, at) => listed(minute, at % 60, 0, 59) && listed(hour, Math.floor(at / 60), 0, 23),
     );
     const runs: number[] = [];
-    let latest = this.days[0]! * 1440 + this.minutes[0]! - 1;
+    let latestWall = this.days[0]! * 1440 + this.minutes[0]! - 1;
     for (let at = 0; at < this.days.length; at += 1) {
-      const [day, ofDayNow] = [this.days[at]!, this.minutes[at]!];
-      const wall = day * 1440 + ofDayNow;
+      const [day, minuteOfDay] = [this.days[at]!, this.minutes[at]!];
+      const wall = day * 1440 + minuteOfDay;
       let due = false;
-      if (anyTime) due = atMinute[ofDayNow]! && onDay[day]!;
+      if (anyTime) due = atMinute[minuteOfDay]! && onDay[day]!;
       // Check the wall-clock minutes that have not occurred before: this minute, and the minutes that the clocks
       // skipped right before it.
-      for (let seen = latest + 1; !anyTime && !due && seen <= wall; seen += 1) {
-        due = atMinute[seen % 1440]! && onDay[Math.floor(seen / 1440)]!;
+      for (let wallMinute = latestWall + 1; !anyTime && !due && wallMinute <= wall; wallMinute += 1) {
+        due = atMinute[wallMinute % 1440]! && onDay[Math.floor(wallMinute / 1440)]!;
       }
-      if (wall > latest) latest = wall;
+      if (wall > latestWall) latestWall = wall;
       if (due) runs.push(this.from.getTime() + at * 60_000);
     }
     return runs;

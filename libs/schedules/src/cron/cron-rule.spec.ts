@@ -78,8 +78,8 @@ describe('readCron', () => {
     ['０ 9 * * *', /U\+FF10/],
     ['0 9 * * ＊', /U\+FF0A/],
     [`${'0,'.repeat(100)}0 0 * * *`, /more than 200 characters/],
-  ])('rejects “%s”', (expression, why) => {
-    expect(readCron(expression).fault).toMatch(why);
+  ])('rejects “%s”', (expression, message) => {
+    expect(readCron(expression).fault).toMatch(message);
   });
 
   it('returns either a rule or an error message for any text', () => {

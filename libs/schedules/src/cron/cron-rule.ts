@@ -42,8 +42,8 @@ const rules = new Map<string, CronRule>();
  * hundreds of `nextRun` calls.
  */
 export function parseCron(expression: string): CronRule {
-  const known = rules.get(expression);
-  if (known) return known;
+  const cached = rules.get(expression);
+  if (cached) return cached;
   const rule = parse(expression);
   if (rules.size >= 2000) rules.clear();
   rules.set(expression, rule);
@@ -122,7 +122,7 @@ function split(expression: string): string[] {
   }
   const parts = expression.split(/[ \t]+/).filter(Boolean);
   if (parts.length === 0) throw new CronFault('it is empty; it needs five fields');
-  if (parts[0]!.startsWith('@')) throw new CronFault(`${shown(parts[0]!)} is not supported; write the five fields`);
+  if (parts[0]!.startsWith('@')) throw new CronFault(`${quote(parts[0]!)} is not supported; write the five fields`);
   if (parts.length !== 5) {
     const seconds = parts.length === 6 ? '; there is no field for seconds or years' : '';
     throw new CronFault(
@@ -143,7 +143,7 @@ function readField(field: Field, text: string): Values {
   const values = new Set<number>();
   let star = false;
   for (const item of text.split(',')) {
-    if (item === '') throw fault(field, `${shown(text)} has an empty item in its list`);
+    if (item === '') throw fault(field, `${quote(text)} has an empty item in its list`);
     if (item.startsWith('*')) star = true;
     for (const value of readItem(field, item)) values.add(value);
   }
@@ -160,7 +160,7 @@ function readItem(field: Field, item: string): readonly number[] {
   try {
     return CronExpressionParser.parse(expression).fields[field.key].values as readonly number[];
   } catch (error) {
-    throw fault(field, `${shown(item)} is not valid: ${(error as Error).message}`);
+    throw fault(field, `${quote(item)} is not valid: ${(error as Error).message}`);
   }
 }
 
@@ -170,14 +170,14 @@ function readItem(field: Field, item: string): readonly number[] {
  */
 function requireItem(field: Field, item: string): void {
   const [span, step, ...more] = item.split('/');
-  if (more.length) throw fault(field, `${shown(item)} has more than one step`);
+  if (more.length) throw fault(field, `${quote(item)} has more than one step`);
   requireSpan(field, span!, item);
   if (step === undefined) return;
-  if (!/^\d{1,3}$/.test(step)) throw fault(field, `the step ${shown(step)} is not a number`);
+  if (!/^\d{1,3}$/.test(step)) throw fault(field, `the step ${quote(step)} is not a number`);
   const by = Number(step);
   if (by === 0) throw fault(field, 'a step of 0 never advances');
   if (span !== '*' && !span!.includes('-')) {
-    throw fault(field, `${shown(item)} has a step without a range; write ${span}-${field.max}/${step} or */${step}`);
+    throw fault(field, `${quote(item)} has a step without a range; write ${span}-${field.max}/${step} or */${step}`);
   }
   if (by > field.max) throw fault(field, `a step of ${by} is larger than the field`);
 }
@@ -185,10 +185,10 @@ function requireItem(field: Field, item: string): void {
 function requireSpan(field: Field, span: string, item: string): void {
   if (span === '*') return;
   const ends = span.split('-');
-  if (ends.length > 2) throw fault(field, `${shown(item)} is not a range`);
+  if (ends.length > 2) throw fault(field, `${quote(item)} is not a range`);
   const [from, to = from] = ends.map((end) => readValue(field, end, item)) as [number, number?];
   const toSunday = to === 0 && /^sun$/i.test(ends[1] ?? '');
-  if (from > to && !toSunday) throw fault(field, `the range ${shown(span)} runs backwards`);
+  if (from > to && !toSunday) throw fault(field, `the range ${quote(span)} runs backwards`);
 }
 
 const special: Record<string, string> = {
@@ -209,19 +209,19 @@ function readValue(field: Field, text: string, item: string): number {
   }
   const named = field.names?.indexOf(text.toUpperCase()) ?? -1;
   if (named >= 0) return named + field.min;
-  if (text === '') throw fault(field, `${shown(item)} lacks a value`);
-  const known = /[#?]/.exec(text)?.[0] ?? /^\d*([LWH])(?:$|\d|\()/i.exec(text)?.[1]?.toUpperCase();
-  if (known) throw fault(field, `${special[known]} is not supported`);
+  if (text === '') throw fault(field, `${quote(item)} lacks a value`);
+  const unsupported = /[#?]/.exec(text)?.[0] ?? /^\d*([LWH])(?:$|\d|\()/i.exec(text)?.[1]?.toUpperCase();
+  if (unsupported) throw fault(field, `${special[unsupported]} is not supported`);
   throw fault(
     field,
-    `${shown(text)} is not a number of one or two digits${field.names ? ` or a name such as ${field.names[0]}` : ''}`,
+    `${quote(text)} is not a number of one or two digits${field.names ? ` or a name such as ${field.names[0]}` : ''}`,
   );
 }
 
-function fault(field: Field, why: string): CronFault {
-  return new CronFault(`${field.name}: ${why}`);
+function fault(field: Field, reason: string): CronFault {
+  return new CronFault(`${field.name}: ${reason}`);
 }
 
-function shown(text: string): string {
+function quote(text: string): string {
   return `“${text.length > 40 ? `${text.slice(0, 40)}…` : text}”`;
 }

@@ -48,7 +48,7 @@ const expressions = [
 
 const day = 86_400_000;
 
-function ours(expression: string, timezone: string, from: number, until: number): number[] {
+function computedRuns(expression: string, timezone: string, from: number, until: number): number[] {
   const rule = parseCron(expression);
   const runs: number[] = [];
   for (
@@ -70,8 +70,8 @@ function firstDifference(found: number[], wanted: number[]): string | null {
   const at = Array.from({ length: Math.max(found.length, wanted.length) }).findIndex(
     (_, each) => found[each] !== wanted[each],
   );
-  const shown = (time: number | undefined) => (time === undefined ? 'nothing' : new Date(time).toISOString());
-  return at < 0 ? null : `run ${at}: ${shown(found[at])} instead of ${shown(wanted[at])}`;
+  const format = (time: number | undefined) => (time === undefined ? 'nothing' : new Date(time).toISOString());
+  return at < 0 ? null : `run ${at}: ${format(found[at])} instead of ${format(wanted[at])}`;
 }
 
 describe('nextRun', () => {
@@ -86,14 +86,14 @@ describe('nextRun', () => {
 
       it.each(expressions)('finds the same runs of %s as a walk over every minute', (expression) => {
         const oracle = clock.runs(expression).filter((at) => at >= from);
-        expect(firstDifference(ours(expression, zone, from, until), oracle)).toBeNull();
+        expect(firstDifference(computedRuns(expression, zone, from, until), oracle)).toBeNull();
       });
 
       it('finds the same runs of random expressions as a walk over every minute', () => {
         fc.assert(
           fc.property(anyExpression, (expression) => {
             const oracle = clock.runs(expression).filter((at) => at >= from);
-            expect(firstDifference(ours(expression, zone, from, until), oracle)).toBeNull();
+            expect(firstDifference(computedRuns(expression, zone, from, until), oracle)).toBeNull();
           }),
           { numRuns: longForm('NEXT_RUN_EXPRESSIONS', { short: 2, long: 20 }) },
         );

@@ -32,12 +32,12 @@ export function timezoneFault(name: string): string | null {
 
 /** Returns a cached timezone, because creating a formatter costs as much as a hundred uses of it. */
 export function timezoneOf(name: string): Timezone {
-  const known = zones.get(name);
-  if (known) return known;
-  const made = new Timezone(name);
+  const cached = zones.get(name);
+  if (cached) return cached;
+  const created = new Timezone(name);
   if (zones.size >= 2000) zones.clear();
-  zones.set(name, made);
-  return made;
+  zones.set(name, created);
+  return created;
 }
 
 const hour = 3_600_000;

@@ -42,7 +42,7 @@ const upcoming = `
   FROM schedule r ${guardTables('r.next_run_at')}
   WHERE r.id = ANY($1) AND a.id IS NOT NULL ORDER BY r.next_run_at, r.id`;
 
-const mostLooked = 50;
+const maxSchedules = 50;
 
 /**
  * Wakes machines ahead of their scheduled runs, each by its own boot time. Safe on any number of replicas; each machine
@@ -77,7 +77,7 @@ async function prewake(
     `SELECT r.id FROM schedule r JOIN agent a ON a.id = r.agent_id
      WHERE r.agent_id = $1 AND r.organization_id = $2 AND r.enabled AND r.next_run_at > $3
        AND r.next_run_at <= $3::timestamptz + ${prewakeLead}
-     ORDER BY r.next_run_at, r.id LIMIT ${mostLooked} FOR UPDATE OF r SKIP LOCKED`,
+     ORDER BY r.next_run_at, r.id LIMIT ${maxSchedules} FOR UPDATE OF r SKIP LOCKED`,
     [agentId, organizationId, now],
     'lock_upcoming',
   );

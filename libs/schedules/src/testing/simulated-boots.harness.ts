@@ -13,7 +13,7 @@ export function bootOf({ baseBootMs }: SimulatedAgent, random: () => number): { 
 export function measureBoot(agent: SimulatedAgent, tookMs: number): void {
   agent.boots = [tookMs, ...agent.boots].slice(0, 20);
   const sorted = agent.boots.toSorted((one, other) => one - other);
-  const place = 0.9 * (sorted.length - 1);
-  const [low, high] = [sorted[Math.floor(place)]!, sorted[Math.ceil(place)]!];
-  agent.bootMs = Math.round(low + (high - low) * (place - Math.floor(place)));
+  const position = 0.9 * (sorted.length - 1);
+  const [low, high] = [sorted[Math.floor(position)]!, sorted[Math.ceil(position)]!];
+  agent.bootMs = Math.round(low + (high - low) * (position - Math.floor(position)));
 }

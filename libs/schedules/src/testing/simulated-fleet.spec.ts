@@ -56,20 +56,20 @@ describe('a simulated fleet with launches, schedules, failures, service restarts
   });
 
   function table(): string {
-    const rows: [string, (of: FleetFigures) => number | string][] = [
+    const rows: [string, (result: FleetFigures) => number | string][] = [
       ['machine-hours needed', ({ neededHours }) => Math.round(neededHours)],
       ['machine-hours spent', ({ spentHours }) => Math.round(spentHours)],
-      ['needed / spent', (of) => ratio(of).toFixed(3)],
+      ['needed / spent', (result) => ratio(result).toFixed(3)],
       ['spent of always on, %', ({ spentHours }) => ((100 * spentHours) / (agents * days * 24)).toFixed(1)],
       ['unscheduled runs', ({ unscheduled }) => unscheduled],
-      ['  mean wait for a machine, s', (of) => meanWaitSeconds(of).toFixed(1)],
+      ['  mean wait for a machine, s', (result) => meanWaitSeconds(result).toFixed(1)],
       ['scheduled runs', ({ scheduled }) => scheduled],
       ['  late: machine busy with other work', ({ late }) => late['other work']],
       ['  late: outage or clock jump', ({ late }) => late['an outage or a clock']],
       ['  late: machine failure', ({ late }) => late['a machine failure']],
       ['  late: only the policy', ({ late }) => late['the policy']],
-      ['  within 5 s, if the machine was free, %', (of) => percent(1 - freeLateness(of))],
-      ['  within 5 s, if nothing else delayed it, %', (of) => percent(1 - ownLateness(of))],
+      ['  within 5 s, if the machine was free, %', (result) => percent(1 - freeLateness(result))],
+      ['  within 5 s, if nothing else delayed it, %', (result) => percent(1 - ownLateness(result))],
       ['longest on without work, min', ({ longestIdleMs }) => (longestIdleMs / 60_000).toFixed(1)],
       ['  without outages and clock jumps', ({ longestIdleNetMs }) => (longestIdleNetMs / 60_000).toFixed(1)],
       [
@@ -83,10 +83,10 @@ describe('a simulated fleet with launches, schedules, failures, service restarts
     return [
       `${agents} agents, ${days} days, seed ${seed}, limit ${idleStopMinutes} min\n`,
       line('', [...policies]),
-      ...rows.map(([name, of]) =>
+      ...rows.map(([name, valueOf]) =>
         line(
           name,
-          policies.map((policy) => of(figures[policy])),
+          policies.map((policy) => valueOf(figures[policy])),
         ),
       ),
     ].join('');

@@ -24,9 +24,9 @@ export interface SimulatedJob {
   notBefore: number;
   workMs: number;
   fate: 'ends' | 'hangs' | 'kills the worker' | 'kills the machine';
-  given: boolean;
+  isDispatched: boolean;
   startedAt: number | null;
-  heardAt: number;
+  lastReportAt: number;
   endsAt: number;
   /** Scheduled time by the service's clock; null for an unscheduled job. */
   dueAt: number | null;
@@ -51,7 +51,7 @@ export interface SimulatedAgent {
   queue: SimulatedJob[];
   current: SimulatedJob | null;
   enqueued: boolean;
-  lookedAt: number;
+  checkedAt: number;
   schedules: SimulatedSchedule[];
   /** Next run of all its schedules, by the service's clock. */
   nextRunAt: number;
@@ -71,7 +71,7 @@ export interface SimulatedAgent {
   power: 'off' | 'booting' | 'on';
   readyAt: number;
   reports: boolean;
-  shaken: boolean;
+  hasHandshaken: boolean;
   offAt: number | null;
   stopFails: boolean;
   /** Measurements, in true time. */
@@ -106,11 +106,11 @@ export function newAgent(schedules: SimulatedSchedule[], random: () => number): 
     queue: [],
     current: null,
     enqueued: false,
-    lookedAt: 0,
+    checkedAt: 0,
     power: 'off',
     readyAt: 0,
     reports: false,
-    shaken: false,
+    hasHandshaken: false,
     offAt: null,
     stopFails: false,
     idleSince: null,

@@ -12,11 +12,11 @@ const longestLeadMs = 10 * minute;
  * Returns typical schedules of dental practices: claims by night and by day, some every few hours, on weekdays or every
  * day.
  */
-export function schedulesOf(place: number, random: () => number): SimulatedSchedule[] {
+export function schedulesOf(index: number, random: () => number): SimulatedSchedule[] {
   const pick = (count: number) => Math.floor(random() * count);
   const daily = () => `${pick(60)} ${pick(24)} * * *`;
   const expressions =
-    place % 10 === 0
+    index % 10 === 0
       ? [`${pick(60)} */4 * * *`, daily(), `${pick(60)} ${pick(24)} * * 1-5`]
       : [`${pick(60)} 6-21/3 * * *`, `${pick(60)} */12 * * *`, daily(), `${pick(60)} ${pick(24)} * * 1-5`];
   return expressions.map((expression) => {

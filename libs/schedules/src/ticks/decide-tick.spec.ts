@@ -66,7 +66,7 @@ describe('decideTick', () => {
   });
 
   it('makes up for the newest hundred times with the policy all, and drops the others', () => {
-    const { dropped, runs } = settle({ ...everyMinute, misfirePolicy: 'all' }, at('12:00:30'));
+    const { dropped, runs } = decideAll({ ...everyMinute, misfirePolicy: 'all' }, at('12:00:30'));
     expect([dropped.length, runs.length]).toEqual([81, 100]);
     expect(runs.at(-1)).toEqual(at('12:00:00').getTime());
   });
@@ -75,7 +75,7 @@ describe('decideTick', () => {
     'drops all times up to the release after a restore, with the policy %s',
     (misfirePolicy) => {
       const restored = { ...hourly, misfirePolicy, missedUntil: at('10:30:00') };
-      const { dropped, runs } = settle(restored, at('11:00:05'));
+      const { dropped, runs } = decideAll(restored, at('11:00:05'));
       expect(dropped).toEqual([at('09:00:00').getTime(), at('10:00:00').getTime()]);
       expect(runs).toEqual([at('11:00:00').getTime()]);
       expect(decideTick({ ...restored, missedUntil: at('08:30:00') }, at('09:00:05'))).toMatchObject({
@@ -87,7 +87,7 @@ describe('decideTick', () => {
 
   it('covers a year of minutes in several decisions, each time once', () => {
     const now = new Date('2027-03-02T09:00:30Z');
-    const { dropped, runs, decisions } = settle(everyMinute, now);
+    const { dropped, runs, decisions } = decideAll(everyMinute, now);
     expect(runs).toEqual([now.getTime() - 90_000, now.getTime() - 30_000]);
     expect(dropped.length + runs.length).toBe(365 * 1440 + 1);
     expect(new Set([...dropped, ...runs]).size).toBe(365 * 1440 + 1);
@@ -95,7 +95,7 @@ describe('decideTick', () => {
   });
 });
 
-function settle(facts: Parameters<typeof decideTick>[0], now: Date) {
+function decideAll(facts: Parameters<typeof decideTick>[0], now: Date) {
   const [dropped, runs]: [number[], number[]] = [[], []];
   let { nextRunAt } = facts;
   let decisions = 0;
@@ -157,8 +157,8 @@ describe(`decideTick for a year of ${schedules} schedules in twelve timezones, w
     );
     let launched = 0;
     let dropped = 0;
-    for (let made = 0; made < schedules; made += 1) {
-      const zone = zones[made % zones.length]!;
+    for (let index = 0; index < schedules; index += 1) {
+      const zone = zones[index % zones.length]!;
       const expression = anyExpression(random);
       const misfirePolicy = (['once', 'skip', 'all'] as const)[Math.floor(random() * 3)]!;
       const nominal = clocks
@@ -171,7 +171,7 @@ describe(`decideTick for a year of ${schedules} schedules in twelve timezones, w
       let nextRunAt = nextRun(rule, zone, new Date(year.from - 1))?.at ?? null;
       while (nextRunAt && tickFor(nextRunAt.getTime()) < year.until) {
         const now = new Date(tickFor(nextRunAt.getTime()));
-        const step = settle({ enabled: true, rule, timezone: zone, misfirePolicy, nextRunAt }, now);
+        const step = decideAll({ enabled: true, rule, timezone: zone, misfirePolicy, nextRunAt }, now);
         found.runs.push(...step.runs);
         found.dropped.push(...step.dropped);
         nextRunAt = step.nextRunAt;
@@ -273,8 +273,8 @@ describe('decideRun', () => {
 
   it('returns the first guard in order that forbids the run as the reason', () => {
     for (let first = 0; first < closed.length; first += 1) {
-      const rest = Object.assign({}, ...closed.slice(first).map(([change]) => change));
-      expect(decideRun({ ...open, ...rest }, now)).toMatchObject({ reason: closed[first]![1] });
+      const remaining = Object.assign({}, ...closed.slice(first).map(([change]) => change));
+      expect(decideRun({ ...open, ...remaining }, now)).toMatchObject({ reason: closed[first]![1] });
     }
   });
 

@@ -6,8 +6,8 @@ import { nextRun, runsBetween } from '../cron/next-run';
 /** Delay in ms up to which a scheduled time is late and still runs; after that it is missed. */
 const lateMs = 60_000;
 /** Maximum number of scheduled times in one decision. A longer outage takes several decisions. */
-const sightOf = 1000;
-const mostMadeUp = 100;
+const maxTimes = 1000;
+const maxMadeUp = 100;
 
 export interface TickFacts {
   enabled: boolean;
@@ -39,15 +39,15 @@ export function decideTick(facts: TickFacts, now: Date): TickDecision {
   const { enabled, nextRunAt, rule, timezone, misfirePolicy, missedUntil } = facts;
   if (!enabled) return { due: false, reason: 'disabled' };
   if (!nextRunAt || nextRunAt > now) return { due: false, reason: 'not_due' };
-  const open = runsBetween(rule, timezone, { after: new Date(nextRunAt.getTime() - 1), until: now, limit: sightOf });
+  const open = runsBetween(rule, timezone, { after: new Date(nextRunAt.getTime() - 1), until: now, limit: maxTimes });
   const after = (time: Date) => nextRun(rule, timezone, time)?.at ?? null;
   // The cron rule or the timezone's rules changed after the time was computed.
   if (open.length === 0) return { due: true, dropped: [], run: null, next: after(now) };
   // The list is full, so the older times cannot be among the newest ones that may run. Drop them; the next decision
   // starts with the rest.
-  if (open.length === sightOf) {
-    const kept = open.length - mostMadeUp;
-    return { due: true, dropped: open.slice(0, kept), run: null, next: open[kept]! };
+  if (open.length === maxTimes) {
+    const droppedCount = open.length - maxMadeUp;
+    return { due: true, dropped: open.slice(0, droppedCount), run: null, next: open[droppedCount]! };
   }
   const lost = missedUntil ? open.filter((time) => time <= missedUntil).length : 0;
   if (lost > 0) return { due: true, dropped: open.slice(0, lost), run: null, next: open[lost] ?? after(open.at(-1)!) };
@@ -66,7 +66,7 @@ function firstToRun(policy: MisfirePolicy, { open, missed }: { open: number; mis
     case 'once':
       return missed - 1;
     case 'all':
-      return Math.max(0, open - mostMadeUp);
+      return Math.max(0, open - maxMadeUp);
   }
 }
 
@@ -99,9 +99,10 @@ export function decideRun(facts: GuardFacts, now: Date): GuardDecision {
   if (idempotencyWindowMinutes && lastLaunchedAt) {
     const ageMs = now.getTime() - lastLaunchedAt.getTime();
     if (ageMs < idempotencyWindowMinutes * 60_000) {
+      const launchedAt = lastLaunchedAt.toISOString();
       return skip(
         'idempotency_window',
-        `a run was launched at ${lastLaunchedAt.toISOString()}, within the window of ${idempotencyWindowMinutes} minutes`,
+        `a run was launched at ${launchedAt}, within the window of ${idempotencyWindowMinutes} minutes`,
       );
     }
   }

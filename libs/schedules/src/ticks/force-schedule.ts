@@ -38,7 +38,7 @@ export async function forceSchedule(
 }
 
 /** Returns what `forceSchedule` would do. */
-export async function foreseeForced(
+export async function previewForcedRun(
   database: Database,
   { organizationId }: Principal,
   id: string,

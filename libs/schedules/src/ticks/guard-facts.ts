@@ -39,7 +39,7 @@ export function guardTables(at: string): string {
   LEFT JOIN agent a ON a.id = r.agent_id AND a.organization_id = o.id`;
 }
 
-const ofOne = `
+const guardFactsSql = `
   SELECT ${guardColumns('$3::timestamptz')} FROM schedule r ${guardTables('$3::timestamptz')}
   WHERE r.id = $1 AND r.organization_id = $2`;
 
@@ -49,7 +49,7 @@ export async function readGuardFacts(
   { id, organizationId }: ScheduleRow,
   { now, force }: { now: Date; force: boolean },
 ): Promise<GuardFacts> {
-  const [row] = await tx.query<GuardRow>(ofOne, [id, organizationId, now], 'schedule_guard_facts');
+  const [row] = await tx.query<GuardRow>(guardFactsSql, [id, organizationId, now], 'schedule_guard_facts');
   if (!row) throw new Error(`schedule ${id} has no organization`);
   return guardFactsOf(row, { force });
 }

@@ -10,13 +10,13 @@ export async function purgeScheduleHistory(
   round = new Round('purge schedule history'),
 ): Promise<{ purged: number }> {
   if (keepDays === 0) return { purged: 0 };
-  const purged = (most: number) =>
+  const purged = (batch: number) =>
     database.transaction('system', (tx) =>
       tx.execute(
         `DELETE FROM schedule_run WHERE ctid = ANY (ARRAY(
            SELECT ctid FROM schedule_run
            WHERE fired_at AT TIME ZONE 'UTC' < ($1::timestamptz - $2 * interval '1 day') AT TIME ZONE 'UTC' LIMIT $3))`,
-        [now, keepDays, most],
+        [now, keepDays, batch],
       ),
     );
   return purge(round, { purged }, limit);

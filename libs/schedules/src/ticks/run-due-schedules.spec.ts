@@ -99,14 +99,17 @@ describe('runDueSchedules', () => {
   it('measures the lateness of each time, including missed ones', async () => {
     const counts = async () => {
       const text = await harness.app.metrics.registry.metrics();
-      const of = (name: string) =>
+      const metricValue = (name: string) =>
         Number(
           text
             .split('\n')
             .find((line) => line.startsWith(`${name} `))
             ?.split(' ')[1] ?? 0,
         );
-      return [of('muster_schedule_lateness_seconds_bucket{le="5"}'), of('muster_schedule_lateness_seconds_count')];
+      return [
+        metricValue('muster_schedule_lateness_seconds_bucket{le="5"}'),
+        metricValue('muster_schedule_lateness_seconds_count'),
+      ];
     };
     const [early, all] = await counts();
     await make('* * * * *', { misfirePolicy: 'skip' });
@@ -229,11 +232,16 @@ describe('runDueSchedules', () => {
     ];
     const policies = ['once', 'skip', 'all'] as const;
     clock.set('2026-03-07T20:00:04.000Z');
-    const made: { id: string; zone: string; expression: string; policy: MisfirePolicy }[] = [];
+    const created: { id: string; zone: string; expression: string; policy: MisfirePolicy }[] = [];
     for (const zone of zones) {
       for (const [n, expression] of expressions.entries()) {
         const policy = policies[n % 3]!;
-        made.push({ zone, expression, policy, id: await make(expression, { timezone: zone, misfirePolicy: policy }) });
+        created.push({
+          zone,
+          expression,
+          policy,
+          id: await make(expression, { timezone: zone, misfirePolicy: policy }),
+        });
       }
     }
     const [from, until] = [Date.parse('2026-03-07T20:00:00Z'), Date.parse('2026-03-09T14:00:00Z')];
@@ -246,7 +254,7 @@ describe('runDueSchedules', () => {
       clock.set(new Date(time));
       await tick();
     }
-    for (const { id, zone, expression, policy } of made) {
+    for (const { id, zone, expression, policy } of created) {
       const clockOfZone = new WallClock(zone, new Date(from - 86_400_000), new Date(until));
       const nominal = clockOfZone.runs(expression).filter((time) => time > from + 4000 && time <= ticks.at(-1)!);
       const missed = nominal.filter((time) => ticks.find((each) => each >= time)! - time > 60_000);

@@ -9,7 +9,7 @@ import { VmConfig } from '@muster/vm';
 
 /** Dependencies of video analyses. */
 @Injectable()
-export class FilmWork {
+export class AnalysisContext {
   readonly parts: AnalysisParts;
 
   constructor(
