@@ -42,24 +42,24 @@ describe('two dispatchers', () => {
     await worker.stop();
   });
 
-  /** Whole from the first moment: both dispatchers look for what is due all the time. */
+  /** Inserts complete rows in one statement, because both dispatchers check for due commands all the time. */
   const issue = async (kinds: string[], dueIn = '0') => {
     const ids = kinds.map(() => newId());
     await sql(
       `INSERT INTO agent_command (id, organization_id, agent_id, kind, payload, deadline, next_push_at)
        SELECT id, $2, $3, kind, '{}', now() + interval '1 minute', now() + $5::interval
-       FROM unnest($1::uuid[], $4::text[]) AS given (id, kind)`,
+       FROM unnest($1::uuid[], $4::text[]) AS command (id, kind)`,
       [ids, agent.organizationId, agent.id, kinds, dueIn],
     );
     return ids;
   };
 
-  it('push each command once, between them', async () => {
+  it('push each command once in total', async () => {
     worker.answer = () => new Promise((resolve) => setTimeout(() => resolve(202), 200));
     const ids = await issue(Array.from({ length: 50 }, () => 'snippet'));
     const deliveries = [first, second].map((each) => each.app.nest.get(CommandDelivery, { strict: false }));
     await Promise.all(ids.flatMap((id) => deliveries.map((delivery) => delivery.deliver(id))));
-    await waitFor('all are taken', async () => {
+    await waitFor('the acknowledgement of all commands', async () => {
       const [{ open }] = await sql('SELECT count(*)::int AS open FROM agent_command WHERE taken_at IS NULL');
       return open === 0;
     });
@@ -67,13 +67,13 @@ describe('two dispatchers', () => {
     expect(await deliveries[0]!.deliver(ids[0]!)).toBe('over');
   });
 
-  it('push to an agent that is offline what makes it well again, and nothing else', async () => {
+  it('push only repair and restart commands to an offline agent', async () => {
     worker.received.length = 0;
     worker.answer = () => 202;
     await sql(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agent.id]);
     const [repair, restart, snippet] = await issue(['repair', 'restart', 'snippet']);
     const delivery = first.app.nest.get(CommandDelivery, { strict: false });
-    await waitFor('both', async () => {
+    await waitFor('both commands', async () => {
       for (const id of [repair, restart, snippet]) await delivery.deliver(id!);
       return worker.received.length >= 2;
     });
@@ -81,7 +81,7 @@ describe('two dispatchers', () => {
     await sql(`UPDATE agent SET status = 'online' WHERE id = $1`, [agent.id]);
   });
 
-  it('never push what the worker ended before they came to it', async () => {
+  it('never push a command that the worker finished before its push was due', async () => {
     worker.received.length = 0;
     const [id] = await issue(['snippet'], '1 hour');
     await sql(`UPDATE agent_command SET status = 'success', finished_at = now(), next_push_at = now() WHERE id = $1`, [
@@ -89,9 +89,11 @@ describe('two dispatchers', () => {
     ]);
     const delivery = second.app.nest.get(CommandDelivery, { strict: false });
     expect(await delivery.deliver(id!)).toBe('over');
-    // Due after it: whoever pushes this one has come by the other.
+    // This command is due after the finished one, so a dispatcher that pushes it has passed the finished one.
     const [next] = await issue(['snippet']);
-    await waitFor('the next', () => Promise.resolve(worker.received.some(({ commandId }) => commandId === next)));
+    await waitFor('the next command', () =>
+      Promise.resolve(worker.received.some(({ commandId }) => commandId === next)),
+    );
     expect(worker.received.filter(({ commandId }) => commandId === id)).toEqual([]);
   });
 });

@@ -13,7 +13,7 @@ import type {
 import { answerQueueProbe, Database } from '@muster/database';
 import { cancelBatch, checkBudget, confirmStop, Dispatch, settleStoppedAgent } from '@muster/jobs';
 import { Clock, HandlesJob, type MessageInHand, ProcessesQueue, QueueProcessor } from '@muster/platform';
-import { FilmWork } from './film-work';
+import { AnalysisContext } from './analysis-context';
 
 @ProcessesQueue('dispatch')
 export class DispatchProcessor extends QueueProcessor {
@@ -23,7 +23,7 @@ export class DispatchProcessor extends QueueProcessor {
     @Inject(CommandDelivery) private readonly delivery: CommandDelivery,
     @Inject(MachineControl) private readonly machines: MachineControl,
     @Inject(Clock) private readonly clock: Clock,
-    @Inject(FilmWork) private readonly films: FilmWork,
+    @Inject(AnalysisContext) private readonly analyses: AnalysisContext,
   ) {
     super();
   }
@@ -65,7 +65,7 @@ export class DispatchProcessor extends QueueProcessor {
 
   @HandlesJob('dispatch', 'analyze-video')
   async analyzeVideo({ analysisId }: AnalysisPayload): Promise<void> {
-    await advanceAnalysis(this.films.parts, analysisId);
+    await advanceAnalysis(this.analyses.parts, analysisId);
   }
 
   @HandlesJob('dispatch', 'cancel-batch')

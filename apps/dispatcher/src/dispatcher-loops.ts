@@ -17,7 +17,7 @@ import { AppLoops, Clock, LoopLedger, Metrics, PubSub } from '@muster/platform';
 import { nextExpectedRun, prewakeMachines } from '@muster/schedules';
 import { VmConfig } from '@muster/vm';
 
-/** What no message comes for. */
+/** Runs the loops for work that no queue message triggers. */
 @Injectable()
 export class DispatcherLoops extends AppLoops {
   constructor(
@@ -77,7 +77,7 @@ export class DispatcherLoops extends AppLoops {
         },
         {
           name: 'fail silent agents',
-          // Often enough that silence is seen within a tenth of what is allowed.
+          // Often enough to notice a silent agent within a tenth of the allowed time.
           intervalMs: Math.min(10_000, Math.max(20, offlineAfterMs / 10)),
           runOnce: (round) => failSilentAgents(database, { offlineAfterMs }, round),
         },

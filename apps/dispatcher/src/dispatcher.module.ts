@@ -10,7 +10,7 @@ import { AutopilotProcessor } from './autopilot.processor';
 import { DispatchProcessor } from './dispatch.processor';
 import { AgentsModule, MachinesModule, ReaperModule } from '@muster/agents';
 import { DispatcherLoops } from './dispatcher-loops';
-import { FilmWork } from './film-work';
+import { AnalysisContext } from './analysis-context';
 import { LocalWorkers } from './local-workers';
 
 @Module({
@@ -25,6 +25,6 @@ import { LocalWorkers } from './local-workers';
     ModelsModule,
     StorageModule,
   ],
-  providers: [DispatchProcessor, AutopilotProcessor, Autopilot, DispatcherLoops, FilmWork, LocalWorkers],
+  providers: [DispatchProcessor, AutopilotProcessor, Autopilot, DispatcherLoops, AnalysisContext, LocalWorkers],
 })
 export class DispatcherModule {}

@@ -4,14 +4,15 @@ import { DispatcherModule } from './dispatcher.module';
 
 const waiting = 600;
 
-describe('a dispatcher among hundreds of agents whose jobs cannot start', () => {
+describe('a dispatcher with hundreds of agents whose jobs cannot start', () => {
   let harness: Harness;
   const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
 
   beforeAll(async () => {
     const env = { DISPATCH_SWEEP_MS: '100' };
     harness = await startHarness({ name: 'dispatcher', configs: dispatcherConfigs, modules: [DispatcherModule], env });
-    // Of each class as many: machines that are off and are not woken, and free ones that wait for one place.
+    // The same number of both kinds: machines that are off and are not woken, and free machines that wait for the only
+    // run slot of their organization.
     for (const [name, status, reason] of [
       ['Off', 'stopped', 'agent_offline'],
       ['Free', 'online', 'concurrency_limit'],
@@ -23,19 +24,19 @@ describe('a dispatcher among hundreds of agents whose jobs cannot start', () => 
       );
       const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
       await sql(
-        `WITH made AS (
+        `WITH new_agents AS (
            INSERT INTO agent (id, organization_id, name, status, provider, last_seen)
            SELECT ('00000000-0000-7000-8000-' || substr(md5($2 || n), 1, 12))::uuid, $1, $2 || ' ' || n, $3, 'external', now()
            FROM generate_series(1, $5::int) n RETURNING id)
          INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, waiting_reason, waiting_since)
-         SELECT gen_random_uuid(), $1, $6, 1, id, $4, now() - interval '10 minutes' FROM made`,
+         SELECT gen_random_uuid(), $1, $6, 1, id, $4, now() - interval '10 minutes' FROM new_agents`,
         [organizationId, name, status, reason, waiting, workflowId],
       );
     }
   }, 60_000);
   afterAll(() => harness.close());
 
-  it('starts a retry that is due, and looks at every one of them in turns', async () => {
+  it('starts a retry that is due, and sweeps every waiting agent', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
     const agent = await makeAgent(harness.db, { organizationId, name: 'Ready', status: 'online' });
@@ -49,7 +50,7 @@ describe('a dispatcher among hundreds of agents whose jobs cannot start', () => 
       const [job] = await sql('SELECT command_id FROM job WHERE id = $1', [id]);
       return job.commandId !== null;
     });
-    await waitFor('a look at each that waits', async () => {
+    await waitFor('the sweep of every waiting agent', async () => {
       const [{ count }] = await sql(
         `SELECT count(*)::int FROM agent WHERE dispatch_swept_at IS NOT NULL AND (name LIKE 'Off %' OR name LIKE 'Free %')`,
       );
@@ -59,7 +60,7 @@ describe('a dispatcher among hundreds of agents whose jobs cannot start', () => 
       `SELECT count(*)::int AS started FROM job j JOIN agent a ON a.id = j.agent_id
        WHERE (a.name LIKE 'Off %' OR a.name LIKE 'Free %') AND j.command_id IS NOT NULL`,
     );
-    // The one place of those that are there.
+    // The only run slot of the organization whose agents are online.
     expect(started).toBe(1);
   });
 });

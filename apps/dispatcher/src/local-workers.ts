@@ -8,7 +8,7 @@ import {
 import { LocalAgentRows } from '@muster/agents';
 import { WorkerSupervision } from '@muster/vm';
 
-/** The workers of local agents: here for as long as the app is. */
+/** Supervises the workers of local agents while the app runs. */
 @Injectable()
 export class LocalWorkers implements OnApplicationBootstrap, BeforeApplicationShutdown {
   constructor(
@@ -17,13 +17,15 @@ export class LocalWorkers implements OnApplicationBootstrap, BeforeApplicationSh
   ) {}
 
   onApplicationBootstrap(): void {
-    // A service without its database starts all the same, and so it must not wait for this.
+    // Not awaited, because the service must also start while its database is unavailable.
     this.supervision
       .begin(this.agents)
-      .catch((error: Error) => new Logger(LocalWorkers.name).error(`supervision: ${error.message}`));
+      .catch((error: Error) =>
+        new Logger(LocalWorkers.name).error(`could not start the supervision of local workers: ${error.message}`),
+      );
   }
 
-  /** While the service still listens, so that the workers can say what they have left to say. */
+  /** Runs while the service still listens, so that the workers can send their last reports. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.supervision.close();
   }

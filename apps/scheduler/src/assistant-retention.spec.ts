@@ -9,7 +9,7 @@ import { type Harness, makeAgent, makeOrganization, startHarness } from '@muster
 const now = new Date('2026-06-15T12:00:00Z');
 const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000);
 
-describe('retention of what the assistant wrote', () => {
+describe('retention of the assistant’s data', () => {
   let harness: Harness;
   let storage: ObjectStorage;
 
@@ -32,8 +32,8 @@ describe('retention of what the assistant wrote', () => {
     return key;
   };
 
-  /** A session, a chat, a film and all that belongs to them, from so many days ago. */
-  async function talkOf(organizationId: string, days: number, session: { finished: boolean } = { finished: true }) {
+  /** Inserts a session, a chat, a video analysis and everything that belongs to them, created a number of days ago. */
+  async function insertData(organizationId: string, days: number, session: { finished: boolean } = { finished: true }) {
     const at = daysAgo(days);
     const { id: agentId } = await makeAgent(harness.db, { organizationId, name: newId() });
     const [sessionId, chatId, turnId, analysisId] = [newId(), newId(), newId(), newId()];
@@ -120,32 +120,32 @@ describe('retention of what the assistant wrote', () => {
   const stored = async (keys: string[]) => (await Promise.all(keys.map((key) => storage.get(key)))).map(Boolean);
   const each = (count: number) => Object.fromEntries(tables.map((table) => [table, count]));
 
-  it('drops sessions, chats, films and their objects after logRetentionDays, keeps what was learned, and others’', async () => {
+  it('deletes sessions, chats, video analyses and their objects after logRetentionDays, but no lessons and no other rows', async () => {
     const { id } = await makeOrganization(harness.db);
-    const [old, young] = [await talkOf(id, 100), await talkOf(id, 3)];
+    const [old, young] = [await insertData(id, 100), await insertData(id, 3)];
     const { id: other } = await makeOrganization(harness.db);
     await sql('UPDATE organization_settings SET log_retention_days = NULL WHERE organization_id = $1', [other]);
-    const theirs = await talkOf(other, 1000);
+    const otherData = await insertData(other, 1000);
     expect(await purge()).toEqual({ pictures: 1, sessions: 1, chats: 1, films: 1, uploads: 1 });
     expect(await left(id)).toEqual({ ...each(1), autopilot_lesson: 2 });
     expect(await left(other)).toEqual(each(1));
     expect(await stored(old.objects)).toEqual([false, false, false, false]);
-    expect(await stored([...young.objects, ...theirs.objects])).toEqual(Array(8).fill(true));
+    expect(await stored([...young.objects, ...otherData.objects])).toEqual(Array(8).fill(true));
     expect(await purge()).toEqual({ pictures: 0, sessions: 0, chats: 0, films: 0, uploads: 0 });
   });
 
-  it('leaves what is not over, and a run’s own pictures', async () => {
+  it('retains unfinished sessions and analyses, and the images of runs', async () => {
     const { id } = await makeOrganization(harness.db);
-    await talkOf(id, 100, { finished: false });
+    await insertData(id, 100, { finished: false });
     await sql(`UPDATE artifact SET filename = 'my-session-1.jpg' WHERE organization_id = $1`, [id]);
     await purge();
     expect(await left(id)).toMatchObject({ autopilot_session: 1, autopilot_event: 1, video_analysis: 1, artifact: 1 });
   });
 
-  it('keeps a row whose object could not be deleted, and finds it again', async () => {
+  it('retains a row whose object could not be deleted, and deletes both in the next round', async () => {
     const { id } = await makeOrganization(harness.db);
-    const { objects } = await talkOf(id, 100);
-    const away = jest.spyOn(storage, 'delete').mockRejectedValue(new Error('the store is away'));
+    const { objects } = await insertData(id, 100);
+    const away = jest.spyOn(storage, 'delete').mockRejectedValue(new Error('the store is unavailable'));
     await purge();
     expect(await left(id)).toMatchObject({ artifact: 1, video_analysis: 1, film_upload: 1 });
     away.mockRestore();
@@ -154,7 +154,7 @@ describe('retention of what the assistant wrote', () => {
     expect(await stored(objects)).toEqual([false, false, false, false]);
   });
 
-  describe('of calls of the model', () => {
+  describe('for model calls', () => {
     const call = async (organizationId: string, at: Date, outcome: string) => {
       const id = newId();
       await sql(
@@ -169,7 +169,7 @@ describe('retention of what the assistant wrote', () => {
         ({ outcome }) => outcome,
       );
 
-    it('goes by costRetentionDays, and changes no total', async () => {
+    it('deletes model calls after the costRetentionDays of their organization', async () => {
       const [{ id: organizationId }, { id: other }] = [
         await makeOrganization(harness.db),
         await makeOrganization(harness.db),
@@ -186,7 +186,7 @@ describe('retention of what the assistant wrote', () => {
       expect(await outcomes(other)).toEqual(['answered', 'cut']);
     });
 
-    it('says of those whose process died that they are lost, an hour after, once', async () => {
+    it('marks a model call that is still open after an hour as lost, once', async () => {
       const { id: organizationId } = await makeOrganization(harness.db);
       const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
       await call(organizationId, minutesAgo(61), 'open');

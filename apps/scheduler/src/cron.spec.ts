@@ -34,7 +34,7 @@ async function makeSchedule({ db }: Harness): Promise<string> {
 }
 
 describe('the cron endpoint', () => {
-  it('is closed while no secret is set, whatever is sent', async () => {
+  it('rejects every request while no secret is set', async () => {
     const harness = await start({}, new FakeClock());
     try {
       for (const headers of [{}, { 'x-cron-key': '' }, { 'x-cron-key': 'undefined' }, { authorization: 'Bearer ' }]) {
@@ -48,7 +48,7 @@ describe('the cron endpoint', () => {
     }
   });
 
-  it('executes what is due in all organizations, with both methods', async () => {
+  it('executes the due schedules of all organizations with GET and POST', async () => {
     const clock = new FakeClock('2026-03-02T09:05:10.000Z');
     const harness = await start({ CRON_SECRET: 'open sesame', SCHEDULE_TICK_MS: '3600000' }, clock);
     try {
@@ -77,7 +77,7 @@ describe('the cron endpoint', () => {
     }
   });
 
-  it('waits like the service’s own ticks while a restored database is held, and skips what was missed', async () => {
+  it('answers conflict until a restored database is released, and then skips missed times', async () => {
     const database = await cloneDatabase();
     const pool = openPool(database, 1);
     await pool.query("INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ('b', now(), now())");
@@ -95,7 +95,7 @@ describe('the cron endpoint', () => {
       await pool.query("UPDATE recovery_hold SET released_at = '2026-03-02T09:05:11Z'");
       clock.set('2026-03-02T09:06:00.000Z');
       const runs = 'SELECT outcome, reason FROM schedule_run WHERE schedule_id = $1';
-      const { rows } = await waitFor('what became of it', async () => {
+      const { rows } = await waitFor('the outcome', async () => {
         const found = await pool.query(runs, [id]);
         return found.rows.length > 0 && found;
       });
@@ -106,11 +106,11 @@ describe('the cron endpoint', () => {
     }
   });
 
-  it('is not needed: the service ticks by itself', async () => {
+  it('is not needed, because the service also ticks automatically', async () => {
     const harness = await start({ SCHEDULE_TICK_MS: '50' }, new FakeClock('2026-03-02T09:05:10.000Z'));
     try {
       const id = await makeSchedule(harness);
-      await waitFor('its run', async () => {
+      await waitFor('the run', async () => {
         const rows = await harness.db.query('system', 'SELECT FROM job WHERE schedule_id = $1', [id]);
         return rows.length === 1;
       });

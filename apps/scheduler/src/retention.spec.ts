@@ -33,12 +33,12 @@ describe('retention', () => {
     await purgeUsage(harness.db, new Round('test'), now);
   };
 
-  /** A run that ended so long ago, with a row of every kind. */
-  async function runOf(
+  /** Inserts a run that ended a number of days ago, with a row of every kind. */
+  async function insertRun(
     organizationId: string,
     days: number,
     seq: number,
-    of?: { agentId: string; workflowId: string },
+    existing?: { agentId: string; workflowId: string },
   ) {
     const at = daysAgo(days);
     const run = {
@@ -47,7 +47,7 @@ describe('retention', () => {
       startedAt: at,
       finishedAt: at,
       claimsAttempted: 1,
-      ...of,
+      ...existing,
     };
     const { id, agentId, workflowId } = await makeJob(harness.db, run);
     const row = [id, organizationId, at];
@@ -129,8 +129,8 @@ describe('retention', () => {
   async function twoRuns(settings: string) {
     const { id } = await makeOrganization(harness.db);
     if (settings) await sql(`UPDATE organization_settings SET ${settings} WHERE organization_id = $1`, [id]);
-    const { agentId, workflowId } = await runOf(id, 100, 1);
-    await runOf(id, 3, 2, { agentId, workflowId });
+    const { agentId, workflowId } = await insertRun(id, 100, 1);
+    await insertRun(id, 3, 2, { agentId, workflowId });
     return id;
   }
   const all = {
@@ -146,7 +146,7 @@ describe('retention', () => {
     batches: 2,
   };
 
-  it('drops logs and timeline after 90 days, and nothing else, unless an organization says otherwise', async () => {
+  it('deletes only logs and timeline entries, after 90 days, unless the organization has other periods', async () => {
     const [usual, forEver] = [
       await twoRuns(''),
       await twoRuns('log_retention_days = NULL, timeline_retention_days = NULL'),
@@ -163,17 +163,17 @@ describe('retention', () => {
     ['claim', { claims: 1, batchClaims: 2 }],
     ['usage', { events: 1, counters: 1 }],
     ['cost', { costs: 1 }],
-  ])('applies the %s period to its rows alone, and to those of other organizations not at all', async (name, gone) => {
-    const kept = 'log_retention_days = NULL, timeline_retention_days = NULL';
-    const other = await twoRuns(kept);
-    const id = await twoRuns(kept);
+  ])('applies the %s period only to its own rows, and only to those of the organization', async (name, gone) => {
+    const unlimited = 'log_retention_days = NULL, timeline_retention_days = NULL';
+    const other = await twoRuns(unlimited);
+    const id = await twoRuns(unlimited);
     await sql(`UPDATE organization_settings SET ${name}_retention_days = 30 WHERE organization_id = $1`, [id]);
     await purge();
     expect(await left(id)).toEqual({ ...all, ...gone });
     expect(await left(other)).toEqual(all);
   });
 
-  it('takes thousands of rows in steps, and changes no figure of the return on investment', async () => {
+  it('deletes thousands of rows in steps, and changes no figure of the return on investment', async () => {
     const id = await twoRuns('claim_retention_days = 30');
     const [{ agentId }] = await sql('SELECT agent_id FROM job WHERE organization_id = $1 LIMIT 1', [id]);
     await sql(
@@ -191,10 +191,10 @@ describe('retention', () => {
     expect(await roi()).toEqual({ ...before, source: 'rollup' });
   });
 
-  it('finds what is too old by an index, and looks at nothing again that it keeps', async () => {
+  it('finds expired rows by an index, and does not read retained rows again', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     await sql('UPDATE organization_settings SET log_retention_days = 30 WHERE organization_id = $1', [organizationId]);
-    const { agentId } = await runOf(organizationId, 80, 1);
+    const { agentId } = await insertRun(organizationId, 80, 1);
     await sql(
       `INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, message, recorded_at)
        SELECT $1, 10 + n, $2, CASE WHEN n % 20 = 0 THEN 'execution' ELSE 'status' END, 'x',
@@ -209,12 +209,12 @@ describe('retention', () => {
     };
     const first = await drop(now);
     expect(first.left).toBeLessThan(5002);
-    // All but the settings of each organization.
+    // Only the settings of each organization are read again.
     const [{ count }] = await sql('SELECT count(*)::int AS count FROM organization_settings');
     const again = await drop(now);
     expect(again.left).toBe(first.left);
     expect(again.looked).toBeLessThanOrEqual(2 * count);
-    // What ten more days brought, and what may be next.
+    // This round reads the rows that expired within ten more days, and the rows that may expire next.
     const later = await drop(new Date(now.getTime() + 10 * 86_400_000));
     expect(first.left - later.left).toBeGreaterThan(30);
     expect(later.looked).toBeLessThan(2000);

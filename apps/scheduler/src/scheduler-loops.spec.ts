@@ -31,21 +31,21 @@ describe('maintenance', () => {
   });
   afterAll(() => harness.close());
 
-  it('sends every queue a canary, and measures what nobody handles', async () => {
+  it('sends every queue a canary, and measures the backlog of a queue without a running app', async () => {
     await waitFor('canaries', async () => {
       const rows = await harness.db.query('system', 'SELECT DISTINCT queue FROM queue_probe');
       return rows.length === Object.keys(queueCatalogue).length;
     });
-    await waitFor('the own queue’s answer', async () => {
+    await waitFor('the canary of the scheduler’s own queue', async () => {
       const rows = await harness.db.query('system', `SELECT 1 FROM queue_probe WHERE handled_by = 'scheduler'`);
       return rows.length > 0;
     });
-    await waitFor('the backlog of an app that is not there', async () =>
+    await waitFor('the backlog of an app that is not running', async () =>
       /muster_queue_backlog\{queue="metering"\} [1-9]/.test(await harness.app.metrics.registry.metrics()),
     );
   });
 
-  it('drops sessions and stored answers that are over, and nothing else', async () => {
+  it('deletes only expired sessions and expired idempotency keys', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const user = await makeUser(harness.db, { organizationId });
     const now = clock.now().getTime();
@@ -66,19 +66,19 @@ describe('maintenance', () => {
       );
     await session(day);
     await session(-1);
-    await answer('kept', day);
-    await answer('over', -1);
+    await answer('valid', day);
+    await answer('expired', -1);
     const count = async (table: string) =>
       (await harness.db.query<{ n: number }>('system', `SELECT count(*)::int AS n FROM ${table}`))[0]!.n;
     await waitFor(
       'the purge',
       async () => (await count('user_session')) === 1 && (await count('idempotency_key')) === 1,
     );
-    const [kept] = await harness.db.query('system', 'SELECT key FROM idempotency_key');
-    expect(kept).toEqual({ key: 'kept' });
+    const [remaining] = await harness.db.query('system', 'SELECT key FROM idempotency_key');
+    expect(remaining).toEqual({ key: 'valid' });
   });
 
-  it('brings every secret under the active master key, after which the old one can go', async () => {
+  it('rewraps every secret under the active master key, so that the old key can be removed', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const user = await makeUser(harness.db, { organizationId, role: 'admin' });
     const caller = {
@@ -96,7 +96,7 @@ describe('maintenance', () => {
     await harness.db.transaction({ organizationId }, (tx) =>
       putSecret(tx, before, caller, 'PORTAL', { value: 'hunter2' }),
     );
-    await waitFor('the re-wrapping', async () => {
+    await waitFor('the rewrap', async () => {
       const rows = await harness.db.query<{ masterKeyId: string }>('system', 'SELECT master_key_id FROM vault_secret');
       return rows.every(({ masterKeyId: id }) => id === 'young');
     });
@@ -111,7 +111,7 @@ describe('maintenance', () => {
     expect(key.secret).toMatch(/^msk_/);
   });
 
-  it('drops the timeline’s months that are over for longer than is kept', async () => {
+  it('drops timeline partitions that are older than the retention', async () => {
     const client = new Client({ connectionString: harness.databaseUrl });
     await client.connect();
     await client.query(

@@ -20,7 +20,7 @@ import { nextDueInMs, purgeScheduleHistory, runDueSchedules } from '@muster/sche
 import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 import { notifyExpiringKeys, rewrapWebhookSecrets } from '@muster/webhooks';
-import { measureHouse } from './measure-house';
+import { updateDatabaseMetrics } from './update-database-metrics';
 import { SchedulerConfig } from './scheduler.config';
 
 /** Runs due schedules and the maintenance loops. */
@@ -114,7 +114,7 @@ export class SchedulerLoops extends AppLoops {
           name: 'measure house',
           intervalMs: config.measureTickMs,
           runOnce: async () => {
-            await measureHouse(database, metrics, clock.now());
+            await updateDatabaseMetrics(database, metrics, clock.now());
             return {};
           },
         },
@@ -147,16 +147,19 @@ export class SchedulerLoops extends AppLoops {
           }),
         },
         {
+          // eslint-disable-next-line plain/words -- The loop's name is a metric label.
           name: 'settle cost days',
           intervalMs: config.rollupsTickMs,
           runOnce: (round) => sweepCostDays(database, round),
         },
         {
+          // eslint-disable-next-line plain/words -- The loop's name is a metric label.
           name: 'settle lost model calls',
           intervalMs: maintenanceTickMs,
           runOnce: () => markLostCalls(database),
         },
         {
+          // eslint-disable-next-line plain/words -- The loop's name is a metric label.
           name: 'settle roi rollups',
           intervalMs: config.rollupsTickMs,
           runOnce: (round) => sweepRollups(database, round),

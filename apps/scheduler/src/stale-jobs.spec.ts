@@ -14,8 +14,8 @@ async function overdue({ db }: Harness): Promise<string> {
   return (await makeJob(db, { organizationId, status: 'running', startedAt, maxRetries: 1 })).id;
 }
 
-describe('the watchdog’s endpoint', () => {
-  it('is closed while no secret is set, whatever is sent', async () => {
+describe('the stale jobs endpoint', () => {
+  it('rejects every request while no secret is set', async () => {
     const harness = await start({});
     try {
       for (const headers of [{}, { 'x-cron-key': '' }, { authorization: 'Bearer ' }]) {
@@ -29,7 +29,7 @@ describe('the watchdog’s endpoint', () => {
     }
   });
 
-  it('fails what is past its limit in all organizations, with both methods and both headers', async () => {
+  it('fails the overdue jobs of all organizations with GET and POST, and accepts both headers', async () => {
     const harness = await start({ CRON_SECRET: 'open sesame', STALE_JOBS_TICK_MS: '3600000' });
     try {
       expect((await harness.http.with({ 'x-cron-key': 'open' }).get(path)).status).toBe(401);
@@ -49,7 +49,7 @@ describe('the watchdog’s endpoint', () => {
     }
   });
 
-  it('is not needed: the service ticks by itself', async () => {
+  it('is not needed, because the service also ticks automatically', async () => {
     const harness = await start({ STALE_JOBS_TICK_MS: '50' });
     try {
       const id = await overdue(harness);

@@ -16,8 +16,8 @@ export interface BundleOfInstallation extends JobBundle {
 }
 
 /**
- * What an installation runs now. Until the transaction ends nobody pins it elsewhere: a job that is launched in it is
- * there before the next pin or rollback looks.
+ * Returns the bundle that an installation runs now. The row lock prevents pins and rollbacks until the transaction
+ * ends, so the next pin or rollback sees a job that is launched in this transaction.
  */
 export async function bundleOf(
   tx: Transaction,
@@ -55,7 +55,7 @@ export async function bundleOf(
   };
 }
 
-/** What of it a run keeps for good, and what its script finds of it in its environment. */
+/** Returns the references that a run stores for good, and the environment variables for its script. */
 export function lineageOf(bundle: BundleOfInstallation): { bundle: JobBundle; lineage: Record<string, string> } {
   const { installationId, packId, versionId, runtimeBundleId, manifestKey, digest } = bundle;
   return {
@@ -71,7 +71,7 @@ export function lineageOf(bundle: BundleOfInstallation): { bundle: JobBundle; li
   };
 }
 
-/** A bundle as a command names it. Where its worker reads it is said when the command is delivered. */
+/** Returns a bundle in the form of a command. The download URL is added when the command is delivered. */
 export function bundleObject(
   organizationId: string,
   { digest }: { digest: string },

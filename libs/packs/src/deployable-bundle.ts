@@ -9,8 +9,9 @@ interface DeployableBundle {
 }
 
 /**
- * What of a pack a machine gets that is given the pack by name, its id or its workerKey: the newest version in
- * production, else the newest that an installation is pinned to, else the newest pilot. Null where there is none.
+ * Finds the bundle of a pack, specified by its id or its workerKey, that a machine receives: the newest version in
+ * production, else the newest version that an installation is pinned to, else the newest pilot version. Null if there
+ * is no such version.
  */
 export async function findDeployableBundle(
   database: Database,

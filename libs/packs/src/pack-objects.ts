@@ -1,4 +1,4 @@
-/** Where what belongs to packs lies in the store. Digests are the hex alone there, and in the tables. */
+/** Object keys of packs. In object keys and tables, a digest is hex without a prefix. */
 export const packObjects = {
   bundle: (organizationId: string, hex: string) => `packs/${organizationId}/bundles/${hex}.zip`,
   manifest: (organizationId: string, runtimeBundleId: string) =>
@@ -6,7 +6,7 @@ export const packObjects = {
   upload: (organizationId: string, uploadId: string) => `packs/${organizationId}/uploads/${uploadId}.zip`,
 };
 
-/** As it is spoken of everywhere else. */
+/** Returns the digest in the form that is used everywhere else. */
 export function digestOfHex(hex: string): string {
   return `sha256:${hex}`;
 }

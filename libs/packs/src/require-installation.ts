@@ -1,7 +1,10 @@
 import { AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 
-/** Throws unless there is none given, or the organization has it. What it is pinned to is looked at when it runs. */
+/**
+ * Throws not_found if an id is specified that is not an installation of the organization. Its pinned version is checked
+ * when it runs.
+ */
 export async function requireInstallation(
   tx: Transaction,
   organizationId: string,

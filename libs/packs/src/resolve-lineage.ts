@@ -4,7 +4,7 @@ import { isUuid } from '@muster/platform';
 import { bundleObject } from './bundle-of';
 import { digestOfHex, packObjects } from './pack-objects';
 
-export type GivenLineage = Pick<
+export type RequestedLineage = Pick<
   RunBuilderBody,
   'workflowPackVersionId' | 'workflowPackInstallationId' | 'runtimeBundleId' | 'runtimeBundleManifestKey'
 >;
@@ -15,18 +15,18 @@ export interface ResolvedLineage {
 }
 
 /**
- * The bundle that a builder phase works with, by the nearest name that it is given: the bundle's own, its manifest's, its
- * version's, or that of an installation, for what is pinned there. Null where none of them is known here: such names
- * are told to the phase as they are.
+ * Finds the bundle for a builder phase by the most specific name in the request: the id of the bundle, the key of its
+ * manifest, its version, or an installation with its pinned version. Null if none of the names exists here; the phase
+ * then receives the names unchanged.
  */
 export async function resolveLineage(
   tx: Transaction,
   organizationId: string,
-  given: GivenLineage,
+  requested: RequestedLineage,
 ): Promise<ResolvedLineage | null> {
-  const { runtimeBundleManifestKey, workflowPackVersionId, workflowPackInstallationId } = given;
-  const [, ofManifest] = /\/manifests\/([0-9a-f-]{36})\.json$/.exec(runtimeBundleManifestKey ?? '') ?? [];
-  const names = [given.runtimeBundleId ?? ofManifest, workflowPackVersionId, workflowPackInstallationId];
+  const { runtimeBundleManifestKey, workflowPackVersionId, workflowPackInstallationId } = requested;
+  const [, manifestBundleId] = /\/manifests\/([0-9a-f-]{36})\.json$/.exec(runtimeBundleManifestKey ?? '') ?? [];
+  const names = [requested.runtimeBundleId ?? manifestBundleId, workflowPackVersionId, workflowPackInstallationId];
   const ids = names.map((name) => (name !== undefined && isUuid(name) ? name : null));
   if (ids.every((id) => id === null)) return null;
   const [found] = await tx.query<

@@ -1,7 +1,7 @@
 export { parseCron, readCron } from './cron/cron-rule';
 export { nextRun } from './cron/next-run';
 export { executeSchedules } from './ticks/execute-schedules';
-export { foreseeForced, forceSchedule } from './ticks/force-schedule';
+export { forceSchedule, previewForcedRun } from './ticks/force-schedule';
 export { expectedRuns, nextExpectedRun } from './prewake/expected-runs';
 export { prewakeMachines } from './prewake/prewake-machines';
 export { type PreviewedRun, previewRuns } from './cron/preview-runs';

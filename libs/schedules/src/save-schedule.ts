@@ -32,7 +32,7 @@ const defaults = {
   workflowPackInstallationId: null,
 } as const;
 
-/** What a person says of a schedule. */
+/** The part of a schedule that a user defines. */
 type Definition = Pick<
   ScheduleRow,
   'name' | 'scriptId' | 'agentId' | 'cronExpression' | 'timezone' | keyof typeof defaults
@@ -46,8 +46,8 @@ export async function createSchedule(
 ): Promise<ScheduleRow> {
   const { organizationId } = caller;
   const timezone = body.timezone ?? (await timezoneOfOrganization(tx, organizationId));
-  const definition: Definition = { ...defaults, ...given(body), timezone } as Definition;
-  requireSound(definition);
+  const definition: Definition = { ...defaults, ...definitionFrom(body), timezone } as Definition;
+  requireValid(definition);
   await requireInstallation(tx, organizationId, definition.workflowPackInstallationId);
   await requireRunnable(tx, organizationId, definition);
   await requireSecrets(tx, organizationId, definition.vaultKeys);
@@ -63,12 +63,12 @@ export async function createSchedule(
   audit(tx, caller, {
     action: 'schedule.create',
     target: { type: 'schedule', id },
-    changes: shownOf(definition),
+    changes: presentForAudit(definition),
   });
   return lockSchedule(tx, organizationId, id);
 }
 
-/** Changes what is given. A new time begins now: what was missed before is not made up for. */
+/** Changes the specified fields. A new time takes effect now; times that were missed before are not made up for. */
 export async function updateSchedule(
   tx: Transaction,
   caller: Principal,
@@ -78,14 +78,18 @@ export async function updateSchedule(
   const { organizationId } = caller;
   const before = await lockSchedule(tx, organizationId, id);
   requireMatch(ifMatch, etagOf(before.version));
-  const definition: Definition = { ...definitionOf(before), ...given(change) };
-  requireSound(definition);
+  const definition: Definition = { ...definitionOf(before), ...definitionFrom(change) };
+  requireValid(definition);
   await requireInstallation(tx, organizationId, change.workflowPackInstallationId);
-  // One whose secret is gone since can still be renamed, disabled, or given another.
+  // Only new secrets are checked: a schedule whose secret was deleted can still be renamed, disabled or changed to
+  // another secret.
   await requireSecrets(tx, organizationId, change.vaultKeys ?? []);
-  // One whose workflow is archived can still be renamed or disabled.
-  const takenOff = change.workflowPackInstallationId === null;
-  if (takenOff || (change.scriptId ?? change.agentId ?? change.variables ?? change.concurrencyKeys ?? change.enabled)) {
+  // A schedule whose workflow is archived can still be renamed or disabled.
+  const isPackRemoved = change.workflowPackInstallationId === null;
+  if (
+    isPackRemoved ||
+    (change.scriptId ?? change.agentId ?? change.variables ?? change.concurrencyKeys ?? change.enabled)
+  ) {
     await requireRunnable(tx, organizationId, definition);
   }
   const sameTimes =
@@ -106,14 +110,14 @@ export async function updateSchedule(
     action: 'schedule.update',
     target: { type: 'schedule', id },
     changes: {
-      ...changesBetween(shownOf(definitionOf(before)), shownOf(definition)),
+      ...changesBetween(presentForAudit(definitionOf(before)), presentForAudit(definition)),
       ...(change.variables ? { variables: Object.keys(definition.variables) } : {}),
     },
   });
   return lockSchedule(tx, organizationId, id);
 }
 
-/** Disables it and keeps its history; with `hard` both go. Its jobs stay either way. */
+/** Disables the schedule and retains its history; `hard` deletes both. Its jobs remain in either case. */
 export async function deleteSchedule(
   tx: Transaction,
   caller: Principal,
@@ -138,7 +142,7 @@ export async function deleteSchedule(
   });
 }
 
-/** Throws what is wrong with an expression or a timezone, before anything is saved. */
+/** Throws invalid_payload if the expression or the timezone is not valid. */
 export function requireCron({ cronExpression, timezone }: { cronExpression: string; timezone: string }): void {
   const cron = readCron(cronExpression).fault;
   const zone = timezoneFault(timezone);
@@ -148,7 +152,7 @@ export function requireCron({ cronExpression, timezone }: { cronExpression: stri
   ]);
 }
 
-function requireSound(definition: Definition): void {
+function requireValid(definition: Definition): void {
   requireCron(definition);
   requireKeyNames(definition.vaultKeys);
 }
@@ -190,15 +194,18 @@ export async function timezoneOfOrganization(tx: Transaction, organizationId: st
   return settings?.timezone ?? 'UTC';
 }
 
-/** What the body says, in the row's words. */
-function given({ maxCostUsd, ...body }: UpdateScheduleBody): Partial<Definition> {
+/** Converts a request body to the row's values; leaves out absent fields. */
+function definitionFrom({ maxCostUsd, ...body }: UpdateScheduleBody): Partial<Definition> {
   const maxCostMicros = microsOrNot(maxCostUsd);
   const set = { ...body, maxCostMicros: typeof maxCostMicros === 'bigint' ? Number(maxCostMicros) : maxCostMicros };
   return Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined));
 }
 
-/** In the words of the API, for the audit trail; what its variables are is nobody's to read there. */
-function shownOf({ maxCostMicros, variables, ...others }: Definition) {
+/**
+ * Returns the definition for the audit trail, in the form of the API. It contains the names of the variables, not their
+ * values.
+ */
+function presentForAudit({ maxCostMicros, variables, ...others }: Definition) {
   return { ...others, maxCostUsd: usdOrNull(maxCostMicros), variables: Object.keys(variables) };
 }
 

@@ -71,7 +71,7 @@ export function listSchedules(
 ): Promise<(ScheduleRow & { sortValue: string | null })[]> {
   const parameters: unknown[] = [organizationId];
   const placed = (value: unknown) => `$${parameters.push(value)}`;
-  // The narrowest is a range of an index; the other is looked at in it.
+  // The most selective filter is a range of an index; the others are checked on the rows of that range.
   const [first, ...looked] = [
     filter.agentId && `agent_id = ${placed(filter.agentId)}`,
     filter.scriptId && `workflow_id = ${placed(filter.scriptId)}`,
@@ -79,8 +79,8 @@ export function listSchedules(
   if (filter.enabled) looked.push(filter.enabled === 'true' ? 'enabled' : 'NOT enabled');
   if (filter.q) looked.push(hasPart('name', placed(filter.q)));
   const within = ['organization_id = $1', ...(first ? [first] : [])];
-  const of = { from: 'schedule', within, looked, page, placed };
-  const { listed, order, sortValue } = orderedList(scheduleOrderOf(filter.sort), of);
+  const list = { from: 'schedule', within, looked, page, placed };
+  const { listed, order, sortValue } = orderedList(scheduleOrderOf(filter.sort), list);
   return database.query<ScheduleRow & { sortValue: string | null }>(
     { organizationId },
     pageWithin(
@@ -103,7 +103,7 @@ export async function findSchedule(database: Database, organizationId: string, i
   return row;
 }
 
-/** What became of its newest nominal times. */
+/** Returns the outcomes of the newest scheduled times. */
 export function recentRuns(database: Database, organizationId: string, id: string): Promise<ScheduleRunRow[]> {
   return database.query<ScheduleRunRow>(
     { organizationId },
@@ -125,7 +125,7 @@ export async function lockSchedule(tx: Transaction, organizationId: string, id: 
   return row;
 }
 
-/** Undefined when another has it, or it is gone. */
+/** Returns undefined if another transaction has locked the schedule or it does not exist. */
 export async function tryLockSchedule(
   tx: Transaction,
   organizationId: string,
@@ -139,7 +139,7 @@ export async function tryLockSchedule(
   return row;
 }
 
-/** For one that could not be locked: throws unless it is there. */
+/** Throws not_found if a schedule that could not be locked does not exist. */
 export async function lockedElsewhere(tx: Transaction, organizationId: string, id: string): Promise<void> {
   const rows = await tx.query('SELECT FROM schedule WHERE id = $1 AND organization_id = $2', [id, organizationId]);
   if (rows.length === 0) throw noSuchSchedule();

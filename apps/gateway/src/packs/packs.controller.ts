@@ -59,10 +59,10 @@ export class PacksController {
     const { id } = await this.mutations.run(
       mutation,
       async (tx, caller) => {
-        const { pack, made } = await ensurePack(tx, caller, body);
+        const { pack, isNew } = await ensurePack(tx, caller, body);
         const { id: packId, version } = pack;
         const location = `/api/workflow-packs/${packId}`;
-        return { body: { id: packId }, status: made ? 201 : 200, etag: etagOf(version), location };
+        return { body: { id: packId }, status: isNew ? 201 : 200, etag: etagOf(version), location };
       },
       { unaudited: 'an existing pack is not changed' },
     );

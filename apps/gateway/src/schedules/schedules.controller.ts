@@ -34,7 +34,7 @@ import {
   executeSchedules,
   findSchedule,
   forceSchedule,
-  foreseeForced,
+  previewForcedRun,
   listSchedules,
   scheduleOrderOf,
   presentPreview,
@@ -138,7 +138,7 @@ export class SchedulesController {
       const detail = 'force runs a single schedule. Specify it in scheduleId.';
       throw invalidField('scheduleId', 'scheduleId is required with force', detail);
     }
-    if (dryRun) return presentTicks(await foreseeForced(this.database, caller, scheduleId, now));
+    if (dryRun) return presentTicks(await previewForcedRun(this.database, caller, scheduleId, now));
     const { wakeTimeoutMs } = this.vm;
     return this.mutations.run(mutation, async (tx) => ({
       body: presentTicks(await forceSchedule(tx, caller, scheduleId, { now, wakeTimeoutMs })),

@@ -8,7 +8,7 @@ interface Parts {
   storage: ObjectStorage;
 }
 
-/** What nobody needs: uploads after a day, drafts that were replaced 30 days ago, and bytes that nothing names. */
+/** Deletes uploads after a day, drafts 30 days after they were replaced, and bundles that nothing references. */
 export async function collectPacks(
   parts: Parts,
   round: Round,
@@ -22,7 +22,7 @@ export async function collectPacks(
 
 type Upload = Pick<PackUploadEntity, 'id' | 'uploadKey'>;
 
-/** Its URL has been over for long: nothing comes to its place any more. */
+/** The upload URLs expired long before, so nothing can be written to these keys any more. */
 async function collectUploads({ database, storage }: Parts, round: Round, now: Date): Promise<number> {
   const { removed } = await sweep<Upload, 'removed'>(round, {
     name: 'pack uploads',
@@ -53,8 +53,9 @@ const unusedDraft = `
   AND NOT EXISTS (SELECT FROM workflow_pack p WHERE p.draft_runtime_bundle_id = b.id)`;
 
 /**
- * What was a draft once becomes neither head nor version again; what never was one can still do so, and finds its row
- * gone. Its manifest goes while the row is held: a process that dies in between leaves the row, which names it.
+ * A replaced draft never becomes the head or a version again. A bundle that never became a draft can still try to, and
+ * then finds its row missing. The manifest is deleted while the row is locked. If the process dies in between, the row
+ * remains and refers to the manifest.
  */
 async function collectDrafts({ database, storage }: Parts, round: Round, now: Date): Promise<number> {
   const { removed } = await sweep<Draft, 'removed'>(round, {
@@ -86,14 +87,15 @@ async function collectDrafts({ database, storage }: Parts, round: Round, now: Da
 
 type Bundle = Pick<PackBundleEntity, 'organizationId' | 'digest'>;
 
-const unnamedBundle = `
+const unusedBundle = `
   (o.removing_at IS NULL AND o.touched_at < $1::timestamptz - interval '1 hour'
    OR o.removing_at < $1::timestamptz - interval '2 minutes')
   AND NOT EXISTS (SELECT FROM runtime_bundle b WHERE b.organization_id = o.organization_id AND b.digest = o.digest)`;
 
 /**
- * A bundle's bytes go in two steps: from the first on nobody may name them, and whoever wants to waits until they are
- * gone and brings them anew. So no removal that the store is late with takes what somebody has just named.
+ * Deletes the bytes of a bundle in two steps. After the first step nothing may reference the bytes, and a process that
+ * wants to waits until they are deleted and stores them again. So a deletion that the store executes late cannot delete
+ * bytes that were just referenced.
  */
 async function collectBundles({ database, storage }: Parts, round: Round, now: Date): Promise<number> {
   const { removed } = await sweep<Bundle, 'removed'>(round, {
@@ -103,12 +105,12 @@ async function collectBundles({ database, storage }: Parts, round: Round, now: D
       database.query<Bundle>(
         'system',
         `SELECT o.organization_id, o.digest FROM pack_bundle o
-         WHERE ${unnamedBundle} AND (o.organization_id, o.digest) > ($2, $3)
+         WHERE ${unusedBundle} AND (o.organization_id, o.digest) > ($2, $3)
          ORDER BY o.organization_id, o.digest LIMIT $4`,
         [now, after?.organizationId ?? nilId, after?.digest ?? '', limit],
       ),
     settle: async ({ organizationId, digest }) => {
-      if (!(await beginRemoval(database, { organizationId, digest }, now))) return null;
+      if (!(await markRemoving(database, { organizationId, digest }, now))) return null;
       await storage.delete(packObjects.bundle(organizationId, digest));
       await database.query('system', 'DELETE FROM pack_bundle WHERE organization_id = $1 AND digest = $2', [
         organizationId,
@@ -121,15 +123,15 @@ async function collectBundles({ database, storage }: Parts, round: Round, now: D
   return removed;
 }
 
-/** The lock comes first: who names the bytes holds their row until that is said. */
-function beginRemoval(database: Database, { organizationId, digest }: Bundle, now: Date): Promise<boolean> {
+/** Locks the row before the check, because a transaction that references the bytes holds this lock until it commits. */
+function markRemoving(database: Database, { organizationId, digest }: Bundle, now: Date): Promise<boolean> {
   return database.transaction('system', async (tx) => {
     const names = [organizationId, digest];
     await tx.query('SELECT FROM pack_bundle WHERE organization_id = $1 AND digest = $2 FOR UPDATE', names);
-    const begun = await tx.execute(
-      `UPDATE pack_bundle o SET removing_at = $1 WHERE o.organization_id = $2 AND o.digest = $3 AND ${unnamedBundle}`,
+    const marked = await tx.execute(
+      `UPDATE pack_bundle o SET removing_at = $1 WHERE o.organization_id = $2 AND o.digest = $3 AND ${unusedBundle}`,
       [now, ...names],
     );
-    return begun > 0;
+    return marked > 0;
   });
 }

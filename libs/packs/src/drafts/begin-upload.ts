@@ -9,7 +9,7 @@ export const uploadSeconds = 15 * 60;
 
 export type NewUpload = Pick<PackUploadEntity, 'uploadKey' | 'contentType' | 'expiresAt'>;
 
-/** Names a place in the store before anybody is told of it, so that what comes there is found again. */
+/** Stores the object key before it is returned, so that an uploaded object can always be found again. */
 export async function beginUpload(
   tx: Transaction,
   caller: Principal,

@@ -28,7 +28,7 @@ export async function findDraft(parts: Parts, organizationId: string, packId: st
   return readBundle(parts, organizationId, draftRuntimeBundleId);
 }
 
-/** One that is there, with its inventory. */
+/** Returns an existing bundle with its files. */
 export async function readBundle({ database, storage }: Parts, organizationId: string, id: string): Promise<DraftRow> {
   const [row] = await database.query<RuntimeBundleRow>(
     { organizationId },
@@ -38,7 +38,7 @@ export async function readBundle({ database, storage }: Parts, organizationId: s
   return { ...row!, files: await readManifest(storage, organizationId, id) };
 }
 
-/** The newest uploads that became a draft. */
+/** Returns the newest uploads that became a draft. */
 export function listBundles(database: Database, organizationId: string, packId: string): Promise<RuntimeBundleRow[]> {
   return database.query<RuntimeBundleRow>(
     { organizationId },
@@ -54,6 +54,6 @@ export async function readManifest(
   runtimeBundleId: string,
 ): Promise<BundleFile[]> {
   const bytes = await storage.get(packObjects.manifest(organizationId, runtimeBundleId));
-  if (!bytes) throw new Error(`the manifest of ${runtimeBundleId} is not in the store`);
+  if (!bytes) throw new Error(`the manifest of bundle ${runtimeBundleId} is missing in the store`);
   return (JSON.parse(bytes.toString()) as { files: BundleFile[] }).files;
 }

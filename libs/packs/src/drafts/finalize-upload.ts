@@ -9,12 +9,15 @@ import { withSpool } from './spool';
 import { type DraftParts, type PreparedDraft, prepareSpooled } from './take-draft';
 import { findUpload, lockUpload } from './upload-row';
 
-/** An upload that has become the draft head already, or one that is checked and in its place, and wants to. */
+/**
+ * An upload that has already become a draft (`prepared` is null), or a checked and stored upload that can become the
+ * draft head.
+ */
 export type FinalizedUpload = { packId: string; body: FinalizeUploadBody; prepared: PreparedDraft | null };
 
 /**
- * Reads what was uploaded as a stream, and has the store copy the very bytes that were read to where bundles lie. The
- * upload's place can be written to until its URL ends: what came there in between is another version, and not copied.
+ * Streams and checks the upload, and copies exactly the bytes that were read to the key of the bundle. The key of the
+ * upload is writable until its URL expires, so the copy is made only if the ETag is unchanged.
  */
 export async function prepareUpload(
   parts: DraftParts,
@@ -36,14 +39,17 @@ export async function prepareUpload(
   const prepared = await withSpool(async (spool) => {
     const spooled = await spool(chunks);
     const store = async (key: string) => {
-      if (!(await storage.copy(upload.uploadKey, key, { etag }))) throw changedMeanwhile();
+      if (!(await storage.copy(upload.uploadKey, key, { etag }))) throw uploadChanged();
     };
     return prepareSpooled(parts, caller, { packId, spooled, inventory: body.files, expected: body, store });
   });
   return { packId, body, prepared };
 }
 
-/** Once for each upload: the same answer again while its draft is the head. Answers which that is. */
+/**
+ * Makes the upload the draft head and returns the id of the draft. A repeated call returns the same id while that draft
+ * is the head.
+ */
 export async function finalizeUpload(
   tx: Transaction,
   caller: Principal,
@@ -56,7 +62,7 @@ export async function finalizeUpload(
   if (used) {
     if (used !== pack.draftRuntimeBundleId) {
       throw new AppError('upload_used', {
-        detail: 'This upload has become a draft, which another has replaced since.',
+        detail: 'This upload has already become a draft, and another draft has replaced it.',
       });
     }
     return used;
@@ -72,9 +78,9 @@ export async function finalizeUpload(
 }
 
 function uploadMissing(): AppError {
-  return new AppError('upload_missing', { detail: 'Nothing was uploaded there yet: send the zip to uploadUrl first.' });
+  return new AppError('upload_missing', { detail: 'No file was uploaded yet; send the zip to uploadUrl first.' });
 }
 
-function changedMeanwhile(): AppError {
-  return new AppError('conflict', { detail: 'Something else was uploaded there meanwhile; finalize it again.' });
+function uploadChanged(): AppError {
+  return new AppError('conflict', { detail: 'The uploaded file changed while it was read; finalize it again.' });
 }

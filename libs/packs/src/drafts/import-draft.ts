@@ -17,17 +17,17 @@ import { type DraftParts, type PreparedDraft, prepareSpooled } from './take-draf
 const maxManifestBytes = 16 * 1024 * 1024;
 const chunkBytes = 256 * 1024;
 
-/** A bundle at its largest, its manifest, and what lies around them. */
+/** Maximum size of an export: the largest bundle, its manifest, and the headers of the zip. */
 export const maxExportBytes = zipLimits.zippedBytes + maxManifestBytes + 4096;
 
 type Spool = (chunks: AsyncIterable<Uint8Array>) => Promise<Spooled>;
 
-/** Takes what an export answered: its bundle, held to the digest and the files that its manifest tells. */
+/** Reads an export, checks its bundle against the digest and the files in its manifest, and stores the bundle. */
 export async function prepareImport(
   parts: DraftParts,
   caller: Principal,
   packId: string,
-  /** Reads the form; what it expects of the draft head comes with it. */
+  /** Reads the form, which also contains the expected draft head. */
   receive: (spool: Spool) => Promise<{ archive: Spooled; expected: DraftExpectation }>,
 ): Promise<{ prepared: PreparedDraft; expected: DraftExpectation }> {
   const pack = await findPack(parts.database, caller.organizationId, packId);
@@ -45,11 +45,11 @@ async function openExport({ path }: Spooled, spool: Spool) {
   const file = await open(path);
   try {
     const zip = new ZipBytes(file, (await file.stat()).size);
-    const place = await findDirectory(zip);
+    const directory = await findDirectory(zip);
     const faults = new BundleFaults();
-    const entries = await readDirectory(zip, place, faults);
+    const entries = await readDirectory(zip, directory, faults);
     faults.throwIfAny();
-    const placed = await requireTiling(zip, entries, place.start);
+    const placed = await requireTiling(zip, entries, directory.start);
     const manifest = readManifestText(await readWhole(zip, entryOf(placed, exportNames.manifest)));
     const spooled = await spool(bytesOf(zip, entryOf(placed, exportNames.bundle)));
     return { manifest, spooled };
@@ -58,7 +58,9 @@ async function openExport({ path }: Spooled, spool: Spool) {
   }
 }
 
-/** As export writes them: not deflated, the bundle being a zip itself. */
+/**
+ * Finds an entry by its path. Like in every export it must be stored, not deflated, because the bundle is a zip itself.
+ */
 function entryOf(entries: PlacedEntry[], path: string): PlacedEntry {
   const found = entries.filter((entry) => entry.path === path);
   if (found.length === 0) throw rejected('missing_in_zip', path);

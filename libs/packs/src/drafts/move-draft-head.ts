@@ -6,13 +6,13 @@ import { lockPack, type PackRow } from '../packs/pack-row';
 import { digestOfHex } from '../pack-objects';
 import { bundleColumns, bundleJoin, type RuntimeBundleRow } from './draft-row';
 
-/** What the caller expects the draft head to be: undefined expects nothing in particular, null that there is none. */
+/** Draft head that the caller expects: undefined if any is accepted, null if the pack must have no draft. */
 export interface DraftExpectation {
   baseRuntimeBundleId: string | null | undefined;
   ifMatch?: string;
 }
 
-/** Interface 3: a draft head moves from the one that it was made from, or not at all. */
+/** Throws draft_head_conflict unless the head is the draft that the new one is based on (interface 3). */
 export function requireHead(
   { draftRuntimeBundleId: current }: Pick<PackRow, 'draftRuntimeBundleId'>,
   { baseRuntimeBundleId, ifMatch }: DraftExpectation,
@@ -21,13 +21,13 @@ export function requireHead(
   if (baseRuntimeBundleId === undefined || baseRuntimeBundleId === current) return;
   throw new AppError('draft_head_conflict', {
     detail: current
-      ? 'Another draft has become the head since; bring its changes into yours and publish it again on top of that.'
+      ? 'Another draft has become the head. Add its changes to your draft, and publish your draft again on top of it.'
       : 'The pack has no draft.',
     extra: { baseRuntimeBundleId, currentRuntimeBundleId: current },
   });
 }
 
-/** Makes a stored bundle the draft head, in the order in which callers come to the pack. */
+/** Makes a stored bundle the draft head. The lock of the pack serializes concurrent calls. */
 export async function moveDraftHead(
   tx: Transaction,
   caller: Principal,

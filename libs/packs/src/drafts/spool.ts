@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
-/** Bytes that lie in a file of ours for a moment, so that they need not be in memory. */
+/** Bytes in a temporary file, so that they need not be in memory. */
 export interface Spooled {
   path: string;
   size: number;
@@ -13,7 +13,7 @@ export interface Spooled {
   digest: string;
 }
 
-/** Lends a folder for the time of the work, and leaves nothing of it. */
+/** Creates a temporary folder for the work, and deletes it afterwards. */
 export async function withSpool<T>(
   work: (spool: (chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) => Promise<Spooled>) => Promise<T>,
 ): Promise<T> {

@@ -13,15 +13,15 @@ export interface CheckedBundle {
   digest: string;
   size: number;
   files: BundleFile[];
-  /** Brings its bytes to their place. */
+  /** Writes the bytes of the bundle to this key. */
   store(key: string): Promise<void>;
 }
 
-const triesWhileRemoved = 20;
+const maxTries = 20;
 
 /**
- * Brings a checked bundle into the store. Its rows come first: what a process that dies leaves in the store is named by
- * rows that never became a draft, and is collected by them. Answers the id that the draft will have.
+ * Stores a checked bundle and returns the id of the future draft. Its rows are inserted first. If the process dies,
+ * these rows never become a draft, and the stored objects are deleted with them.
  */
 export async function storeBundle(
   { database, storage }: { database: Database; storage: ObjectStorage },
@@ -30,7 +30,7 @@ export async function storeBundle(
 ): Promise<string> {
   const { organizationId } = caller;
   const id = newId();
-  await nameBundle(database, caller, { ...bundle, id });
+  await insertBundle(database, caller, { ...bundle, id });
   const key = packObjects.bundle(organizationId, bundle.digest);
   if ((await storage.sizeOf(key)) !== bundle.size) await bundle.store(key);
   const { packId, size, files } = bundle;
@@ -40,33 +40,38 @@ export async function storeBundle(
   return id;
 }
 
-/** One whose bytes are just being taken from the store waits until they are gone, and brings them anew. */
-async function nameBundle(
+/**
+ * Inserts the rows of the bundle. If its bytes are being deleted from the store, waits until they are gone, so that
+ * they are stored again.
+ */
+async function insertBundle(
   database: Database,
   caller: Principal,
   bundle: CheckedBundle & { id: string },
 ): Promise<void> {
   const { organizationId } = caller;
-  for (let tries = 0; tries < triesWhileRemoved; tries += 1) {
-    const named = await database.transaction({ organizationId }, (tx) => insertNames(tx, caller, bundle));
-    if (named) return;
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    const isInserted = await database.transaction({ organizationId }, (tx) => insertRows(tx, caller, bundle));
+    if (isInserted) return;
     await pause(100);
   }
-  throw new AppError('service_unavailable', { detail: 'These bytes are just being removed; try again in a minute.' });
+  throw new AppError('service_unavailable', {
+    detail: 'This bundle is being deleted from the store; try again in a minute.',
+  });
 }
 
-async function insertNames(
+async function insertRows(
   tx: Transaction,
   caller: Principal,
   { id, packId, baseRuntimeBundleId, digest, size, files }: CheckedBundle & { id: string },
 ): Promise<boolean> {
   const { organizationId } = caller;
-  const kept = await tx.execute(
+  const affected = await tx.execute(
     `INSERT INTO pack_bundle (organization_id, digest, size) VALUES ($1, $2, $3)
      ON CONFLICT (organization_id, digest) DO UPDATE SET touched_at = muster_now() WHERE pack_bundle.removing_at IS NULL`,
     [organizationId, digest, size],
   );
-  if (kept === 0) return false;
+  if (affected === 0) return false;
   const unpackedSize = files.reduce((sum, file) => sum + file.size, 0);
   await tx.execute(
     `INSERT INTO runtime_bundle

@@ -15,7 +15,7 @@ export interface DraftParts {
   storage: ObjectStorage;
 }
 
-/** What is checked and in the store, and wants to be the head. */
+/** A bundle that is checked and stored and can become the draft head. */
 export interface PreparedDraft {
   runtimeBundleId: string;
   files: BundleFile[];
@@ -23,10 +23,10 @@ export interface PreparedDraft {
 
 const maxDirectBytes = 16 * 1024 * 1024;
 const sliceLength = 1024 * 1024;
-/** Unpacking is work for the processor: what comes at once waits for its turn. */
+/** Limits concurrent checks, because unpacking uses the processor. */
 const checks = new Semaphore(2);
 
-/** A bundle that came within a request: checked and stored, before anything of the pack changes. */
+/** Checks and stores a bundle from a request body, before the pack changes. */
 export async function prepareDirectDraft(
   parts: DraftParts,
   caller: Principal,
@@ -50,7 +50,7 @@ export async function prepareDirectDraft(
   });
 }
 
-/** Checks what lies in a file, and brings it to the store; from the file unless `store` knows a nearer way. */
+/** Checks a bundle in a temporary file and stores it: with `store` if it is specified, otherwise from the file. */
 export async function prepareSpooled(
   parts: DraftParts,
   caller: Principal,
@@ -81,13 +81,13 @@ export async function prepareSpooled(
   return { runtimeBundleId, files };
 }
 
-/** Strict base64, read piece by piece: nothing else is passed over, as Node's own reading does. */
+/** Decodes strict base64 in slices. Rejects all other characters, which Node's own decoder skips. */
 async function readBase64(text: string): Promise<Buffer> {
   const padding = /={0,2}$/.exec(text)![0].length;
   const size = (text.length / 4) * 3 - padding;
   if (size > maxDirectBytes) {
     throw new AppError('payload_too_large', {
-      detail: 'A bundle in a request may have 16 MiB; upload a larger one by publish-from-vm/upload.',
+      detail: 'A bundle in a request can have up to 16 MiB; upload a larger bundle with publish-from-vm/upload.',
     });
   }
   const bytes = Buffer.allocUnsafeSlow(Math.max(0, Math.floor(size)));
@@ -108,7 +108,7 @@ async function readBase64(text: string): Promise<Buffer> {
 function notBase64(): AppError {
   const message = 'bundleBase64 must be base64';
   return new AppError('invalid_payload', {
-    detail: `${message}, with its padding and nothing between.`,
+    detail: `${message}, with padding and without other characters.`,
     errors: [{ field: 'bundleBase64', message }],
   });
 }

@@ -19,14 +19,17 @@ export async function findUpload(database: Database, { organizationId, packId, u
   return usable(rows[0]);
 }
 
-/** As it is now, when others who finalize the same one have done so. */
+/** Locks an upload. Waits for other calls that finalize it. */
 export async function lockUpload(tx: Transaction, { organizationId, packId, uploadKey }: Names): Promise<UploadRow> {
   const rows = await tx.query<UploadRow>(`${select} FOR UPDATE`, [uploadKey, packId, organizationId]);
   return usable(rows[0]);
 }
 
-/** One that has become a draft is known for as long as its row is there, so that its answer can be given again. */
+/**
+ * Throws unless the upload can be used. An upload that has become a draft is usable while its row exists, so that its
+ * response can be repeated.
+ */
 function usable(row: UploadRow | undefined): UploadRow {
   if (row && (row.runtimeBundleId || !row.isExpired)) return row;
-  throw new AppError('upload_not_found', { detail: 'There is no such upload to this pack, or its time is over.' });
+  throw new AppError('upload_not_found', { detail: 'The pack has no such upload, or the upload has expired.' });
 }

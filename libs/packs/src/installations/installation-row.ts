@@ -21,7 +21,7 @@ export async function findInstallation(
   return row;
 }
 
-/** Launches hold it too, for as long as they take to fix what they run. */
+/** Locks an installation. Waits for transactions that launch jobs, which hold a shared lock. */
 export async function lockInstallation(tx: Transaction, organizationId: string, id: string): Promise<InstallationRow> {
   const [row] = await tx.query<InstallationRow>(`${select} WHERE id = $1 AND organization_id = $2 FOR UPDATE`, [
     id,

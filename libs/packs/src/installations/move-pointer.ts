@@ -6,17 +6,17 @@ import { emitEvent } from '@muster/webhooks';
 import { noSuchVersion } from '../versions/version-row';
 import { type InstallationRow, lockInstallation } from './installation-row';
 
-interface Asked {
+interface MoveRequest {
   reason?: string;
   ifMatch?: string;
 }
 
-/** Pinning what is pinned changes nothing. */
+/** Pins an installation to a version. Changes nothing if it is already pinned to that version. */
 export async function pinInstallation(
   tx: Transaction,
   caller: Principal,
   id: string,
-  { versionId, reason, ifMatch }: Asked & { versionId: string },
+  { versionId, reason, ifMatch }: MoveRequest & { versionId: string },
 ): Promise<InstallationRow> {
   const installation = await lockInstallation(tx, caller.organizationId, id);
   requireMatch(ifMatch, etagOf(installation.version));
@@ -26,18 +26,21 @@ export async function pinInstallation(
   return movePointer(tx, caller, installation, { action: 'pin', to: versionId, reason });
 }
 
-/** Swaps the pointer with the previous one, and says which jobs wait with the version that is left behind. */
+/**
+ * Swaps the pinned version with the previous one, and returns the queued jobs that still have the version that was
+ * pinned.
+ */
 export async function rollBackInstallation(
   tx: Transaction,
   caller: Principal,
   id: string,
-  { reason, ifMatch }: Asked,
+  { reason, ifMatch }: MoveRequest,
 ): Promise<{ installation: InstallationRow; queuedJobs: string[] }> {
   const { organizationId } = caller;
   const before = await lockInstallation(tx, organizationId, id);
   requireMatch(ifMatch, etagOf(before.version));
   const { previousVersionId: to, pinnedVersionId: left, packId } = before;
-  if (!to) throw new AppError('no_previous_version', { detail: 'The installation has had no other version.' });
+  if (!to) throw new AppError('no_previous_version', { detail: 'The installation has no previous version.' });
   const stage = await holdStage(tx, caller, { packId, versionId: to });
   if (stage === 'archived') throw notInstallable(stage);
   const installation = await movePointer(tx, caller, before, { action: 'rollback', to, reason });
@@ -51,7 +54,7 @@ export async function rollBackInstallation(
   return { installation, queuedJobs: jobs.map((job) => job.id) };
 }
 
-/** The version's stage, which stays as it is until the transaction ends. */
+/** Returns the stage of a version and locks it until the transaction ends. */
 export async function holdStage(
   tx: Transaction,
   { organizationId }: Principal,
@@ -67,7 +70,7 @@ export async function holdStage(
 
 export function notInstallable(stage: string): AppError {
   return new AppError('version_not_installable', {
-    detail: `The version is ${stage}; an installation runs one that is pilot or production.`,
+    detail: `The version is ${stage}; an installation needs a version that is pilot or production.`,
     extra: { stage },
   });
 }

@@ -64,6 +64,6 @@ async function nameOnce(write: Promise<number>): Promise<void> {
     await write;
   } catch (error) {
     if (violatedConstraint(error) !== 'pack_installation_name') throw error;
-    throw new AppError('conflict', { detail: 'The pack has an installation of that name.', cause: error });
+    throw new AppError('conflict', { detail: 'The pack already has an installation with this name.', cause: error });
   }
 }

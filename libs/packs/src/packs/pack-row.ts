@@ -8,7 +8,7 @@ import {
 } from '@muster/database';
 import type { Page } from '@muster/platform';
 
-/** A pack with when its draft head was made. */
+/** A pack with the creation time of its draft head. */
 export type PackRow = Omit<WorkflowPackEntity, 'organizationId'> & {
   draftCreatedAt: RuntimeBundleEntity['createdAt'] | null;
 };
@@ -28,7 +28,10 @@ export async function findPack(database: Database, organizationId: string, id: s
   return row;
 }
 
-/** The lock is a statement of its own: one that waits and joins by the draft head would find the former one. */
+/**
+ * Locks a pack in a separate statement. A statement that waits for the lock and joins the draft head would return the
+ * previous head.
+ */
 export async function lockPack(tx: Transaction, organizationId: string, id: string): Promise<PackRow> {
   tx.defer('SELECT FROM workflow_pack WHERE id = $1 AND organization_id = $2 FOR UPDATE', [id, organizationId]);
   const [row] = await tx.query<PackRow>(`SELECT ${columns} FROM ${join} WHERE p.id = $1 AND p.organization_id = $2`, [

@@ -19,7 +19,7 @@ export function listProcesses(database: Database, organizationId: string, page: 
   );
 }
 
-/** Names a process, or names it anew; what packs are called is theirs. */
+/** Creates or renames a process. The names of its packs do not change. */
 export async function putProcess(
   tx: Transaction,
   caller: Principal,

@@ -4,20 +4,20 @@ import type { LibraryProcessEntity, Transaction } from '@muster/database';
 import { etagOf, newId, requireMatch } from '@muster/platform';
 import { lockPack, type PackRow } from './pack-row';
 
-/** The pack of a process: one that is there stays as it is. */
+/** Creates the pack of a process. An existing pack is returned unchanged. */
 export async function ensurePack(
   tx: Transaction,
   caller: Principal,
   body: EnsurePackBody,
-): Promise<{ pack: PackRow; made: boolean }> {
+): Promise<{ pack: PackRow; isNew: boolean }> {
   const { organizationId } = caller;
   const { workerKey, stageTags = [] } = body;
-  const [known] = await tx.query<Pick<LibraryProcessEntity, 'name' | 'description'>>(
+  const [libraryProcess] = await tx.query<Pick<LibraryProcessEntity, 'name' | 'description'>>(
     'SELECT name, description FROM library_process WHERE organization_id = $1 AND worker_key = $2',
     [organizationId, workerKey],
   );
-  if (!known) throw new AppError('process_not_found', { detail: `The process library has no ${workerKey}.` });
-  const { name = known.name, description = known.description } = body;
+  if (!libraryProcess) throw new AppError('process_not_found', { detail: `The process library has no ${workerKey}.` });
+  const { name = libraryProcess.name, description = libraryProcess.description } = body;
   const id = newId();
   const inserted = await tx.execute(
     `INSERT INTO workflow_pack (id, organization_id, worker_key, name, description, stage_tags)
@@ -26,13 +26,13 @@ export async function ensurePack(
   );
   if (inserted > 0) {
     audit(tx, caller, { action: 'pack.create', target: { type: 'workflow_pack', id }, changes: { workerKey, name } });
-    return { pack: await lockPack(tx, organizationId, id), made: true };
+    return { pack: await lockPack(tx, organizationId, id), isNew: true };
   }
-  const [there] = await tx.query<{ id: string }>(
+  const [existing] = await tx.query<{ id: string }>(
     'SELECT id FROM workflow_pack WHERE organization_id = $1 AND worker_key = $2',
     [organizationId, workerKey],
   );
-  return { pack: await lockPack(tx, organizationId, there!.id), made: false };
+  return { pack: await lockPack(tx, organizationId, existing!.id), isNew: false };
 }
 
 export async function updatePack(

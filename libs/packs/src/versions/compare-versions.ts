@@ -4,7 +4,7 @@ import type { DraftParts } from '../drafts/take-draft';
 import { digestOfHex } from '../pack-objects';
 import { findVersion } from './version-row';
 
-/** What a version has that another of the same pack has not. */
+/** Returns the differences between two versions of a pack. */
 export async function compareVersions(
   { database, storage }: DraftParts,
   organizationId: string,
@@ -20,8 +20,8 @@ export async function compareVersions(
     added: [...after.keys()].filter((path) => !before.has(path)),
     removed: [...before.keys()].filter((path) => !after.has(path)),
     changed: [...after].flatMap(([path, to]) => {
-      const was = before.get(path);
-      return was === undefined || was === to ? [] : [{ path, from: was, to }];
+      const previous = before.get(path);
+      return previous === undefined || previous === to ? [] : [{ path, from: previous, to }];
     }),
   };
 }

@@ -6,10 +6,10 @@ import { findPack } from '../packs/pack-row';
 import { findVersion } from './version-row';
 import { writeZip } from './write-zip';
 
-/** What an export is made of: import reads the same two. */
+/** Names of the entries of an export. An import reads the same names. */
 export const exportNames = { manifest: 'manifest.json', bundle: 'bundle.zip' };
 
-/** A version with its bundle, for another pack or another installation of the service. */
+/** Returns a zip of a version and its bundle, for another pack or another installation of the service. */
 export async function exportVersion(
   { database, storage }: DraftParts,
   organizationId: string,

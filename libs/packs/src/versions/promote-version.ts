@@ -16,7 +16,7 @@ export async function promoteVersion(
   const { organizationId } = caller;
   if (!hasRole(caller.role, roleForStage(stage))) {
     throw new AppError('permission_denied', {
-      detail: `To make a version ${stage} needs the role ${roleForStage(stage)}.`,
+      detail: `Changing the stage of a version to ${stage} needs the role ${roleForStage(stage)}.`,
     });
   }
   await lockPack(tx, organizationId, packId);
@@ -44,7 +44,10 @@ export async function promoteVersion(
   return readVersion(tx, organizationId, { packId, versionId });
 }
 
-/** Who pins it holds its row, so what is pinned by now is all that there is. */
+/**
+ * Throws if an installation outside the pilot ring is pinned to the version. A pin locks the row of the version, so no
+ * pin can be added until this transaction ends.
+ */
 async function requireUnusedBeyondPilots(tx: Transaction, organizationId: string, versionId: string): Promise<void> {
   const pinned = await tx.query<Pick<PackInstallationEntity, 'id'>>(
     `SELECT id FROM pack_installation
@@ -54,7 +57,7 @@ async function requireUnusedBeyondPilots(tx: Transaction, organizationId: string
   );
   if (pinned.length === 0) return;
   throw new AppError('stage_in_use', {
-    detail: 'Installations that are no pilots are pinned to this version: pin them elsewhere first.',
+    detail: 'Installations outside the pilot ring are pinned to this version; pin them to another version first.',
     extra: { installationIds: pinned.map(({ id }) => id) },
   });
 }

@@ -5,7 +5,7 @@ import { newId } from '@muster/platform';
 import { lockPack } from '../packs/pack-row';
 import { readVersion, type VersionRow } from './version-row';
 
-/** Makes the draft head a version, which never changes from then on. */
+/** Makes the draft head a version, which never changes. */
 export async function publishVersion(
   tx: Transaction,
   caller: Principal,
@@ -15,14 +15,14 @@ export async function publishVersion(
   const { organizationId } = caller;
   const { draftRuntimeBundleId: head } = await lockPack(tx, organizationId, packId);
   if (!head) throw new AppError('draft_to_publish_missing', { detail: 'The pack has no draft to publish.' });
-  const [there] = await tx.query<Pick<PackVersionEntity, 'id' | 'number'>>(
+  const [existing] = await tx.query<Pick<PackVersionEntity, 'id' | 'number'>>(
     'SELECT id, number FROM pack_version WHERE runtime_bundle_id = $1 AND organization_id = $2',
     [head, organizationId],
   );
-  if (there) {
+  if (existing) {
     throw new AppError('draft_already_published', {
-      detail: `The draft is version ${there.number} already.`,
-      extra: { versionId: there.id },
+      detail: `The draft is already version ${existing.number}.`,
+      extra: { versionId: existing.id },
     });
   }
   const versionId = newId();

@@ -14,7 +14,7 @@ export type VersionRow = Omit<PackVersionEntity, 'organizationId'> &
   Pick<RuntimeBundleEntity, 'digest'> &
   Pick<PackBundleEntity, 'size'> & { history: VersionMove[] };
 
-/** Times as they are on the wire: what Postgres makes of one in JSON has another form. */
+/** Times are formatted as in the API, because Postgres formats a time in JSON differently. */
 const columns = `v.id, v.pack_id, v.number, v.label, v.notes, v.stage, v.runtime_bundle_id, v.created_by, v.created_at,
   b.digest, o.size,
   (SELECT COALESCE(jsonb_agg(jsonb_build_object(
@@ -43,7 +43,7 @@ export async function findVersion(
   return row;
 }
 
-/** Its stage stays what it is until the transaction ends. */
+/** Locks a version, so that its stage does not change until the transaction ends. */
 export async function lockVersion(
   tx: Transaction,
   organizationId: string,

@@ -7,10 +7,10 @@ export interface StoredFile {
 }
 
 const version = 20;
-/** The checksum is behind the bytes, as they are only known when they have gone by; names are UTF-8. */
+/** The checksum follows the bytes, because it is known only after they are written; names are UTF-8. */
 const flags = 0x808;
 
-/** A zip of files as they are, one behind the other as they come. */
+/** Writes a zip of stored files as a stream, one file after the other. */
 export async function* writeZip(files: readonly StoredFile[]): AsyncGenerator<Buffer> {
   const directory: Buffer[] = [];
   let at = 0;
@@ -24,13 +24,13 @@ export async function* writeZip(files: readonly StoredFile[]): AsyncGenerator<Bu
       sent += chunk.length;
       yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
     }
-    if (sent !== size) throw new Error(`${name} has ${sent} bytes in place of ${size}`);
+    if (sent !== size) throw new Error(`${name} has ${sent} bytes instead of ${size}`);
     const descriptor = numbers([0x08074b50, sum, size, size]);
     yield descriptor;
-    const place = Buffer.alloc(14);
-    place.writeUInt32LE((0o100644 << 16) >>> 0, 6);
-    place.writeUInt32LE(at, 10);
-    directory.push(Buffer.from('PK\x01\x02\x14\x03', 'latin1'), common(sum, size, title.length), place, title);
+    const tail = Buffer.alloc(14);
+    tail.writeUInt32LE((0o100644 << 16) >>> 0, 6);
+    tail.writeUInt32LE(at, 10);
+    directory.push(Buffer.from('PK\x01\x02\x14\x03', 'latin1'), common(sum, size, title.length), tail, title);
     at += header.length + size + descriptor.length;
   }
   const index = Buffer.concat(directory);

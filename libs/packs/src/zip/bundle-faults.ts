@@ -1,17 +1,17 @@
 import { AppError, type BundleFaultReason } from '@muster/contracts';
 
 export interface BundleFault {
-  /** Empty where it is the archive as a whole. */
+  /** Empty if the fault is one of the whole archive. */
   path: string;
   reason: BundleFaultReason;
 }
 
-const shown = 50;
+const maxReported = 50;
 
-/** What is wrong with one bundle: told up to a number, and counted beyond it. */
+/** The faults of one bundle: the first ones in full, and the number of all. */
 export class BundleFaults {
   private readonly first: BundleFault[] = [];
-  private readonly known = new Set<string>();
+  private readonly keys = new Set<string>();
   private readonly paths = new Set<string>();
   private count = 0;
 
@@ -19,23 +19,23 @@ export class BundleFaults {
     return this.count === 0;
   }
 
-  /** Nothing more is worth a look. */
+  /** Whether there are so many faults that the check can end. */
   get full(): boolean {
-    return this.count >= shown * 4;
+    return this.count >= maxReported * 4;
   }
 
-  /** Whether something is wrong with this path already. */
+  /** Whether this path already has a fault. */
   has(path: string): boolean {
     return this.paths.has(path);
   }
 
   add(path: string, reason: BundleFaultReason): void {
     const key = `${reason}\0${path}`;
-    if (this.known.has(key)) return;
-    this.known.add(key);
+    if (this.keys.has(key)) return;
+    this.keys.add(key);
     this.paths.add(path);
     this.count += 1;
-    if (this.first.length < shown) this.first.push({ path: path.slice(0, 500), reason });
+    if (this.first.length < maxReported) this.first.push({ path: path.slice(0, 500), reason });
   }
 
   throwIfAny(): void {
@@ -47,13 +47,13 @@ export class BundleFaults {
     const where = path === '' ? '' : ` (${path})`;
     const others = this.count > 1 ? `, and ${this.full ? 'many' : this.count - 1} more` : '';
     return new AppError('bundle_rejected', {
-      detail: `The bundle cannot be taken: ${reason}${where}${others}. The draft is what it was.`,
+      detail: `The bundle was rejected: ${reason}${where}${others}. The draft has not changed.`,
       extra: { errors: this.first },
     });
   }
 }
 
-/** For what ends the reading at once. */
+/** Returns the error for a fault that ends the check at once. */
 export function rejected(reason: BundleFaultReason, path = ''): AppError {
   const faults = new BundleFaults();
   faults.add(path, reason);

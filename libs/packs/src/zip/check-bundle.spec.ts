@@ -13,7 +13,7 @@ import { inventoryOf, type WrittenEntry, type WrittenZip, writeZip } from './zip
 
 const cases = longForm('BUNDLE_CASES', { short: 25, long: 400 });
 
-describe('a bundle', () => {
+describe('checkBundle', () => {
   let folder: string;
   let count = 0;
   beforeAll(async () => {
@@ -32,25 +32,22 @@ describe('a bundle', () => {
   };
   const faultsOf = async (zip: Buffer, inventory: BundleFile[] | null) => {
     const error: unknown = await check(zip, inventory).catch((thrown: unknown) => thrown);
-    if (!(error instanceof AppError)) throw error instanceof Error ? error : new Error('it was taken');
+    if (!(error instanceof AppError)) throw error instanceof Error ? error : new Error('the bundle was accepted');
     expect(error.code).toBe('bundle_rejected');
     return error.options.extra!['errors'] as { path: string; reason: string }[];
   };
 
   const corpus = hostileZips();
 
-  it('is refused in at least forty ways, each reason among them', () => {
+  it('is tested with at least forty hostile zips, which cover every reason', () => {
     expect(new Set(corpus.map(({ kind }) => kind)).size).toBe(corpus.length);
     expect(corpus.length).toBeGreaterThanOrEqual(40);
     expect([...new Set(corpus.map(({ reason }) => reason))].sort()).toEqual([...bundleFaultReasons].sort());
   });
 
-  it.each(corpus.map((each) => [each.kind, each] as const))(
-    'is refused for %s',
-    async (_, { zip, inventory, reason }) => {
-      expect((await faultsOf(zip, inventory)).map((fault) => fault.reason)).toContain(reason);
-    },
-  );
+  it.each(corpus.map((each) => [each.kind, each] as const))('rejects %s', async (_, { zip, inventory, reason }) => {
+    expect((await faultsOf(zip, inventory)).map((fault) => fault.reason)).toContain(reason);
+  });
 
   const entries: WrittenEntry[] = [
     { name: 'lib/', mode: 0o40755 },
@@ -64,19 +61,19 @@ describe('a bundle', () => {
   ];
   const all = inventoryOf(entries);
   const shapes: [string, WrittenEntry[], WrittenZip][] = [
-    ['plain', entries, {}],
+    ['without extras', entries, {}],
     ['with a comment', entries, { comment: Buffer.from('made by hand') }],
     ['with a directory in another order', entries, { order: 'reversed' }],
-    ['with numbers of eight bytes', entries.map((each) => ({ ...each, zip64: true })), { zip64End: true }],
+    ['with zip64 fields', entries.map((each) => ({ ...each, zip64: true })), { zip64End: true }],
     ...(['signed', 'bare', 'wide'] as const).map((descriptor): [string, WrittenEntry[], WrittenZip] => [
-      `written as it came (${descriptor})`,
+      `written as a stream (${descriptor})`,
       entries.map((each) => ({ ...each, descriptor })),
       {},
     ]),
-    ['that another zip lies in', [...entries, { name: 'inner.zip', bytes: writeZip(entries), method: 0 }], {}],
+    ['with another zip in it', [...entries, { name: 'inner.zip', bytes: writeZip(entries), method: 0 }], {}],
   ];
 
-  it.each(shapes)('is taken %s', async (_, written, options) => {
+  it.each(shapes)('accepts a zip %s', async (_, written, options) => {
     const expected = inventoryOf(written).sort((one, other) => (one.path < other.path ? -1 : 1));
     expect(await check(writeZip(written, options), inventoryOf(written))).toEqual(expected);
     expect(await check(writeZip(written, options), null)).toEqual(expected);
@@ -85,7 +82,7 @@ describe('a bundle', () => {
   it.each([
     ['Python’s zipfile', 'z = zipfile.ZipFile("out.zip", "w", 8)'],
     ['Python’s zipfile into a pipe', 'z = zipfile.ZipFile(Pipe(open("out.zip", "wb")), "w", 8)'],
-  ])('is taken from %s', async (_, open) => {
+  ])('accepts a zip from %s', async (_, open) => {
     const code = [
       'import json, sys, zipfile',
       'class Pipe:',
@@ -105,7 +102,7 @@ describe('a bundle', () => {
     ]);
   });
 
-  it('is told all of what is wrong with its names at once, and not of more than fifty', async () => {
+  it('reports all invalid names at once, but at most fifty', async () => {
     const wrong: WrittenEntry[] = [{ name: '/a' }, { name: '../b' }, { name: 'c', mode: 0o120777 }, { name: 'd' }];
     expect(await faultsOf(writeZip(wrong), inventoryOf(wrong))).toEqual([
       { path: '/a', reason: 'absolute_path' },
@@ -122,7 +119,7 @@ describe('a bundle', () => {
       () => Array.from({ length: 10_000 }, (_, at) => ({ name: `a/${at % 100}/${at}.py`, bytes: `${at}` })),
     ],
     ['300 MiB', () => [large(300)]],
-  ])('of %s holds nobody up', async (_, entriesOf) => {
+  ])('does not block the event loop with %s', async (_, entriesOf) => {
     const written: WrittenEntry[] = entriesOf();
     const path = join(folder, 'large.zip');
     await writeFile(path, writeZip(written));
@@ -130,7 +127,7 @@ describe('a bundle', () => {
     expect(await longestTurn(() => checkBundle(path, inventory))).toBeLessThan(maxTurnMs);
   });
 
-  it('is taken or refused, whatever was changed in its bytes, and what is taken is what it was', async () => {
+  it('accepts or rejects a zip with changed bytes, and returns the original files if it accepts it', async () => {
     const zip = writeZip(entries.slice(0, 4));
     const inventory = all.filter(({ path }) => path !== 'data.bin' && path !== 'empty');
     const change = fc.record({
@@ -150,7 +147,7 @@ describe('a bundle', () => {
     );
   });
 
-  it('is taken or refused, however it is cut and put together', async () => {
+  it('accepts or rejects a zip that is cut and put together at random', async () => {
     const zip = writeZip(entries.slice(0, 4));
     const piece = fc
       .tuple(fc.nat(zip.length), fc.nat(zip.length))
@@ -159,8 +156,8 @@ describe('a bundle', () => {
       fc.asyncProperty(
         fc.array(fc.oneof(piece, fc.constant(zip.subarray(-22)), fc.uint8Array({ maxLength: 40 })), { maxLength: 5 }),
         async (pieces) => {
-          const made = Buffer.concat(pieces.map((each) => Buffer.from(each)));
-          const read: unknown = await check(made, null).catch((error: unknown) => error);
+          const recombined = Buffer.concat(pieces.map((each) => Buffer.from(each)));
+          const read: unknown = await check(recombined, null).catch((error: unknown) => error);
           if (!Array.isArray(read)) expect((read as AppError).code).toBe('bundle_rejected');
         },
       ),
@@ -168,15 +165,15 @@ describe('a bundle', () => {
     );
   });
 
-  it('is taken exactly with the inventory that is its own', async () => {
+  it('accepts a zip only with its own inventory', async () => {
     const name = fc.constantFrom('a', 'b', 'lib/a', 'lib/b', 'ß', 'data/x.json');
     const files = fc.uniqueArray(fc.record({ name, bytes: fc.string({ maxLength: 50 }) }), {
       selector: (each) => each.name,
       maxLength: 6,
     });
     await fc.assert(
-      fc.asyncProperty(files, files, async (zipped, told) => {
-        const [own, other] = [inventoryOf(zipped), inventoryOf(told)];
+      fc.asyncProperty(files, files, async (zipped, listed) => {
+        const [own, other] = [inventoryOf(zipped), inventoryOf(listed)];
         const read: unknown = await check(writeZip(zipped), other).catch((error: unknown) => error);
         const sort = (list: BundleFile[]) => [...list].sort((one, another) => (one.path < another.path ? -1 : 1));
         const same = JSON.stringify(sort(own)) === JSON.stringify(sort(other));
@@ -187,7 +184,7 @@ describe('a bundle', () => {
   });
 });
 
-/** A file that deflate makes eight times smaller, quickly. */
+/** A file that deflates quickly, to an eighth of its size. */
 function large(mebibytes: number): WrittenEntry {
   const bytes = Buffer.alloc(mebibytes * 1024 * 1024);
   for (let at = 0; at < bytes.length; at += 64 * 1024) randomFillSync(bytes, at, 8 * 1024);

@@ -8,7 +8,7 @@ import { unpackEntry } from './unpack-entry';
 import { ZipBytes } from './zip-bytes';
 import { zipLimits } from './zip-limits';
 
-/** A file of a bundle, as an inventory tells of it. */
+/** A file of a bundle, as listed in an inventory. */
 export interface BundleFile {
   path: string;
   size: number;
@@ -16,9 +16,9 @@ export interface BundleFile {
 }
 
 /**
- * Reads a zip to its last byte and holds it to its inventory: what can be known without unpacking first, and every
- * reason that is found on the way. Chunk by chunk, so neither memory nor the event loop knows how large it is; what it
- * says of its own sizes is never believed. Without an inventory the zip's own is answered.
+ * Reads a zip completely and compares it with its inventory. Checks that need no unpacking run first, and all faults
+ * are reported. The zip is read in chunks, so neither memory nor the event loop depends on its size, and its declared
+ * sizes are never trusted. Without an inventory, the inventory of the zip itself is returned.
  */
 export async function checkBundle(path: string, inventory: readonly BundleFile[] | null): Promise<BundleFile[]> {
   const file = await open(path);
@@ -29,29 +29,29 @@ export async function checkBundle(path: string, inventory: readonly BundleFile[]
     const faults = new BundleFaults();
     const directory = await findDirectory(zip);
     const entries = await readDirectory(zip, directory, faults);
-    await tellCollisions(zip, entries, faults);
-    tellSizes(entries, size, faults);
-    const told = inventory ? tellInventory(entries, inventory, faults) : null;
+    await checkCollisions(zip, entries, faults);
+    checkSizes(entries, size, faults);
+    const listed = inventory ? checkInventory(entries, inventory, faults) : null;
     faults.throwIfAny();
     const placed = await requireTiling(zip, entries, directory.start);
-    return await unpackAll(zip, placed, told);
+    return await unpackAll(zip, placed, listed);
   } finally {
     await file.close();
   }
 }
 
-async function tellCollisions(zip: ZipBytes, entries: ZipEntry[], faults: BundleFaults): Promise<void> {
+async function checkCollisions(zip: ZipBytes, entries: ZipEntry[], faults: BundleFaults): Promise<void> {
   const paths = new PathCollisions();
   for (const { path, isFolder } of entries) {
-    await zip.letOthers();
+    await zip.yieldTurn();
     if (faults.full) return;
     const fault = paths.add(path, isFolder);
     if (fault) faults.add(path, fault);
   }
 }
 
-/** What they say of themselves: when they are unpacked, each is held to it. */
-function tellSizes(entries: ZipEntry[], zipSize: number, faults: BundleFaults): void {
+/** Checks the declared sizes. Each entry is compared with its declared size when it is unpacked. */
+function checkSizes(entries: ZipEntry[], zipSize: number, faults: BundleFaults): void {
   const total = entries.reduce((sum, { size }) => sum + size, 0);
   if (total > zipLimits.unzippedBytes) faults.add('', 'too_large');
   if (isBeyondRatio(total, zipSize)) faults.add('', 'ratio');
@@ -61,28 +61,28 @@ function isBeyondRatio(unzipped: number, zipSize: number): boolean {
   return unzipped > zipLimits.ratioFromBytes && unzipped > zipLimits.ratio * zipSize;
 }
 
-function tellInventory(entries: ZipEntry[], inventory: readonly BundleFile[], faults: BundleFaults) {
-  const told = new Map<string, BundleFile>();
+function checkInventory(entries: ZipEntry[], inventory: readonly BundleFile[], faults: BundleFaults) {
+  const listed = new Map<string, BundleFile>();
   for (const file of inventory) {
-    if (told.has(file.path)) faults.add(file.path, 'duplicate_path');
-    told.set(file.path, file);
+    if (listed.has(file.path)) faults.add(file.path, 'duplicate_path');
+    listed.set(file.path, file);
   }
   const files = new Set<string>();
   for (const { path, isFolder, size } of entries) {
     if (isFolder) continue;
     files.add(path);
-    const expected = told.get(path);
+    const expected = listed.get(path);
     if (!expected) faults.add(path, 'missing_in_inventory');
     else if (expected.size !== size) faults.add(path, 'size_mismatch');
   }
-  for (const path of told.keys()) if (!files.has(path) && !faults.has(path)) faults.add(path, 'missing_in_zip');
-  return told;
+  for (const path of listed.keys()) if (!files.has(path) && !faults.has(path)) faults.add(path, 'missing_in_zip');
+  return listed;
 }
 
 async function unpackAll(
   zip: ZipBytes,
   entries: PlacedEntry[],
-  told: Map<string, BundleFile> | null,
+  listed: Map<string, BundleFile> | null,
 ): Promise<BundleFile[]> {
   const faults = new BundleFaults();
   const files: BundleFile[] = [];
@@ -92,7 +92,7 @@ async function unpackAll(
     if ('fault' in unpacked) faults.add(path, unpacked.fault);
     else if (!entry.isFolder) {
       const { sha256 } = unpacked;
-      if (told && told.get(path)!.sha256.toLowerCase() !== sha256) faults.add(path, 'digest_mismatch');
+      if (listed && listed.get(path)!.sha256.toLowerCase() !== sha256) faults.add(path, 'digest_mismatch');
       files.push({ path, size, sha256 });
     }
     if (faults.full) break;

@@ -6,14 +6,14 @@ const dosFolder = 0x10;
 const dosReparsePoint = 0x400;
 
 /**
- * What an entry's attributes make of it on the machine that unpacks it, whatever system it says that it comes from:
- * a plain file or a folder as its name says, or something that no bundle has.
+ * Returns the fault of an entry by what its attributes create on the machine that unpacks it, no matter which system
+ * the entry claims to be from. Null if they create a plain file or a folder, as its name says.
  */
 export function faultOfKind(attributes: number, isFolder: boolean): BundleFaultReason | null {
   const type = (attributes >>> 16) & typeMask;
   if (type === link || (attributes & dosReparsePoint) !== 0) return 'link';
   if (type !== 0 && type !== plain && type !== folder) return 'device';
-  const saysFolder = type === folder || (type === 0 && (attributes & dosFolder) !== 0);
-  const saysFile = type === plain;
-  return (saysFolder && !isFolder) || (saysFile && isFolder) ? 'bad_name' : null;
+  const createsFolder = type === folder || (type === 0 && (attributes & dosFolder) !== 0);
+  const createsFile = type === plain;
+  return (createsFolder && !isFolder) || (createsFile && isFolder) ? 'bad_name' : null;
 }

@@ -6,14 +6,14 @@ const unicodePath = 0x7075;
 
 export interface ExtraFields {
   zip64?: Buffer;
-  /** Another name, which some programs take in place of the entry's own. */
+  /** Another name, which some programs use instead of the name of the entry. */
   unicodePath?: Buffer;
 }
 
 export function readExtraFields(bytes: Buffer, path: string): ExtraFields {
   const fields: ExtraFields = {};
   for (let at = 0; at < bytes.length;) {
-    // Some programs leave a few zeros behind the last one.
+    // Some programs append a few zeros after the last field.
     if (bytes.length - at < 4) {
       if (bytes.subarray(at).some((byte) => byte !== 0)) throw rejected('not_a_zip', path);
       break;
@@ -27,13 +27,13 @@ export function readExtraFields(bytes: Buffer, path: string): ExtraFields {
       if (fields.zip64) throw rejected('not_a_zip', path);
       fields.zip64 = data;
     }
-    // One byte of version, four of a checksum, and the name.
+    // The field has one byte of version, four bytes of checksum, and the name.
     if (id === unicodePath) fields.unicodePath = data.subarray(5);
   }
   return fields;
 }
 
-/** The numbers that four bytes had no room for, in the order in which the field has them. */
+/** Replaces values that did not fit into four bytes by those of the zip64 field, in its order. */
 export function widened(values: number[], extra: ExtraFields, path: string): number[] {
   let at = 0;
   return values.map((value) => {

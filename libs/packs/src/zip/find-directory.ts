@@ -2,8 +2,8 @@ import { rejected } from './bundle-faults';
 import { readLong, type ZipBytes } from './zip-bytes';
 import { zipLimits } from './zip-limits';
 
-/** Where the central directory lies, and how many entries it names. */
-export interface DirectoryPlace {
+/** Position of the central directory, and its number of entries. */
+export interface DirectoryLocation {
   start: number;
   size: number;
   entries: number;
@@ -15,8 +15,11 @@ const locatorBytes = 20;
 const end64Bytes = 56;
 const signature = { local: 0x04034b50, end: 0x06054b50, locator: 0x07064b50, end64: 0x06064b50 };
 
-/** The archive's last record: it ends with the file, and where there are two of them, both say the same. */
-export async function findDirectory(zip: ZipBytes): Promise<DirectoryPlace> {
+/**
+ * Finds the end record of the archive. It must end with the file, and must agree with the zip64 end record if there is
+ * one.
+ */
+export async function findDirectory(zip: ZipBytes): Promise<DirectoryLocation> {
   const { size } = zip;
   const beginsAsZip = size >= 4 && (await zip.read(0, 4)).readUInt32LE(0) === signature.local;
   const tailSize = Math.min(size, endBytes + maxComment);
@@ -24,7 +27,7 @@ export async function findDirectory(zip: ZipBytes): Promise<DirectoryPlace> {
   const at = findEnd(tail);
   if (at === null) throw rejected(beginsAsZip ? 'truncated' : 'not_a_zip');
   const end = tail.subarray(at);
-  // Bytes behind the end are nobody's.
+  // No bytes may follow the end record.
   if (end.readUInt16LE(20) !== end.length - endBytes) throw rejected('not_a_zip');
   const short = {
     disk: end.readUInt16LE(4),
@@ -44,7 +47,7 @@ export async function findDirectory(zip: ZipBytes): Promise<DirectoryPlace> {
   return { start, size: bytes, entries };
 }
 
-/** The last one: a bundle may have other zips among its files. */
+/** Finds the last end record, because the files of a bundle may be zips themselves. */
 function findEnd(tail: Buffer): number | null {
   for (let at = tail.length - endBytes; at >= 0; at -= 1) if (tail.readUInt32LE(at) === signature.end) return at;
   return null;
@@ -82,7 +85,10 @@ async function readEnd64(zip: ZipBytes, endAt: number): Promise<{ record: EndRec
   };
 }
 
-/** The short record says the same as the long one, or that it could not. */
+/**
+ * Returns the zip64 end record. Each field of the short record must have the same value, or the value that refers to
+ * zip64.
+ */
 function joined(short: EndRecord, long: EndRecord): EndRecord {
   const beyond: EndRecord = {
     ...{ disk: 0xffff, directoryDisk: 0xffff, entriesHere: 0xffff, entries: 0xffff },

@@ -4,7 +4,7 @@ import { deflateRawSync } from 'node:zlib';
 import type { BundleFile } from './check-bundle';
 import { extraField, inventoryOf, type WrittenEntry, type WrittenZip, writeZip } from './zip-writer.harness';
 
-/** A zip that must not be taken, and one of the reasons that it must be refused with. */
+/** A zip that must be rejected, and one of the reasons that the error must contain. */
 export interface HostileZip {
   kind: string;
   reason: BundleFaultReason;
@@ -15,7 +15,9 @@ export interface HostileZip {
 const main: WrittenEntry = { name: 'main.py', bytes: 'print("hello")\n' };
 const mebibyte = 1024 * 1024;
 
-/** Each with its own inventory as an honest author would have written it, so that the zip alone is at fault. */
+/**
+ * Returns hostile zips. Each has the inventory that an honest author would have written, so only the zip is invalid.
+ */
 export function hostileZips(): HostileZip[] {
   const zips: HostileZip[] = [];
   const add = (kind: string, reason: BundleFaultReason, entries: WrittenEntry[], options: WrittenZip = {}) =>
@@ -27,26 +29,26 @@ export function hostileZips(): HostileZip[] {
   const good = writeZip([main]);
 
   raw('nothing at all', 'not_a_zip', Buffer.alloc(0));
-  raw('a text', 'not_a_zip', Buffer.from('hello, this is no zip'));
+  raw('a text', 'not_a_zip', Buffer.from('hello, this is not a zip'));
   raw('random bytes', 'not_a_zip', randomBytes(100_000));
   raw('another kind of archive', 'not_a_zip', Buffer.from('\x1f\x8b\x08\x00 and so on', 'latin1'));
   raw('its first half', 'truncated', good.subarray(0, good.length / 2));
   raw('all but the last byte', 'truncated', good.subarray(0, good.length - 22));
-  add('data behind its end', 'not_a_zip', [main], { after: Buffer.from('more') });
-  add('a program in front of it', 'not_a_zip', [main], { before: Buffer.from('#!/bin/sh\nexit\n') });
-  add('something between its entries', 'not_a_zip', [main, { name: 'b' }], { betweenEntries: Buffer.from('hidden') });
-  add('a comment shorter than it says', 'not_a_zip', [main], { comment: Buffer.from('abc'), end: { comment: 9 } });
+  add('data after its end', 'not_a_zip', [main], { after: Buffer.from('more') });
+  add('a program before its start', 'not_a_zip', [main], { before: Buffer.from('#!/bin/sh\nexit\n') });
+  add('bytes between its entries', 'not_a_zip', [main, { name: 'b' }], { betweenEntries: Buffer.from('hidden') });
+  add('a comment shorter than declared', 'not_a_zip', [main], { comment: Buffer.from('abc'), end: { comment: 9 } });
   add('several disks', 'not_a_zip', [main], { end: { disk: 1 } });
-  add('fewer entries than it says', 'not_a_zip', [main], { end: { entries: 2, entriesHere: 2 } });
-  add('more entries than it says', 'not_a_zip', [main, { name: 'b' }], { end: { entries: 1, entriesHere: 1 } });
-  add('a directory elsewhere', 'not_a_zip', [main], { end: { start: 3 } });
+  add('fewer entries than declared', 'not_a_zip', [main], { end: { entries: 2, entriesHere: 2 } });
+  add('more entries than declared', 'not_a_zip', [main, { name: 'b' }], { end: { entries: 1, entriesHere: 1 } });
+  add('a directory at another position', 'not_a_zip', [main], { end: { start: 3 } });
   add('a directory of another size', 'not_a_zip', [main], { end: { size: 20 } });
-  add('numbers of eight bytes that differ', 'not_a_zip', [main], { zip64End: true, end: { size: 7 } });
+  add('a zip64 end record that differs', 'not_a_zip', [main], { zip64End: true, end: { size: 7 } });
   named('an unknown method', 'not_a_zip', 'b', { method: 12 });
-  named('extra fields that are cut off', 'not_a_zip', 'b', { extra: Buffer.from([9, 0, 200, 0]) });
-  add('an entry that begins in another', 'not_a_zip', [main, { name: 'b', headerAt: 5 }]);
+  named('truncated extra fields', 'not_a_zip', 'b', { extra: Buffer.from([9, 0, 200, 0]) });
+  add('an entry that begins within another', 'not_a_zip', [main, { name: 'b', headerAt: 5 }]);
   add('two entries with the same bytes', 'not_a_zip', [{ ...main }, { name: 'b', headerAt: 0 }]);
-  add('files over each other, as of a bomb', 'not_a_zip', overlapped());
+  add('overlapping files, as in a zip bomb', 'not_a_zip', overlapped());
 
   named('an encrypted file', 'encrypted', 'b', { flags: 0x801 });
   named('strong encryption', 'encrypted', 'b', { flags: 0x841 });
@@ -54,17 +56,17 @@ export function hostileZips(): HostileZip[] {
   named('AES', 'encrypted', 'b', { method: 99 });
 
   named('an absolute path', 'absolute_path', '/etc/passwd');
-  named('a drive', 'absolute_path', 'C:/Windows/x.dll');
-  named('a drive’s own folder', 'absolute_path', 'c:x');
-  named('another host', 'absolute_path', '\\\\host\\share\\x');
-  named('a parent', 'parent_path', '../x');
-  named('a parent further down', 'parent_path', 'a/../../x');
-  named('a parent at the end', 'parent_path', 'a/..');
-  named('a parent with backslashes', 'parent_path', 'a\\..\\..\\x');
+  named('a drive letter', 'absolute_path', 'C:/Windows/x.dll');
+  named('a path relative to a drive', 'absolute_path', 'c:x');
+  named('a path on another host', 'absolute_path', '\\\\host\\share\\x');
+  named('a parent path', 'parent_path', '../x');
+  named('a parent path in the middle', 'parent_path', 'a/../../x');
+  named('a parent path at the end', 'parent_path', 'a/..');
+  named('a parent path with backslashes', 'parent_path', 'a\\..\\..\\x');
   named('a parent folder', 'parent_path', '../', { bytes: '' });
   named('a symbolic link', 'link', 'b', { mode: 0o120777, bytes: '/etc/passwd' });
-  named('a link that says it is of DOS', 'link', 'b', { mode: 0o120777, madeBy: 0x0014 });
-  named('a link of Windows', 'link', 'b', { attributes: 0x400 });
+  named('a link that claims to be from DOS', 'link', 'b', { mode: 0o120777, madeBy: 0x0014 });
+  named('a Windows link', 'link', 'b', { attributes: 0x400 });
   named('a FIFO', 'device', 'b', { mode: 0o010644 });
   named('a socket', 'device', 'b', { mode: 0o140644 });
   named('a character device', 'device', 'b', { mode: 0o020644 });
@@ -72,80 +74,82 @@ export function hostileZips(): HostileZip[] {
 
   add('a path twice', 'duplicate_path', [main, { ...main, bytes: 'other' }]);
   add('a folder twice', 'duplicate_path', [main, { name: 'a/', mode: 0o40755 }, { name: 'a/', mode: 0o40755 }]);
-  add('a file beside a folder of its name', 'duplicate_path', [{ name: 'a', bytes: '1' }, { name: 'a/b' }]);
+  add('a file, and then a folder of its name', 'duplicate_path', [{ name: 'a', bytes: '1' }, { name: 'a/b' }]);
   add('a folder, and then a file of its name', 'duplicate_path', [{ name: 'a/b' }, { name: 'a', bytes: '1' }]);
-  add('a folder’s entry beside a file', 'duplicate_path', [
+  add('a folder entry and a file of its name', 'duplicate_path', [
     { name: 'a', bytes: '1' },
     { name: 'a/', mode: 0o40755 },
   ]);
-  add('two cases of a name', 'case_collision', [main, { name: 'MAIN.py' }]);
-  add('two cases of a folder', 'case_collision', [{ name: 'lib/a' }, { name: 'Lib/b' }]);
-  add('two cases of other letters', 'case_collision', [{ name: 'größe' }, { name: 'GRÖSSE' }]);
+  add('two names that differ in case', 'case_collision', [main, { name: 'MAIN.py' }]);
+  add('two folders that differ in case', 'case_collision', [{ name: 'lib/a' }, { name: 'Lib/b' }]);
+  add('two names beyond ASCII that differ in case', 'case_collision', [{ name: 'größe' }, { name: 'GRÖSSE' }]);
 
-  named('a dot', 'bad_name', './a');
+  named('a dot segment', 'bad_name', './a');
   named('an empty segment', 'bad_name', 'a//b');
-  named('no name', 'bad_name', '');
+  named('an empty name', 'bad_name', '');
   named('a NUL', 'bad_name', 'a\0b');
   named('a line feed', 'bad_name', 'a\nb');
   named('a control character beyond ASCII', 'bad_name', 'a\u009bb');
   named('a backslash', 'bad_name', 'a\\b');
   named('a name that is not UTF-8', 'bad_name', Buffer.from([0x61, 0xff, 0xfe]));
-  named('another encoding than it says', 'bad_name', Buffer.from('größe'), { flags: 0 });
-  named('a name that is not composed', 'bad_name', 'gro\u0308\u00dfe');
+  named('another encoding than declared', 'bad_name', Buffer.from('größe'), { flags: 0 });
+  named('a name that is not normalized', 'bad_name', 'gro\u0308\u00dfe');
   named('a segment of 256 bytes', 'bad_name', 'x'.repeat(256));
   named('a path of 4,097 bytes', 'path_too_long', `${'x'.repeat(240)}/`.repeat(17).concat('x'));
   named('a path of 101 segments', 'path_too_long', `${'a/'.repeat(100)}x`);
-  named('another name in front of the file', 'bad_name', 'b', { local: { name: '../b' } });
+  named('another name in the local header', 'bad_name', 'b', { local: { name: '../b' } });
   named('another name in an extra field', 'bad_name', 'b', {
     extra: extraField(0x7075, Buffer.concat([Buffer.alloc(5), Buffer.from('../b')])),
   });
-  named('a folder that is called a file', 'bad_name', 'b', { mode: 0o40755, bytes: '' });
-  named('a file that is called a folder', 'bad_name', 'b/', { mode: 0o100644, bytes: '' });
+  named('a folder with the name of a file', 'bad_name', 'b', { mode: 0o40755, bytes: '' });
+  named('a file with the name of a folder', 'bad_name', 'b/', { mode: 0o100644, bytes: '' });
 
   add(
     '10,001 entries',
     'too_many_entries',
     Array.from({ length: 10_001 }, (_, at) => ({ name: `f${at}` })),
   );
-  add('a claim of 600 MiB', 'too_large', [main, { name: 'b', central: { size: 600 * mebibyte } }]);
-  add('20 MiB of nothing', 'ratio', [main, { name: 'zeros', bytes: Buffer.alloc(20 * mebibyte) }]);
+  add('a declared size of 600 MiB', 'too_large', [main, { name: 'b', central: { size: 600 * mebibyte } }]);
+  add('20 MiB of zeros', 'ratio', [main, { name: 'zeros', bytes: Buffer.alloc(20 * mebibyte) }]);
   named('a folder with bytes', 'size_mismatch', 'b/', { mode: 0o40755 });
-  named('more than it says', 'size_mismatch', 'b', {
+  named('more bytes than declared', 'size_mismatch', 'b', {
     bytes: 'x'.repeat(5000),
     central: { size: 1 },
     local: { size: 1 },
   });
-  named('a bomb that says it is small', 'size_mismatch', 'b', {
+  named('a zip bomb that declares a small size', 'size_mismatch', 'b', {
     bytes: 'x',
     packed: deflateRawSync(Buffer.alloc(64 * mebibyte)),
   });
-  named('less than it says', 'size_mismatch', 'b', { central: { size: 9 }, local: { size: 9 } });
-  named('another size in front of the file', 'size_mismatch', 'b', { local: { size: 9 } });
-  named('another size behind the file', 'size_mismatch', 'b', { descriptor: Buffer.from('PK\x07\x08 and so on..') });
-  named('something long behind the file', 'not_a_zip', 'b', { descriptor: Buffer.alloc(25) });
-  named('broken deflate', 'size_mismatch', 'b', { packed: Buffer.from([0xff, 0xff, 0xff]) });
-  named('bytes behind the deflated ones', 'size_mismatch', 'b', {
+  named('fewer bytes than declared', 'size_mismatch', 'b', { central: { size: 9 }, local: { size: 9 } });
+  named('another size in the local header', 'size_mismatch', 'b', { local: { size: 9 } });
+  named('another size in the data descriptor', 'size_mismatch', 'b', {
+    descriptor: Buffer.from('PK\x07\x08 and so on..'),
+  });
+  named('a data descriptor that is too long', 'not_a_zip', 'b', { descriptor: Buffer.alloc(25) });
+  named('invalid deflated data', 'size_mismatch', 'b', { packed: Buffer.from([0xff, 0xff, 0xff]) });
+  named('bytes after the deflated data', 'size_mismatch', 'b', {
     packed: Buffer.concat([deflateRawSync(Buffer.from('x')), Buffer.from('hidden')]),
   });
-  named('large bytes behind the deflated ones', 'size_mismatch', 'b', {
+  named('many bytes after the deflated data', 'size_mismatch', 'b', {
     bytes: randomBytes(300_000),
     packed: Buffer.concat([deflateRawSync(randomBytes(300_000)), randomBytes(100_000)]),
   });
-  named('a stored file of two sizes', 'size_mismatch', 'b', { method: 0, central: { size: 2 } });
+  named('a stored file with two sizes', 'size_mismatch', 'b', { method: 0, central: { size: 2 } });
   named('a wrong checksum', 'digest_mismatch', 'b', { central: { crc32: 7 }, local: { crc32: 7 } });
-  named('another checksum in front of the file', 'digest_mismatch', 'b', { local: { crc32: 7 } });
+  named('another checksum in the local header', 'digest_mismatch', 'b', { local: { crc32: 7 } });
   const [first] = inventoryOf([main]) as [BundleFile];
-  const beside = (kind: string, reason: BundleFaultReason, inventory: BundleFile[]) =>
+  const withInventory = (kind: string, reason: BundleFaultReason, inventory: BundleFile[]) =>
     zips.push({ kind, reason, zip: writeZip([main]), inventory });
-  beside('a file that its inventory has not', 'missing_in_inventory', []);
-  beside('an inventory with one more', 'missing_in_zip', [first, { ...first, path: 'b' }]);
-  beside('another size than its inventory has', 'size_mismatch', [{ ...first, size: first.size + 1 }]);
-  beside('another digest than its inventory has', 'digest_mismatch', [{ ...first, sha256: 'f'.repeat(64) }]);
-  beside('a path twice in its inventory', 'duplicate_path', [first, first]);
+  withInventory('a file that is missing in its inventory', 'missing_in_inventory', []);
+  withInventory('an inventory with an additional file', 'missing_in_zip', [first, { ...first, path: 'b' }]);
+  withInventory('another size than in its inventory', 'size_mismatch', [{ ...first, size: first.size + 1 }]);
+  withInventory('another digest than in its inventory', 'digest_mismatch', [{ ...first, sha256: 'f'.repeat(64) }]);
+  withInventory('a path twice in its inventory', 'duplicate_path', [first, first]);
   return zips;
 }
 
-/** Quoted headers: each entry's deflated bytes begin before the next entry's header and go on behind it. */
+/** Quoted headers: the deflated bytes of each entry begin before the header of the next entry and continue after it. */
 function overlapped(): WrittenEntry[] {
   const kernel = deflateRawSync(Buffer.alloc(100_000));
   return Array.from({ length: 20 }, (_, at) => ({

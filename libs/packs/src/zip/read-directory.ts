@@ -2,10 +2,10 @@ import { type BundleFaults, rejected } from './bundle-faults';
 import { faultOfKind } from './entry-kind';
 import { readEntryPath } from './entry-path';
 import { readExtraFields, widened } from './extra-fields';
-import type { DirectoryPlace } from './find-directory';
+import type { DirectoryLocation } from './find-directory';
 import type { ZipBytes } from './zip-bytes';
 
-/** One entry as the central directory tells of it. */
+/** One entry of the central directory. */
 export interface ZipEntry {
   path: string;
   isFolder: boolean;
@@ -22,19 +22,22 @@ const headerBytes = 46;
 const [encryptedFlag, strongFlag, maskedFlag, utf8Flag] = [1, 1 << 6, 1 << 13, 1 << 11];
 const [stored, deflated, aes] = [0, 8, 99];
 
-/** Every entry, in the directory's order. What is wrong with one is told, and the others are read all the same. */
+/**
+ * Returns the entries in the order of the directory. An invalid entry is reported as a fault, and the others are still
+ * read.
+ */
 export async function readDirectory(
   zip: ZipBytes,
-  { start, size, entries }: DirectoryPlace,
+  { start, size, entries }: DirectoryLocation,
   faults: BundleFaults,
 ): Promise<ZipEntry[]> {
   const directory = await zip.read(start, size);
   const read: ZipEntry[] = [];
   let at = 0;
   for (let count = 0; count < entries; count += 1) {
-    await zip.letOthers();
+    await zip.yieldTurn();
     if (at + headerBytes > size || directory.readUInt32LE(at) !== 0x02014b50) throw rejected('not_a_zip');
-    const lengths = [28, 30, 32].map((place) => directory.readUInt16LE(at + place)) as [number, number, number];
+    const lengths = [28, 30, 32].map((offset) => directory.readUInt16LE(at + offset)) as [number, number, number];
     const next = at + headerBytes + lengths[0] + lengths[1] + lengths[2];
     if (next > size) throw rejected('not_a_zip');
     const entry = readEntry(directory.subarray(at, next), lengths, faults);
@@ -50,29 +53,29 @@ function readEntry(bytes: Buffer, [nameBytes, extraBytes]: number[], faults: Bun
   const nameEnd = headerBytes + nameBytes!;
   const name = bytes.subarray(headerBytes, nameEnd);
   const [flags, method] = [bytes.readUInt16LE(8), bytes.readUInt16LE(10)];
-  const named = readEntryPath(name, (flags & utf8Flag) !== 0);
-  const { path } = named;
-  const tell = (reason: Parameters<BundleFaults['add']>[1]) => {
+  const entryPath = readEntryPath(name, (flags & utf8Flag) !== 0);
+  const { path } = entryPath;
+  const report = (reason: Parameters<BundleFaults['add']>[1]) => {
     faults.add(path, reason);
     return null;
   };
-  if (named.fault) return tell(named.fault);
-  if ((flags & (encryptedFlag | strongFlag | maskedFlag)) !== 0 || method === aes) return tell('encrypted');
+  if (entryPath.fault) return report(entryPath.fault);
+  if ((flags & (encryptedFlag | strongFlag | maskedFlag)) !== 0 || method === aes) return report('encrypted');
   const extra = readExtraFields(bytes.subarray(nameEnd, nameEnd + extraBytes!), path);
-  if (extra.unicodePath && !extra.unicodePath.equals(name)) return tell('bad_name');
-  const kind = faultOfKind(bytes.readUInt32LE(38), named.isFolder);
-  if (kind) return tell(kind);
-  if (method !== stored && method !== deflated) return tell('not_a_zip');
-  if (bytes.readUInt16LE(34) !== 0) return tell('not_a_zip');
+  if (extra.unicodePath && !extra.unicodePath.equals(name)) return report('bad_name');
+  const kind = faultOfKind(bytes.readUInt32LE(38), entryPath.isFolder);
+  if (kind) return report(kind);
+  if (method !== stored && method !== deflated) return report('not_a_zip');
+  if (bytes.readUInt16LE(34) !== 0) return report('not_a_zip');
   const [size, zippedSize, headerAt] = widened(
     [24, 20, 42].map((at) => bytes.readUInt32LE(at)),
     extra,
     path,
   );
-  if ((method === stored && size !== zippedSize) || (named.isFolder && size !== 0)) return tell('size_mismatch');
+  if ((method === stored && size !== zippedSize) || (entryPath.isFolder && size !== 0)) return report('size_mismatch');
   return {
     path,
-    isFolder: named.isFolder,
+    isFolder: entryPath.isFolder,
     name,
     flags,
     method,

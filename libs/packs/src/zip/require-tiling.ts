@@ -7,13 +7,13 @@ const headerBytes = 30;
 const describedLater = 1 << 3;
 const descriptorSignature = 0x08074b50;
 
-/** Where the bytes of an entry's file begin. */
+/** An entry with the position of its data. */
 export type PlacedEntry = ZipEntry & { dataAt: number };
 
 /**
- * Holds the headers in front of the files to the directory, and every byte of the archive to one entry: the first
- * begins with the file, each begins where the one before it ends, and the directory follows the last. So no program
- * that reads from the front finds anything else, and no two entries share their bytes.
+ * Checks that the local headers agree with the directory, and that every byte of the archive belongs to one entry. The
+ * first entry begins at the start of the file, each entry begins where the previous one ends, and the directory follows
+ * the last one. So a program that reads from the front finds the same files, and no two entries share bytes.
  */
 export async function requireTiling(
   zip: ZipBytes,
@@ -47,13 +47,16 @@ async function readHeader(zip: ZipBytes, entry: ZipEntry): Promise<number> {
     throw rejected('not_a_zip', path);
   const isLater = (entry.flags & describedLater) !== 0;
   const [size, zippedSize] = widened([header.readUInt32LE(22), header.readUInt32LE(18)], extra, path);
-  const isSame = (given: number, told: number) => given === told || (isLater && given === 0);
+  const isSame = (declared: number, expected: number) => declared === expected || (isLater && declared === 0);
   if (!isSame(size!, entry.size) || !isSame(zippedSize!, entry.zippedSize)) throw rejected('size_mismatch', path);
   if (!isSame(header.readUInt32LE(14), entry.crc32)) throw rejected('digest_mismatch', path);
   return headerAt + headerBytes + nameBytes + extraBytes;
 }
 
-/** Behind a file are its sizes, in one of four forms, where it was written as it came, and nothing otherwise. */
+/**
+ * Checks what follows the data of a file: a data descriptor in one of four forms if the file was written as a stream,
+ * otherwise nothing.
+ */
 async function requireDescriptor(
   zip: ZipBytes,
   { entry, dataEnd, end }: { entry: ZipEntry; dataEnd: number; end: number },
@@ -73,7 +76,7 @@ interface DescriptorForm {
   isWide: boolean;
 }
 
-/** By how long they are. */
+/** Forms of a data descriptor, by length in bytes. */
 const forms: Record<number, DescriptorForm> = {
   12: { isSigned: false, isWide: false },
   16: { isSigned: true, isWide: false },

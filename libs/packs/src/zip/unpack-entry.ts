@@ -7,10 +7,10 @@ import type { PlacedEntry } from './require-tiling';
 
 const deflated = 8;
 const chunkBytes = 64 * 1024;
-/** What is done at once, since that takes less than to begin a stream. */
+/** Size up to which an entry is inflated in one call, because that is faster than creating a stream. */
 const smallBytes = 64 * 1024;
 
-/** What an entry's bytes are when they are unpacked, which they are nowhere but here, chunk by chunk. */
+/** Unpacks an entry chunk by chunk and returns the digest of its bytes, which are not stored anywhere. */
 export async function unpackEntry(
   zip: ZipBytes,
   entry: PlacedEntry,
@@ -19,7 +19,7 @@ export async function unpackEntry(
   const isSmall = entry.size <= smallBytes && entry.zippedSize <= smallBytes;
   try {
     if (entry.method !== deflated) for await (const chunk of chunksOf(zip, entry)) sum.add(chunk);
-    else if (isSmall) await inflateAtOnce(zip, entry, sum);
+    else if (isSmall) await inflateWhole(zip, entry, sum);
     else await inflate(zip, entry, sum);
   } catch (error) {
     if (error instanceof WrongSize || isZlibFault(error)) return { fault: 'size_mismatch' };
@@ -30,7 +30,7 @@ export async function unpackEntry(
 
 class WrongSize extends Error {}
 
-/** What an entry says of itself is held against what it is, with each chunk. */
+/** Compares the bytes of an entry with its declared size and checksum, chunk by chunk. */
 class Sum {
   private readonly hash = createHash('sha256');
   private crc = 0;
@@ -57,7 +57,7 @@ async function* chunksOf(zip: ZipBytes, { dataAt, zippedSize }: PlacedEntry): As
   }
 }
 
-async function inflateAtOnce(zip: ZipBytes, entry: PlacedEntry, sum: Sum): Promise<void> {
+async function inflateWhole(zip: ZipBytes, entry: PlacedEntry, sum: Sum): Promise<void> {
   const zipped = await zip.read(entry.dataAt, entry.zippedSize);
   const { buffer, engine } = inflateRawSync(zipped, { maxOutputLength: entry.size + 1, info: true }) as unknown as {
     buffer: Buffer;
@@ -72,14 +72,14 @@ async function inflate(zip: ZipBytes, entry: PlacedEntry, sum: Sum): Promise<voi
   await pipeline(chunksOf(zip, entry), inflater, async (chunks: AsyncIterable<Buffer>) => {
     for await (const chunk of chunks) sum.add(chunk);
   });
-  // What lies behind the end of the deflated bytes belongs to nothing.
+  // Bytes after the end of the deflated data belong to no file.
   if (inflater.bytesWritten !== entry.zippedSize) throw new WrongSize();
 }
 
-/** An inflater that has come to its end while there are bytes left has its pipeline broken off. */
-const brokenOff = ['ABORT_ERR', 'ERR_BUFFER_TOO_LARGE', 'ERR_STREAM_PREMATURE_CLOSE'];
+/** Error codes of a pipeline that is aborted because the inflater has finished while bytes are left. */
+const abortCodes = ['ABORT_ERR', 'ERR_BUFFER_TOO_LARGE', 'ERR_STREAM_PREMATURE_CLOSE'];
 
 function isZlibFault(error: unknown): boolean {
   const { code = '' } = error as { code?: string };
-  return code.startsWith('Z_') || brokenOff.includes(code);
+  return code.startsWith('Z_') || abortCodes.includes(code);
 }

@@ -5,20 +5,20 @@ import { rejected } from './bundle-faults';
 const windowBytes = 256 * 1024;
 const turnMs = 8;
 
-/** A zip's bytes, read where they are asked for: small pieces beside each other cost one read. */
+/** Reads bytes of a zip at any position. Small reads near each other share one file read. */
 export class ZipBytes {
   private window: Buffer = Buffer.alloc(0);
   private windowAt = 0;
-  private turnBegan = performance.now();
+  private turnStartedAt = performance.now();
 
   constructor(
     private readonly file: FileHandle,
     readonly size: number,
   ) {}
 
-  /** So many bytes from there; a zip that names bytes beyond its end is none. */
+  /** Returns `length` bytes from `position`. Rejects a zip that refers to bytes after its end. */
   async read(position: number, length: number): Promise<Buffer> {
-    await this.letOthers();
+    await this.yieldTurn();
     if (position + length > this.size) throw rejected('not_a_zip');
     const at = position - this.windowAt;
     if (at >= 0 && at + length <= this.window.length) return this.window.subarray(at, at + length);
@@ -28,11 +28,11 @@ export class ZipBytes {
     return this.window.subarray(0, length);
   }
 
-  /** What is there already is read without a wait: others' turn comes all the same. */
-  async letOthers(): Promise<void> {
-    if (performance.now() - this.turnBegan < turnMs) return;
+  /** Lets other work run after some ms, because reads from the window do not wait for anything. */
+  async yieldTurn(): Promise<void> {
+    if (performance.now() - this.turnStartedAt < turnMs) return;
     await nextTurn();
-    this.turnBegan = performance.now();
+    this.turnStartedAt = performance.now();
   }
 
   private async readFile(position: number, length: number): Promise<Buffer> {
@@ -47,7 +47,7 @@ export class ZipBytes {
   }
 }
 
-/** A number of eight bytes, which no archive of ours needs all of. */
+/** Reads a number of eight bytes. Rejects values that are larger than any valid archive needs. */
 export function readLong(buffer: Buffer, at: number): number {
   const value = buffer.readBigUInt64LE(at);
   if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw rejected('not_a_zip');

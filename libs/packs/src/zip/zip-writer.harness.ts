@@ -2,28 +2,28 @@ import { createHash } from 'node:crypto';
 import { crc32, deflateRawSync } from 'node:zlib';
 import type { BundleFile } from './check-bundle';
 
-/** One entry of a zip, right or wrong: what is said of it where, apart from what it is. */
+/** One entry of a zip, valid or not: its content, and what the headers declare. */
 export interface WrittenEntry {
   name: string | Buffer;
   bytes?: Buffer | string;
   method?: number;
-  /** What the file's bytes are in the archive, where that is not what the method makes of them. */
+  /** Bytes in the archive, if they are not those that the method produces. */
   packed?: Buffer;
   flags?: number;
   mode?: number;
   attributes?: number;
   madeBy?: number;
   extra?: Buffer;
-  /** What is said in the directory, or in front of the file, in place of the truth. */
-  central?: Partial<Said>;
-  local?: Partial<Said> & { name?: string; extra?: Buffer };
+  /** Values in the directory, or in the local header, that replace the true ones. */
+  central?: Partial<DeclaredFields>;
+  local?: Partial<DeclaredFields> & { name?: string; extra?: Buffer };
   descriptor?: 'signed' | 'bare' | 'wide' | Buffer;
-  /** Sizes and place in fields of eight bytes. */
+  /** Whether sizes and position are written in fields of eight bytes. */
   zip64?: boolean;
   headerAt?: number;
 }
 
-interface Said {
+interface DeclaredFields {
   flags: number;
   method: number;
   crc32: number;
@@ -41,7 +41,7 @@ export interface WrittenZip {
   order?: 'reversed';
 }
 
-/** A zip as it is asked for. */
+/** Writes a zip exactly as specified. */
 export function writeZip(entries: WrittenEntry[], options: WrittenZip = {}): Buffer {
   const { before = Buffer.alloc(0), betweenEntries = Buffer.alloc(0) } = options;
   const files: Buffer[] = [before];
@@ -65,7 +65,13 @@ function writeEntry(entry: WrittenEntry, at: number) {
   const packed = entry.packed ?? (method === 8 ? deflateRawSync(content) : content);
   const name = Buffer.from(entry.name as string);
   const flags = entry.flags ?? 0x800 | (descriptor ? 8 : 0);
-  const truth: Said = { flags, method, crc32: crc32(content), zippedSize: packed.length, size: content.length };
+  const truth: DeclaredFields = {
+    flags,
+    method,
+    crc32: crc32(content),
+    zippedSize: packed.length,
+    size: content.length,
+  };
   const later = descriptor ? { crc32: 0, zippedSize: 0, size: 0 } : {};
   const central = { ...truth, ...entry.central };
   const local = { name: name, extra, ...truth, ...later, ...entry.local };
@@ -85,13 +91,22 @@ function writeEntry(entry: WrittenEntry, at: number) {
   const tail = Buffer.alloc(14);
   tail.writeUInt32LE(attributes, 6);
   tail.writeUInt32LE(zip64 ? 0xffffffff : headerAt, 10);
-  const made = Buffer.alloc(2);
-  made.writeUInt16LE(madeBy);
-  const head = [Buffer.from('PK\x01\x02', 'latin1'), made, common(central, name.length, centralExtra.length, zip64)];
+  const madeByBytes = Buffer.alloc(2);
+  madeByBytes.writeUInt16LE(madeBy);
+  const head = [
+    Buffer.from('PK\x01\x02', 'latin1'),
+    madeByBytes,
+    common(central, name.length, centralExtra.length, zip64),
+  ];
   return { file, record: Buffer.concat([...head, tail, name, centralExtra]) };
 }
 
-function common({ flags, method, crc32: crc, zippedSize, size }: Said, name: number, extra: number, zip64: boolean) {
+function common(
+  { flags, method, crc32: crc, zippedSize, size }: DeclaredFields,
+  name: number,
+  extra: number,
+  zip64: boolean,
+) {
   const bytes = Buffer.alloc(26);
   bytes.writeUInt16LE(zip64 ? 45 : 20, 0);
   bytes.writeUInt16LE(flags, 2);
@@ -104,7 +119,7 @@ function common({ flags, method, crc32: crc, zippedSize, size }: Said, name: num
   return bytes;
 }
 
-function descriptorOf({ crc32: crc, zippedSize, size }: Said, kind: WrittenEntry['descriptor']): Buffer {
+function descriptorOf({ crc32: crc, zippedSize, size }: DeclaredFields, kind: WrittenEntry['descriptor']): Buffer {
   if (kind === undefined) return Buffer.alloc(0);
   if (Buffer.isBuffer(kind)) return kind;
   const short = (value: number) => {
@@ -118,13 +133,13 @@ function descriptorOf({ crc32: crc, zippedSize, size }: Said, kind: WrittenEntry
 
 function writeEnd(entries: number, size: number, start: number, options: WrittenZip): Buffer {
   const { zip64End = false, comment = Buffer.alloc(0), after = Buffer.alloc(0) } = options;
-  const said = { disk: 0, entriesHere: entries, entries, size, start, comment: comment.length, ...options.end };
+  const declared = { disk: 0, entriesHere: entries, entries, size, start, comment: comment.length, ...options.end };
   const parts: Buffer[] = [];
   if (zip64End) {
     const record = Buffer.alloc(56);
     record.write('PK\x06\x06', 'latin1');
     record.writeUInt32LE(44, 4);
-    for (const [index, value] of [said.entriesHere, said.entries, said.size, said.start].entries()) {
+    for (const [index, value] of [declared.entriesHere, declared.entries, declared.size, declared.start].entries()) {
       record.writeBigUInt64LE(BigInt(value), 24 + index * 8);
     }
     const locator = Buffer.alloc(20);
@@ -135,12 +150,12 @@ function writeEnd(entries: number, size: number, start: number, options: Written
   }
   const end = Buffer.alloc(22);
   end.write('PK\x05\x06', 'latin1');
-  end.writeUInt16LE(said.disk, 4);
-  end.writeUInt16LE(zip64End ? 0xffff : said.entriesHere, 8);
-  end.writeUInt16LE(zip64End ? 0xffff : said.entries, 10);
-  end.writeUInt32LE(zip64End ? 0xffffffff : said.size, 12);
-  end.writeUInt32LE(zip64End ? 0xffffffff : said.start, 16);
-  end.writeUInt16LE(said.comment, 20);
+  end.writeUInt16LE(declared.disk, 4);
+  end.writeUInt16LE(zip64End ? 0xffff : declared.entriesHere, 8);
+  end.writeUInt16LE(zip64End ? 0xffff : declared.entries, 10);
+  end.writeUInt32LE(zip64End ? 0xffffffff : declared.size, 12);
+  end.writeUInt32LE(zip64End ? 0xffffffff : declared.start, 16);
+  end.writeUInt16LE(declared.comment, 20);
   return Buffer.concat([...parts, end, comment, after]);
 }
 
@@ -157,7 +172,7 @@ function long(value: number): Buffer {
   return bytes;
 }
 
-/** What an author would say of these entries. */
+/** Returns the inventory that an honest author would write for these entries. */
 export function inventoryOf(entries: WrittenEntry[]): BundleFile[] {
   return entries
     .map(({ name, bytes = '' }) => ({ path: name.toString(), content: Buffer.from(bytes as string) }))

@@ -1,10 +1,11 @@
 /**
- * The cron rule told another way, to hold ours against: it walks every minute of a stretch of time in UTC, reads what
- * the clocks of the zone show, and matches the text of the expression. It knows no transitions and computes nothing
- * ahead; a time that the clocks jumped over it finds by looking back at the minute before.
+ * A second, independent implementation of the cron rule, with which tests compare the first. It walks every minute of a
+ * period in UTC, reads the wall clock of the timezone and matches the text of the expression. It knows no transitions
+ * and computes nothing in advance. It finds a time that the clocks skipped by comparing a minute with the minute before
+ * it.
  */
 export class WallClock {
-  /** What the clocks show at each minute: which day since the first one, and which minute of that day. */
+  /** The wall clock at each minute: the day, counted from the first one, and the minute of that day. */
   private readonly days: Uint16Array;
   private readonly minutes: Uint16Array;
   private readonly dates: Date[];
@@ -28,13 +29,14 @@ export class WallClock {
     this.minutes = new Uint16Array(length);
     const dayBefore = Math.floor(from.getTime() / 86_400_000) - 1;
     const read = (at: number) => {
-      // As 03/08/2026, 03:00
-      const shown = format.format(from.getTime() + at * 60_000);
-      const part = (start: number, end: number) => Number(shown.slice(start, end));
+      // For example 03/08/2026, 03:00
+      const text = format.format(from.getTime() + at * 60_000);
+      const part = (start: number, end: number) => Number(text.slice(start, end));
       this.days[at] = Date.UTC(part(6, 10), part(0, 2) - 1, part(3, 5)) / 86_400_000 - dayBefore;
       this.minutes[at] = part(12, 14) * 60 + part(15, 17);
     };
-    // A quarter of an hour at whose ends the clocks are a quarter apart is not read minute by minute.
+    // If the wall clocks at both ends of a quarter of an hour differ by the real time between them, the minutes in
+    // between are computed and not read.
     for (let quarter = 0; quarter < length; quarter += 15) {
       const last = Math.min(quarter + 14, length - 1);
       read(quarter);
@@ -50,27 +52,31 @@ export class WallClock {
     this.dates = Array.from({ length: lastDay + 2 }, (_, day) => new Date((dayBefore + day) * 86_400_000));
   }
 
-  /** Every run of the expression, in UTC ms. The first day serves to know what came before. */
+  /**
+   * Returns every run of the expression, in UTC ms. The walk must begin a day before the period of interest, so that
+   * the wall clock before the period is known.
+   */
   runs(expression: string): number[] {
-    const [minute, hour, ...ofDay] = expression.split(' ') as [string, string, string, string, string];
+    const [minute, hour, ...dayFields] = expression.split(' ') as [string, string, string, string, string];
     const anyTime = star.test(minute) || star.test(hour);
-    const onDay = this.dates.map((date) => dayFits(date, ofDay as never));
+    const onDay = this.dates.map((date) => dayFits(date, dayFields as never));
     const atMinute = Array.from(
       { length: 1440 },
       (_, at) => listed(minute, at % 60, 0, 59) && listed(hour, Math.floor(at / 60), 0, 23),
     );
     const runs: number[] = [];
-    let latest = this.days[0]! * 1440 + this.minutes[0]! - 1;
+    let latestWall = this.days[0]! * 1440 + this.minutes[0]! - 1;
     for (let at = 0; at < this.days.length; at += 1) {
-      const [day, ofDayNow] = [this.days[at]!, this.minutes[at]!];
-      const wall = day * 1440 + ofDayNow;
+      const [day, minuteOfDay] = [this.days[at]!, this.minutes[at]!];
+      const wall = day * 1440 + minuteOfDay;
       let due = false;
-      if (anyTime) due = atMinute[ofDayNow]! && onDay[day]!;
-      // What nobody has seen yet: this minute, and those that the clocks jumped over to get here.
-      for (let seen = latest + 1; !anyTime && !due && seen <= wall; seen += 1) {
-        due = atMinute[seen % 1440]! && onDay[Math.floor(seen / 1440)]!;
+      if (anyTime) due = atMinute[minuteOfDay]! && onDay[day]!;
+      // Check the wall-clock minutes that have not occurred before: this minute, and the minutes that the clocks
+      // skipped right before it.
+      for (let wallMinute = latestWall + 1; !anyTime && !due && wallMinute <= wall; wallMinute += 1) {
+        due = atMinute[wallMinute % 1440]! && onDay[Math.floor(wallMinute / 1440)]!;
       }
-      if (wall > latest) latest = wall;
+      if (wall > latestWall) latestWall = wall;
       if (due) runs.push(this.from.getTime() + at * 60_000);
     }
     return runs;

@@ -4,12 +4,12 @@ import { parseCron, readCron } from './cron-rule';
 import { nextRun } from './next-run';
 import { timezoneOf } from './timezone';
 
-const theirs = (expression: string, tz: string, after: Date) =>
+const cronParserNext = (expression: string, tz: string, after: Date) =>
   CronExpressionParser.parse(expression, { tz, currentDate: after }).next().toDate().toISOString();
-const ours = (expression: string, tz: string, after: Date) =>
+const musterNext = (expression: string, tz: string, after: Date) =>
   nextRun(parseCron(expression), tz, after)!.at.toISOString();
 
-describe('beside cron-parser, the rule', () => {
+describe('the cron rule compared with cron-parser', () => {
   const value = (min: number, max: number) => fc.integer({ min, max });
   const items = (min: number, max: number) =>
     fc.uniqueArray(value(min, max), { minLength: 1, maxLength: 4 }).map((list) => list.sort((a, b) => a - b).join(','));
@@ -23,7 +23,7 @@ describe('beside cron-parser, the rule', () => {
   const zones = fc.constantFrom('UTC', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'Europe/London');
   const moments = fc.date({ min: new Date('2026-01-01'), max: new Date('2028-12-31'), noInvalidDate: true });
 
-  it('gives the same next run wherever no clocks change before it', () => {
+  it('returns the same next run if the clocks do not change before it', () => {
     let compared = 0;
     fc.assert(
       fc.property(expressions, zones, moments, (fields, zone, after) => {
@@ -35,34 +35,37 @@ describe('beside cron-parser, the rule', () => {
           if (timezoneOf(zone).offsetAt(at) !== offset) return;
         }
         compared += 1;
-        expect(`${expression} ${theirs(expression, zone, after)}`).toBe(`${expression} ${found.toISOString()}`);
+        expect(`${expression} ${cronParserNext(expression, zone, after)}`).toBe(`${expression} ${found.toISOString()}`);
       }),
       { numRuns: 300 },
     );
     expect(compared).toBeGreaterThan(100);
   });
 
-  it('differs in a gap: a fixed time runs right after it, and not later by the length of the gap', () => {
+  it('runs a fixed time in a gap right after the gap, not later by the length of the gap', () => {
     const [expression, zone, after] = ['30 2 * * *', 'America/New_York', new Date('2026-03-08T06:00Z')] as const;
-    expect(ours(expression, zone, after)).toBe('2026-03-08T07:00:00.000Z');
-    expect(theirs(expression, zone, after)).toBe('2026-03-08T07:30:00.000Z');
+    expect(musterNext(expression, zone, after)).toBe('2026-03-08T07:00:00.000Z');
+    expect(cronParserNext(expression, zone, after)).toBe('2026-03-08T07:30:00.000Z');
   });
 
-  it('differs in a step over all days: it restricts nothing, so that the other field of the day must fit too', () => {
+  it('does not treat a step over all days as a restriction, so both day fields must match', () => {
     const [expression, after] = ['0 0 */2 * MON', new Date('2026-06-02T00:00Z')] as const;
-    expect(ours(expression, 'UTC', after)).toBe('2026-06-15T00:00:00.000Z');
-    expect(theirs(expression, 'UTC', after)).toBe('2026-06-03T00:00:00.000Z');
+    expect(musterNext(expression, 'UTC', after)).toBe('2026-06-15T00:00:00.000Z');
+    expect(cronParserNext(expression, 'UTC', after)).toBe('2026-06-03T00:00:00.000Z');
   });
 
-  it.each(['0 0 * * FRI-SUN', '0 0 * * 0,7', '1,1 * * * *'])('takes what is refused there: %s', (expression) => {
-    expect(readCron(expression).fault).toBeUndefined();
-    expect(() => CronExpressionParser.parse(expression)).toThrow();
-  });
+  it.each(['0 0 * * FRI-SUN', '0 0 * * 0,7', '1,1 * * * *'])(
+    'accepts an expression that cron-parser rejects: %s',
+    (expression) => {
+      expect(readCron(expression).fault).toBeUndefined();
+      expect(() => CronExpressionParser.parse(expression)).toThrow();
+    },
+  );
 
   it.each([
     ...['0 0 9 * * *', '@daily', '0 0 L * *', '0 0 * * MON#2', '0 0 ? * *', 'H * * * *', ''],
     ...['5/15 * * * *', '*/60 * * * *', '007 * * * *'],
-  ])('refuses what is taken there: “%s”', (expression) => {
+  ])('rejects an expression that cron-parser accepts: “%s”', (expression) => {
     expect(() => CronExpressionParser.parse(expression)).not.toThrow();
     expect(readCron(expression).fault).toEqual(expect.any(String));
   });

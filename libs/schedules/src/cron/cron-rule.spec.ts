@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { readCron } from './cron-rule';
 import { timezoneFault } from './timezone';
 
-describe('a cron expression', () => {
+describe('readCron', () => {
   it.each([
     '* * * * *',
     '0 9 * * MON-FRI',
@@ -15,7 +15,7 @@ describe('a cron expression', () => {
     '  0\t9  * * *  ',
     '00 09 * * *',
     '*/15,7 * * * *',
-  ])('may be “%s”', (expression) => {
+  ])('accepts “%s”', (expression) => {
     expect(readCron(expression)).toMatchObject({ rule: expect.any(Object) });
   });
 
@@ -78,11 +78,11 @@ describe('a cron expression', () => {
     ['０ 9 * * *', /U\+FF10/],
     ['0 9 * * ＊', /U\+FF0A/],
     [`${'0,'.repeat(100)}0 0 * * *`, /more than 200 characters/],
-  ])('may not be “%s”', (expression, why) => {
-    expect(readCron(expression).fault).toMatch(why);
+  ])('rejects “%s”', (expression, message) => {
+    expect(readCron(expression).fault).toMatch(message);
   });
 
-  it('that is any text is read or refused, never anything else', () => {
+  it('returns either a rule or an error message for any text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[\d*,\-/ LW#?A-Z]{0,30}$/)), (text) => {
         const { rule, fault } = readCron(text);
@@ -93,9 +93,9 @@ describe('a cron expression', () => {
   });
 });
 
-describe('a timezone', () => {
+describe('timezoneFault', () => {
   it.each(['UTC', 'America/Chicago', 'Asia/Kathmandu', 'America/Argentina/Buenos_Aires', 'Etc/GMT+5', 'EST5EDT'])(
-    'may be %s',
+    'accepts %s',
     (name) => expect(timezoneFault(name)).toBeNull(),
   );
   it.each([
@@ -109,5 +109,5 @@ describe('a timezone', () => {
     'Europe/London ',
     '../etc',
     'x'.repeat(70),
-  ])('may not be “%s”', (name) => expect(timezoneFault(name)).toEqual(expect.any(String)));
+  ])('rejects “%s”', (name) => expect(timezoneFault(name)).toEqual(expect.any(String)));
 });

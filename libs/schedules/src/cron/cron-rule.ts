@@ -1,6 +1,6 @@
 import { CronExpressionParser } from 'cron-parser';
 
-/** A cron expression, read. Each list is in ascending order and never empty. */
+/** A parsed cron expression. Each list is in ascending order and never empty. */
 export interface CronRule {
   minutes: readonly number[];
   hours: readonly number[];
@@ -8,17 +8,23 @@ export interface CronRule {
   months: ReadonlySet<number>;
   /** 0 is Sunday. */
   weekdays: ReadonlySet<number>;
-  /** With both restricted, a day that fits either runs; otherwise it must fit both. */
+  /**
+   * Whether a day needs to match only one of the two day fields, because both are restricted. Otherwise it must match
+   * both.
+   */
   eitherDay: boolean;
-  /** A `*` in the minute or hour field: such a rule follows real time when clocks change, as in cron(8). */
+  /**
+   * Whether the minute or hour field has a `*`. Such a rule follows real time when the clocks change, as in cron(8).
+   */
   wildcard: boolean;
 }
 
 export type CronReading = { rule: CronRule; fault?: undefined } | { rule?: undefined; fault: string };
 
 /**
- * Reads five fields: minute, hour, day of month, month, day of week. What an item means is cron-parser's to say, item by
- * item, as of a list it takes no value twice; which items there are, and why one is refused, is said here.
+ * Parses five fields: minute, hour, day of month, month, day of week. cron-parser computes the values of one item at a
+ * time, because it rejects a list that contains a value twice. This file decides which items are allowed, and writes
+ * the error messages.
  */
 export function readCron(expression: string): CronReading {
   try {
@@ -31,10 +37,13 @@ export function readCron(expression: string): CronReading {
 
 const rules = new Map<string, CronRule>();
 
-/** Of what is stored, and was therefore checked. Kept, because reading costs as much as hundreds of next runs. */
+/**
+ * Parses a stored expression, which was checked when it was saved. Results are cached, because parsing costs as much as
+ * hundreds of `nextRun` calls.
+ */
 export function parseCron(expression: string): CronRule {
-  const known = rules.get(expression);
-  if (known) return known;
+  const cached = rules.get(expression);
+  if (cached) return cached;
   const rule = parse(expression);
   if (rules.size >= 2000) rules.clear();
   rules.set(expression, rule);
@@ -45,9 +54,9 @@ class CronFault extends Error {}
 
 interface Field {
   name: string;
-  /** What cron-parser calls it. */
+  /** Name of the field in cron-parser. */
   key: 'minute' | 'hour' | 'dayOfMonth' | 'month' | 'dayOfWeek';
-  /** What stands in it while another one is read. */
+  /** Text of this field while another field is parsed. */
   idle: string;
   min: number;
   max: number;
@@ -91,7 +100,7 @@ function parse(expression: string): CronRule {
   ];
   const possible = month.values.some((each) => day.values[0]! <= longestMonth[each - 1]!);
   if (weekday.star && !possible) {
-    throw new CronFault(`it never runs: no such month has a day ${day.values[0]}`);
+    throw new CronFault(`it never runs: none of its months has a day ${day.values[0]}`);
   }
   return {
     minutes: minute.values,
@@ -109,11 +118,11 @@ function split(expression: string): string[] {
   const foreign = /[^\x21-\x7e \t]/u.exec(expression);
   if (foreign) {
     const code = foreign[0].codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
-    throw new CronFault(`U+${code} has no place in it; it is written in ASCII, on one line`);
+    throw new CronFault(`U+${code} is not allowed; write the expression in ASCII, on one line`);
   }
   const parts = expression.split(/[ \t]+/).filter(Boolean);
   if (parts.length === 0) throw new CronFault('it is empty; it needs five fields');
-  if (parts[0]!.startsWith('@')) throw new CronFault(`${shown(parts[0]!)} is not supported; write the five fields`);
+  if (parts[0]!.startsWith('@')) throw new CronFault(`${quote(parts[0]!)} is not supported; write the five fields`);
   if (parts.length !== 5) {
     const seconds = parts.length === 6 ? '; there is no field for seconds or years' : '';
     throw new CronFault(
@@ -126,7 +135,7 @@ function split(expression: string): string[] {
 
 interface Values {
   values: number[];
-  /** It begins with a `*`, or an item of its list does. */
+  /** Whether the field, or an item of its list, begins with `*`. */
   star: boolean;
 }
 
@@ -134,37 +143,41 @@ function readField(field: Field, text: string): Values {
   const values = new Set<number>();
   let star = false;
   for (const item of text.split(',')) {
-    if (item === '') throw fault(field, `${shown(text)} has an empty item in its list`);
+    if (item === '') throw fault(field, `${quote(text)} has an empty item in its list`);
     if (item.startsWith('*')) star = true;
     for (const value of readItem(field, item)) values.add(value);
   }
   return { values: [...values].sort((a, b) => a - b), star };
 }
 
-/** `*`, a value, a range, or one of the first and last with a step. */
+/** Parses one item: `*`, a value, a range, or `*` or a range with a step. */
 function readItem(field: Field, item: string): readonly number[] {
   requireItem(field, item);
-  // FRI-SUN means what it says; SUN at the start of a range is 0. cron-parser knows it as 0 alone.
+  // SUN at the end of a range becomes 7, so that FRI-SUN is valid, unless the range starts on Sunday. cron-parser
+  // always reads SUN as 0.
   const plain = item.replace(/(?<=[^-]-)sun(?=$|\/)/i, (end) => (/^(sun|0)-/i.test(item) ? end : '7'));
   const expression = fields.map((each) => (each === field ? plain : each.idle)).join(' ');
   try {
     return CronExpressionParser.parse(expression).fields[field.key].values as readonly number[];
   } catch (error) {
-    throw fault(field, `${shown(item)} is not understood: ${(error as Error).message}`);
+    throw fault(field, `${quote(item)} is not valid: ${(error as Error).message}`);
   }
 }
 
-/** What cron-parser takes and we refuse, and what it refuses in words that don't say what to do. */
+/**
+ * Rejects items that cron-parser accepts but Muster does not support, and items for which cron-parser's message does
+ * not explain what to do.
+ */
 function requireItem(field: Field, item: string): void {
   const [span, step, ...more] = item.split('/');
-  if (more.length) throw fault(field, `${shown(item)} has more than one step`);
+  if (more.length) throw fault(field, `${quote(item)} has more than one step`);
   requireSpan(field, span!, item);
   if (step === undefined) return;
-  if (!/^\d{1,3}$/.test(step)) throw fault(field, `the step ${shown(step)} is not a number`);
+  if (!/^\d{1,3}$/.test(step)) throw fault(field, `the step ${quote(step)} is not a number`);
   const by = Number(step);
-  if (by === 0) throw fault(field, 'a step of 0 never moves on');
+  if (by === 0) throw fault(field, 'a step of 0 never advances');
   if (span !== '*' && !span!.includes('-')) {
-    throw fault(field, `${shown(item)} has a step without a range; write ${span}-${field.max}/${step} or */${step}`);
+    throw fault(field, `${quote(item)} has a step without a range; write ${span}-${field.max}/${step} or */${step}`);
   }
   if (by > field.max) throw fault(field, `a step of ${by} is larger than the field`);
 }
@@ -172,10 +185,10 @@ function requireItem(field: Field, item: string): void {
 function requireSpan(field: Field, span: string, item: string): void {
   if (span === '*') return;
   const ends = span.split('-');
-  if (ends.length > 2) throw fault(field, `${shown(item)} is not a range`);
+  if (ends.length > 2) throw fault(field, `${quote(item)} is not a range`);
   const [from, to = from] = ends.map((end) => readValue(field, end, item)) as [number, number?];
   const toSunday = to === 0 && /^sun$/i.test(ends[1] ?? '');
-  if (from > to && !toSunday) throw fault(field, `the range ${shown(span)} runs backwards`);
+  if (from > to && !toSunday) throw fault(field, `the range ${quote(span)} runs backwards`);
 }
 
 const special: Record<string, string> = {
@@ -196,16 +209,19 @@ function readValue(field: Field, text: string, item: string): number {
   }
   const named = field.names?.indexOf(text.toUpperCase()) ?? -1;
   if (named >= 0) return named + field.min;
-  if (text === '') throw fault(field, `${shown(item)} lacks a value`);
-  const known = /[#?]/.exec(text)?.[0] ?? /^\d*([LWH])(?:$|\d|\()/i.exec(text)?.[1]?.toUpperCase();
-  if (known) throw fault(field, `${special[known]} is not supported`);
-  throw fault(field, `${shown(text)} is not ${field.names ? 'a number or a name' : 'a number'} that it knows`);
+  if (text === '') throw fault(field, `${quote(item)} lacks a value`);
+  const unsupported = /[#?]/.exec(text)?.[0] ?? /^\d*([LWH])(?:$|\d|\()/i.exec(text)?.[1]?.toUpperCase();
+  if (unsupported) throw fault(field, `${special[unsupported]} is not supported`);
+  throw fault(
+    field,
+    `${quote(text)} is not a number of one or two digits${field.names ? ` or a name such as ${field.names[0]}` : ''}`,
+  );
 }
 
-function fault(field: Field, why: string): CronFault {
-  return new CronFault(`${field.name}: ${why}`);
+function fault(field: Field, reason: string): CronFault {
+  return new CronFault(`${field.name}: ${reason}`);
 }
 
-function shown(text: string): string {
+function quote(text: string): string {
   return `“${text.length > 40 ? `${text.slice(0, 40)}…` : text}”`;
 }

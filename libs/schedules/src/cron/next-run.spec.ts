@@ -7,7 +7,10 @@ import { Timezone } from './timezone';
 
 jest.setTimeout(180_000);
 
-/** Clocks that change at midnight, by half an hour, for Ramadan, in the southern autumn, twice a year or never. */
+/**
+ * Timezones whose clocks change at midnight, by half an hour, for Ramadan, in the southern autumn, twice a year or
+ * never.
+ */
 const zones = [
   'UTC',
   'Africa/Cairo',
@@ -45,7 +48,7 @@ const expressions = [
 
 const day = 86_400_000;
 
-function ours(expression: string, timezone: string, from: number, until: number): number[] {
+function computedRuns(expression: string, timezone: string, from: number, until: number): number[] {
   const rule = parseCron(expression);
   const runs: number[] = [];
   for (
@@ -62,16 +65,16 @@ function clockOf(timezone: string, year: number): WallClock {
   return new WallClock(timezone, new Date(Date.UTC(year, 0, 1) - day), new Date(Date.UTC(year + 1, 0, 1)));
 }
 
-/** A year of minutes is too long a list for a matcher. */
+/** Compares two lists of runs. A year of minutes is too long a list for a Jest matcher. */
 function firstDifference(found: number[], wanted: number[]): string | null {
   const at = Array.from({ length: Math.max(found.length, wanted.length) }).findIndex(
     (_, each) => found[each] !== wanted[each],
   );
-  const shown = (time: number | undefined) => (time === undefined ? 'nothing' : new Date(time).toISOString());
-  return at < 0 ? null : `run ${at}: ${shown(found[at])} instead of ${shown(wanted[at])}`;
+  const format = (time: number | undefined) => (time === undefined ? 'nothing' : new Date(time).toISOString());
+  return at < 0 ? null : `run ${at}: ${format(found[at])} instead of ${format(wanted[at])}`;
 }
 
-describe('the next run', () => {
+describe('nextRun', () => {
   describe.each([...zones.map((zone) => [zone, 2026] as const), ['America/Sao_Paulo', 2018] as const])(
     'in %s, over all of %i',
     (zone, year) => {
@@ -81,16 +84,16 @@ describe('the next run', () => {
       });
       const [from, until] = [Date.UTC(year, 0, 1), Date.UTC(year + 1, 0, 1)];
 
-      it.each(expressions)('%s is what a walk over every minute finds', (expression) => {
+      it.each(expressions)('finds the same runs of %s as a walk over every minute', (expression) => {
         const oracle = clock.runs(expression).filter((at) => at >= from);
-        expect(firstDifference(ours(expression, zone, from, until), oracle)).toBeNull();
+        expect(firstDifference(computedRuns(expression, zone, from, until), oracle)).toBeNull();
       });
 
-      it('so is any other expression', () => {
+      it('finds the same runs of random expressions as a walk over every minute', () => {
         fc.assert(
           fc.property(anyExpression, (expression) => {
             const oracle = clock.runs(expression).filter((at) => at >= from);
-            expect(firstDifference(ours(expression, zone, from, until), oracle)).toBeNull();
+            expect(firstDifference(computedRuns(expression, zone, from, until), oracle)).toBeNull();
           }),
           { numRuns: longForm('NEXT_RUN_EXPRESSIONS', { short: 2, long: 20 }) },
         );
@@ -100,7 +103,7 @@ describe('the next run', () => {
 
   it.each([
     [
-      'a fixed time in the gap runs right after it',
+      'runs a fixed time in a gap right after the gap',
       '30 2 * * *',
       'America/New_York',
       '2026-03-08T06:00Z',
@@ -108,7 +111,7 @@ describe('the next run', () => {
       'gap',
     ],
     [
-      'and the day after at its own time',
+      'runs it at its own time on the next day',
       '30 2 * * *',
       'America/New_York',
       '2026-03-08T07:00Z',
@@ -116,16 +119,23 @@ describe('the next run', () => {
       null,
     ],
     [
-      'a fixed time that comes twice runs the first time',
+      'runs a fixed time that occurs twice at its first occurrence',
       '30 1 * * *',
       'America/New_York',
       '2026-11-01T05:00Z',
       '2026-11-01T05:30Z',
       'overlap',
     ],
-    ['and not the second', '30 1 * * *', 'America/New_York', '2026-11-01T05:30Z', '2026-11-02T06:30Z', null],
     [
-      'wildcard hours go on in real time',
+      'does not run it at its second occurrence',
+      '30 1 * * *',
+      'America/New_York',
+      '2026-11-01T05:30Z',
+      '2026-11-02T06:30Z',
+      null,
+    ],
+    [
+      'runs wildcard hours in real time when the clocks are set back',
       '30 * * * *',
       'America/New_York',
       '2026-11-01T05:30Z',
@@ -133,40 +143,75 @@ describe('the next run', () => {
       null,
     ],
     [
-      'and skip nothing but what is not there',
+      'runs wildcard hours in real time when the clocks are set forward',
       '30 * * * *',
       'America/New_York',
       '2026-03-08T06:30Z',
       '2026-03-08T07:30Z',
       null,
     ],
-    ['a midnight that does not exist', '0 0 * * *', 'Asia/Beirut', '2026-03-28T12:00Z', '2026-03-28T22:00Z', 'gap'],
     [
-      'a midnight that does not exist, in the south',
+      'runs a midnight that does not exist after the gap',
+      '0 0 * * *',
+      'Asia/Beirut',
+      '2026-03-28T12:00Z',
+      '2026-03-28T22:00Z',
+      'gap',
+    ],
+    [
+      'runs a midnight that does not exist after the gap, in the south',
       '0 0 * * *',
       'America/Santiago',
       '2026-09-05T12:00Z',
       '2026-09-06T04:00Z',
       'gap',
     ],
-    ['a midnight that comes twice', '0 0 * * *', 'America/Havana', '2026-10-31T12:00Z', '2026-11-01T04:00Z', 'overlap'],
     [
-      'half an hour of daylight saving',
+      'runs a midnight that occurs twice at its first occurrence',
+      '0 0 * * *',
+      'America/Havana',
+      '2026-10-31T12:00Z',
+      '2026-11-01T04:00Z',
+      'overlap',
+    ],
+    [
+      'handles half an hour of daylight saving',
       '15 2 * * *',
       'Australia/Lord_Howe',
       '2026-10-03T12:00Z',
       '2026-10-03T15:30Z',
       'gap',
     ],
-    ['a leap day', '0 12 29 2 *', 'UTC', '2026-01-01T00:00Z', '2028-02-29T12:00Z', null],
-    ['a leap day over a century without one', '0 12 29 2 *', 'UTC', '2096-03-01T00:00Z', '2104-02-29T12:00Z', null],
-    ['strictly after the moment', '0 12 * * *', 'UTC', '2026-01-01T12:00Z', '2026-01-02T12:00Z', null],
-    ['seconds before it', '0 12 * * *', 'UTC', '2026-01-01T11:59:59.999Z', '2026-01-01T12:00Z', null],
+    ['finds a leap day', '0 12 29 2 *', 'UTC', '2026-01-01T00:00Z', '2028-02-29T12:00Z', null],
+    [
+      'finds a leap day across a century year without one',
+      '0 12 29 2 *',
+      'UTC',
+      '2096-03-01T00:00Z',
+      '2104-02-29T12:00Z',
+      null,
+    ],
+    [
+      'returns a run strictly after the start time',
+      '0 12 * * *',
+      'UTC',
+      '2026-01-01T12:00Z',
+      '2026-01-02T12:00Z',
+      null,
+    ],
+    [
+      'returns a run less than a second after the start time',
+      '0 12 * * *',
+      'UTC',
+      '2026-01-01T11:59:59.999Z',
+      '2026-01-01T12:00Z',
+      null,
+    ],
   ])('%s: %s in %s', (_, expression, zone, after, at, shift) => {
     expect(nextRun(parseCron(expression), zone, new Date(after))).toEqual({ at: new Date(at), shift });
   });
 
-  it('finds every change of clocks that Intl knows of', () => {
+  it('finds every clock change that Intl reports', () => {
     const changes = zones.map((zone) => {
       const timezone = new Timezone(zone);
       let count = 0;

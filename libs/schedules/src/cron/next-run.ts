@@ -1,7 +1,10 @@
 import type { CronRule } from './cron-rule';
 import { type Stretch, type Timezone, timezoneOf } from './timezone';
 
-/** What a change of clocks did to a run: its time did not exist, or comes twice and counts the first time. */
+/**
+ * Effect of a clock change on a run: its time does not exist (`gap`), or occurs twice and runs the first time
+ * (`overlap`).
+ */
 type ClockShift = 'gap' | 'overlap';
 
 export interface NextRun {
@@ -11,13 +14,14 @@ export interface NextRun {
 
 const minute = 60_000;
 const day = 86_400_000;
-/** The 29th of February can be eight years away; that it falls in a gap or on one weekday takes longer still. */
+/** The next 29 February can be eight years away, and much further if it must also be in a gap or on one weekday. */
 const horizonYears = 40;
 
 /**
- * The first run after a moment, with daylight saving as in cron(8). A rule with a `*` in its minute or hour field
- * follows real time: it runs at every minute whose wall clock fits. Any other is about times of the day: one that does
- * not exist runs once right after the gap, and one that comes twice runs the first time.
+ * Returns the first run after a time; null if there is none within `horizonYears`. Daylight saving works as in cron(8).
+ * A rule with a `*` in its minute or hour field follows real time: it runs at every minute whose wall clock matches.
+ * Any other rule is about times of day: a time that does not exist runs once right after the gap, and a time that
+ * occurs twice runs the first time.
  */
 export function nextRun(rule: CronRule, timezone: string, after: Date): NextRun | null {
   const zone = timezoneOf(timezone);
@@ -32,7 +36,7 @@ export function nextRun(rule: CronRule, timezone: string, after: Date): NextRun 
   return null;
 }
 
-/** The runs of a stretch of time, first to last, at most so many. */
+/** Returns the runs of a period in order, at most `limit` of them. */
 export function runsBetween(rule: CronRule, timezone: string, span: { after: Date; until: Date; limit: number }) {
   const runs: Date[] = [];
   let next = nextRun(rule, timezone, span.after);
@@ -50,18 +54,21 @@ function inRealTime(rule: CronRule, { end, offset }: Stretch, time: number): Nex
 
 function asTimesOfDay(rule: CronRule, zone: Timezone, stretch: Stretch, time: number): NextRun | null {
   const { start, end, offset, before } = stretch;
-  // Right after a gap: whatever it swallowed.
+  // Right after a gap, the rule runs if it matches a skipped time.
   if (time === start && offset > before && firstLocal(rule, start + before, start + offset) !== null) {
     return { at: new Date(start), shift: 'gap' };
   }
-  // What the clocks showed before they were set back has had its turn.
+  // Times that the clocks already showed before they were set back have run.
   const local = firstLocal(rule, Math.max(time + offset, start + before), end + offset);
   if (local === null) return null;
   const comesAgain = local >= end + zone.stretchAt(end).offset;
   return { at: new Date(local - offset), shift: comesAgain ? 'overlap' : null };
 }
 
-/** The first time on the wall, written as if it were UTC, that fits the rule: `from` or later, and before `until`. */
+/**
+ * Returns the first matching wall-clock time from `from` and before `until`, written as if it were UTC; null if there
+ * is none.
+ */
 function firstLocal(rule: CronRule, from: number, until: number): number | null {
   let today = Math.floor(from / day);
   let minuteOfDay = Math.ceil((from - today * day) / minute);
@@ -88,7 +95,7 @@ function fitsDay({ days, weekdays, eitherDay }: CronRule, date: Date): boolean {
   return eitherDay ? ofMonth || ofWeek : ofMonth && ofWeek;
 }
 
-/** The first minute of a day that fits, `from` or later. */
+/** Returns the first matching minute of a day at or after `from`; null if there is none. */
 function firstMinute({ hours, minutes }: CronRule, from: number): number | null {
   const [atHour, atMinute] = [Math.floor(from / 60), from % 60];
   for (const hour of hours) {

@@ -4,10 +4,12 @@ import { timezoneOf } from './timezone';
 
 export type PreviewedRun = NextRun & { local: string };
 
-/** As many runs as are asked for of what runs once a year; each year to look through takes its time. */
+/** How far ahead runs are searched: enough for 100 runs of a yearly rule. Each further year costs search time. */
 const horizonMs = 110 * 366 * 24 * 3_600_000;
 
-/** The next runs, with what the zone's clocks show then; fewer where they are farther away than anybody plans. */
+/**
+ * Returns the next runs with the local time in the timezone; fewer than `count` if the others are beyond the horizon.
+ */
 export function previewRuns(
   rule: CronRule,
   timezone: string,

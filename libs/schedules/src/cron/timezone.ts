@@ -1,4 +1,7 @@
-/** From `start` on, until `end`, clocks are `offset` ahead of UTC; before `start` they were `before` ahead. All in ms. */
+/**
+ * A period with one UTC offset. From `start` until `end`, clocks are `offset` ahead of UTC; before `start` they were
+ * `before` ahead. All values are in ms.
+ */
 export interface Stretch {
   start: number;
   end: number;
@@ -6,14 +9,14 @@ export interface Stretch {
   before: number;
 }
 
-/** Abbreviations that the library behind Intl knows and the IANA database does not. */
+/** Abbreviations that ICU, the library behind Intl, accepts and the IANA database does not contain. */
 const abbreviations = new Set(
   'ACT AET AGT ART AST BET BST CAT CNT CST CTT EAT ECT IET IST JST MIT NET NST PLT PNT PRT PST SST VST'.split(' '),
 );
 
 const zones = new Map<string, Timezone>();
 
-/** Why it is not the name of a timezone, or null when it is. */
+/** Returns why a name is not a valid timezone; null if it is valid. */
 export function timezoneFault(name: string): string | null {
   if (name.length > 64 || !/^[A-Za-z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+){0,2}$/.test(name)) {
     return 'it must be a name of the IANA timezone database, such as America/Chicago';
@@ -27,20 +30,20 @@ export function timezoneFault(name: string): string | null {
   }
 }
 
-/** Kept, because making a formatter costs as much as a hundred uses of it. */
+/** Returns a cached timezone, because creating a formatter costs as much as a hundred uses of it. */
 export function timezoneOf(name: string): Timezone {
-  const known = zones.get(name);
-  if (known) return known;
-  const made = new Timezone(name);
+  const cached = zones.get(name);
+  if (cached) return cached;
+  const created = new Timezone(name);
   if (zones.size >= 2000) zones.clear();
-  zones.set(name, made);
-  return made;
+  zones.set(name, created);
+  return created;
 }
 
 const hour = 3_600_000;
 const minute = 60_000;
 
-/** When a zone's clocks change, found through Intl, a year at a time. */
+/** Finds the clock changes of a timezone through Intl, one year at a time. */
 export class Timezone {
   private readonly format: Intl.DateTimeFormat;
   private readonly years = new Map<number, Stretch[]>();
@@ -49,7 +52,10 @@ export class Timezone {
     this.format = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' });
   }
 
-  /** The stretch that a moment is in. Stretches end with a year of UTC too, where nothing changes. */
+  /**
+   * Returns the stretch that contains a time. A stretch also ends at the end of a UTC year, although no clock changes
+   * there.
+   */
   stretchAt(time: number): Stretch {
     const year = new Date(time).getUTCFullYear();
     let stretches = this.years.get(year);
@@ -75,7 +81,7 @@ export class Timezone {
     let start = first;
     let offset = this.offsetAt(first);
     let before = this.offsetAt(first - minute);
-    // No zone has changed its clocks there and back within half a day.
+    // No timezone has ever changed its clocks and changed them back within half a day.
     for (let from = first; from < end; from += 12 * hour) {
       const to = Math.min(from + 12 * hour, end - minute);
       const next = this.offsetAt(to);
@@ -87,7 +93,7 @@ export class Timezone {
     return [...stretches, { start, end, offset, before }];
   }
 
-  /** The first minute with another offset than the one at `from`. */
+  /** Returns the first minute whose offset differs from the offset at `from`. */
   private changeBetween(from: number, to: number, offset: number): number {
     let [same, other] = [from, to];
     while (other - same > minute) {

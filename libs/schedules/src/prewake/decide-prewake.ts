@@ -7,31 +7,34 @@ export interface PrewakeFacts
     Pick<OrganizationSettingsEntity, 'prewake'>,
     Pick<AgentEntity, 'bootMs'>,
     Pick<ScheduleEntity, 'prewokenFor'> {
-  /** The nominal time of its next run. */
+  /** Scheduled time of the next run. */
   nextRunAt: Date;
   guards: GuardFacts;
-  /** After wakes that failed its machine is let be for a while; null where it may be woken now. */
+  /** After failed wakes, the machine is not woken before this time; null if it may be woken now. */
   wakeRestsUntil: Date | null;
 }
 
 export type PrewakeDecision = { wake: true } | { wake: false; reason: string };
 
-/** Statuses of a machine that will not be there by itself when its run's time comes. */
+/** Statuses in which a machine will not be ready at the time of its run unless it is woken. */
 const asleep = ['stopped', 'offline', 'stopping'];
 
-/** Is the machine of a schedule to be woken now, ahead of its next run? Once for each nominal time. */
+/**
+ * Decides whether the machine of a schedule is woken now, ahead of its next run. It is woken once for each scheduled
+ * time.
+ */
 export function decidePrewake(facts: PrewakeFacts, now: Date): PrewakeDecision {
   const { prewake, nextRunAt, prewokenFor, bootMs, guards, wakeRestsUntil } = facts;
-  if (!prewake) return no('machines are not woken ahead here');
+  if (!prewake) return no('prewake is turned off');
   const leftMs = nextRunAt.getTime() - now.getTime();
-  if (leftMs <= 0) return no('its time has come');
-  if (leftMs > prewakeLeadMs(bootMs)) return no('its time is further away than a boot');
-  if (prewokenFor?.getTime() === nextRunAt.getTime()) return no('its machine was woken for this time');
+  if (leftMs <= 0) return no('the scheduled time has passed');
+  if (leftMs > prewakeLeadMs(bootMs)) return no('the scheduled time is further away than the boot time');
+  if (prewokenFor?.getTime() === nextRunAt.getTime()) return no('the machine was already woken for this time');
   const guard = decideRun(guards, nextRunAt);
-  if (!guard.launch) return no(`it would be skipped: ${guard.reason}`);
-  if (!guards.agent || !asleep.includes(guards.agent.status)) return no(`its agent is ${guards.agent?.status}`);
+  if (!guard.launch) return no(`the run would be skipped: ${guard.reason}`);
+  if (!guards.agent || !asleep.includes(guards.agent.status)) return no(`the agent is ${guards.agent?.status}`);
   if (wakeRestsUntil && wakeRestsUntil > now) {
-    return no(`its machine did not wake; it rests until ${wakeRestsUntil.toISOString()}`);
+    return no(`the machine failed to wake and is not woken before ${wakeRestsUntil.toISOString()}`);
   }
   return { wake: true };
 }

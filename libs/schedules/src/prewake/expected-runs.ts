@@ -3,19 +3,22 @@ import type { Database, ScheduleEntity, Transaction } from '@muster/database';
 import { decideRun } from '../ticks/decide-tick';
 import { guardColumns, guardFactsOf, type GuardRow, guardTables } from '../ticks/guard-facts';
 
-/** A time that nobody has settled so long after is no longer expected. */
+/** Minutes after which a scheduled time that no tick has processed is no longer expected. */
 const lateMinutes = 2;
-/** So many of an agent's next schedules are looked at for one that is not skipped: the first few nearly always do. */
-const looked = [5, 50, 500];
+/**
+ * Numbers of an agent's next schedules that are read, step by step, until one is not skipped. The first step is nearly
+ * always enough.
+ */
+const pageSizes = [5, 50, 500];
 
-const ofAgents = (most: number) => `
+const nextSchedulesSql = (limit: number) => `
   SELECT r.agent_id, r.name, r.next_run_at, ${guardColumns('r.next_run_at')}
   FROM unnest($1::uuid[]) AS wanted (id)
   CROSS JOIN LATERAL (
     SELECT * FROM schedule n
     WHERE n.agent_id = wanted.id AND n.enabled
       AND n.next_run_at > $2::timestamptz - interval '${lateMinutes} minutes'
-    ORDER BY n.next_run_at LIMIT ${most}) r
+    ORDER BY n.next_run_at LIMIT ${limit}) r
   ${guardTables('r.next_run_at')}
   WHERE $3::uuid IS NULL OR r.organization_id = $3
   ORDER BY r.next_run_at`;
@@ -23,42 +26,47 @@ const ofAgents = (most: number) => `
 type Row = GuardRow &
   Pick<ScheduleEntity, 'agentId' | 'name'> & { nextRunAt: NonNullable<ScheduleEntity['nextRunAt']> };
 
-/** Which run comes next on each of the agents, of those that the guards let pass as things stand. */
+/** Returns the next run of each agent that no guard would skip in the current state. */
 export async function expectedRuns(
   database: Database,
   organizationId: string,
   { agentIds, now }: { agentIds: string[]; now: Date },
 ): Promise<Map<string, ExpectedRun>> {
-  return firstOfEach(agentIds, (ids, most) =>
-    database.query<Row>({ organizationId }, ofAgents(most), [ids, now, organizationId], `expected_runs_${most}`),
+  return firstOfEach(agentIds, (ids, limit) =>
+    database.query<Row>(
+      { organizationId },
+      nextSchedulesSql(limit),
+      [ids, now, organizationId],
+      `expected_runs_${limit}`,
+    ),
   );
 }
 
-/** The same within a transaction, of one agent. */
+/** Returns the next expected run of one agent, within a transaction. */
 export async function nextExpectedRun(tx: Transaction, agentId: string, now: Date): Promise<ExpectedRun | null> {
-  const found = await firstOfEach([agentId], (ids, most) =>
-    tx.query<Row>(ofAgents(most), [ids, now, null], `expected_runs_${most}`),
+  const found = await firstOfEach([agentId], (ids, limit) =>
+    tx.query<Row>(nextSchedulesSql(limit), [ids, now, null], `expected_runs_${limit}`),
   );
   return found.get(agentId) ?? null;
 }
 
-/** Looks further for those agents alone whose next schedules are all skipped, and have more. */
+/** Reads more schedules only for the agents whose schedules so far are all skipped and that have more. */
 async function firstOfEach(
   agentIds: string[],
-  read: (agentIds: string[], most: number) => Promise<Row[]>,
+  read: (agentIds: string[], limit: number) => Promise<Row[]>,
 ): Promise<Map<string, ExpectedRun>> {
   const found = new Map<string, ExpectedRun>();
   let wanted = agentIds;
-  for (const most of looked) {
+  for (const limit of pageSizes) {
     if (wanted.length === 0) break;
-    const seen = new Map<string, number>();
-    for (const row of await read(wanted, most)) {
+    const readCounts = new Map<string, number>();
+    for (const row of await read(wanted, limit)) {
       const { agentId, name, nextRunAt: at } = row;
-      seen.set(agentId, (seen.get(agentId) ?? 0) + 1);
+      readCounts.set(agentId, (readCounts.get(agentId) ?? 0) + 1);
       if (found.has(agentId) || !decideRun(guardFactsOf(row, { force: false }), at).launch) continue;
       found.set(agentId, { agentId, at, name });
     }
-    wanted = wanted.filter((id) => !found.has(id) && seen.get(id) === most);
+    wanted = wanted.filter((id) => !found.has(id) && readCounts.get(id) === limit);
   }
   return found;
 }

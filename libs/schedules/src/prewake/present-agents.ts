@@ -3,7 +3,7 @@ import { type Agent, usdOf } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
 import { expectedRuns, nextExpectedRun } from './expected-runs';
 
-/** With what their schedules have them expect. */
+/** Presents agents with the run that each expects next. */
 export async function presentAgents(
   database: Database,
   organizationId: string,
@@ -13,7 +13,7 @@ export async function presentAgents(
   return rows.map((row) => presentAgent(row, expected.get(row.id) ?? null, now));
 }
 
-/** As a transaction leaves it. */
+/** Presents an agent within the transaction that changed it. */
 export async function presentChangedAgent(tx: Transaction, row: AgentRow, now: Date): Promise<Agent> {
   return presentAgent(row, await nextExpectedRun(tx, row.id, now), now);
 }

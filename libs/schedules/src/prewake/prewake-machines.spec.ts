@@ -21,7 +21,7 @@ import { prewakeMachines } from './prewake-machines';
 
 jest.setTimeout(120_000);
 
-describe('waking machines ahead of their schedules', () => {
+describe('prewakeMachines', () => {
   let harness: Harness;
   let ground: { organizationId: string; workflowId: string; agentId: string };
 
@@ -90,8 +90,8 @@ describe('waking machines ahead of their schedules', () => {
     await harness.app.nest.get(MachineControl).wake(wake.id);
   };
 
-  it('wakes a machine by its boot time before the run, once, and says so', async () => {
-    // 40 s and a tenth, and a margin of 3 s.
+  it('wakes a machine once, its boot time before the run, and records a timeline entry', async () => {
+    // The lead time is the boot of 40 s, a tenth of it, and a margin of 3 s.
     const far = await schedule(inSeconds(50));
     expect(await tick()).toEqual({ looked: 0, woken: 0 });
     const runAt = inSeconds(46);
@@ -118,7 +118,7 @@ describe('waking machines ahead of their schedules', () => {
     expect((await tick()).woken).toBe(0);
   });
 
-  it('takes a machine that was never woken to need a minute, and measures each that was', async () => {
+  it('assumes a boot of a minute for a machine that was never woken, and measures later boots', async () => {
     await query('UPDATE agent SET boot_ms = NULL WHERE id = $1', [ground.agentId]);
     await schedule(inSeconds(71));
     expect((await tick()).woken).toBe(0);
@@ -130,13 +130,13 @@ describe('waking machines ahead of their schedules', () => {
     expect(bootMs).toBeLessThan(60_000);
   });
 
-  it('wakes a slow machine early, and waits for it no shorter than its boots take', async () => {
+  it('wakes a slow machine early, and extends the wake timeout to its boot time', async () => {
     await query('UPDATE agent SET boot_ms = 300000 WHERE id = $1', [ground.agentId]);
     await schedule(inSeconds(330));
     expect((await tick()).woken).toBe(1);
     const waited =
       'SELECT extract(epoch FROM deadline - requested_at)::int AS seconds FROM agent_wake WHERE agent_id = $1';
-    // A boot, a tenth and 3 s, and half as much again; a fast one is waited for as any other wake is.
+    // The lead time (boot, a tenth and 3 s) times 1.5. A fast machine gets the ordinary wake timeout.
     expect(await query(waited, [ground.agentId])).toEqual([{ seconds: 500 }]);
     const fast = await machine(ground.organizationId, { bootMs: 10_000 });
     await schedule(inSeconds(10), { agentId: fast });
@@ -144,7 +144,7 @@ describe('waking machines ahead of their schedules', () => {
     expect(await query(waited, [fast])).toEqual([{ seconds: 60 }]);
   });
 
-  it('wakes one machine once for many schedules of one time, and each of many machines', async () => {
+  it('wakes each machine once, even if several of its schedules have the same time', async () => {
     const others = await Promise.all(Array.from({ length: 30 }, () => machine(ground.organizationId)));
     const runAt = inSeconds(30);
     for (const agentId of [ground.agentId, ground.agentId, ground.agentId, ...others])
@@ -159,24 +159,24 @@ describe('waking machines ahead of their schedules', () => {
   });
 
   it.each<[string, (id: string) => Promise<unknown>]>([
-    ['machines are not woken ahead here', () => settings('prewake = false')],
-    ['it is disabled', (id) => query('UPDATE schedule SET enabled = false WHERE id = $1', [id])],
+    ['prewake is turned off', () => settings('prewake = false')],
+    ['the schedule is disabled', (id) => query('UPDATE schedule SET enabled = false WHERE id = $1', [id])],
     ['auto-wake is off', () => settings('vm_auto_wake_on_job = false')],
-    ['the month’s runs are used up', () => settings('monthly_run_limit = 0')],
+    ['the monthly run limit is used up', () => settings('monthly_run_limit = 0')],
     [
       'the organization is suspended',
       () => query('UPDATE organization SET suspended = true WHERE id = $1', [ground.organizationId]),
     ],
     ['a secret is missing', (id) => query(`UPDATE schedule SET vault_keys = '{PORTAL_PASSWORD}' WHERE id = $1`, [id])],
     [
-      'its runs are as many as it allows',
+      'the schedule has reached its concurrency limit',
       async (id) => {
         await query('UPDATE schedule SET concurrency_limit = 1 WHERE id = $1', [id]);
         await makeJob(harness.db, { ...ground, scheduleId: id });
       },
     ],
     [
-      'its last run falls into its window',
+      'the last run is within the idempotency window',
       async (id) => {
         await query('UPDATE schedule SET idempotency_window_minutes = 10 WHERE id = $1', [id]);
         await query(
@@ -186,10 +186,10 @@ describe('waking machines ahead of their schedules', () => {
         );
       },
     ],
-    ['its agent is drained', () => query(`UPDATE agent SET drain = 'finish' WHERE id = $1`, [ground.agentId])],
-    ['its agent is terminated', () => query(`UPDATE agent SET status = 'terminated' WHERE id = $1`, [ground.agentId])],
-    ['its machine is external', () => query(`UPDATE agent SET provider = 'external' WHERE id = $1`, [ground.agentId])],
-  ])('wakes nothing where %s', async (_, forbid) => {
+    ['the agent is drained', () => query(`UPDATE agent SET drain = 'finish' WHERE id = $1`, [ground.agentId])],
+    ['the agent is terminated', () => query(`UPDATE agent SET status = 'terminated' WHERE id = $1`, [ground.agentId])],
+    ['the machine is external', () => query(`UPDATE agent SET provider = 'external' WHERE id = $1`, [ground.agentId])],
+  ])('wakes nothing if %s', async (_, forbid) => {
     const id = await schedule(inSeconds(30));
     await forbid(id);
     const before = await statusOf();
@@ -198,7 +198,7 @@ describe('waking machines ahead of their schedules', () => {
     expect(await query('SELECT prewoken_for FROM schedule WHERE id = $1', [id])).toEqual([{ prewokenFor: null }]);
   });
 
-  it('wakes it for a later window of the idempotency, as that counts from the run’s own time', async () => {
+  it('checks the idempotency window at the scheduled time, not at the time of the wake', async () => {
     const id = await schedule(inSeconds(30), { idempotencyWindowMinutes: 10 });
     await query(
       `INSERT INTO schedule_run (schedule_id, organization_id, nominal_at, kind, fired_at, outcome)
@@ -208,7 +208,7 @@ describe('waking machines ahead of their schedules', () => {
     expect((await tick()).woken).toBe(1);
   });
 
-  it('does not wake it again for a time for which it did not wake, and does for the next', async () => {
+  it('does not repeat a failed prewake for the same scheduled time, but wakes for the next time', async () => {
     const id = await schedule(inSeconds(40));
     await schedule(inSeconds(41));
     await tick();
@@ -219,7 +219,7 @@ describe('waking machines ahead of their schedules', () => {
     expect((await tick(inSeconds(600))).woken).toBe(1);
   });
 
-  it('lets a machine rest that did not wake before', async () => {
+  it('does not wake a machine during the pause after a failed wake', async () => {
     await schedule(inSeconds(3600));
     await query('UPDATE schedule SET next_run_at = $1', [inSeconds(10)]);
     await tick();
@@ -228,12 +228,12 @@ describe('waking machines ahead of their schedules', () => {
     expect((await tick()).woken).toBe(0);
   });
 
-  it('is still of use where nobody looked in time', async () => {
+  it('wakes a machine late if no tick ran in time', async () => {
     await schedule(inSeconds(2));
     expect((await tick()).woken).toBe(1);
   });
 
-  it('joins a wake that somebody else began, and leaves on what is on', async () => {
+  it('leaves an online machine alone, and requests one wake for a machine that is stopping', async () => {
     await schedule(inSeconds(30));
     await query(`UPDATE agent SET status = 'online' WHERE id = $1`, [ground.agentId]);
     expect((await tick()).woken).toBe(0);
@@ -242,7 +242,7 @@ describe('waking machines ahead of their schedules', () => {
     expect([await statusOf(), (await wakes()).length]).toEqual(['stopping', 1]);
   });
 
-  it('keeps a machine on that it woke, until its run, however soon idle ones are stopped', async () => {
+  it('keeps a prewoken machine on until its run, even if the idle limit is shorter', async () => {
     await settings('idle_stop_minutes = 0.05');
     const id = await schedule(inSeconds(40));
     await tick();
@@ -257,7 +257,7 @@ describe('waking machines ahead of their schedules', () => {
     expect((await sweep(inSeconds(41))).stopping).toBe(1);
   });
 
-  it('lets it be stopped where nobody launches the run', async () => {
+  it('lets a prewoken machine be stopped if its run is not launched', async () => {
     await settings('idle_stop_minutes = 0.05');
     await schedule(inSeconds(40));
     await tick();
@@ -268,7 +268,7 @@ describe('waking machines ahead of their schedules', () => {
     expect((await sweep(105)).stopping).toBe(1);
   });
 
-  it('has the run start at its time on the machine that is there', async () => {
+  it('lets the run be launched at its time on the prewoken machine', async () => {
     const runAt = new Date(Math.ceil(Date.now() / 60_000) * 60_000);
     const id = await schedule(runAt, { cronExpression: '* * * * *' });
     await tick(new Date(runAt.getTime() - 40_000));
@@ -278,7 +278,7 @@ describe('waking machines ahead of their schedules', () => {
     expect([await statusOf(), (await wakes()).length]).toEqual(['online', 1]);
   });
 
-  it('says of each agent which run no guard will skip comes next', async () => {
+  it('returns the next run of each agent that no guard will skip', async () => {
     const at = inSeconds(600);
     await schedule(inSeconds(300), { name: 'Without its secret', vaultKeys: ['NONE'] });
     await schedule(inSeconds(400), { name: 'Disabled', enabled: false });
@@ -296,7 +296,7 @@ describe('waking machines ahead of their schedules', () => {
     expect(decideIdleStop({ ...agent, expected: found.get(ground.agentId)! }, new Date()).action).toBe('stay');
   });
 
-  it('finds the run that comes next behind any number of those that a guard skips, of many agents too', async () => {
+  it('finds the next run after any number of skipped ones, also for several agents', async () => {
     const others = await Promise.all(Array.from({ length: 3 }, () => machine(ground.organizationId)));
     for (const agentId of [ground.agentId, others[0]!])
       for (let at = 0; at < 23; at += 1) await schedule(inSeconds(60 + at), { agentId, vaultKeys: ['NONE'] });
@@ -315,7 +315,7 @@ describe('waking machines ahead of their schedules', () => {
     expect(next).toEqual({ agentId: ground.agentId, at, name: 'Nightly claims' });
   });
 
-  it('looks only at schedules whose time is near, however many there are', async () => {
+  it('reads only schedules whose time is near, no matter how many there are', async () => {
     await query(
       `INSERT INTO schedule (id, organization_id, name, workflow_id, agent_id, cron_expression, timezone, next_run_at)
        SELECT gen_random_uuid(), $1, n, $2, $3, '0 0 1 1 *', 'UTC', now() + (n + 20) * interval '1 minute'

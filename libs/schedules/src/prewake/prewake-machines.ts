@@ -11,7 +11,7 @@ import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
 import { guardColumns, guardFactsOf, type GuardRow, guardTables } from '../ticks/guard-facts';
 import { decidePrewake } from './decide-prewake';
 
-/** A machine that is off while the time of one of its schedules comes near. */
+/** A machine that is off while the time of one of its schedules is near. */
 type Sleeper = Pick<AgentEntity, 'id' | 'organizationId'>;
 
 type Upcoming = GuardRow &
@@ -19,7 +19,10 @@ type Upcoming = GuardRow &
   Pick<OrganizationSettingsEntity, 'prewake'> &
   Pick<AgentEntity, 'bootMs'> & { nextRunAt: NonNullable<ScheduleEntity['nextRunAt']> };
 
-/** Begins with the schedules whose time is near, by their index: it costs what it finds, and not what there is. */
+/**
+ * Starts with the schedules whose time is near, by their index, so the cost depends on the rows found and not on all
+ * rows.
+ */
 const sleepers = `
   SELECT DISTINCT a.id, a.organization_id
   FROM schedule r JOIN agent a ON a.id = r.agent_id
@@ -31,17 +34,19 @@ const sleepers = `
     AND s.prewake AND s.vm_auto_wake_on_job AND NOT o.suspended AND a.id > $2
   ORDER BY a.id LIMIT $3`;
 
-/** Those of one machine, in their order; another's tick may have one, and then it has its time as well. */
+/**
+ * The locked schedules of one machine, in order of time. A schedule that another tick has locked is processed there.
+ */
 const upcoming = `
   SELECT r.id, r.next_run_at, r.prewoken_for, s.prewake, a.boot_ms, ${guardColumns('r.next_run_at')}
   FROM schedule r ${guardTables('r.next_run_at')}
   WHERE r.id = ANY($1) AND a.id IS NOT NULL ORDER BY r.next_run_at, r.id`;
 
-const mostLooked = 50;
+const maxSchedules = 50;
 
 /**
- * Wakes machines ahead of their schedules' times, each by as long as it takes to boot; on any number of replicas, and
- * once for each time. Who is late, as nobody looked for a while, still wakes it: less is left to wait for.
+ * Wakes machines ahead of their scheduled runs, each by its own boot time. Safe on any number of replicas; each machine
+ * is woken once for each scheduled time. A machine that is found late is still woken, because that shortens the wait.
  */
 export function prewakeMachines(
   database: Database,
@@ -67,12 +72,12 @@ async function prewake(
   { id: agentId, organizationId }: Sleeper,
   { now, wakeTimeoutMs }: { now: Date; wakeTimeoutMs: number },
 ): Promise<'woken' | null> {
-  // In the order of a tick: a schedule is locked before its agent.
+  // Lock order as in a tick: a schedule before its agent.
   const locked = await tx.query<Pick<ScheduleEntity, 'id'>>(
     `SELECT r.id FROM schedule r JOIN agent a ON a.id = r.agent_id
      WHERE r.agent_id = $1 AND r.organization_id = $2 AND r.enabled AND r.next_run_at > $3
        AND r.next_run_at <= $3::timestamptz + ${prewakeLead}
-     ORDER BY r.next_run_at, r.id LIMIT ${mostLooked} FOR UPDATE OF r SKIP LOCKED`,
+     ORDER BY r.next_run_at, r.id LIMIT ${maxSchedules} FOR UPDATE OF r SKIP LOCKED`,
     [agentId, organizationId, now],
     'lock_upcoming',
   );
@@ -90,7 +95,7 @@ async function prewake(
   });
   if (!next) return null;
   const { id: scheduleId, nextRunAt, bootMs } = next;
-  // One wake is for all of them: should it fail, none of them begins another.
+  // One wake serves all these schedules. If it fails, none of them requests another.
   await tx.execute('UPDATE schedule SET prewoken_for = next_run_at WHERE id = ANY($1)', [ids]);
   await requestWake(tx, {
     organizationId,

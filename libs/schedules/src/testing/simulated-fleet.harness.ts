@@ -23,8 +23,8 @@ import {
   type SimulatedJob as Job,
 } from './simulated-machines.harness';
 
-// Machines, their jobs and the service over days, in memory and in seconds. What is decided is decided by the real
-// decisions; what happens to machines, to the service and to its clock is drawn from a seed.
+// Simulates machines, their jobs and the service over days, in memory and within seconds. The real decision functions
+// decide; events of machines, of the service and of its clock are drawn from a seed.
 
 export interface FleetOptions {
   agents: number;
@@ -46,7 +46,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
   const random = seeded(seed);
   const between = (low: number, high: number) => low + random() * (high - low);
   const figures = noFigures();
-  const fleet = Array.from({ length: count }, (_, place) => newAgent(schedulesOf(place, random), random));
+  const fleet = Array.from({ length: count }, (_, index) => newAgent(schedulesOf(index, random), random));
   const end = days * day;
   const arrivals = launches(fleet.length, end, random);
   const outages = moments(end, days * 3, random).map((at) => ({ at, until: at + between(5 * second, 3 * minute) }));
@@ -59,7 +59,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     const up = !(nextOutage < outages.length && outages[nextOutage]!.at <= now);
     if (nextJump < jumps.length && jumps[nextJump]!.at <= now) {
       const { by } = jumps[nextJump]!;
-      // Wrong clocks are put right by the next jump.
+      // Every second jump sets the clock right again.
       const to = nextJump % 2 === 0 ? by : 0;
       const back = Math.max(0, offset - to);
       for (const agent of fleet) agent.allowanceMs += back;
@@ -70,7 +70,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     }
     const clock = now + offset;
     if (!up) figures.disturbedAt = now;
-    // Who calls a service that is down calls again.
+    // Clients repeat their calls while the service is down.
     while (up && nextArrival < arrivals.length && arrivals[nextArrival]!.at <= now) {
       const { at, agent } = arrivals[nextArrival]!;
       launch(fleet[agent % count]!, { now, clock, at, dueAt: null });
@@ -101,16 +101,16 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     const chance = random();
     const fate =
       chance < 0.015 ? 'hangs' : chance < 0.03 ? 'kills the worker' : chance < 0.04 ? 'kills the machine' : 'ends';
-    // Most take minutes, some hours.
+    // Most runs take minutes, some take hours.
     const workMs = at % 7 < 6 ? between(2 * minute, 20 * minute) : between(30 * minute, 150 * minute);
     const job: Job = {
       attempt: 1,
       notBefore: clock,
       workMs,
       fate,
-      given: false,
+      isDispatched: false,
       startedAt: null,
-      heardAt: clock,
+      lastReportAt: clock,
       endsAt: 0,
       dueAt,
       queuedNow: now,
@@ -120,10 +120,10 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     agent.enqueued = true;
   }
 
-  /** What machines and their workers do by themselves. */
+  /** Simulates the machine and its worker. */
   function live(agent: Agent, now: number, clock: number, up: boolean): void {
     if (agent.offAt !== null && agent.offAt <= now) {
-      Object.assign(agent, { power: 'off', offAt: null, reports: false, shaken: false });
+      Object.assign(agent, { power: 'off', offAt: null, reports: false, hasHandshaken: false });
     }
     if (agent.power === 'booting' && agent.readyAt <= now) agent.power = 'on';
     if (agent.power !== 'off') figures.spentHours += stepMs / hour;
@@ -133,14 +133,14 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
       agent.reports = false;
       agent.faultAt = now;
       if (job.fate === 'kills the machine') agent.power = 'off';
-      // Its next attempt does better.
+      // The next attempt succeeds.
       job.fate = 'ends';
       return;
     }
     if (job && job.startedAt !== null) figures.neededHours += stepMs / hour;
     if (!up) return;
-    if (!agent.shaken && agent.status !== 'stopping') shakeHands(agent, now, clock);
-    if (!agent.shaken) return;
+    if (!agent.hasHandshaken && agent.status !== 'stopping') handshake(agent, now, clock);
+    if (!agent.hasHandshaken) return;
     agent.lastSeen = clock;
     agent.firstWakeSinceSeen = null;
     if (agent.status === 'offline') {
@@ -152,14 +152,14 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
       Object.assign(job, { startedAt: clock, endsAt: now + job.workMs });
       noteStart(figures, agent, { job, now, clock });
     }
-    job.heardAt = clock;
+    job.lastReportAt = clock;
     agent.lastActivityAt = clock;
-    if (job.endsAt <= now && job.fate === 'ends') over(agent, now, clock, 'completed');
+    if (job.endsAt <= now && job.fate === 'ends') endJob(agent, now, clock, 'completed');
   }
 
-  function shakeHands(agent: Agent, now: number, clock: number): void {
-    agent.shaken = true;
-    // Its wake was given up: until now nobody knew that it is on.
+  function handshake(agent: Agent, now: number, clock: number): void {
+    agent.hasHandshaken = true;
+    // The wake had timed out, so until now the service did not know that the machine is on.
     if (agent.failedWakes > 0 && agent.idleSince !== null) agent.allowanceMs += now - agent.idleSince;
     agent.lastActivityAt = clock;
     Object.assign(agent, { failedWakes: 0, silentWake: false, afterRun: false });
@@ -169,7 +169,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     agent.enqueued = true;
   }
 
-  /** What the service's loops and messages do about one agent. */
+  /** Simulates the service's loops and messages for one agent. */
   function serve(agent: Agent, now: number, clock: number): void {
     if (now % watchTickMs === 0) watch(agent, clock);
     for (const dueAt of dueRuns(agent, clock)) launch(agent, { now, clock, at: Math.round(dueAt / minute), dueAt });
@@ -177,7 +177,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     wakeOn(agent, now, clock);
     stopOn(agent, now, clock);
     const waits = agent.queue.some(({ notBefore }) => notBefore <= clock) && !agent.current;
-    const canTake = agent.status === 'online' || clock - agent.lookedAt >= sweepRestMs || clock < agent.lookedAt;
+    const canTake = agent.status === 'online' || clock - agent.checkedAt >= sweepRestMs || clock < agent.checkedAt;
     if (agent.enqueued || (waits && canTake)) startNext(agent, now, clock);
     if (now % staleTickMs === 0 && agent.current) failStale(agent, now, clock);
     if (now % idleTickMs === 0) stopIdle(agent, now, clock);
@@ -191,7 +191,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
 
   function startNext(agent: Agent, now: number, clock: number): void {
     agent.enqueued = false;
-    agent.lookedAt = clock;
+    agent.checkedAt = clock;
     const head = agent.queue.find(({ notBefore }) => notBefore <= clock) ?? null;
     const restsUntil = agent.failedWakes > 0 ? agent.lastFailureAt + wakeBackoffMs(agent.failedWakes) : 0;
     const decision = decideStart({
@@ -206,7 +206,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     });
     if (decision.action === 'start') {
       agent.queue.splice(agent.queue.indexOf(head!), 1);
-      Object.assign(head!, { given: true, heardAt: clock });
+      Object.assign(head!, { isDispatched: true, lastReportAt: clock });
       Object.assign(agent, { current: head, lastActivityAt: clock, afterRun: false });
     }
     if (decision.action === 'wake' && !agent.wake) wake(agent, now, clock);
@@ -228,7 +228,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     const step = decideWakeStep(facts);
     if (step === 'ready') agent.wake = null;
     if (step === 'expire') {
-      figures.wakesInVain += 1;
+      figures.failedWakeCount += 1;
       agent.wake = null;
       agent.failedWakes += 1;
       agent.silentWake = !wake.failed;
@@ -248,16 +248,16 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     agent.power = 'booting';
     const boot = bootOf(agent, random);
     agent.readyAt = now + boot.ms;
-    // Some come up and say nothing.
+    // On some machines the worker never reports after the boot.
     agent.reports = random() > 0.015;
     if (boot.isSlow || !agent.reports) agent.faultAt = now;
-    agent.shaken = false;
+    agent.hasHandshaken = false;
   }
 
   function stopIdle(agent: Agent, now: number, clock: number): void {
     const { status, current } = agent;
     if (status !== 'online' && status !== 'offline') return;
-    // A clock that was set back.
+    // The clock was set back.
     if (agent.lastActivityAt !== null && agent.lastActivityAt > clock + minute) agent.lastActivityAt = clock;
     const silentSince = Math.max(agent.onSince ?? 0, agent.firstWakeSinceSeen ?? agent.statusSince);
     const decision = decideIdleStop(
@@ -299,7 +299,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     if (agent.stopFails) {
       figures.idleStopsFailed += 1;
       agent.idleStopFailedAt = clock;
-      move(agent, agent.reports && agent.shaken ? 'online' : 'offline', clock);
+      move(agent, agent.reports && agent.hasHandshaken ? 'online' : 'offline', clock);
       agent.idleSince = null;
     } else if (agent.power === 'off') {
       agent.idleStopFailedAt = null;
@@ -318,17 +318,17 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
         agentStatus: agent.status,
         startedAt: dateOf(job.startedAt),
         maxRuntimeMs,
-        heardAt: new Date(job.heardAt),
-        progressAt: new Date(job.heardAt),
+        heardAt: new Date(job.lastReportAt),
+        progressAt: new Date(job.lastReportAt),
         ...{ stalledAt: null, isAsking: false, failStalled: false },
       },
       limits,
       new Date(clock),
     );
-    if (decision.action === 'fail') over(agent, now, clock, 'failed');
+    if (decision.action === 'fail') endJob(agent, now, clock, 'failed');
   }
 
-  function over(agent: Agent, now: number, clock: number, how: 'completed' | 'failed'): void {
+  function endJob(agent: Agent, now: number, clock: number, how: 'completed' | 'failed'): void {
     const job = agent.current!;
     Object.assign(agent, { current: null, lastActivityAt: clock, afterRun: true, freeAt: now, freeClock: clock });
     agent.enqueued = true;
@@ -340,9 +340,9 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
       attempt: job.attempt + 1,
       fate: 'ends',
       notBefore: clock + delayMs,
-      given: false,
+      isDispatched: false,
       startedAt: null,
-      heardAt: clock,
+      lastReportAt: clock,
     });
     figures.jobs += 1;
   }

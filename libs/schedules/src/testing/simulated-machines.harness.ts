@@ -3,36 +3,36 @@ import type { CronRule } from '../cron/cron-rule';
 
 export interface SimulatedSchedule {
   rule: CronRule;
-  /** Service time. */
+  /** By the service's clock. */
   nextRunAt: Date;
   prewokenFor: Date | null;
 }
 
-// What a simulated fleet is made of.
+// The parts of a simulated fleet.
 
 export const second = 1000;
 export const minute = 60 * second;
 export const hour = 60 * minute;
 export const day = 24 * hour;
-/** How finely time is looked at. */
+/** Length of a simulation step. */
 export const stepMs = 2 * second;
 export const idleTickMs = 30 * second;
 
 export interface SimulatedJob {
   attempt: number;
-  /** Service time. */
+  /** By the service's clock. */
   notBefore: number;
   workMs: number;
   fate: 'ends' | 'hangs' | 'kills the worker' | 'kills the machine';
-  given: boolean;
+  isDispatched: boolean;
   startedAt: number | null;
-  heardAt: number;
+  lastReportAt: number;
   endsAt: number;
-  /** Of a scheduled one its nominal time; service time. */
+  /** Scheduled time by the service's clock; null for an unscheduled job. */
   dueAt: number | null;
-  /** In true time. */
+  /** When it was queued, in true time. */
   queuedNow: number;
-  /** The machine had other work when it came. */
+  /** Whether the machine had other work when the job arrived. */
   isBehind: boolean;
 }
 
@@ -51,30 +51,30 @@ export interface SimulatedAgent {
   queue: SimulatedJob[];
   current: SimulatedJob | null;
   enqueued: boolean;
-  lookedAt: number;
+  checkedAt: number;
   schedules: SimulatedSchedule[];
-  /** The next run of any of them; service time. */
+  /** Next run of all its schedules, by the service's clock. */
   nextRunAt: number;
-  /** What its own boots take, nearly; and what was measured of them. */
+  /** Usual duration of its boots. `boots` and `bootMs` are measurements. */
   baseBootMs: number;
   boots: number[];
   bootMs: number | null;
   gaps: number[];
-  /** Its last activity was the end of a run. */
+  /** Whether its last activity was the end of a run. */
   afterRun: boolean;
-  /** When it had its last work behind it: in true time and in the service’s. */
+  /** When it last finished its work: `freeAt` in true time, `freeClock` by the service's clock. */
   freeAt: number;
   freeClock: number | null;
-  /** When something was last wrong with the machine or its worker, in true time. */
+  /** When the machine or its worker last failed, in true time. */
   faultAt: number;
-  /** The machine itself, in true time. */
+  /** State of the machine itself, in true time. */
   power: 'off' | 'booting' | 'on';
   readyAt: number;
   reports: boolean;
-  shaken: boolean;
+  hasHandshaken: boolean;
   offAt: number | null;
   stopFails: boolean;
-  /** What is measured, in true time. */
+  /** Measurements, in true time. */
   idleSince: number | null;
   allowanceMs: number;
   unattendedMs: number;
@@ -106,11 +106,11 @@ export function newAgent(schedules: SimulatedSchedule[], random: () => number): 
     queue: [],
     current: null,
     enqueued: false,
-    lookedAt: 0,
+    checkedAt: 0,
     power: 'off',
     readyAt: 0,
     reports: false,
-    shaken: false,
+    hasHandshaken: false,
     offAt: null,
     stopFails: false,
     idleSince: null,
@@ -119,13 +119,13 @@ export function newAgent(schedules: SimulatedSchedule[], random: () => number): 
   };
 }
 
-/** As move-agent does it. */
+/** Changes the status like `moveAgent` in libs/agents. */
 export function move(agent: SimulatedAgent, to: AgentStatus, clock: number): void {
   agent.onSince = to === 'stopped' ? null : (agent.onSince ?? clock);
   Object.assign(agent, { status: to, statusSince: clock });
 }
 
-/** What nobody scheduled: some machines work all day, most in bursts. */
+/** Returns the unscheduled launches: some machines work all day, most in bursts. */
 export function launches(agents: number, end: number, random: () => number): { at: number; agent: number }[] {
   const all: { at: number; agent: number }[] = [];
   for (let agent = 0; agent < agents; agent += 1) {
@@ -147,36 +147,39 @@ export function dateOf(time: number | null): Date | null {
   return time === null ? null : new Date(time);
 }
 
-type LateBy = 'other work' | 'an outage or a clock' | 'a fault of the machine' | 'the policy';
+type LateBy = 'other work' | 'an outage or a clock' | 'a machine failure' | 'the policy';
 
 export interface FleetFigures {
   jobs: number;
   completed: number;
   failed: number;
-  /** Not over at the end, a day after the last launch. */
+  /** Jobs that are not finished at the end, a day after the last launch. */
   left: number;
   machinesLeftOn: number;
   neededHours: number;
-  /** What nobody scheduled: how many runs, and for how long they waited for a machine, not for other work on it. */
+  /** Unscheduled runs: their number, and how long they waited for a machine, without the time of other work on it. */
   unscheduled: number;
   waitedMs: number;
-  /** First attempts of scheduled runs, and of those that came late what made them so. */
+  /** First attempts of scheduled runs, and the causes of the late ones. */
   scheduled: number;
   late: Record<LateBy, number>;
-  /** When the service was last down, or its clock was moved. */
+  /** When the service was last down, or its clock was last moved. */
   disturbedAt: number;
   spentHours: number;
   wakes: number;
-  wakesInVain: number;
+  failedWakeCount: number;
   reboots: number;
   idleStops: number;
   idleStopsFailed: number;
   restarts: number;
   clockJumps: number;
-  /** The longest that a machine was on without work before its stop was decided; and without what no rule can mend. */
+  /**
+   * Longest time that a machine was on without work before its stop was decided. The net value excludes delays that no
+   * policy can avoid.
+   */
   longestIdleMs: number;
   longestIdleNetMs: number;
-  /** The longest that a job waited while nothing was done about its machine, the service being up. */
+  /** Longest time that a job waited while the service was up and its machine was not being started. */
   longestUnattendedMs: number;
 }
 
@@ -190,12 +193,12 @@ export function noFigures(): FleetFigures {
     unscheduled: 0,
     waitedMs: 0,
     scheduled: 0,
-    late: { 'other work': 0, 'an outage or a clock': 0, 'a fault of the machine': 0, 'the policy': 0 },
+    late: { 'other work': 0, 'an outage or a clock': 0, 'a machine failure': 0, 'the policy': 0 },
     disturbedAt: -Infinity,
     neededHours: 0,
     spentHours: 0,
     wakes: 0,
-    wakesInVain: 0,
+    failedWakeCount: 0,
     reboots: 0,
     idleStops: 0,
     idleStopsFailed: 0,

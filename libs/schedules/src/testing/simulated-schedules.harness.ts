@@ -8,12 +8,15 @@ import { minute, type SimulatedAgent, type SimulatedSchedule } from './simulated
 const timezone = 'UTC';
 const longestLeadMs = 10 * minute;
 
-/** What practices schedule: claims by night and by day, some of them every few hours, on weekdays or on all of them. */
-export function schedulesOf(place: number, random: () => number): SimulatedSchedule[] {
+/**
+ * Returns typical schedules of dental practices: claims by night and by day, some every few hours, on weekdays or every
+ * day.
+ */
+export function schedulesOf(index: number, random: () => number): SimulatedSchedule[] {
   const pick = (count: number) => Math.floor(random() * count);
   const daily = () => `${pick(60)} ${pick(24)} * * *`;
   const expressions =
-    place % 10 === 0
+    index % 10 === 0
       ? [`${pick(60)} */4 * * *`, daily(), `${pick(60)} ${pick(24)} * * 1-5`]
       : [`${pick(60)} 6-21/3 * * *`, `${pick(60)} */12 * * *`, daily(), `${pick(60)} ${pick(24)} * * 1-5`];
   return expressions.map((expression) => {
@@ -22,7 +25,7 @@ export function schedulesOf(place: number, random: () => number): SimulatedSched
   });
 }
 
-/** From when its machine may have to be looked at. */
+/** Returns the time from which the machine may have to be woken. */
 export function nearestRun({ nextRunAt }: SimulatedAgent): number {
   return nextRunAt - longestLeadMs;
 }
@@ -31,7 +34,7 @@ export function expectedOf({ nextRunAt }: SimulatedAgent): Omit<ExpectedRun, 'ag
   return nextRunAt === Infinity ? null : { at: new Date(nextRunAt), name: 'a schedule' };
 }
 
-/** Kept on for a run that it would be woken for at once. */
+/** Whether the machine is kept on because it would be woken for its next run at once. */
 export function isHeld({ nextRunAt, bootMs }: SimulatedAgent, clock: number): boolean {
   const leftMs = nextRunAt - clock;
   return leftMs <= longestLeadMs && leftMs <= prewakeLeadMs(bootMs);
@@ -41,7 +44,7 @@ export function endSchedules(agent: SimulatedAgent): void {
   Object.assign(agent, { schedules: [], nextRunAt: Infinity });
 }
 
-/** Nominal times to launch a run for now. */
+/** Returns the scheduled times for which a run is launched now. */
 export function dueRuns(agent: SimulatedAgent, clock: number): number[] {
   if (agent.nextRunAt > clock) return [];
   const now = new Date(clock);
@@ -57,7 +60,7 @@ export function dueRuns(agent: SimulatedAgent, clock: number): number[] {
   return runs;
 }
 
-/** Is the machine to be woken ahead of a run? Marks what it is woken for. */
+/** Decides whether the machine is woken ahead of a run, and marks the schedules that it is woken for. */
 export function isPrewoken(agent: SimulatedAgent, clock: number): boolean {
   const { status, schedules, bootMs, failedWakes, lastFailureAt } = agent;
   if (nearestRun(agent) > clock) return false;

@@ -10,10 +10,10 @@ import {
   stepMs,
 } from './simulated-machines.harness';
 
-/** What is still at its time. */
+/** Delay up to which a run counts as on time. */
 const lateMs = 5 * second;
 
-/** A run has begun: how long somebody waited for its machine, and of a scheduled one whether it is late, and why. */
+/** Records the start of a run: the wait for its machine, and for a scheduled run whether it is late and why. */
 export function noteStart(
   figures: FleetFigures,
   agent: SimulatedAgent,
@@ -31,11 +31,11 @@ export function noteStart(
   const from = now - lateBy - prewakeLeadMs(agent.bootMs) - minute;
   if (job.isBehind) figures.late['other work'] += 1;
   else if (figures.disturbedAt >= from) figures.late['an outage or a clock'] += 1;
-  else if (agent.faultAt >= from - 20 * minute) figures.late['a fault of the machine'] += 1;
+  else if (agent.faultAt >= from - 20 * minute) figures.late['a machine failure'] += 1;
   else figures.late['the policy'] += 1;
 }
 
-/** What a machine is on for without work, and what a job waits for while nothing is done about its machine. */
+/** Measures how long a machine is on without work, and how long a job waits while its machine is not being started. */
 export function measure(
   figures: FleetFigures,
   agent: SimulatedAgent,
@@ -57,12 +57,12 @@ export function measure(
   figures.longestUnattendedMs = Math.max(figures.longestUnattendedMs, agent.unattendedMs);
 }
 
-/** Its idle time is over. */
+/** Ends the idle period of a machine. */
 export function closeIdle(figures: FleetFigures, agent: SimulatedAgent, now: number): void {
   if (agent.idleSince === null) return;
   const idleMs = now - agent.idleSince;
   figures.longestIdleMs = Math.max(figures.longestIdleMs, idleMs);
-  // Whatever stood in the way for a moment may have been there at the tick that would have stopped it.
+  // An obstacle may have been present at exactly the tick that would have stopped the machine.
   const missedTickMs = agent.allowanceMs > 0 ? idleTickMs : 0;
   figures.longestIdleNetMs = Math.max(figures.longestIdleNetMs, idleMs - agent.allowanceMs - missedTickMs);
   agent.idleSince = null;

@@ -11,45 +11,51 @@ const schedules = longForm('TICK_SCHEDULES', { short: 30, long: 1000 });
 
 const at = (time: string) => new Date(`2026-03-02T${time}Z`);
 
-describe('what becomes of a schedule’s times', () => {
+describe('decideTick', () => {
   const facts = { enabled: true, timezone: 'UTC', misfirePolicy: 'once' as MisfirePolicy };
   const hourly = { ...facts, rule: parseCron('0 * * * *'), nextRunAt: at('09:00:00') };
   const everyMinute = { ...facts, rule: parseCron('* * * * *'), nextRunAt: at('09:00:00') };
 
-  it('nothing before it is due, or while it is disabled', () => {
+  it('decides nothing before the schedule is due or while it is disabled', () => {
     expect(decideTick(hourly, at('08:59:59.999'))).toEqual({ due: false, reason: 'not_due' });
     expect(decideTick({ ...hourly, enabled: false }, at('09:00:00'))).toEqual({ due: false, reason: 'disabled' });
     expect(decideTick({ ...hourly, nextRunAt: null }, at('09:00:00'))).toEqual({ due: false, reason: 'not_due' });
   });
 
-  it.each(['once', 'skip', 'all'] as const)('up to 60 seconds later it is late and runs, with %s', (misfirePolicy) => {
-    for (const now of ['09:00:00', '09:00:15', '09:01:00']) {
-      expect(decideTick({ ...hourly, misfirePolicy }, at(now))).toEqual({
-        due: true,
-        dropped: [],
-        run: at('09:00:00'),
-        next: at('10:00:00'),
-      });
-    }
-  });
+  it.each(['once', 'skip', 'all'] as const)(
+    'runs a time that is at most 60 seconds late, with the policy %s',
+    (misfirePolicy) => {
+      for (const now of ['09:00:00', '09:00:15', '09:01:00']) {
+        expect(decideTick({ ...hourly, misfirePolicy }, at(now))).toEqual({
+          due: true,
+          dropped: [],
+          run: at('09:00:00'),
+          next: at('10:00:00'),
+        });
+      }
+    },
+  );
 
   it.each([
     ['once', { dropped: ['09:00:00', '10:00:00'], run: '11:00:00', next: '12:00:00' }],
     ['skip', { dropped: ['09:00:00', '10:00:00', '11:00:00'], run: null, next: '12:00:00' }],
     ['all', { dropped: [], run: '09:00:00', next: '10:00:00' }],
-  ] as const)('after an outage without a late one: %s', (misfirePolicy, { dropped, run, next }) => {
-    expect(decideTick({ ...hourly, misfirePolicy }, at('11:30:00'))).toEqual({
-      due: true,
-      dropped: dropped.map(at),
-      run: run && at(run),
-      next: at(next),
-    });
-  });
+  ] as const)(
+    'applies the policy %s after an outage if every time is missed',
+    (misfirePolicy, { dropped, run, next }) => {
+      expect(decideTick({ ...hourly, misfirePolicy }, at('11:30:00'))).toEqual({
+        due: true,
+        dropped: dropped.map(at),
+        run: run && at(run),
+        next: at(next),
+      });
+    },
+  );
 
   it.each([
     ['once', { dropped: ['09:00:00', '10:00:00'], run: '11:00:00', next: '12:00:00' }],
     ['skip', { dropped: ['09:00:00', '10:00:00', '11:00:00'], run: '12:00:00', next: '13:00:00' }],
-  ] as const)('after an outage, with a late one that runs in any case: %s', (misfirePolicy, expected) => {
+  ] as const)('applies the policy %s after an outage and runs a time that is only late', (misfirePolicy, expected) => {
     const { dropped, run, next } = expected;
     expect(decideTick({ ...hourly, misfirePolicy }, at('12:00:30'))).toEqual({
       due: true,
@@ -59,17 +65,17 @@ describe('what becomes of a schedule’s times', () => {
     });
   });
 
-  it('all makes up for the newest hundred, and drops the others', () => {
-    const { dropped, runs } = settle({ ...everyMinute, misfirePolicy: 'all' }, at('12:00:30'));
+  it('makes up for the newest hundred times with the policy all, and drops the others', () => {
+    const { dropped, runs } = decideAll({ ...everyMinute, misfirePolicy: 'all' }, at('12:00:30'));
     expect([dropped.length, runs.length]).toEqual([81, 100]);
     expect(runs.at(-1)).toEqual(at('12:00:00').getTime());
   });
 
   it.each(['once', 'skip', 'all'] as const)(
-    'up to a release after a restore all of them go, with %s',
+    'drops all times up to the release after a restore, with the policy %s',
     (misfirePolicy) => {
       const restored = { ...hourly, misfirePolicy, missedUntil: at('10:30:00') };
-      const { dropped, runs } = settle(restored, at('11:00:05'));
+      const { dropped, runs } = decideAll(restored, at('11:00:05'));
       expect(dropped).toEqual([at('09:00:00').getTime(), at('10:00:00').getTime()]);
       expect(runs).toEqual([at('11:00:00').getTime()]);
       expect(decideTick({ ...restored, missedUntil: at('08:30:00') }, at('09:00:05'))).toMatchObject({
@@ -79,9 +85,9 @@ describe('what becomes of a schedule’s times', () => {
     },
   );
 
-  it('a year of minutes is settled in pieces, each time once', () => {
+  it('covers a year of minutes in several decisions, each time once', () => {
     const now = new Date('2027-03-02T09:00:30Z');
-    const { dropped, runs, decisions } = settle(everyMinute, now);
+    const { dropped, runs, decisions } = decideAll(everyMinute, now);
     expect(runs).toEqual([now.getTime() - 90_000, now.getTime() - 30_000]);
     expect(dropped.length + runs.length).toBe(365 * 1440 + 1);
     expect(new Set([...dropped, ...runs]).size).toBe(365 * 1440 + 1);
@@ -89,7 +95,7 @@ describe('what becomes of a schedule’s times', () => {
   });
 });
 
-function settle(facts: Parameters<typeof decideTick>[0], now: Date) {
+function decideAll(facts: Parameters<typeof decideTick>[0], now: Date) {
   const [dropped, runs]: [number[], number[]] = [[], []];
   let { nextRunAt } = facts;
   let decisions = 0;
@@ -103,7 +109,7 @@ function settle(facts: Parameters<typeof decideTick>[0], now: Date) {
   }
 }
 
-describe(`a year of ${schedules} schedules in twelve zones, with outages`, () => {
+describe(`decideTick for a year of ${schedules} schedules in twelve timezones, with outages`, () => {
   const zones = [
     'Africa/Cairo',
     'Africa/Casablanca',
@@ -135,7 +141,7 @@ describe(`a year of ${schedules} schedules in twelve zones, with outages`, () =>
   );
   const tickMs = 15_000;
 
-  /** When the first tick comes at which this time is over. */
+  /** Returns the first tick at or after this time. */
   const tickFor = (time: number): number => {
     let tick = Math.ceil((time - 4000) / tickMs) * tickMs + 4000;
     for (const [from, until] of outages) {
@@ -144,15 +150,15 @@ describe(`a year of ${schedules} schedules in twelve zones, with outages`, () =>
     return tick;
   };
 
-  it('launches and drops what the policy says of what an oracle finds', () => {
+  it('launches and drops the times of an oracle as the policy requires', () => {
     const random = randomOf(20260101);
     const clocks = new Map(
       zones.map((zone) => [zone, new WallClock(zone, new Date(year.from - 24 * hour), new Date(year.until))]),
     );
     let launched = 0;
     let dropped = 0;
-    for (let made = 0; made < schedules; made += 1) {
-      const zone = zones[made % zones.length]!;
+    for (let index = 0; index < schedules; index += 1) {
+      const zone = zones[index % zones.length]!;
       const expression = anyExpression(random);
       const misfirePolicy = (['once', 'skip', 'all'] as const)[Math.floor(random() * 3)]!;
       const nominal = clocks
@@ -165,7 +171,7 @@ describe(`a year of ${schedules} schedules in twelve zones, with outages`, () =>
       let nextRunAt = nextRun(rule, zone, new Date(year.from - 1))?.at ?? null;
       while (nextRunAt && tickFor(nextRunAt.getTime()) < year.until) {
         const now = new Date(tickFor(nextRunAt.getTime()));
-        const step = settle({ enabled: true, rule, timezone: zone, misfirePolicy, nextRunAt }, now);
+        const step = decideAll({ enabled: true, rule, timezone: zone, misfirePolicy, nextRunAt }, now);
         found.runs.push(...step.runs);
         found.dropped.push(...step.dropped);
         nextRunAt = step.nextRunAt;
@@ -180,7 +186,7 @@ describe(`a year of ${schedules} schedules in twelve zones, with outages`, () =>
     expect(dropped).toBeGreaterThan(schedules);
   });
 
-  /** The policy told by itself: which of the times that one tick finds run. */
+  /** A second implementation of the policies: returns which of the times that one tick finds run. */
   function expected(nominal: number[], policy: MisfirePolicy): { runs: number[]; dropped: number[] } {
     const byTick = new Map<number, number[]>();
     for (const time of nominal) {
@@ -201,7 +207,7 @@ describe(`a year of ${schedules} schedules in twelve zones, with outages`, () =>
   }
 });
 
-/** Mostly times of the day, as people write them, and some that go on all day. */
+/** Mostly times of day, as people write them, and some rules that run all day. */
 function anyExpression(random: () => number): string {
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
   const upTo = (max: number) => Math.floor(random() * (max + 1));
@@ -219,7 +225,7 @@ function anyExpression(random: () => number): string {
   return `${minute} ${hours} ${days} ${months} ${pick(['*', '*', 'MON-FRI', '0', 'SAT,SUN'])}`;
 }
 
-/** The same numbers every time (mulberry32). */
+/** Returns a generator of the same numbers every time (mulberry32). */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -230,7 +236,7 @@ function randomOf(seed: number): () => number {
   };
 }
 
-describe('the guards', () => {
+describe('decideRun', () => {
   const now = at('09:00:00');
   const open: GuardFacts = {
     concurrencyLimit: null,
@@ -252,7 +258,7 @@ describe('the guards', () => {
     [{ missingSecrets: ['A'] }, 'secret_missing'],
   ];
 
-  it('let a run pass when all are open', () => {
+  it('launches a run if every guard allows it', () => {
     expect(decideRun(open, now)).toEqual({ launch: true, wake: false });
     expect(decideRun({ ...open, concurrencyLimit: 2, openRuns: 1 }, now)).toMatchObject({ launch: true });
     expect(decideRun({ ...open, idempotencyWindowMinutes: 10, lastLaunchedAt: at('08:50:00') }, now)).toMatchObject({
@@ -260,15 +266,15 @@ describe('the guards', () => {
     });
   });
 
-  it.each(closed)('%j is %s', (change, reason) => {
+  it.each(closed)('skips a run with %j as %s', (change, reason) => {
     expect(decideRun({ ...open, ...change }, now)).toMatchObject({ launch: false, reason, detail: expect.any(String) });
     expect(decideRun({ ...open, ...change, force: true }, now)).toMatchObject({ launch: false, reason });
   });
 
-  it('speak in their order: the first closed one is the reason', () => {
+  it('returns the first guard in order that forbids the run as the reason', () => {
     for (let first = 0; first < closed.length; first += 1) {
-      const rest = Object.assign({}, ...closed.slice(first).map(([change]) => change));
-      expect(decideRun({ ...open, ...rest }, now)).toMatchObject({ reason: closed[first]![1] });
+      const remaining = Object.assign({}, ...closed.slice(first).map(([change]) => change));
+      expect(decideRun({ ...open, ...remaining }, now)).toMatchObject({ reason: closed[first]![1] });
     }
   });
 
@@ -282,7 +288,7 @@ describe('the guards', () => {
     ['stopped', { autoWake: false, force: true }, { launch: true, wake: true }],
     ['draining', { force: true }, { launch: false, reason: 'agent_not_ready' }],
     ['terminated', { force: true }, { launch: false, reason: 'agent_not_ready' }],
-  ] as const)('an agent that is %s, with %j', (status, change, expected) => {
+  ] as const)('decides by the agent’s status %s, with %j', (status, change, expected) => {
     expect(decideRun({ ...open, ...agent({ status }), ...change }, now)).toMatchObject(expected);
   });
 });

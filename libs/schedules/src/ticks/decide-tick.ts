@@ -3,11 +3,11 @@ import type { AgentProvider, AgentStatus, MisfirePolicy, SkipReason } from '@mus
 import type { CronRule } from '../cron/cron-rule';
 import { nextRun, runsBetween } from '../cron/next-run';
 
-/** A run that comes no later than this after its time is late; after that it was missed. */
+/** Delay in ms up to which a scheduled time is late and still runs; after that it is missed. */
 const lateMs = 60_000;
-/** How many nominal times one decision looks at. A longer outage is settled in several. */
-const sightOf = 1000;
-const mostMadeUp = 100;
+/** Maximum number of scheduled times in one decision. A longer outage takes several decisions. */
+const maxTimes = 1000;
+const maxMadeUp = 100;
 
 export interface TickFacts {
   enabled: boolean;
@@ -15,7 +15,7 @@ export interface TickFacts {
   rule: CronRule;
   timezone: string;
   misfirePolicy: MisfirePolicy;
-  /** What was due up to this moment is missed, whatever the policy says: the service was restored from a backup. */
+  /** Scheduled times up to this one are dropped under every policy, because the service was restored from a backup. */
   missedUntil?: Date | null;
 }
 
@@ -23,30 +23,31 @@ export type TickDecision =
   | { due: false; reason: Extract<SkipReason, 'not_due' | 'disabled'> }
   | {
       due: true;
-      /** Nominal times that are over and that the policy drops, oldest first. */
+      /** Past scheduled times that the policy drops, oldest first. */
       dropped: Date[];
-      /** The one to run now, if the guards let it. */
+      /** Scheduled time to run now, if the guards allow it. */
       run: Date | null;
-      /** The first nominal time that is not settled by this: null when there is none ever. */
+      /** First scheduled time that this decision does not cover; null if there is none. */
       next: Date | null;
     };
 
 /**
- * What is to become of a schedule's nominal times up to now, one run at a time: whoever asks again from `next` on gets
- * the rest. So each run is launched, and written down, by itself.
+ * Decides about a schedule's times up to now, one run at a time. The caller calls it again from `next` until nothing is
+ * due, so each run is launched and recorded separately.
  */
 export function decideTick(facts: TickFacts, now: Date): TickDecision {
   const { enabled, nextRunAt, rule, timezone, misfirePolicy, missedUntil } = facts;
   if (!enabled) return { due: false, reason: 'disabled' };
   if (!nextRunAt || nextRunAt > now) return { due: false, reason: 'not_due' };
-  const open = runsBetween(rule, timezone, { after: new Date(nextRunAt.getTime() - 1), until: now, limit: sightOf });
+  const open = runsBetween(rule, timezone, { after: new Date(nextRunAt.getTime() - 1), until: now, limit: maxTimes });
   const after = (time: Date) => nextRun(rule, timezone, time)?.at ?? null;
-  // Its rule or the zone's own rules changed since the time was computed.
+  // The cron rule or the timezone's rules changed after the time was computed.
   if (open.length === 0) return { due: true, dropped: [], run: null, next: after(now) };
-  // With more than one look can hold, none of the older ones can be the newest: they go, and the rest is next.
-  if (open.length === sightOf) {
-    const kept = open.length - mostMadeUp;
-    return { due: true, dropped: open.slice(0, kept), run: null, next: open[kept]! };
+  // The list is full, so the older times cannot be among the newest ones that may run. Drop them; the next decision
+  // starts with the rest.
+  if (open.length === maxTimes) {
+    const droppedCount = open.length - maxMadeUp;
+    return { due: true, dropped: open.slice(0, droppedCount), run: null, next: open[droppedCount]! };
   }
   const lost = missedUntil ? open.filter((time) => time <= missedUntil).length : 0;
   if (lost > 0) return { due: true, dropped: open.slice(0, lost), run: null, next: open[lost] ?? after(open.at(-1)!) };
@@ -56,7 +57,7 @@ export function decideTick(facts: TickFacts, now: Date): TickDecision {
   return { due: true, dropped: open.slice(0, first), run, next: after(run ?? open.at(-1)!) };
 }
 
-/** The place of the first of the open times that runs; what comes before it is dropped. */
+/** Returns the index of the first open time that runs; the times before it are dropped. */
 function firstToRun(policy: MisfirePolicy, { open, missed }: { open: number; missed: number }): number {
   if (missed === 0) return 0;
   switch (policy) {
@@ -65,7 +66,7 @@ function firstToRun(policy: MisfirePolicy, { open, missed }: { open: number; mis
     case 'once':
       return missed - 1;
     case 'all':
-      return Math.max(0, open - mostMadeUp);
+      return Math.max(0, open - maxMadeUp);
   }
 }
 
@@ -79,14 +80,17 @@ export interface GuardFacts {
   agent: { status: AgentStatus; provider: AgentProvider; drain: 'finish' | 'now' | null } | null;
   autoWake: boolean;
   missingSecrets: string[];
-  /** Somebody asks for this very run: its machine is started even where nothing starts one by itself. */
+  /** Whether a user requested this run. Its machine is then started even if auto-wake is off. */
   force: boolean;
 }
 
 export type GuardDecision =
   { launch: true; wake: boolean } | { launch: false; reason: SkipReason; detail: string; wakeBlocked?: boolean };
 
-/** May the schedule launch a run now? The guards of the interface, 4.4, in their order. */
+/**
+ * Decides whether the schedule may launch a run now. The guards are those of the interface, section 4.4, in the same
+ * order.
+ */
 export function decideRun(facts: GuardFacts, now: Date): GuardDecision {
   const { concurrencyLimit, openRuns, idempotencyWindowMinutes, lastLaunchedAt, gate, missingSecrets } = facts;
   if (concurrencyLimit !== null && openRuns >= concurrencyLimit) {
@@ -95,9 +99,10 @@ export function decideRun(facts: GuardFacts, now: Date): GuardDecision {
   if (idempotencyWindowMinutes && lastLaunchedAt) {
     const ageMs = now.getTime() - lastLaunchedAt.getTime();
     if (ageMs < idempotencyWindowMinutes * 60_000) {
+      const launchedAt = lastLaunchedAt.toISOString();
       return skip(
         'idempotency_window',
-        `a run was launched at ${lastLaunchedAt.toISOString()}, within ${idempotencyWindowMinutes} minutes`,
+        `a run was launched at ${launchedAt}, within the window of ${idempotencyWindowMinutes} minutes`,
       );
     }
   }
@@ -108,25 +113,25 @@ export function decideRun(facts: GuardFacts, now: Date): GuardDecision {
   return ready;
 }
 
-/** Can its agent take a run, now or once it is awake? */
+/** Decides whether the agent can execute a run, now or after it is woken. */
 function decideAgent({ agent, autoWake, force }: GuardFacts): GuardDecision {
   const work = agent && mayTakeWork({ ...agent, autoWake });
-  if (!work || work.takes === 'never') return skip('agent_not_ready', 'its agent was terminated');
+  if (!work || work.takes === 'never') return skip('agent_not_ready', 'the agent was terminated');
   switch (work.takes) {
     case 'after_drain':
-      return skip('agent_not_ready', 'its agent is being drained');
+      return skip('agent_not_ready', 'the agent is being drained');
     case 'now':
     case 'after_boot':
       return { launch: true, wake: false };
     case 'after_wake':
       if (work.by === 'owner') {
-        return skip('agent_not_ready', `its agent is ${agent.status} and cannot be started from here`);
+        return skip('agent_not_ready', `the agent is ${agent.status} and cannot be started from here`);
       }
       if (work.by === 'itself' || force) return { launch: true, wake: force };
       return {
         launch: false,
         reason: 'agent_not_ready',
-        detail: `its agent is ${agent.status} and auto-wake is off; start it by hand`,
+        detail: `the agent is ${agent.status} and auto-wake is off; start it manually`,
         wakeBlocked: true,
       };
   }

@@ -10,7 +10,7 @@ export interface ExecuteRequest {
   scheduleId?: string;
 }
 
-/** What is due in the caller's organization, or the one schedule if it is due, at the caller's word. */
+/** Runs the due schedules of the caller's organization, or one schedule if it is due, on behalf of the caller. */
 export async function executeSchedules(
   database: Database,
   caller: Principal,

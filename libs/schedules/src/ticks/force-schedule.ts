@@ -8,8 +8,8 @@ import { recordOutcome } from './tick-ledger';
 import { emptyReport, addOutcome, type Outcome, type TickReport } from './tick-report';
 
 /**
- * Runs a schedule once now, due or not, enabled or not, waking its agent. The other guards hold. Its timetable stays
- * as it is.
+ * Runs a schedule once now, even if it is not due or is disabled, and wakes its agent. All other guards apply. The next
+ * scheduled time does not change.
  */
 export async function forceSchedule(
   tx: Transaction,
@@ -37,8 +37,8 @@ export async function forceSchedule(
   return report;
 }
 
-/** What forcing it would do. */
-export async function foreseeForced(
+/** Returns what `forceSchedule` would do. */
+export async function previewForcedRun(
   database: Database,
   { organizationId }: Principal,
   id: string,
@@ -57,7 +57,10 @@ export async function foreseeForced(
   return report;
 }
 
-/** A forced run is named by its moment; two of one moment are a millisecond apart. */
+/**
+ * Returns the time that identifies a forced run: now, or a millisecond after the last forced run if that is not
+ * earlier.
+ */
 async function freeTime(tx: Transaction, id: string, now: Date): Promise<Date> {
   const [row] = await tx.query<{ last: Date | null }>(
     `SELECT max(nominal_at) AS last FROM schedule_run WHERE schedule_id = $1 AND kind = 'forced' AND nominal_at >= $2`,

@@ -15,10 +15,10 @@ export type GuardRow = GateFacts &
     missingSecrets: string[];
   };
 
-/** The month that a time is billed in. */
+/** SQL for the month in which a time is billed. */
 const monthAt = (at: string) => `date_trunc('month', ${at} AT TIME ZONE 'UTC')::date`;
 
-/** What the guards look at of a schedule `r`, for the run at a time. */
+/** SQL columns that the guards need of a schedule `r`, for a run at a time. */
 export const guardColumns = (at: string) => `
   ${gateColumns(monthAt(at))}, r.concurrency_limit, r.idempotency_window_minutes, s.vm_auto_wake_on_job AS auto_wake, a.status,
   a.provider, a.drain,
@@ -30,7 +30,7 @@ export const guardColumns = (at: string) => `
   ARRAY(SELECT name FROM unnest(r.vault_keys) AS name WHERE NOT EXISTS
     (SELECT FROM vault_secret v WHERE v.organization_id = o.id AND v.key = name)) AS missing_secrets`;
 
-/** Where that stands, for the run at a time: the month's usage counts. */
+/** SQL joins for `guardColumns`. The usage counter is that of the month of the run. */
 export function guardTables(at: string): string {
   return `
   JOIN organization o ON o.id = r.organization_id
@@ -39,17 +39,17 @@ export function guardTables(at: string): string {
   LEFT JOIN agent a ON a.id = r.agent_id AND a.organization_id = o.id`;
 }
 
-const ofOne = `
+const guardFactsSql = `
   SELECT ${guardColumns('$3::timestamptz')} FROM schedule r ${guardTables('$3::timestamptz')}
   WHERE r.id = $1 AND r.organization_id = $2`;
 
-/** All that the guards look at, in one round trip. */
+/** Reads all facts that the guards need in one statement. */
 export async function readGuardFacts(
   tx: Transaction,
   { id, organizationId }: ScheduleRow,
   { now, force }: { now: Date; force: boolean },
 ): Promise<GuardFacts> {
-  const [row] = await tx.query<GuardRow>(ofOne, [id, organizationId, now], 'schedule_guard_facts');
+  const [row] = await tx.query<GuardRow>(guardFactsSql, [id, organizationId, now], 'schedule_guard_facts');
   if (!row) throw new Error(`schedule ${id} has no organization`);
   return guardFactsOf(row, { force });
 }

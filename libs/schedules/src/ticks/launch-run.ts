@@ -11,13 +11,16 @@ import type { Outcome } from './tick-report';
 export interface RunRequest {
   now: Date;
   nominalAt: Date;
-  /** Whose launch it is in the audit trail. */
+  /** Actor of the launch in the audit trail. */
   actor: Actor;
-  /** Somebody asks for this very run; how long its agent may take to wake. */
+  /** Present if a user requested this run; `wakeTimeoutMs` is how long its agent may take to wake. */
   force?: { wakeTimeoutMs: number };
 }
 
-/** One run of a schedule: the guards, and the job if they let it. Writes nothing of the schedule itself. */
+/**
+ * Checks the guards and, if they allow it, launches one run of a schedule. Does not write to the schedule or its
+ * history.
+ */
 export async function launchRun(
   tx: Transaction,
   schedule: ScheduleRow,
@@ -32,9 +35,9 @@ export async function launchRun(
     return { outcome: 'skipped', reason, detail, nominalAt };
   }
   try {
-    // Before the job: whoever locks an agent and its timeline locks the agent first.
+    // The wake is requested before the job is launched: a transaction must lock an agent before its timeline.
     if (decision.wake && force) {
-      const reason = `a run of ${schedule.name} was asked for`;
+      const reason = `a run of ${schedule.name} was requested`;
       await requestWake(tx, { ...wake, reason, timeoutMs: force.wakeTimeoutMs });
     }
     const { jobId } = await launchJob(
@@ -58,7 +61,7 @@ export async function launchRun(
     );
     return { outcome: 'launched', jobId, nominalAt };
   } catch (error) {
-    // What the launch itself refuses it refuses before it writes.
+    // `launchJob` throws an AppError only before it writes anything.
     if (!(error instanceof AppError)) throw error;
     if (error.code === 'billing_gate_closed') {
       return { outcome: 'skipped', reason: 'billing_gate', detail: error.message, nominalAt };

@@ -13,7 +13,7 @@ import { Client } from 'pg';
 
 jest.setTimeout(120_000);
 
-describe('running due schedules', () => {
+describe('runDueSchedules', () => {
   const clock = new FakeClock('2026-03-07T12:00:04.000Z');
   let harness: Harness;
   let ground: { organizationId: string; workflowId: string; agentId: string };
@@ -58,7 +58,7 @@ describe('running due schedules', () => {
       [id],
     );
 
-  it('launches as the service itself, in the name of the schedule', async () => {
+  it('launches a run as the system actor, with the source schedule', async () => {
     const id = await make('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
     const { launched } = await tick();
@@ -80,7 +80,7 @@ describe('running due schedules', () => {
     ['skip', 0, 6],
     ['all', 6, 0],
   ] as [MisfirePolicy, number, number][])(
-    'makes up for an outage as %s says, each time with a row',
+    'applies the misfire policy %s after an outage and records each time',
     async (misfirePolicy, launched, dropped) => {
       const id = await make('0 * * * *', { misfirePolicy });
       clock.set('2026-03-07T18:30:00.000Z');
@@ -96,17 +96,20 @@ describe('running due schedules', () => {
     },
   );
 
-  it('measures how late each time was seen to, those that were missed among them', async () => {
+  it('measures the lateness of each time, including missed ones', async () => {
     const counts = async () => {
       const text = await harness.app.metrics.registry.metrics();
-      const of = (name: string) =>
+      const metricValue = (name: string) =>
         Number(
           text
             .split('\n')
             .find((line) => line.startsWith(`${name} `))
             ?.split(' ')[1] ?? 0,
         );
-      return [of('muster_schedule_lateness_seconds_bucket{le="5"}'), of('muster_schedule_lateness_seconds_count')];
+      return [
+        metricValue('muster_schedule_lateness_seconds_bucket{le="5"}'),
+        metricValue('muster_schedule_lateness_seconds_count'),
+      ];
     };
     const [early, all] = await counts();
     await make('* * * * *', { misfirePolicy: 'skip' });
@@ -118,7 +121,7 @@ describe('running due schedules', () => {
     expect(await counts()).toEqual([early! + 1, all! + 6]);
   });
 
-  it('asks the guards for each run that it makes up for', async () => {
+  it('checks the guards for each run that it makes up for', async () => {
     const id = await make('0 * * * *', { misfirePolicy: 'all', concurrencyLimit: 2 });
     clock.set('2026-03-07T18:00:30.000Z');
     await tick();
@@ -132,7 +135,7 @@ describe('running due schedules', () => {
     ]);
   });
 
-  it('does not let a broken schedule, or one that another has locked, stop the rest', async () => {
+  it('runs the other schedules if one is broken or locked by another transaction', async () => {
     const unreadable = await make('1 * * * *', { name: 'unreadable' });
     await query(`UPDATE schedule SET cron_expression = 'not cron' WHERE id = $1`, [unreadable]);
     const homeless = await make('1 * * * *', { timezone: 'UTC' });
@@ -167,7 +170,7 @@ describe('running due schedules', () => {
     expect((await tick()).scanned).toBe(0);
   });
 
-  it('leaves the scan to another who is at it, or waits, as it is told', async () => {
+  it('leaves the scan to another process or waits for it, as requested', async () => {
     await make('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
     let waiting: ReturnType<typeof tick> | undefined;
@@ -179,7 +182,7 @@ describe('running due schedules', () => {
     expect((await waiting!).launched).toHaveLength(1);
   });
 
-  it('finds what is due by its index, however many are not', async () => {
+  it('finds due schedules by an index, no matter how many are not due', async () => {
     await make('1 * * * *');
     await query(
       `INSERT INTO schedule (id, organization_id, name, workflow_id, agent_id, cron_expression, timezone, next_run_at)
@@ -198,7 +201,7 @@ describe('running due schedules', () => {
     expect(plan).not.toContain('Sort');
   });
 
-  it('each of twenty ticks at once launches nothing that another did', async () => {
+  it('launches each run once in twenty concurrent ticks', async () => {
     const ids = await Promise.all(Array.from({ length: 40 }, () => make('1 * * * *')));
     clock.set('2026-03-07T12:01:04.000Z');
     await Promise.all(Array.from({ length: 20 }, (_, n) => tick(n % 2 ? 'wait' : 'leave')));
@@ -208,7 +211,7 @@ describe('running due schedules', () => {
     expect(rows.map(({ n }) => n)).toEqual(ids.map(() => 1));
   });
 
-  it('never runs a nominal time again, whatever is done to next_run_at', async () => {
+  it('never runs a scheduled time again, even if next_run_at is set back', async () => {
     const id = await make('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
     await tick();
@@ -217,7 +220,7 @@ describe('running due schedules', () => {
     expect(await ledger(id)).toHaveLength(1);
   });
 
-  it('over two nights, a change of clocks and an outage of hours, fires what the oracle says', async () => {
+  it('runs the times of the oracle over two nights with a clock change and an outage of hours', async () => {
     const zones = ['America/New_York', 'America/Havana', 'Asia/Kathmandu'];
     const expressions = [
       '30 2 * * *',
@@ -229,11 +232,16 @@ describe('running due schedules', () => {
     ];
     const policies = ['once', 'skip', 'all'] as const;
     clock.set('2026-03-07T20:00:04.000Z');
-    const made: { id: string; zone: string; expression: string; policy: MisfirePolicy }[] = [];
+    const created: { id: string; zone: string; expression: string; policy: MisfirePolicy }[] = [];
     for (const zone of zones) {
       for (const [n, expression] of expressions.entries()) {
         const policy = policies[n % 3]!;
-        made.push({ zone, expression, policy, id: await make(expression, { timezone: zone, misfirePolicy: policy }) });
+        created.push({
+          zone,
+          expression,
+          policy,
+          id: await make(expression, { timezone: zone, misfirePolicy: policy }),
+        });
       }
     }
     const [from, until] = [Date.parse('2026-03-07T20:00:00Z'), Date.parse('2026-03-09T14:00:00Z')];
@@ -246,7 +254,7 @@ describe('running due schedules', () => {
       clock.set(new Date(time));
       await tick();
     }
-    for (const { id, zone, expression, policy } of made) {
+    for (const { id, zone, expression, policy } of created) {
       const clockOfZone = new WallClock(zone, new Date(from - 86_400_000), new Date(until));
       const nominal = clockOfZone.runs(expression).filter((time) => time > from + 4000 && time <= ticks.at(-1)!);
       const missed = nominal.filter((time) => ticks.find((each) => each >= time)! - time > 60_000);
@@ -260,7 +268,7 @@ describe('running due schedules', () => {
     }
   });
 
-  it('forgets history that is long past', async () => {
+  it('deletes history that is older than the retention', async () => {
     const id = await make('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
     await tick();

@@ -8,24 +8,24 @@ import { readGuardFacts } from './guard-facts';
 import { launchRun } from './launch-run';
 import { type Due, scanDue } from './scan-due';
 import { findSchedule, type ScheduleRow, tryLockSchedule } from '../schedule-row';
-import { isSettled, moveOn, recordMisfires, recordOutcome } from './tick-ledger';
+import { isRecorded, recordMisfires, recordOutcome, setNextRun } from './tick-ledger';
 import { emptyReport, addOutcome, type Outcome, type TickReport } from './tick-report';
 
 export interface TickRequest {
   now: Date;
-  /** One organization's schedules; all when absent. */
+  /** Only the schedules of this organization; all organizations if absent. */
   organizationId?: string;
-  /** This one, due or not, which then is said. Needs organizationId. */
+  /** Only this schedule. If it is not due, the report says so. Requires `organizationId`. */
   scheduleId?: string;
-  /** How many due schedules at most. */
+  /** Maximum number of due schedules. */
   limit: number;
-  /** Nothing new is begun after this. */
+  /** Time in ms after which no further schedule is processed. */
   budgetMs?: number;
-  /** Says what would happen, and changes nothing. */
+  /** Whether the report only describes what would happen; nothing is changed. */
   dryRun?: boolean;
-  /** Whose launches these are; the service's own unless said. */
+  /** Actor of the launches; the service itself if absent. */
   actor?: Actor;
-  /** While another scans: wait for it, or leave it to that one. */
+  /** While another process scans: `wait` for it, or `leave` the scan to it. */
   whenScanned: 'wait' | 'leave';
 }
 
@@ -33,27 +33,27 @@ interface Tick extends TickRequest {
   missedUntil: Date | null;
 }
 
-/** Few enough that a tick leaves connections to everybody else. */
-const atOnce = 3;
+/** Number of schedules processed concurrently; small, so that a tick leaves connections for other work. */
+const concurrency = 3;
 const batchSize = 100;
 
 /**
- * The one way in which schedules run: the service's own tick, /api/cron/scheduled-runs and POST /api/schedules/execute
- * all come here. Only scans exclude each other; what is due is then settled schedule by schedule, run by run, each in
- * a transaction that locks the schedule and reads it again. So a nominal time is settled once whoever ticks, and what
- * a crash leaves undone is still due.
+ * Runs due schedules. The service's own tick, /api/cron/scheduled-runs and POST /api/schedules/execute all use this
+ * function. Only scans exclude each other. Each run of a due schedule is processed in a separate transaction that locks
+ * the schedule and reads it again. So each scheduled time is processed once, no matter how many ticks run at the same
+ * time, and work that a crash interrupts is still due.
  */
-export async function runDueSchedules(database: Database, asked: TickRequest): Promise<TickReport> {
+export async function runDueSchedules(database: Database, input: TickRequest): Promise<TickReport> {
   const recovery = await requireReleased(database);
-  const request: Tick = { ...asked, missedUntil: recovery && !recovery.fireMissed ? recovery.releasedAt : null };
+  const request: Tick = { ...input, missedUntil: recovery && !recovery.fireMissed ? recovery.releasedAt : null };
   const report = emptyReport(request.dryRun ?? false);
-  const settle = async (due: Pick<Due, 'id' | 'organizationId'>) => {
+  const processDue = async (due: Pick<Due, 'id' | 'organizationId'>) => {
     report.scanned += 1;
-    await settleSchedule(database, due, request, (outcome) => addOutcome(report, due.id, outcome));
+    await processSchedule(database, due, request, (outcome) => addOutcome(report, due.id, outcome));
   };
   if (request.scheduleId) {
     const { id, organizationId } = await findSchedule(database, request.organizationId!, request.scheduleId);
-    await settle({ id, organizationId });
+    await processDue({ id, organizationId });
     return report;
   }
   const end = request.budgetMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + request.budgetMs;
@@ -63,18 +63,19 @@ export async function runDueSchedules(database: Database, asked: TickRequest): P
     const batch = await scanDue(database, request, { after, limit });
     const waiting = [...batch];
     const work = async () => {
-      for (let due = waiting.shift(); due && performance.now() < end; due = waiting.shift()) await settle(due);
+      for (let due = waiting.shift(); due && performance.now() < end; due = waiting.shift()) await processDue(due);
     };
-    await Promise.all(Array.from({ length: atOnce }, work));
+    await Promise.all(Array.from({ length: concurrency }, work));
     if (batch.length < limit) break;
-    // Onward from the last: one that could not be settled is not met again, and keeps nobody waiting.
+    // Continue after the last schedule of the page, so that a schedule that could not be processed does not block the
+    // others.
     after = batch.at(-1);
   }
   return report;
 }
 
-/** Settles a schedule's nominal times up to now. Whatever goes wrong with it is its own affair. */
-async function settleSchedule(
+/** Processes a schedule's times up to now. An error of one schedule does not affect the others. */
+async function processSchedule(
   database: Database,
   due: Pick<Due, 'id' | 'organizationId'>,
   request: Tick,
@@ -83,13 +84,13 @@ async function settleSchedule(
   const scope = { organizationId: due.organizationId };
   if (request.dryRun) {
     const schedule = await findSchedule(database, due.organizationId, due.id);
-    return database.transaction(scope, (tx) => foresee(tx, schedule, request, report));
+    return database.transaction(scope, (tx) => previewSchedule(tx, schedule, request, report));
   }
   try {
     for (let more = true, first = true; more; first = false) {
-      // Each of its runs is a trace of its own, unless somebody asked for the tick.
-      const settle = () => database.transaction(scope, (tx) => settleNext(tx, due, request));
-      const step = await inSpan({ name: 'schedule run', attributes: { 'muster.schedule_id': due.id } }, settle);
+      // Each run gets a trace of its own, unless the tick is part of a request.
+      const processStep = () => database.transaction(scope, (tx) => processNextRun(tx, due, request));
+      const step = await inSpan({ name: 'schedule run', attributes: { 'muster.schedule_id': due.id } }, processStep);
       for (const outcome of step.outcomes) if (first || outcome.nominalAt) report(outcome);
       more = step.more;
     }
@@ -100,20 +101,20 @@ async function settleSchedule(
 
 interface Step {
   outcomes: Outcome[];
-  /** There may be more nominal times to settle. */
+  /** Whether there may be more scheduled times to process. */
   more: boolean;
 }
 
-/** The next run of a schedule, and what was missed before it. */
-async function settleNext(
+/** Processes the next run of a schedule, and the times that were missed before it. */
+async function processNextRun(
   tx: Transaction,
   { id, organizationId }: Pick<Due, 'id' | 'organizationId'>,
   { now, missedUntil, actor = { kind: 'system', id: 'schedules', organizationId } }: Tick,
 ): Promise<Step> {
   const schedule = await tryLockSchedule(tx, organizationId, id);
-  if (!schedule) return over('locked');
+  if (!schedule) return nothingToRun('locked');
   const decision = decideTick({ ...schedule, missedUntil, rule: parseCron(schedule.cronExpression) }, now);
-  if (!decision.due) return over(decision.reason);
+  if (!decision.due) return nothingToRun(decision.reason);
   const { dropped, run, next } = decision;
   const outcomes: Outcome[] = [];
   tx.measure(({ scheduleLateness }) => {
@@ -122,16 +123,16 @@ async function settleNext(
   });
   recordMisfires(tx, schedule, dropped, now);
   if (dropped.length) outcomes.push(misfired(dropped));
-  if (run && !(await isSettled(tx, id, run))) {
+  if (run && !(await isRecorded(tx, id, run))) {
     const outcome = await launchRun(tx, schedule, { now, nominalAt: run, actor });
     recordOutcome(tx, schedule, { ...outcome, nominalAt: run }, { kind: 'tick', now });
     outcomes.push(outcome);
   }
-  moveOn(tx, id, next);
+  setNextRun(tx, id, next);
   return { outcomes, more: next !== null && next <= now };
 }
 
-function over(reason: 'locked' | 'not_due' | 'disabled'): Step {
+function nothingToRun(reason: 'locked' | 'not_due' | 'disabled'): Step {
   return { outcomes: [{ outcome: 'skipped', reason, detail: null, nominalAt: null }], more: false };
 }
 
@@ -139,8 +140,8 @@ function misfired(dropped: Date[]): Outcome {
   return { outcome: 'skipped', reason: 'misfire', detail: null, nominalAt: dropped.at(-1)! };
 }
 
-/** What a tick would do, run by run, as if each launched run stayed open. */
-async function foresee(
+/** Reports what a tick would do, run by run, as if each launched run stayed open. */
+async function previewSchedule(
   tx: Transaction,
   schedule: ScheduleRow,
   { now, missedUntil }: Tick,
@@ -166,8 +167,8 @@ async function foresee(
 }
 
 /**
- * A run that broke is written down as failed, so that the schedule goes on with its next time. Where the database was
- * at fault nothing is settled: it is still due.
+ * Records a failed run, so that the schedule continues with its next time. If the database caused the failure, nothing
+ * is recorded and the run is still due.
  */
 async function recordFailure(
   database: Database,
@@ -175,39 +176,39 @@ async function recordFailure(
   now: Date,
   error: Error,
 ): Promise<Outcome> {
-  const reason = error instanceof AppError ? error.code : isPassing(error) ? 'service_unavailable' : 'internal_error';
+  const reason = error instanceof AppError ? error.code : isTransient(error) ? 'service_unavailable' : 'internal_error';
   const failed = { outcome: 'failed' as const, reason, detail: error.message };
-  if (isPassing(error)) return { ...failed, nominalAt: null };
+  if (isTransient(error)) return { ...failed, nominalAt: null };
   try {
     return await database.transaction({ organizationId }, async (tx) => {
       const schedule = await tryLockSchedule(tx, organizationId, id);
       if (!schedule?.nextRunAt || schedule.nextRunAt > now) return { ...failed, nominalAt: null };
-      const { run, next } = placeOfFailure(schedule, now);
+      const { run, next } = failedTime(schedule, now);
       const outcome = { ...failed, nominalAt: run };
-      if (!(await isSettled(tx, id, run))) recordOutcome(tx, schedule, outcome, { kind: 'tick', now });
-      moveOn(tx, id, next);
+      if (!(await isRecorded(tx, id, run))) recordOutcome(tx, schedule, outcome, { kind: 'tick', now });
+      setNextRun(tx, id, next);
       return outcome;
     });
   } catch (failure) {
     return {
       ...failed,
-      detail: `${error.message}; and it could not be written down: ${(failure as Error).message}`,
+      detail: `${error.message}; the failure could not be recorded: ${(failure as Error).message}`,
       nominalAt: null,
     };
   }
 }
 
-/** Which time failed, and where to go on; nowhere when the schedule itself cannot be read. */
-function placeOfFailure(schedule: ScheduleRow, now: Date): { run: Date; next: Date | null } {
+/** Returns the time that failed and the time to continue with; `next` is null if the schedule itself cannot be read. */
+function failedTime(schedule: ScheduleRow, now: Date): { run: Date; next: Date | null } {
   try {
     const decision = decideTick({ ...schedule, rule: parseCron(schedule.cronExpression) }, now);
     if (decision.due) return { run: decision.run ?? schedule.nextRunAt!, next: decision.next };
   } catch {
-    // Its expression or timezone, though checked when it was saved, is not known here.
+    // The expression or the timezone is not valid here, although it was checked when it was saved.
   }
   return { run: schedule.nextRunAt!, next: null };
 }
 
-function isPassing(error: Error): boolean {
+function isTransient(error: Error): boolean {
   return isDatabaseUnavailable(error) || /^(40|55)/.test((error as { code?: string }).code ?? '');
 }

@@ -1,21 +1,23 @@
 import { type Database, lock, type ScheduleEntity, tryLock } from '@muster/database';
 import { nilId } from '@muster/platform';
 
-/** A schedule whose next time has come. */
+/** A schedule that is due. */
 export interface Due extends Pick<ScheduleEntity, 'id' | 'organizationId'> {
   nextRunAt: NonNullable<ScheduleEntity['nextRunAt']>;
 }
 
 export interface ScanRequest {
   now: Date;
-  /** One organization's schedules; all when absent. */
+  /** Only the schedules of this organization; all organizations if absent. */
   organizationId?: string;
   dryRun?: boolean;
-  /** While another scans: wait for it, or leave it to that one. */
+  /** While another process scans: `wait` for it, or `leave` the scan to it and return nothing. */
   whenScanned: 'wait' | 'leave';
 }
 
-/** The schedules that have been due the longest, from a place on. One process scans at a time. */
+/**
+ * Returns the schedules that have been due the longest, starting after the cursor `after`. One process scans at a time.
+ */
 export async function scanDue(
   database: Database,
   { organizationId, now, dryRun, whenScanned }: ScanRequest,
@@ -34,7 +36,7 @@ export async function scanDue(
   });
 }
 
-/** In how long the next one is due that is not due yet; null where there is none. */
+/** Returns the time in ms until the next schedule that is not due yet becomes due; null if there is none. */
 export async function nextDueInMs(database: Database, now: Date): Promise<number | null> {
   const [next] = await database.query<Pick<Due, 'nextRunAt'>>(
     'system',
@@ -45,7 +47,7 @@ export async function nextDueInMs(database: Database, now: Date): Promise<number
   return next ? next.nextRunAt.getTime() - now.getTime() : null;
 }
 
-/** Answered from an index, in its order: it costs what it finds, and not what there is. */
+/** Reads an index in its order, so the cost depends on the rows found and not on all rows. */
 export function scanDueSql(ofOrganization: boolean): string {
   return `SELECT id, organization_id, next_run_at FROM schedule
     WHERE enabled AND next_run_at <= $1 AND (next_run_at, id) > ($2::timestamptz, $3::uuid)

@@ -3,16 +3,16 @@ import { emitEvent } from '@muster/webhooks';
 import type { ScheduleRow } from '../schedule-row';
 import type { Outcome } from './tick-report';
 
-/** Writes down what became of a nominal time, and what the schedule shows of it. */
+/** Records the outcome of a scheduled time in the history and on the schedule. */
 export function recordOutcome(
   tx: Transaction,
   { id, organizationId }: ScheduleRow,
-  settled: Outcome & { nominalAt: Date },
+  result: Outcome & { nominalAt: Date },
   { kind, now }: { kind: 'tick' | 'forced'; now: Date },
 ): void {
-  const { outcome, nominalAt } = settled;
-  const { reason, detail } = outcome === 'launched' ? { reason: null, detail: null } : settled;
-  const jobId = outcome === 'launched' ? settled.jobId : null;
+  const { outcome, nominalAt } = result;
+  const { reason, detail } = outcome === 'launched' ? { reason: null, detail: null } : result;
+  const jobId = outcome === 'launched' ? result.jobId : null;
   tx.defer(
     `WITH ledger AS (
        INSERT INTO schedule_run
@@ -32,7 +32,7 @@ export function recordOutcome(
   emitEvent(tx, { organizationId, type: `schedule.${outcome}`, subjects: [{ id, details }] });
 }
 
-/** Nominal times that the misfire policy drops. */
+/** Records the scheduled times that the misfire policy drops. */
 export function recordMisfires(
   tx: Transaction,
   { id, organizationId, misfirePolicy }: ScheduleRow,
@@ -49,22 +49,28 @@ export function recordMisfires(
     [id, organizationId, times, now, `missed, and dropped by the misfire policy ${misfirePolicy}`],
     'record_misfires',
   );
+<<<<<<< HEAD
   const fact = { lastResult: 'skipped', reason: 'misfire' } as const;
   const subjects = times.map((time) => ({ id, details: { ...fact, nominalAt: time.toISOString() } }));
   emitEvent(tx, { organizationId, type: 'schedule.skipped', subjects });
+=======
+  const misfire = { lastResult: 'skipped', reason: 'misfire' } as const;
+  const events = times.map((time) => ({ id, details: { ...misfire, nominalAt: time.toISOString() } }));
+  emitEvent(tx, { organizationId, type: 'schedule.skipped', of: events });
+>>>>>>> plain-w3
   const data = { scheduleId: id, outcome: 'skipped', reason: 'misfire', jobId: null };
   tellOrganization(tx, { organizationId, type: 'schedule', data });
 }
 
-export async function isSettled(tx: Transaction, scheduleId: string, nominalAt: Date): Promise<boolean> {
+export async function isRecorded(tx: Transaction, scheduleId: string, nominalAt: Date): Promise<boolean> {
   const rows = await tx.query(
     `SELECT FROM schedule_run WHERE schedule_id = $1 AND nominal_at = $2 AND kind = 'tick'`,
     [scheduleId, nominalAt],
-    'schedule_run_settled',
+    'schedule_run_recorded',
   );
   return rows.length > 0;
 }
 
-export function moveOn(tx: Transaction, scheduleId: string, next: Date | null): void {
-  tx.defer('UPDATE schedule SET next_run_at = $2 WHERE id = $1', [scheduleId, next], 'move_schedule');
+export function setNextRun(tx: Transaction, scheduleId: string, next: Date | null): void {
+  tx.defer('UPDATE schedule SET next_run_at = $2 WHERE id = $1', [scheduleId, next], 'set_next_run');
 }

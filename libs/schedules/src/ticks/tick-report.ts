@@ -1,9 +1,9 @@
 import type { ScheduleTicks, SkipReason } from '@muster/contracts';
 
-/** What ticks did, whoever asked for them. */
+/** Result of a tick, or of a request to execute schedules. */
 export interface TickReport {
   dryRun: boolean;
-  /** Schedules that were looked at. */
+  /** Number of schedules that were checked. */
   scanned: number;
   launched: { scheduleId: string; jobId: string | null; nominalAt: Date }[];
   skipped: { scheduleId: string; reason: SkipReason; nominalAt: Date | null }[];
@@ -14,7 +14,7 @@ export function emptyReport(dryRun: boolean): TickReport {
   return { dryRun, scanned: 0, launched: [], skipped: [], failed: [] };
 }
 
-/** What one transaction did with a schedule. */
+/** Result of one transaction for a schedule. */
 export type Outcome =
   | { outcome: 'launched'; jobId: string | null; nominalAt: Date }
   | { outcome: 'skipped'; reason: SkipReason; detail: string | null; nominalAt: Date | null }
@@ -34,7 +34,7 @@ export function addOutcome(report: TickReport, scheduleId: string, outcome: Outc
   }
 }
 
-/** As the gateway and the scheduler both answer it. */
+/** Presents a report for the responses of the gateway and the scheduler. */
 export function presentTicks({ dryRun, scanned, launched, skipped, failed }: TickReport): ScheduleTicks {
   return {
     dryRun,

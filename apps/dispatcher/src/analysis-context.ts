@@ -7,9 +7,9 @@ import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 import { VmConfig } from '@muster/vm';
 
-/** What analyses of recordings stand on. */
+/** Dependencies of video analyses. */
 @Injectable()
-export class FilmWork {
+export class AnalysisContext {
   readonly parts: AnalysisParts;
 
   constructor(
@@ -21,7 +21,7 @@ export class FilmWork {
     @Inject(VmConfig) { wakeTimeoutMs }: VmConfig,
     @Inject(ModelsConfig) { modelTimeoutMs }: ModelsConfig,
   ) {
-    // An answer that does not fit is asked for once more.
+    // A model answer that does not have the required form is requested once more, so two timeouts can pass.
     this.parts = { database, keyRing, models, clock, storage, wakeTimeoutMs, modelMs: 2 * modelTimeoutMs };
   }
 }

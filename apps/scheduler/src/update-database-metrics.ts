@@ -12,7 +12,7 @@ const overdueSeconds = 60;
  * Sets the Prometheus metrics that are computed from the database. Every replica of the scheduler reports the same
  * values, so queries must use the maximum.
  */
-export async function measureHouse(database: Database, metrics: Metrics, now: Date): Promise<void> {
+export async function updateDatabaseMetrics(database: Database, metrics: Metrics, now: Date): Promise<void> {
   const [machines, runs, money, overdue] = await Promise.all([
     measureMachines(database),
     measureRuns(database),
