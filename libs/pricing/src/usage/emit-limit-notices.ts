@@ -143,17 +143,10 @@ function keyOf({ organizationId, month, limit, level, max }: Notice): string {
   return `${organizationId} ${month} ${limit} ${level} ${max}`;
 }
 
-<<<<<<< HEAD:libs/pricing/src/usage/emit-limit-notices.ts
 function emitWebhookEvent(tx: Transaction, { organizationId, limit, level, max }: Notice, used: bigint): void {
   const presentAmount = (amount: bigint) => (limit === 'monthlyRunLimit' ? Number(amount) : usdOf(amount));
   const details = { limit, used: presentAmount(used), max: presentAmount(max) };
-  emitEvent(tx, { organizationId, type: `limit.${level}`, of: [{ id: organizationId, details }] });
-=======
-function tell(tx: Transaction, { organizationId, limit, level, max }: Notice, used: bigint): void {
-  const shown = (amount: bigint) => (limit === 'monthlyRunLimit' ? Number(amount) : usdOf(amount));
-  const details = { limit, used: shown(used), max: shown(max) };
   emitEvent(tx, { organizationId, type: `limit.${level}`, subjects: [{ id: organizationId, details }] });
->>>>>>> plain-w1:libs/pricing/src/usage/tell-limits.ts
 }
 
 function emitStreamEvent(tx: Transaction, { organizationId, limit, level }: Omit<Notice, 'month'>): void {

@@ -49,15 +49,9 @@ export function recordMisfires(
     [id, organizationId, times, now, `missed, and dropped by the misfire policy ${misfirePolicy}`],
     'record_misfires',
   );
-<<<<<<< HEAD
-  const fact = { lastResult: 'skipped', reason: 'misfire' } as const;
-  const subjects = times.map((time) => ({ id, details: { ...fact, nominalAt: time.toISOString() } }));
-  emitEvent(tx, { organizationId, type: 'schedule.skipped', subjects });
-=======
   const misfire = { lastResult: 'skipped', reason: 'misfire' } as const;
   const events = times.map((time) => ({ id, details: { ...misfire, nominalAt: time.toISOString() } }));
-  emitEvent(tx, { organizationId, type: 'schedule.skipped', of: events });
->>>>>>> plain-w3
+  emitEvent(tx, { organizationId, type: 'schedule.skipped', subjects: events });
   const data = { scheduleId: id, outcome: 'skipped', reason: 'misfire', jobId: null };
   tellOrganization(tx, { organizationId, type: 'schedule', data });
 }

@@ -13,11 +13,7 @@ describe('the decision about an attempted delivery', () => {
     });
   });
 
-<<<<<<< HEAD
-  it.each([199, 300, 301, 302, 307, 400, 404, 429, 500, 503])('is tried again after %d', (statusCode) => {
-=======
-  it.each([199, 301, 302, 307, 400, 404, 429, 500, 503])('is a retry after status %d', (statusCode) => {
->>>>>>> plain-w1
+  it.each([199, 300, 301, 302, 307, 400, 404, 429, 500, 503])('is a retry after status %d', (statusCode) => {
     expect(decideAttempt({ ...failed, statusCode }, now, 0)).toEqual({
       delivery: { status: 'pending', dueAt: new Date(now.getTime() + 5000) },
       reason: `answered ${statusCode}`,
