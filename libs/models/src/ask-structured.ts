@@ -9,7 +9,7 @@ type Ask = (messages: readonly ModelMessage[]) => Promise<{ heard: HeardAnswer; 
 const maxFaults = 10;
 const shownAnswer = 4000;
 
-/** Asks for an answer that fits the schema, once more with what was wrong, and then no more. */
+/** Requests an answer that fits the schema. Requests it once more with the errors, and then throws. */
 export async function askStructured<T>(
   { messages, schema, name }: StructuredCall,
   ask: Ask,
@@ -26,16 +26,20 @@ export async function askStructured<T>(
   const mended = read<T>(schema, second.heard);
   if ('value' in mended) return { value: mended.value, usage };
   if (second.heard.refusal) throw new ModelFault('refused', `The model refuses to answer (${name}).`, usage);
-  throw new ModelFault('nonsense', `What the model answers does not fit (${name}): ${mended.faults[0]!}.`, usage);
+  throw new ModelFault(
+    'nonsense',
+    `The model’s answer does not fit the schema (${name}): ${mended.faults[0]!}.`,
+    usage,
+  );
 }
 
-/** As an answer that was kept; null where it does not fit the schema. */
+/** Parses a stored answer; null if it does not fit the schema. */
 export function readStructured<T>(schema: object, content: string): T | null {
   const found = read<T>(schema, { content, refusal: '' });
   return 'value' in found ? found.value : null;
 }
 
-/** The question stays the last that was said by a user, with what was wrong behind it. */
+/** Appends the errors to the last user message, so that the question stays the last message. */
 function withFaults(messages: readonly ModelMessage[], answer: string, faults: string[]): ModelMessage[] {
   const correction: ModelPart = {
     kind: 'text',
@@ -52,7 +56,7 @@ function withFaults(messages: readonly ModelMessage[], answer: string, faults: s
   });
 }
 
-/** What JSON can say and a database can't keep. */
+/** Escapes that JSON can contain and a database cannot store. */
 const hasEscapes = /\\u(0000|d[89a-f])/i;
 
 function storableText(_: string, value: unknown): unknown {
@@ -61,7 +65,7 @@ function storableText(_: string, value: unknown): unknown {
 
 const ajv = new Ajv({ allErrors: true, strict: false });
 
-/** By their schema, which is one object for all calls of a kind. */
+/** Compiled validators by schema object, which all calls of a kind share. */
 const validators = new WeakMap<object, ValidateFunction>();
 
 function validatorOf(schema: object): ValidateFunction {
@@ -81,7 +85,7 @@ function read<T>(
   try {
     value = JSON.parse(content, hasEscapes.test(content) ? storableText : undefined);
   } catch {
-    return { faults: ['it is no JSON'] };
+    return { faults: ['it is not valid JSON'] };
   }
   const validate = validatorOf(schema);
   if (validate(value)) return { value: value as T };

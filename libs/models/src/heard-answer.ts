@@ -3,25 +3,25 @@ import type { ModelToolCall } from './model';
 import { ModelFault, nonsense } from './model-fault';
 import type { WireRequest } from './model-wire';
 
-/** What nobody asks for: an answer that is longer does not end. */
+/** Maximum lengths in characters. A longer answer counts as endless. */
 const longestContent = 200_000;
 const longestArguments = 4_000_000;
-/** The API takes no more tools in a request either. */
+/** Maximum number of tool calls in an answer. The API also accepts at most this number of tools in a request. */
 const mostCalls = 128;
-/** No model counts as many; what says so has not counted. */
+/** Maximum plausible number of tokens. A larger reported number is ignored. */
 const mostTokens = 100_000_000;
 
-/** What was heard of an answer until now. Whoever answers may be anybody: nothing of it is believed unseen. */
+/** Accumulates an answer. The server may be untrusted, so every part of the answer is checked. */
 export class HeardAnswer {
   content = '';
   refusal = '';
   readonly toolCalls: ModelToolCall[] = [];
-  /** The model has said that this is all. */
+  /** Whether the model has marked the answer as complete. */
   isWhole = false;
   private usage: { inputTokens: number; outputTokens: number } | null = null;
   private argumentsHeard = 0;
 
-  /** Throws where it is no answer of this wire, or one without an end. */
+  /** Adds a complete answer. Throws if the answer does not follow the API or is too long. */
   takeCompletion(completion: ChatCompletion | undefined): void {
     if (!isObject(completion)) throw nonsense();
     this.takeUsage(completion['usage']);
@@ -38,7 +38,7 @@ export class HeardAnswer {
     this.isWhole = true;
   }
 
-  /** Answers the text that it adds; throws as takeCompletion does. */
+  /** Adds a chunk and returns its text. Throws if the chunk does not follow the API or the answer is too long. */
   takeChunk(chunk: ChatCompletionChunk): string {
     if (!isObject(chunk)) throw nonsense();
     this.takeUsage(chunk['usage']);
@@ -54,7 +54,7 @@ export class HeardAnswer {
     return this.takeText(delta['content'], delta['refusal']);
   }
 
-  /** As the model counted them; where it said nothing of it, guessed from the text. What was not answered cost nothing. */
+  /** Returns the tokens that the model reported, or an estimate from the text. Without either, they are zero. */
   tokens(request: WireRequest): { inputTokens: number; outputTokens: number; estimated: boolean } {
     if (this.usage) return { ...this.usage, estimated: false };
     const said = [this.content, this.refusal, ...this.toolCalls.map(({ name, arguments: text }) => name + text)].join(
@@ -72,20 +72,20 @@ export class HeardAnswer {
     return text;
   }
 
-  /** A piece of a call, or all of it. */
+  /** Adds a part of a tool call, or a whole one. */
   private takeCall(at: number, { id, function: said }: Record<string, unknown>): void {
     const { name, arguments: given } = isObject(said) ? said : {};
     const call = (this.toolCalls[at] ??= { id: '', name: '', arguments: '' });
     call.id ||= textIn(id);
     call.name += textIn(name);
-    // Some answer the arguments as they are and not as a text.
+    // Some servers return the arguments as an object instead of a text.
     const text = isObject(given) ? JSON.stringify(given) : textIn(given);
     call.arguments += text;
     this.argumentsHeard += text.length + call.name.length;
     if (this.argumentsHeard > longestArguments) throw endless();
   }
 
-  /** The wire numbers them; some leave the number out, and begin each call with its id. */
+  /** Returns the index of a tool call. Some servers leave it out and start each call with its id. */
   private placeOf({ index, id }: Record<string, unknown>): number {
     const last = this.toolCalls.length - 1;
     const isNext = last < 0 || (Boolean(id) && id !== this.toolCalls[last]?.id);
@@ -104,7 +104,7 @@ export class HeardAnswer {
 }
 
 function endless(): ModelFault {
-  return new ModelFault('nonsense', 'The model’s answer is longer than any that could be asked for.');
+  return new ModelFault('nonsense', 'The model’s answer is too long.');
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -129,7 +129,7 @@ function isCount(value: unknown): value is number {
 }
 
 const charactersOfToken = 4;
-/** Of a picture of a thousand pixels. */
+/** Estimate for an image that is a thousand pixels wide. */
 const tokensOfPicture = 1000;
 
 function guessedTokens(text: string): number {

@@ -6,20 +6,20 @@ export interface TryParts {
   turns: Semaphore;
   timeoutMs: number;
   signal?: AbortSignal;
-  /** Asked at the beginning of each try, when its turn has come; what it throws is thrown. */
+  /** Called at the start of each try, after the wait for its turn. Its errors are passed on. */
   admit: () => Promise<unknown>;
 }
 
 const maxTries = 4;
-/** Of timeouts: one that says something now and then, and never comes to its end, is given up as well. */
+/** Maximum duration of a try in timeouts. It ends a try whose output never ends. */
 const longestTry = 10;
 const firstRestMs = 250;
-/** A rest that is asked for is waited for, also where a call may take less. */
+/** Maximum pause that the model may ask for. A longer timeout of the call also allows a longer pause. */
 const longestRestMs = 20_000;
 
 /**
- * Makes a call, again where the model was busy or broken, and answers with the try that it went well in: its turn is the
- * caller's to give back.
+ * Makes a call, and retries it if the model is busy or fails. Returns the answer with its try. The caller must end the
+ * try, which releases its turn.
  */
 export async function withTries<T>(
   parts: TryParts,
@@ -39,14 +39,17 @@ export async function withTries<T>(
       const { fault, restMs } = judge(error, { attempt, tries });
       if (restMs === null || tries >= maxTries) throw fault;
       if (restMs > Math.max(parts.timeoutMs, longestRestMs)) {
-        throw new ModelFault('busy', `The model wants a rest of ${Math.ceil(restMs / 1000)} s.`);
+        throw new ModelFault(
+          'busy',
+          `The model asks for a pause of ${Math.ceil(restMs / 1000)} s, which is too long to wait.`,
+        );
       }
       await rest(restMs, parts.signal);
     }
   }
 }
 
-/** One try: a turn, and a clock that ends it when nothing is heard any more. */
+/** One try of a call. It has a turn, and a timer that aborts it if no output arrives. */
 export class ModelTry {
   private readonly controller = new AbortController();
   private timer?: NodeJS.Timeout;
@@ -74,17 +77,19 @@ export class ModelTry {
     return this.controller.signal;
   }
 
-  /** Throws what ended it from outside: who asked, or the clock. */
+  /** Throws if the caller or the timer has aborted the try. */
   throwIfEnded(): void {
     if (this.parts.signal?.aborted) throw new ModelAborted();
     if (!this.late) return;
     const { timeoutMs } = this.parts;
     const isEndless = performance.now() - this.began >= longestTry * timeoutMs;
-    const what = isEndless ? `not come to an end in ${longestTry * timeoutMs} ms` : `said nothing for ${timeoutMs} ms`;
+    const what = isEndless
+      ? `not finished its answer within ${longestTry * timeoutMs} ms`
+      : `sent no output for ${timeoutMs} ms`;
     throw new ModelFault('timeout', `The model has ${what}.`);
   }
 
-  /** The clock begins anew. */
+  /** Restarts the timer. */
   heard(): void {
     clearTimeout(this.timer);
     const { timeoutMs } = this.parts;
@@ -105,7 +110,7 @@ export class ModelTry {
   }
 }
 
-/** What a failed try means, and after which rest there may be another one; null: there may not. */
+/** Classifies the error of a failed try. Returns also the pause before the next try; null if there must be none. */
 function judge(
   error: unknown,
   { attempt, tries }: { attempt: ModelTry; tries: number },
@@ -122,7 +127,7 @@ function judge(
   }
   const restMs = firstRestMs * 2 ** (tries - 1) * (1 + Math.random() / 4);
   if (typeof status !== 'number') {
-    // Also what came as JSON and is none: the client calls both a failed connection.
+    // The client throws errors without a status for failed connections and for invalid JSON.
     if ((error as Error).name === 'SyntaxError') return { fault: nonsense(), restMs: null };
     return { fault: new ModelFault('unreachable', 'The model could not be reached.'), restMs };
   }
@@ -131,14 +136,14 @@ function judge(
   return { fault, restMs: isAgain ? (restIn((error as APIError).headers) ?? restMs) : null };
 }
 
-/** A word that names what is wrong. Its sentences may repeat a prompt or a key. */
+/** Returns the code or the type of an error. Its message is left out, because it may repeat a prompt or a key. */
 function codeOf(error: unknown): string {
   const { code, type } = error as { code?: unknown; type?: unknown };
   const word = [code, type].find((each) => typeof each === 'string' && /^[a-z][\w.-]{0,59}$/i.test(each));
   return word === undefined ? '' : ` (${String(word)})`;
 }
 
-/** In seconds, or until a date. */
+/** Reads Retry-After, which contains seconds or a date. */
 function restIn(headers: Headers | undefined): number | null {
   const after = headers?.get('retry-after');
   if (!after) return null;

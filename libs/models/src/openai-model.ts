@@ -27,7 +27,7 @@ export interface OpenAiParts {
   meter: ModelMeter;
 }
 
-/** Speaks the OpenAI-compatible chat API. */
+/** A model with an OpenAI-compatible chat API. */
 export class OpenAiModel implements ModelPort {
   private client?: Promise<OpenAI>;
 
@@ -58,18 +58,18 @@ export class OpenAiModel implements ModelPort {
       for await (const chunk of opened.answer) {
         const text = bill.heard.takeChunk(chunk);
         if (text !== '') yield { kind: 'text', text };
-        // Also when whoever reads took its time.
+        // After the yield, because the reader may have been slow.
         attempt.heard();
       }
       attempt.throwIfEnded();
-      if (!bill.heard.isWhole) throw new ModelFault('cut', 'The model’s answer broke off.');
+      if (!bill.heard.isWhole) throw new ModelFault('cut', 'The model’s answer ended before it was complete.');
       const usage = await bill.settle('answered');
       yield { kind: 'answer', answer: answerOf(bill.heard, usage) };
     } catch (error) {
       throw await bill.blame(faultIn(error, attempt));
     } finally {
       attempt?.end();
-      // Who stops reading has not taken back what was said.
+      // A reader that stops early pays for the answer so far.
       await bill.settle('cut');
     }
   }
@@ -88,7 +88,7 @@ export class OpenAiModel implements ModelPort {
       );
       try {
         bill.heard.takeCompletion(answer);
-        // With its turn: whoever comes next is to see what this one cost.
+        // Reported before the turn is released, so that the next call takes this cost into account.
         return { heard: bill.heard, usage: await bill.settle('answered') };
       } finally {
         attempt.end();
@@ -102,7 +102,7 @@ export class OpenAiModel implements ModelPort {
     return new Bill(request, this.parts.meter);
   }
 
-  /** Loaded with the first call: it is large, and not everybody has a model. */
+  /** Loads the client with the first call, because it is large and some deployments have no model. */
   private connect(): Promise<OpenAI> {
     const { endpoint, outbound, timeoutMs } = this.parts;
     this.client ??= import('openai').then(
@@ -111,7 +111,7 @@ export class OpenAiModel implements ModelPort {
           apiKey: endpoint.apiKey,
           baseURL: endpoint.baseUrl.replace(/\/+$/, ''),
           fetch: fetchThrough(outbound),
-          // Tries and time are ours; its log has prompts in it.
+          // Retries and timeouts are handled here; the client's log would contain prompts.
           ...{ maxRetries: 0, timeout: 2 * timeoutMs, logLevel: 'off' },
           ...{ organization: null, project: null },
         }),
@@ -120,7 +120,7 @@ export class OpenAiModel implements ModelPort {
   }
 }
 
-/** What one call is to be told to have used, once. Until it is opened there was none. */
+/** Reports the usage of one call once. A call that was not opened has no usage. */
 class Bill {
   readonly heard = new HeardAnswer();
   private began = performance.now();
@@ -132,7 +132,7 @@ class Bill {
     private readonly meter: ModelMeter,
   ) {}
 
-  /** Behind the wait for a turn: what others have spent meanwhile counts. */
+  /** Called after the wait for a turn, so that the meter knows what other calls have spent until then. */
   readonly open = async (): Promise<void> => {
     if (this.tell) return;
     this.tell = await this.meter.open(this.request.model);
@@ -144,7 +144,7 @@ class Bill {
     return this.usage;
   }
 
-  /** The same error, with what it cost. */
+  /** Returns the error with its usage. */
   async blame(error: unknown): Promise<unknown> {
     const usage = await this.settle('cut');
     if (error instanceof ModelFault || error instanceof ModelAborted) error.usage = usage;
@@ -169,7 +169,7 @@ function answerOf({ content, refusal, toolCalls }: HeardAnswer, usage: ModelUsag
   return { content: content === '' ? refusal : content, toolCalls: toolCalls.filter(Boolean), usage };
 }
 
-/** What broke a stream that had begun; what came before it began is judged already. */
+/** Classifies the error of an open stream. Earlier errors are already classified. */
 function faultIn(error: unknown, attempt: ModelTry | undefined): unknown {
   if (!attempt || error instanceof ModelFault || error instanceof ModelAborted) return error;
   try {
@@ -177,5 +177,5 @@ function faultIn(error: unknown, attempt: ModelTry | undefined): unknown {
   } catch (ended) {
     return ended;
   }
-  return new ModelFault('cut', 'The model’s answer broke off.');
+  return new ModelFault('cut', 'The model’s answer ended before it was complete.');
 }

@@ -6,7 +6,7 @@ import { ModelsConfig } from './models.config';
 
 const hello: ModelMessage[] = [{ role: 'user', content: 'Hello?' }];
 
-describe('a model that many want something of', () => {
+describe('a model with many concurrent calls', () => {
   let fake: FakeModel;
   const opened: Models[] = [];
   const free: ModelMeter = { open: () => Promise.resolve(() => Promise.resolve(0)) };
@@ -31,7 +31,7 @@ describe('a model that many want something of', () => {
     await fake.close();
   });
 
-  it('is asked by so many at once and no more, and the others have their turn', async () => {
+  it('receives no more calls at once than configured, and answers the others in turn', async () => {
     let [now, most] = [0, 0];
     fake.answers(async () => {
       most = Math.max(most, (now += 1));
@@ -45,7 +45,7 @@ describe('a model that many want something of', () => {
     expect(most).toBe(2);
   });
 
-  it('is called by those who wait for their turn as long as there is money, and no longer', async () => {
+  it('receives waiting calls only as long as the meter admits them', async () => {
     fake.answers(() => ({ content: 'Done.', slowMs: 20, usage: { inputTokens: 1, outputTokens: 0 } }));
     let spent = 0;
     const purse = {
@@ -59,12 +59,12 @@ describe('a model that many want something of', () => {
     const ends = await Promise.allSettled(asking.flat());
     const refused = ends.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
     for (const { reason } of refused) expect((reason as Error).message).toBe('no more');
-    // One more may have been under way when the last was paid.
+    // One more call may have been in progress when the last one was booked.
     expect(fake.calls.length).toBeLessThanOrEqual(4);
     expect(refused).toHaveLength(20 - fake.calls.length);
   });
 
-  it('harms nobody when a reader has had enough of an answer that has come whole by then', async () => {
+  it('passes on the error of a reader that stops when the answer has already arrived completely', async () => {
     for (let length = 1; length < 200_000; length *= 2) {
       fake.says({ content: 'x'.repeat(length), toolCalls: [{ name: 'a', arguments: {} }] });
       const reading = (async () => {

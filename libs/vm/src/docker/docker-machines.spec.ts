@@ -52,7 +52,7 @@ describe('a Docker Engine', () => {
 
   const orders = (calls: string[]) => calls.filter((call) => !call.startsWith('GET'));
 
-  it('tells a container’s state and address, and that one it does not know is gone', async () => {
+  it('returns the state and address of a container, and gone for an unknown container', async () => {
     const { docker, container, provider, machine } = under;
     container.status = 'running';
     expect(await provider.describe(machine)).toEqual({ state: 'running', ip: '172.17.0.2' });
@@ -71,7 +71,7 @@ describe('a Docker Engine', () => {
     expect(await provider.describe(machine)).toEqual({ state: 'gone', ip: null });
   });
 
-  it('is told exactly what its interface takes', async () => {
+  it('receives exactly the calls that its API documents', async () => {
     const { docker, provider, machine } = under;
     await provider.start(machine);
     await provider.reboot(machine);
@@ -85,7 +85,7 @@ describe('a Docker Engine', () => {
     ]);
   });
 
-  it('is given the time that a container takes to end', async () => {
+  it('has time to stop a container that ends slowly', async () => {
     const { docker, container, provider, machine } = under;
     await provider.start(machine);
     docker.endMs = 700;
@@ -95,14 +95,14 @@ describe('a Docker Engine', () => {
 
   it.each([
     ['older', '1.41', '1.12'],
-    ['newer, and has forgotten old versions', '1.52', '1.44'],
+    ['newer, without support for old versions', '1.52', '1.44'],
   ])('may be %s', async (_, apiVersion, minApiVersion) => {
     Object.assign(under.docker, { apiVersion, minApiVersion });
     await under.provider.start(under.machine);
     expect((await under.provider.describe(under.machine)).state).toBe('running');
   });
 
-  it('may be replaced by another version', async () => {
+  it('is asked for its version again after an older engine has replaced it', async () => {
     const { docker, provider, machine } = under;
     await provider.describe(machine);
     docker.apiVersion = '1.41';
@@ -110,7 +110,7 @@ describe('a Docker Engine', () => {
     expect((await provider.describe(machine)).state).toBe('stopped');
   });
 
-  it('that knows no such container says so for good, and nothing is left to stop', async () => {
+  it('fails start and reboot of a missing container permanently, and accepts its stop and terminate', async () => {
     const { docker, provider, machine } = under;
     docker.containers.clear();
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
@@ -120,7 +120,7 @@ describe('a Docker Engine', () => {
     expect(orders(docker.calls)).toEqual([]);
   });
 
-  it('that hangs is not waited for, whether at once or in an answer', async () => {
+  it('times out as unreachable if it hangs before or during its answer', async () => {
     for (const begin of [() => undefined, (response: ServerResponse) => response.writeHead(200).write('{"Api')]) {
       under.docker.interfere = (response) => {
         begin(response);
@@ -132,7 +132,7 @@ describe('a Docker Engine', () => {
     }
   });
 
-  it('that is not there is unreachable', async () => {
+  it('is unreachable if nothing listens at its address', async () => {
     await under.docker.close();
     for (const error of await expectBoundedFailure(under.provider, under.machine)) {
       expect(error.fault).toBe('unreachable');
@@ -141,11 +141,11 @@ describe('a Docker Engine', () => {
 
   it.each([
     ['fails', 500, { message: 'driver failed programming external connectivity' }, 'failed', /driver failed/],
-    ['asks for patience', 429, { message: 'too many requests' }, 'throttled', /429/],
-    ['forbids it', 403, { message: 'authorization denied by plugin' }, 'denied', /denied by plugin/],
-    ['answers no state', 200, { State: { Status: 'on fire' } }, 'bad_answer', /"on fire"/],
-    ['answers nothing of use', 200, '<html>', 'bad_answer', /state null/],
-  ] as const)('that %s is answered with what it said', async (_, status, body, fault, words) => {
+    ['limits the rate of calls', 429, { message: 'too many requests' }, 'throttled', /429/],
+    ['denies the call', 403, { message: 'authorization denied by plugin' }, 'denied', /denied by plugin/],
+    ['returns an unknown state', 200, { State: { Status: 'on fire' } }, 'bad_answer', /"on fire"/],
+    ['returns an invalid answer', 200, '<html>', 'bad_answer', /state null/],
+  ] as const)('causes an error that quotes its answer if it %s', async (_, status, body, fault, words) => {
     under.docker.interfere = (response, path) => {
       if (path === '/version') return false;
       json(response, status, body);
@@ -157,21 +157,21 @@ describe('a Docker Engine', () => {
     }
   });
 
-  it('has to be one', async () => {
+  it('is rejected if it is not a Docker Engine', async () => {
     under.docker.interfere = (response) => {
       response.writeHead(200).end('<html>');
       return true;
     };
     for (const error of await expectBoundedFailure(under.provider, under.machine))
-      expect(error.message).toMatch(/no Docker/);
+      expect(error.message).toMatch(/not a Docker Engine/);
   });
 
-  it('says why it refuses an order', async () => {
+  it('causes an error with its reason if it refuses an order', async () => {
     under.container.status = 'paused';
     await expect(under.provider.start(under.machine)).rejects.toThrow(/409, cannot start a paused container/);
   });
 
-  it('lists what carries our label, and nothing else', async () => {
+  it('lists only containers with the agent label', async () => {
     const { docker, provider, machine } = under;
     const [agentId, expiresAt] = [newId(), new Date('2030-01-01T00:00:00Z')];
     const { organizationId } = machine;
@@ -187,7 +187,7 @@ describe('a Docker Engine', () => {
     );
   });
 
-  it('is no agent’s to name by its socket, nor at an address that is not public', async () => {
+  it('cannot be named by an agent as a socket or at a private address', async () => {
     const elsewhere = new DockerMachines({ outbound: new Outbound([]) });
     for (const host of [under.host, 'tcp://127.0.0.1:2375', 'tcp://169.254.169.254:80', 'ssh://somewhere']) {
       const machine = { ...under.machine, providerConfig: { container: 'worker-1', host } };
@@ -198,7 +198,7 @@ describe('a Docker Engine', () => {
   });
 
   it.each(['..', '../version', 'a/b', 'a?all=true', ''])(
-    'is never asked for a container named %j',
+    'is never called for a container named %j',
     async (providerRef) => {
       const machine = { ...under.machine, providerRef };
       await expect(under.provider.start(machine)).rejects.toMatchObject({ fault: 'misconfigured' });

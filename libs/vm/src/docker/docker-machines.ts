@@ -12,13 +12,13 @@ import { Engine, type EngineCall, type EngineTls, messageOf } from './engine';
 
 export interface DockerOptions {
   outbound: Pick<Outbound, 'fetch'>;
-  /** The deployment's own engine. Only it may be a socket. */
+  /** Host of the deployment's own engine. Only this host may be a socket. */
   host?: string;
-  /** How that engine is spoken to; agents' own are never shown our certificate. */
+  /** TLS to the deployment's engine. Engines that agents name never receive the service's certificate. */
   tls?: EngineTls;
-  /** For an order with everything that it takes. */
+  /** Limit for a whole order with all its calls, without the grace period. */
   timeoutMs?: number;
-  /** How long a container may take to end by itself before it is killed. */
+  /** Seconds that a container may take to end before it is killed. */
   graceSeconds?: number;
 }
 
@@ -27,7 +27,7 @@ const labels = { agent: 'muster.agent', organization: 'muster.organization', exp
 const states: Record<string, MachineState> = {
   created: 'stopped',
   running: 'running',
-  // Its processes are there and do nothing; neither start nor stop says anything of it.
+  // The processes of a paused container exist but do not run, so it is neither running nor stopped.
   paused: 'unknown',
   restarting: 'starting',
   removing: 'stopping',
@@ -43,8 +43,8 @@ interface Container {
 }
 
 /**
- * Containers that exist already, by name or id. Nothing is done to one, and nothing told of it, that does not carry the
- * label of the agent's organization, whoever's the engine is.
+ * Existing containers, by name or id. A container without the label of the agent's organization is neither changed nor
+ * described, on the deployment's engine as well as on an agent's.
  */
 export class DockerMachines implements MachineProvider {
   readonly isShared = true;
@@ -65,25 +65,31 @@ export class DockerMachines implements MachineProvider {
     };
   }
 
-  /** 304: it ran already. */
+  /** Status 304: the container was already running. */
   async start(machine: Machine): Promise<void> {
-    await this.order(machine, { what: 'start', path: 'start', fine: [204, 304] });
+    await this.order(machine, { what: 'start the container', path: 'start', fine: [204, 304] });
   }
 
   async stop(machine: Machine): Promise<void> {
     const path = `stop?t=${this.options.graceSeconds}`;
-    await this.order(machine, { what: 'stop', path, fine: [204, 304], waits: true, goneIsFine: true });
+    await this.order(machine, { what: 'stop the container', path, fine: [204, 304], waits: true, goneIsFine: true });
   }
 
   async reboot(machine: Machine): Promise<void> {
     const path = `restart?t=${this.options.graceSeconds}`;
-    await this.order(machine, { what: 'restart', path, fine: [204], waits: true });
+    await this.order(machine, { what: 'restart the container', path, fine: [204], waits: true });
   }
 
-  /** 409: somebody is removing it at this moment. */
+  /** Status 409: the container is already being removed. */
   async terminate(machine: Machine): Promise<void> {
     const path = '?force=true&v=true';
-    await this.order(machine, { what: 'remove', method: 'DELETE', path, fine: [204, 409], goneIsFine: true });
+    await this.order(machine, {
+      what: 'remove the container',
+      method: 'DELETE',
+      path,
+      fine: [204, 409],
+      goneIsFine: true,
+    });
   }
 
   placeOf({ providerConfig }: Machine): string | null {
@@ -115,7 +121,7 @@ export class DockerMachines implements MachineProvider {
     order: { what: string; path: string; fine: number[]; method?: 'DELETE'; waits?: boolean; goneIsFine?: boolean },
   ): Promise<void> {
     const { what, path, fine, method = 'POST', waits = false, goneIsFine = false } = order;
-    // Stopping answers when it is done, and it is killed after its grace.
+    // The engine answers a stop or a restart when the container has ended, at the latest after the grace period.
     const call = this.begin(machine, waits ? this.options.graceSeconds * 1000 : 0);
     const container = await this.inspect(machine, call);
     const at = `/containers/${refOf(machine)}${method === 'DELETE' ? '' : '/'}${path}`;
@@ -126,7 +132,7 @@ export class DockerMachines implements MachineProvider {
     throw refusal(what, status, body);
   }
 
-  /** Calls that together take no longer than an order may. */
+  /** Returns a function for calls to the engine that share the time limit of one order. */
   private begin(machine: Machine, moreMs = 0) {
     const engine = this.engineOf(machine);
     const deadline = Date.now() + this.options.timeoutMs + moreMs;
@@ -150,12 +156,16 @@ export class DockerMachines implements MachineProvider {
 
   private engineOf(machine: Machine): Engine {
     const host = this.placeOf(machine);
-    if (!host) throw new MachineError('misconfigured', 'The agent names no Docker host, and this service has none.');
+    if (!host)
+      throw new MachineError(
+        'misconfigured',
+        'The agent’s providerConfig has no host, and this service has no DOCKER_HOST.',
+      );
     const isOwn = host === this.options.host;
     if (!isOwn && !host.startsWith('tcp://')) {
       throw new MachineError(
         'misconfigured',
-        'The socket of a Docker Engine is for the deployment to name, not for an agent.',
+        'The Docker host of an agent must start with tcp://. Only DOCKER_HOST can be a socket.',
       );
     }
     const known = this.engines.get(host);
@@ -184,7 +194,7 @@ function readContainer(body: unknown): Container {
   const { Name = '', State, Config, NetworkSettings } = (body ?? {}) as Partial<Container>;
   if (typeof State?.Status !== 'string' || !states[State.Status]) {
     const said = JSON.stringify(State?.Status ?? null).slice(0, 60);
-    throw new MachineError('bad_answer', `The Docker Engine answered the state ${said}, which is none.`);
+    throw new MachineError('bad_answer', `The Docker Engine returned the state ${said}, which is not valid.`);
   }
   return {
     Name,

@@ -7,7 +7,7 @@ import { type Certified, makeAuthority } from './certificates.harness';
 import { DockerMachines } from './docker-machines';
 import { FakeDocker } from './fake-docker.harness';
 
-/** An engine that takes only clients whose certificate is of its own authority. */
+/** Starts an engine that accepts only clients with a certificate of its authority. */
 async function ground() {
   const authority = makeAuthority('docker');
   const docker = new FakeDocker({ ca: authority.ca, ...authority.issue('engine') });
@@ -50,7 +50,7 @@ describe('a Docker Engine over TLS', () => {
   beforeEach(async () => (under = await ground()));
   afterEach(() => under.close());
 
-  it('is told nothing without a certificate of its authority, nor in the clear', async () => {
+  it('receives no call without TLS or without a certificate of its authority', async () => {
     const { docker, options, machine, put, authority, folder } = under;
     const stranger = makeAuthority('docker');
     await put(authority.ca, stranger.issue('muster'));
@@ -62,7 +62,7 @@ describe('a Docker Engine over TLS', () => {
     expect(docker.calls).toEqual([]);
   });
 
-  it('that is another one is not believed', async () => {
+  it('is not trusted if its certificate is of another authority', async () => {
     const { docker, provider, machine, put, authority } = under;
     await put(makeAuthority('docker').ca, authority.issue('muster'));
     for (const error of await expectBoundedFailure(provider, machine)) {
@@ -71,7 +71,7 @@ describe('a Docker Engine over TLS', () => {
     expect(docker.calls).toEqual([]);
   });
 
-  it('is spoken to with new certificates as soon as they are there', async () => {
+  it('is called with new certificates as soon as the files have changed', async () => {
     const { provider, machine, put, authority } = under;
     await put(authority.ca, makeAuthority('docker').issue('muster'));
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'unreachable' });
@@ -80,18 +80,18 @@ describe('a Docker Engine over TLS', () => {
     expect((await provider.describe(machine)).state).toBe('running');
   });
 
-  it('is not spoken to where a certificate is missing, which is said', async () => {
+  it('is not called if a certificate file is missing, and the error names the file', async () => {
     const { folder, provider, machine } = under;
     await rm(join(folder, 'cert.pem'));
     for (const error of await expectBoundedFailure(provider, machine)) {
       expect([error.fault, error.message]).toEqual([
         'misconfigured',
-        'DOCKER_CERT_PATH has no cert.pem that can be read: ENOENT.',
+        'DOCKER_CERT_PATH has no readable cert.pem: ENOENT.',
       ]);
     }
   });
 
-  it('is the deployment’s alone: one that an agent names is shown no certificate of ours', async () => {
+  it('receives no certificate of the service if an agent names it', async () => {
     const { docker, host, folder, outbound, machine } = under;
     const provider = new DockerMachines({ outbound, host: 'tcp://127.0.0.1:1', tls: { folder }, timeoutMs: 2000 });
     const named = { ...machine, providerConfig: { container: 'worker-1', host } };

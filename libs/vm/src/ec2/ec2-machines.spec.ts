@@ -47,7 +47,7 @@ describe('EC2', () => {
 
   const orders = (calls: string[]) => calls.filter((call) => call !== 'DescribeInstances');
 
-  it('tells an instance’s state and address, and that one it does not know is gone', async () => {
+  it('returns the state and address of an instance, and gone for an unknown instance', async () => {
     const { ec2, instance, provider, machine, instanceId } = under;
     instance.state = 'running';
     expect(await provider.describe(machine)).toEqual({ state: 'running', ip: '10.0.0.7' });
@@ -64,7 +64,7 @@ describe('EC2', () => {
     expect(await provider.describe(machine)).toEqual({ state: 'gone', ip: null });
   });
 
-  it('starts an instance that was still stopping once it has stopped', async () => {
+  it('starts a stopping instance once it has stopped', async () => {
     const { ec2, instance, provider, machine } = under;
     instance.state = 'running';
     ec2.transitMs = 200;
@@ -75,7 +75,7 @@ describe('EC2', () => {
     expect(orders(ec2.calls)).toEqual(['StopInstances', 'StartInstances']);
   });
 
-  it('stops an instance that boots slowly as soon as it can be stopped', async () => {
+  it('stops a slowly booting instance as soon as it runs', async () => {
     const { ec2, instance, provider, machine } = under;
     ec2.transitMs = 200;
     await provider.start(machine);
@@ -84,13 +84,13 @@ describe('EC2', () => {
     expect(instance.state).toBe('stopping');
   });
 
-  it('does not wait for ever for a state to pass, and it is worth another try', async () => {
+  it('fails with a retryable error if an instance stays in a transitional state', async () => {
     const { instance, provider, machine } = under;
     instance.state = 'stopping';
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'failed', permanent: false });
   });
 
-  it('orders again when the state it was told of was no longer true', async () => {
+  it('is sent an order again if it refused it because of a changed state', async () => {
     const { ec2, provider, machine } = under;
     let first = true;
     ec2.interfere = (response, action) => {
@@ -103,7 +103,7 @@ describe('EC2', () => {
     expect(orders(ec2.calls)).toEqual(['StartInstances', 'StartInstances']);
   });
 
-  it('says of an instance that is gone that trying again changes nothing, and nothing is left to stop', async () => {
+  it('fails start and reboot of a missing instance permanently, and accepts its stop and terminate', async () => {
     const { ec2, provider, machine, instanceId } = under;
     ec2.instances.delete(instanceId);
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
@@ -113,14 +113,14 @@ describe('EC2', () => {
     expect(orders(ec2.calls)).toEqual([]);
   });
 
-  it('that hangs is not waited for', async () => {
+  it('times out as unreachable if it hangs', async () => {
     under.ec2.interfere = () => true;
     for (const error of await expectBoundedFailure(under.provider, under.machine)) {
       expect([error.fault, error.permanent]).toEqual(['unreachable', false]);
     }
   });
 
-  it('that is not there is unreachable', async () => {
+  it('is unreachable if nothing listens at its endpoint', async () => {
     await under.ec2.close();
     for (const error of await expectBoundedFailure(under.provider, under.machine)) {
       expect(error.fault).toBe('unreachable');
@@ -135,12 +135,16 @@ describe('EC2', () => {
     ],
     ['fails', (response: ServerResponse) => refuse(response, 'InternalError', 'An internal error.', 500), 'failed'],
     [
-      'does not allow it',
+      'denies the call',
       (response: ServerResponse) => refuse(response, 'UnauthorizedOperation', 'You are not authorized.', 403),
       'denied',
     ],
-    ['answers no XML', (response: ServerResponse) => response.writeHead(200).end('<html'), /bad_answer|unreachable/],
-  ])('that %s says so, and it passes', async (_, answer, fault) => {
+    [
+      'returns invalid XML',
+      (response: ServerResponse) => response.writeHead(200).end('<html'),
+      /bad_answer|unreachable/,
+    ],
+  ])('causes a retryable error if it %s', async (_, answer, fault) => {
     const { ec2, make, machine } = under;
     ec2.interfere = (response) => {
       answer(response);
@@ -151,12 +155,12 @@ describe('EC2', () => {
       expect(error.fault).toMatch(fault);
       expect(error.permanent).toBe(false);
     }
-    // Twice each, and no more.
+    // Each of the five operations calls EC2 at most twice.
     expect(ec2.calls.length).toBeLessThanOrEqual(10);
     patient.close();
   });
 
-  it('is not believed when it names a state that is none', async () => {
+  it('is rejected if it returns an unknown state', async () => {
     under.instance.state = 'on-fire' as never;
     for (const error of await expectBoundedFailure(under.provider, under.machine))
       expect(error.fault).toBe('bad_answer');
@@ -165,19 +169,19 @@ describe('EC2', () => {
   it.each([
     ['key', { accessKeyId: 'AKIAOTHER', secretAccessKey: credentials.secretAccessKey }],
     ['secret', { ...credentials, secretAccessKey: 'wrong' }],
-  ])('refuses another %s', async (_, wrong) => {
+  ])('refuses a wrong %s', async (_, wrong) => {
     const stranger = under.make({ credentials: wrong });
     for (const error of await expectBoundedFailure(stranger, under.machine)) expect(error.fault).toBe('denied');
     expect(under.ec2.calls).toEqual([]);
     stranger.close();
   });
 
-  it('refuses what was signed for another region', async () => {
+  it('refuses a request that is signed for another region', async () => {
     const machine = { ...under.machine, providerConfig: { region: 'us-east-1' } };
     await expect(under.provider.start(machine)).rejects.toMatchObject({ fault: 'denied' });
   });
 
-  it('lists all that is tagged with an agent, page by page, with whose it is and until when', async () => {
+  it('lists all instances with an agent tag page by page, with their organization and expiry', async () => {
     const { ec2, provider, machine, instanceId, instance } = under;
     const expiresAt = new Date(Date.now() + 3_600_000);
     for (let i = 0; i < 4; i += 1) ec2.add(`i-0000000${i}`, 'running', { 'muster:agent': `agent ${i}` });
@@ -196,14 +200,17 @@ describe('EC2', () => {
     });
   });
 
-  it('is never told to tag what it has not made', async () => {
+  it('never receives a request to tag an existing instance', async () => {
     const { ec2, provider, machine } = under;
     for (const order of ['start', 'reboot', 'stop', 'terminate'] as const) await provider[order](machine);
     expect(ec2.calls).not.toContain('CreateTags');
   });
 
-  it.each([[{}], [{ region }], [{ instanceId: 'i-00000001' }]])('needs more than %j', async (providerConfig) => {
-    const machine = { ...under.machine, providerRef: null, providerConfig };
-    await expect(under.provider.start(machine)).rejects.toMatchObject({ fault: 'misconfigured', permanent: true });
-  });
+  it.each([[{}], [{ region }], [{ instanceId: 'i-00000001' }]])(
+    'is not called with the incomplete configuration %j',
+    async (providerConfig) => {
+      const machine = { ...under.machine, providerRef: null, providerConfig };
+      await expect(under.provider.start(machine)).rejects.toMatchObject({ fault: 'misconfigured', permanent: true });
+    },
+  );
 });

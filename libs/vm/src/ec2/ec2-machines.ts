@@ -13,13 +13,13 @@ import { requireMark } from '../require-mark';
 import { asMachineError } from './ec2-errors';
 
 export interface Ec2Options {
-  /** For every region; absent means each region's own. */
+  /** Endpoint of every region. If absent, each region has its own. */
   endpoint?: string;
-  /** Absent means the platform's own. */
+  /** If absent, the platform's credentials are used. */
   credentials?: { accessKeyId: string; secretAccessKey: string };
-  /** For one call. */
+  /** Limit for one call. */
   timeoutMs?: number;
-  /** For an order with everything that it takes. */
+  /** Limit for a whole order with its waits and calls. */
   patienceMs?: number;
   pollMs?: number;
 }
@@ -40,9 +40,9 @@ const states: Record<string, MachineState> = {
 const ending = ['shutting-down', 'terminated'];
 
 /**
- * Instances that exist already, by their ids. Everybody's calls go out with the deployment's own credentials, so nothing
- * is done to an instance, and nothing told of it, that does not carry the tag of the agent's organization. The SDK is loaded with the first use: it is large, and most services have
- * no such agent.
+ * Existing EC2 instances, by their ids. The calls of all organizations use the deployment's credentials, so an instance
+ * without the tag of the agent's organization is neither changed nor described. The SDK is loaded on first use, because
+ * it is large and most services have no such agent.
  */
 export class Ec2Machines implements MachineProvider {
   readonly isShared = true;
@@ -60,7 +60,7 @@ export class Ec2Machines implements MachineProvider {
     return { state: stateOf(instance), ip: instance.PublicIpAddress ?? instance.PrivateIpAddress ?? null };
   }
 
-  /** AWS refuses to start an instance that is still stopping, so that is waited for. */
+  /** Waits while the instance is stopping, because AWS refuses to start it then. */
   async start(machine: Machine): Promise<void> {
     await this.carryOut(machine, 'start', async (state, { sdk, send }) => {
       if (state === 'running' || state === 'pending') return true;
@@ -121,7 +121,7 @@ export class Ec2Machines implements MachineProvider {
     this.clients.clear();
   }
 
-  /** Tries until the instance's state allows the order: a state between two others passes. */
+  /** Retries until the instance's state allows the order, because a transitional state ends by itself. */
   private async carryOut(
     machine: Machine,
     order: 'start' | 'stop' | 'reboot' | 'terminate',
@@ -130,11 +130,11 @@ export class Ec2Machines implements MachineProvider {
     const { patienceMs, pollMs } = this.options;
     const deadline = Date.now() + patienceMs;
     const mustWait = (state: string | null) =>
-      new MachineError('failed', `The instance is ${state}, and the order to ${order} has to wait for that.`);
+      new MachineError('failed', `The instance stayed ${state}, which does not allow the order to ${order}.`);
     for (let known: string | null = null; ;) {
       const at = await this.at(machine, deadline);
       const state: string | null = await this.find(machine, deadline).then(rawState, (error: unknown) => {
-        // With the last moments of its patience it asked in vain: what it waited for has not come.
+        // The last call failed because the order's time was over. The state explains the failure better.
         throw known !== null && Date.now() >= deadline ? mustWait(known) : error;
       });
       known = state;
@@ -143,7 +143,7 @@ export class Ec2Machines implements MachineProvider {
         if (await attempt(state, at)) return;
       } catch (error) {
         if (order === 'terminate' && error instanceof MachineError && error.fault === 'gone') return;
-        // It was in another state by then.
+        // The instance changed its state between the two calls.
         if (!(error instanceof WrongState)) throw error;
       }
       if (Date.now() + pollMs > deadline) {
@@ -153,7 +153,7 @@ export class Ec2Machines implements MachineProvider {
     }
   }
 
-  /** The instance, or null where there is none. */
+  /** Returns the instance, or null if it does not exist. Throws if it is not marked as the organization's. */
   private async find(machine: Machine, deadline?: number): Promise<Instance | null> {
     const { sdk, send } = await this.at(machine, deadline);
     const id = idOf(machine);
@@ -173,7 +173,7 @@ export class Ec2Machines implements MachineProvider {
       value: tagOf(instance, tags.organization),
     });
     if (!states[rawState(instance)!]) {
-      throw new MachineError('bad_answer', `EC2 answered the state ${rawState(instance)}, which is none.`);
+      throw new MachineError('bad_answer', `EC2 returned the state ${rawState(instance)}, which is not valid.`);
     }
     return instance;
   }
@@ -189,7 +189,7 @@ export class Ec2Machines implements MachineProvider {
     return { sdk, send };
   }
 
-  /** In time, whatever hangs: the platform's credentials, the connection, or the answer. */
+  /** Sends a command. The time limit covers the platform's credentials, the connection and the answer. */
   private async bounded(client: EC2Client, command: Parameters<Send>[0], deadline: number): Promise<unknown> {
     const limitMs = Math.max(1, Math.min(this.options.timeoutMs, deadline - Date.now()));
     const abort = new AbortController();
@@ -231,7 +231,7 @@ function idOf({ providerRef, providerConfig }: Machine): string {
 }
 
 function gone(machine: Machine): MachineError {
-  return new MachineError('gone', `There is no instance ${idOf(machine)} in its region any more.`);
+  return new MachineError('gone', `The instance ${idOf(machine)} does not exist in its region.`);
 }
 
 function instancesOf({ Reservations }: { Reservations?: { Instances?: Instance[] }[] }): Instance[] {

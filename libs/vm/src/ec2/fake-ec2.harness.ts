@@ -24,16 +24,16 @@ class Ec2Error extends Error {
 }
 
 /**
- * EC2's Query API over HTTP, as AWS documents it: form-encoded actions, SigV4 in the headers, XML answers, states that
- * take their time, and the refusals of orders that a state does not allow.
+ * Simulates EC2's Query API over HTTP, as AWS documents it: form-encoded actions, SigV4 in the headers, XML answers,
+ * transitional states, and refusals of orders that a state does not allow.
  */
 export class FakeEc2 {
   readonly instances = new Map<string, FakeInstance>();
   readonly calls: string[] = [];
-  /** How long each state between two others lasts. */
+  /** Duration of each transitional state in milliseconds. */
   transitMs = 40;
   pageSize = 2;
-  /** In place of an answer, for as long as it answers true. */
+  /** Called before each answer. If it returns true, it has answered the request. */
   interfere?: (response: ServerResponse, action: string) => boolean;
   private boots = 0;
   private readonly server: Server = createServer((request, response) => {
@@ -65,11 +65,11 @@ export class FakeEc2 {
     const body = Buffer.concat(chunks).toString('utf8');
     if (request.method !== 'POST' || request.url !== '/') throw new Ec2Error('InvalidRequest', 'Not the Query API.');
     if (!/^application\/x-www-form-urlencoded/.test(request.headers['content-type'] ?? '')) {
-      throw new Ec2Error('MalformedQueryString', 'The body is no form.');
+      throw new Ec2Error('MalformedQueryString', 'The body is not a form.');
     }
     requireSignature(request, body);
     const form = new URLSearchParams(body);
-    if (form.get('Version') !== '2016-11-15') throw new Ec2Error('NoSuchVersion', 'The version is not known.');
+    if (form.get('Version') !== '2016-11-15') throw new Ec2Error('NoSuchVersion', 'The version is not supported.');
     const action = form.get('Action') ?? '';
     this.calls.push(action);
     if (this.interfere?.(response, action)) return;
@@ -105,7 +105,8 @@ export class FakeEc2 {
   private describe(form: URLSearchParams): string {
     const ids = listOf(form, 'InstanceId');
     if (ids.length) return reservations(ids.map((id) => [id, this.get(id)]));
-    if (form.get('Filter.1.Name') !== 'tag-key') throw new Ec2Error('InvalidParameterValue', 'Only tag-key is known.');
+    if (form.get('Filter.1.Name') !== 'tag-key')
+      throw new Ec2Error('InvalidParameterValue', 'Only the filter tag-key is supported.');
     const keys = listOf(form, 'Filter.1.Value');
     const all = [...this.instances].filter(([, { tags }]) => keys.some((key) => tags.has(key)));
     const from = Number(form.get('NextToken') ?? 0);
@@ -218,7 +219,7 @@ function escapeXml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Signature Version 4, as strictly as AWS: every signed header, the body's hash, the day, the region, the service. */
+/** Checks Signature Version 4 as strictly as AWS: signed headers, hash of the body, day, region and service. */
 function requireSignature(request: IncomingMessage, body: string): void {
   const { authorization = '', 'x-amz-date': date = '', host = '' } = request.headers as Record<string, string>;
   const form =

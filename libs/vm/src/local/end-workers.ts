@@ -6,7 +6,7 @@ import { AgentFolder } from './agent-folder';
 import { FolderLock } from './folder-lock';
 import { endTree } from './processes';
 
-/** Ends the workers of a service that is gone and did not end them itself. What they should be stays written. */
+/** Ends the workers that a service left running when it ended. Their desired states stay unchanged. */
 export async function endWorkers(root: string): Promise<void> {
   const lock = new FolderLock(root);
   if (!existsSync(root) || !(await lock.tryTake())) return;

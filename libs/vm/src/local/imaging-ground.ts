@@ -1,11 +1,11 @@
 import { basename, delimiter, dirname, isAbsolute, resolve } from 'node:path';
 import type { Environment } from '@muster/platform';
 
-/** What a worker is told for imaging commands: whoever runs it reads them there (apps/worker, settings.ts). */
+/** Variables for imaging commands, which the worker reads in apps/worker/src/settings.ts. */
 const variables = [
   ...['IMAGING_ROOT', 'IMAGING_DATA_FILE', 'IMAGING_ALLOWED_ROOTS', 'IMAGING_PATH_MAP'],
   ...['PRACTICE_DATABASE', 'PRACTICE_PATIENT_QUERY'],
-  // Where `npm start` has Pillow, should Python not find one.
+  // Location of the Pillow of `npm start`, if Python has none.
   ...['IMAGING_PYTHONPATH', 'IMAGING_LIBRARY_PATH'],
 ];
 
@@ -16,17 +16,17 @@ const systemFolders = new Set([
 
 export interface ImagingGround {
   env: Record<string, string>;
-  /** Where the practice's files are, and its database. */
+  /** Paths of the practice's files and of its database. */
   lent: string[];
-  /** Where Pillow is: possibly within what is hidden. */
+  /** Paths of Pillow, which may be in a hidden folder. */
   needed: string[];
 }
 
-/** What local workers need for imaging, as the service's environment says. */
+/** Reads from the service's environment what local workers need for imaging. */
 export function imagingGround(env: Environment): ImagingGround {
   const given = Object.fromEntries(variables.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
   const database = sqliteFile(given['PRACTICE_DATABASE']);
-  // A worker stands somewhere else than we.
+  // A worker has another working directory than the service.
   if (database) given['PRACTICE_DATABASE'] = `sqlite:///${database}`;
   for (const name of ['IMAGING_ROOT', 'IMAGING_ALLOWED_ROOTS']) {
     if (given[name]) given[name] = given[name].split(';').map(fromHere).join(';');
@@ -38,13 +38,13 @@ export function imagingGround(env: Environment): ImagingGround {
   const [packages = '', libraries = ''] = [given['IMAGING_PYTHONPATH'], given['IMAGING_LIBRARY_PATH']];
   return {
     env: given,
-    // A file by its folder: what writes it may put another one in its place, and SQLite looks beside it.
+    // The folder of a file: a writer may replace the file by another one, and SQLite uses files next to it.
     lent: pathsOf([...folders, ...files.filter(isAbsolute).map(placeOf)]),
     needed: pathsOf([...packages.split(delimiter), ...libraries.split(delimiter)]),
   };
 }
 
-/** Shares and paths of other systems are nobody's here. */
+/** Makes a relative path absolute. Shares and paths of other systems stay unchanged. */
 function fromHere(path: string): string {
   const text = path.trim();
   return text === '' || /^[/\\]|^[A-Za-z]:/.test(text) ? text : resolve(text);
@@ -60,7 +60,7 @@ function sqliteFile(practiceDatabase = ''): string | null {
   return path ? resolve(path) : null;
 }
 
-/** The system's own folders are there as they are, or stay away: /images is a practice's, /tmp and / are not. */
+/** Removes relative paths and system folders: /images is a practice's folder; /tmp and / are not. */
 function pathsOf(paths: string[]): string[] {
   return [...new Set(paths.filter((path) => isAbsolute(path) && !isOfSystem(path)))];
 }

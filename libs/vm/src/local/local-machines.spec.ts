@@ -24,7 +24,7 @@ describeProvider('local', async () => {
 });
 
 describe('a local worker', () => {
-  it('is listed by its folder, whether it runs or not', async () => {
+  it('is listed whether it runs or not', async () => {
     const { machines } = await supervise(await folder());
     const [running, stopped] = [testMachine(), testMachine()];
     await machines.start(running);
@@ -35,14 +35,14 @@ describe('a local worker', () => {
     expect(states).toEqual({ [running.agentId]: 'running', [stopped.agentId]: 'stopped' });
   });
 
-  it('has the address that it reports itself, and no other one', async () => {
+  it('is described without an address, because it reports its address itself', async () => {
     const { machines } = await supervise(await folder());
     const machine = testMachine();
     await machines.start(machine);
     expect(await machines.describe(machine)).toEqual({ state: 'running', ip: null });
   });
 
-  it('gets what it needs to report and nothing of the service’s secrets', async () => {
+  it('gets the environment that it needs, without the service’s secrets', async () => {
     process.env['MASTER_KEYS'] = 'secret';
     const ground = await supervise(await folder());
     const machine = testMachine();
@@ -66,7 +66,7 @@ describe('a local worker', () => {
     expect(env).toMatchObject({ AGENT_ID: machine.agentId, SERVICE_API_KEY: 'msk_key' });
   });
 
-  it('is its own process group, and is stopped with all that it began, wherever that went', async () => {
+  it('leads a process group, and is stopped with all its children, including detached ones', async () => {
     const root = await folder();
     await writeFile(join(root, 'children'), '');
     await writeFile(join(root, 'stubborn'), '');
@@ -104,15 +104,15 @@ describe('a local worker', () => {
     expect(ground.givenUp).toEqual([]);
   });
 
-  it('that dies again and again is given up, loudly, until somebody starts it', async () => {
+  it('is reported and not restarted after six deaths, until the next start', async () => {
     const root = await folder();
     await writeFile(join(root, 'crash'), '');
     const ground = await supervise(root);
     const machine = testMachine();
     await ground.machines.start(machine);
-    await waitFor('the giving up', () => ground.givenUp.length > 0);
-    expect(ground.givenUp).toEqual([[machine.agentId, expect.stringMatching(/died 6 times.*cannot go on/)]]);
-    await waitFor('it to stand', async () => (await ground.machines.describe(machine)).state === 'stopped');
+    await waitFor('the report', () => ground.givenUp.length > 0);
+    expect(ground.givenUp).toEqual([[machine.agentId, expect.stringMatching(/died 6 times.*cannot continue/)]]);
+    await waitFor('it to be stopped', async () => (await ground.machines.describe(machine)).state === 'stopped');
     const boots = (await bootsIn(root, machine.agentId)).length;
     expect(boots).toBe(6);
     await rm(join(root, 'crash'));
@@ -121,7 +121,7 @@ describe('a local worker', () => {
     await waitFor('a seventh boot', async () => (await bootsIn(root, machine.agentId)).length === 7);
   });
 
-  it('is ended by a service that ends in order, and runs again with the next one', async () => {
+  it('is ended by a service that shuts down, and runs again with the next one', async () => {
     const root = await folder();
     const ground = await supervise(root);
     const [on, off] = [testMachine(), testMachine()];
@@ -137,14 +137,14 @@ describe('a local worker', () => {
     expect(await bootsIn(root, off.agentId)).toHaveLength(1);
   });
 
-  it('outlives a service that is killed, and is found by the next one', async () => {
+  it('survives a killed service, and is found by the next one', async () => {
     const root = await folder();
     const machine = testMachine();
     const script = join(root, 'service.cjs');
     await writeFile(script, serviceScript(root, machine.agentId));
     const service = spawn(process.execPath, [script], { stdio: ['ignore', 'inherit', 'inherit'] });
     const pid = await workerOf({ root }, machine.agentId);
-    await waitFor('the service’s note', () => existsSync(join(root, machine.agentId, 'worker.json')));
+    await waitFor('the service’s record', () => existsSync(join(root, machine.agentId, 'worker.json')));
     const gone = new Promise((resolve) => service.once('exit', resolve));
     service.kill('SIGKILL');
     await gone;
@@ -158,19 +158,19 @@ describe('a local worker', () => {
     await waitFor('another one', async () => (await bootsIn(root, machine.agentId)).length === 2);
   });
 
-  it('that a service began and had no time to note is found too', async () => {
+  it('is found if its record is missing', async () => {
     const root = await folder();
     const ground = await supervise(root);
     const machine = testMachine();
     await ground.machines.start(machine);
     const pid = await workerOf(ground, machine.agentId);
     await rm(join(root, machine.agentId, 'worker.json'));
-    await waitFor('the note', () => existsSync(join(root, machine.agentId, 'worker.json')));
+    await waitFor('the record', () => existsSync(join(root, machine.agentId, 'worker.json')));
     expect(JSON.parse(readFileSync(join(root, machine.agentId, 'worker.json'), 'utf8'))).toMatchObject({ pid });
     expect(await bootsIn(root, machine.agentId)).toHaveLength(1);
   });
 
-  it('is none of a process that has its number by chance', async () => {
+  it('is not confused with another process that has its number', async () => {
     const root = await folder();
     const ground = await supervise(root);
     const machine = testMachine();
@@ -188,7 +188,7 @@ describe('a local worker', () => {
     bystander.kill('SIGKILL');
   });
 
-  it('has a lease that is renewed while somebody supervises', async () => {
+  it('has a lease that is renewed while it is supervised', async () => {
     const ground = await supervise(await folder());
     const machine = testMachine();
     await ground.machines.start(machine);
@@ -200,17 +200,17 @@ describe('a local worker', () => {
     expect((await stat(lease)).mtimeMs).toBe(last);
   });
 
-  it('keeps writing to a log that is cut before it grows too large', async () => {
+  it('has a log that is truncated when it is too large', async () => {
     const ground = await supervise(await folder());
     const machine = testMachine();
     await ground.machines.start(machine);
     const log = join(ground.root, machine.agentId, 'worker.log');
     await waitFor('its first line', async () => (await readFile(log, 'utf8')).includes('awake'));
     await truncate(log, 11 * 1024 * 1024);
-    await waitFor('the cut', async () => (await stat(log)).size < 1024 && existsSync(`${log}.1`));
+    await waitFor('the truncation', async () => (await stat(log)).size < 1024 && existsSync(`${log}.1`));
   });
 
-  it('does not run for an agent that is off or no more', async () => {
+  it('does not keep running for a stopped agent', async () => {
     const ground = await supervise(await folder());
     const machine = testMachine();
     await ground.machines.start(machine);
@@ -228,7 +228,7 @@ function stateOf(pid: number): string {
   return readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]![0]!;
 }
 
-/** What a service that is killed leaves: a worker with its note, and a lock whose holder is gone. */
+/** Script of a service that holds the lock and starts and records a worker, so that a test can kill it. */
 function serviceScript(root: string, agentId: string): string {
   const dir = join(root, agentId);
   const machine = join(dir, 'machine');

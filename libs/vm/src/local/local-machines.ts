@@ -14,13 +14,13 @@ import { AgentFolder } from './agent-folder';
 import { isAlive } from './processes';
 
 export interface LocalSupervisor {
-  /** Does at once what the folder wants; false where another process supervises, which sees it by itself. */
+  /** Applies the folder's desired state at once. Returns false if another process supervises, which sees it itself. */
   settle(agentId: string): Promise<boolean>;
 }
 
 /**
- * A machine that is a worker process on this one. An order is written into the agent's folder; the process that
- * supervises the folders carries it out, and whoever gave it waits until it sees that done.
+ * Machines that are worker processes on this computer. An order is written into the agent's folder. The process that
+ * supervises the folders executes it, and the caller waits until it is done.
  */
 export class LocalMachines implements MachineProvider {
   supervisor?: LocalSupervisor;
@@ -31,7 +31,7 @@ export class LocalMachines implements MachineProvider {
     private readonly patienceMs = 25_000,
   ) {}
 
-  /** Without an address: the worker reports the one that others may reach this machine by, and nobody knows more. */
+  /** Returns no address, because only the worker reports how others can reach this computer. */
   async describe({ agentId }: Machine): Promise<MachineDescription> {
     const folder = this.folderOf(agentId);
     if (!existsSync(this.root)) return { state: 'unknown', ip: null };
@@ -69,7 +69,7 @@ export class LocalMachines implements MachineProvider {
     await this.carriedOut(agentId, 'terminate', () => Promise.resolve(!folder.exists()));
   }
 
-  /** Each machine that supervises has folders of its own. */
+  /** The computer and the folder, because each computer has its own folders. */
   placeOf(): string {
     return `${hostname()}:${this.root}`;
   }
@@ -88,7 +88,7 @@ export class LocalMachines implements MachineProvider {
     return new AgentFolder(this.root, agentId);
   }
 
-  /** Those who ask at the same moment ask for one start: a second order would be a second boot. */
+  /** Concurrent calls share one start, because a second order would be a second boot. */
   private wantOnce(folder: AgentFolder): Promise<void> {
     const { agentId } = folder;
     const asked =
@@ -105,7 +105,10 @@ export class LocalMachines implements MachineProvider {
     const deadline = Date.now() + this.patienceMs;
     while (!(await done())) {
       if (Date.now() > deadline) {
-        throw new MachineError('unreachable', `No process supervises ${this.root}, so the order to ${order} waits.`);
+        throw new MachineError(
+          'unreachable',
+          `No process supervises ${this.root}, so the order to ${order} is still pending.`,
+        );
       }
       await sleep(100);
     }

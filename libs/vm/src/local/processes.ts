@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A process and no later one with the same number. */
+/** Identifies a process, and no later process with the same number. */
 export interface ProcessIdentity {
   pid: number;
-  /** Clock ticks since the machine's start. */
+  /** Start of the process in clock ticks since the boot of the computer. */
   startTime: string;
 }
 
@@ -14,11 +14,11 @@ interface Process extends ProcessIdentity {
   session: number;
 }
 
-/** One row of /proc; what has ended and was not waited for counts as gone. */
+/** Reads a process from /proc. Returns null if it has ended, also if its parent has not waited for it yet. */
 function readProcess(pid: number): Process | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name, in brackets, may hold anything.
+    // The name, in parentheses, may contain any character.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (['Z', 'X', 'x'].includes(fields[0]!)) return null;
     const [parent, group, session] = fields.slice(1, 4).map(Number);
@@ -38,8 +38,8 @@ export function isAlive({ pid, startTime }: ProcessIdentity): boolean {
 }
 
 /**
- * The process whose environment has exactly this entry; the oldest where there are several. A script of another agent
- * may write such an entry too: it has another account, or is a process of a namespace, and is not looked at.
+ * Returns the oldest process whose environment has exactly this entry. A script of another agent may set the same
+ * entry, but it has another account or process namespace and is ignored.
  */
 export function findByEnvironment(entry: string, account: number | null): ProcessIdentity | null {
   const accounts = [process.getuid!(), account];
@@ -51,16 +51,16 @@ export function findByEnvironment(entry: string, account: number | null): Proces
 }
 
 export interface Tree {
-  /** Every process with a variable of ours that leads into this folder belongs to the tree. */
+  /** Every process with a MUSTER_ variable that points into this folder belongs to the tree. */
   folder: string;
   root: ProcessIdentity | null;
-  /** And every process of this account, wherever it says that it belongs. */
+  /** Every process of this account belongs to the tree, too. */
   account?: number | null;
 }
 
 /**
- * Ends a worker and everything that it began: TERM to the worker, which may end its work in order, then TERM and KILL
- * to whatever is left, wherever it has gone. Answers how many could not be ended: those that the kernel itself holds.
+ * Ends a worker and all processes that it started. Sends SIGTERM to the worker, which may end its work in order, and then
+ * SIGTERM and SIGKILL to the remaining processes. Returns how many could not be ended, because the kernel blocks them.
  */
 export async function endTree(
   tree: Tree,
@@ -91,7 +91,7 @@ export async function endTree(
   return look().length;
 }
 
-/** By a mark in the environment, by process group and session of the root, and by descent from any of them. */
+/** Finds processes by environment, account, process group or session of the root, and descent from any of them. */
 function processesOf({ folder, root, account }: Tree, known: ReadonlyMap<number, Process>): Process[] {
   const all = allProcesses();
   const rootLives = root !== null && isAlive(root);
@@ -111,7 +111,7 @@ function processesOf({ folder, root, account }: Tree, known: ReadonlyMap<number,
   return all.filter(({ pid }) => found.has(pid));
 }
 
-/** Only names that the worker and its runs carry: a shell that stands in the folder is none of ours. */
+/** Only the MUSTER_ variables of the worker and its runs count: a user's shell in the folder is not included. */
 function leadsInto(pid: number, folder: string): boolean {
   return environmentOf(pid).some((entry) => {
     if (!entry.startsWith('MUSTER_')) return false;

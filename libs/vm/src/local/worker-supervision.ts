@@ -11,36 +11,36 @@ import type { LocalMachines, LocalSupervisor } from './local-machines';
 import { endTree, findByEnvironment, identify, isAlive } from './processes';
 import { spawnWorker } from './spawn-worker';
 
-/** What the supervision has to know of agents, and tell of them. */
+/** Access to the agents, which the supervision needs. */
 export interface LocalAgents {
-  /** The key that the agent's worker reports with; null where there is none for it. */
+  /** Returns the key with which the agent's worker reports; null if there is none. */
   keyOf(agentId: string): Promise<string | null>;
-  /** The status of each of these agents that there is. */
+  /** Returns the statuses of those agents that exist. */
   statusesOf(agentIds: string[]): Promise<Map<string, string>>;
-  /** Its worker died again and again, and is not started any more. */
+  /** Records that the agent's worker has died too often and is not started again. */
   gaveUp(agentId: string, reason: string): Promise<void>;
 }
 
 export interface SupervisionOptions {
-  /** A service without local agents looks after no folders. */
+  /** Whether the service allows local agents. If not, it supervises no folders. */
   enabled?: boolean;
   machines: LocalMachines;
   program: string;
   serviceUrl: string;
-  /** Of our own environment, what a worker and its scripts may have. */
+  /** Part of the service's environment that a worker and its scripts get. */
   baseEnv: Record<string, string>;
-  /** What no worker may read, beside our own folders: files with secrets. */
+  /** Files with secrets, which no worker may read. The service's own folders are always hidden. */
   secretPaths?: string[];
-  /** What every worker may read beside the system's own, and what it must: the files of a practice, Pillow. */
+  /** Further paths that every worker may read (a practice's files), and paths that it must be able to read (Pillow). */
   lent?: string[];
   needed?: string[];
-  /** How workers are confined; absent: as well as can be. */
+  /** Confinement of the workers. If absent, the best one that is available. */
   confinement?: Confinement;
   graceMs?: number;
   roundMs?: number;
   leaseMs?: number;
   restartDelayMs?: number;
-  /** A worker that lived this long was healthy. */
+  /** Milliseconds after which a worker counts as healthy, so that its earlier deaths are forgotten. */
   healthyAfterMs?: number;
 }
 
@@ -53,9 +53,9 @@ interface Trouble {
 }
 
 /**
- * Keeps the workers of local agents as their folders want them. Workers are processes of their own: they outlive a
- * service that was killed, and are found again by the next one. A service that ends in order takes them along, and
- * leaves what they should be as it is.
+ * Keeps the workers of local agents in the desired states of their folders. Workers are separate processes that survive
+ * a killed service, and the next one finds them again. A service that shuts down ends them and leaves their desired
+ * states unchanged.
  */
 export class WorkerSupervision implements LocalSupervisor {
   private readonly logger = new Logger('local agents');
@@ -64,7 +64,7 @@ export class WorkerSupervision implements LocalSupervisor {
   private readonly lock: FolderLock;
   private readonly queues = new Map<string, Promise<unknown>>();
   private readonly troubles = new Map<string, Trouble>();
-  /** Agents whose worker we have seen alive or begun; what is dead at first sight died while nobody looked. */
+  /** Agents whose worker this process has seen alive or started. Only the deaths of these workers are counted. */
   private readonly seen = new Set<string>();
   private readonly closing = new AbortController();
   private readonly timers = new Set<NodeJS.Timeout>();
@@ -94,7 +94,7 @@ export class WorkerSupervision implements LocalSupervisor {
     return this.lock.isHeld;
   }
 
-  /** Begins, and answers after the first round. */
+  /** Starts the supervision. Returns after the first round. */
   async begin(agents: LocalAgents): Promise<void> {
     this.agents = agents;
     if (!this.options.enabled) return;
@@ -110,7 +110,7 @@ export class WorkerSupervision implements LocalSupervisor {
     return true;
   }
 
-  /** Ends every worker within a few seconds; what they should be stays written. */
+  /** Ends every worker within a few seconds. Their desired states stay unchanged. */
   async close(): Promise<void> {
     this.closing.abort();
     for (const timer of this.timers) clearTimeout(timer);
@@ -121,14 +121,18 @@ export class WorkerSupervision implements LocalSupervisor {
       folders.map((folder) =>
         this.inTurn(folder.agentId, async () => {
           if (await folder.begun()) await this.end(folder);
-        }).catch((error: Error) => this.logger.error(error.message)),
+        }).catch((error: Error) =>
+          this.logger.error(`could not end the worker of agent ${folder.agentId}: ${error.message}`),
+        ),
       ),
     );
     await this.lock.release();
   }
 
   private async tick(): Promise<void> {
-    this.round = this.superviseAll().catch((error: Error) => this.logger.warn(`supervision failed: ${error.message}`));
+    this.round = this.superviseAll().catch((error: Error) =>
+      this.logger.warn(`the supervision of local workers failed: ${error.message}`),
+    );
     await this.round;
     this.after(this.options.roundMs, () => void this.tick());
   }
@@ -139,7 +143,7 @@ export class WorkerSupervision implements LocalSupervisor {
     const ids = await this.agentIds();
     if (ids.length === 0) return;
     await this.renewLeases(ids, began);
-    // Without the database the folders alone say what is to run, and that is enough to keep it running.
+    // Without the database, the desired states in the folders are enough to keep the workers running.
     const statuses = await this.agents!.statusesOf(ids).catch(() => null);
     await Promise.all(
       ids.map((id) =>
@@ -147,17 +151,17 @@ export class WorkerSupervision implements LocalSupervisor {
           const folder = this.folderOf(id);
           if (statuses) await this.followStatus(folder, statuses.get(id), began);
           await this.superviseOne(folder);
-        }).catch((error: Error) => this.logger.warn(`agent ${id}: ${error.message}`)),
+        }).catch((error: Error) => this.logger.warn(`the supervision of agent ${id} failed: ${error.message}`)),
       ),
     );
   }
 
-  /** No worker runs for an agent that is off or gone, whatever was missed on the way there. */
+  /** Stops the worker of an agent that is stopped, terminated or deleted, even if the order to do so was lost. */
   private async followStatus(folder: AgentFolder, status: string | undefined, readAt: number): Promise<void> {
     const off = status === undefined || status === 'stopped' || status === 'terminated';
     if (!off) return;
     const wanted = await folder.wanted();
-    // What was ordered just now may be newer than the status that we read.
+    // A recent order may be newer than the status that was read.
     if (!wanted || wanted.at > readAt - 5000) return;
     if (status === 'terminated' && wanted.state !== 'removed') await folder.want('removed');
     else if (wanted.state === 'running') await folder.want('stopped');
@@ -176,7 +180,7 @@ export class WorkerSupervision implements LocalSupervisor {
     if (begun && isAlive(begun)) {
       this.seen.add(agentId);
       await folder.rotateLog();
-      // Should it die from here on, that is to be seen and counted, not taken for a worker that was never begun.
+      // If the worker dies after this check, `fulfil` would start a new one without counting the death.
       if (begun.order === wanted.order) return;
     } else if (begun) {
       await this.recordDeath(folder, begun);
@@ -190,7 +194,7 @@ export class WorkerSupervision implements LocalSupervisor {
     });
   }
 
-  /** Makes the machine what the folder wants. */
+  /** Brings the machine into the folder's desired state. */
   private async fulfil(folder: AgentFolder): Promise<void> {
     const wanted = await folder.wanted();
     if (!wanted) return;
@@ -212,14 +216,14 @@ export class WorkerSupervision implements LocalSupervisor {
 
   private async startWorker(folder: AgentFolder, { order }: Wanted): Promise<void> {
     const { agentId, leaseFile } = folder;
-    if (this.closing.signal.aborted) throw new MachineError('failed', 'The service is ending.');
-    // One that a service began and had no time to note.
+    if (this.closing.signal.aborted) throw new MachineError('failed', 'The service is shutting down.');
+    // A worker that a service started without having time to record it.
     const orphan = findByEnvironment(`MUSTER_LEASE_FILE=${leaseFile}`, folder.account());
     if (orphan) return this.recordBegun(folder, { ...orphan, order, at: Date.now() });
     const { program, serviceUrl } = this.options;
     if (!existsSync(program)) throw new MachineError('misconfigured', `There is no worker program at ${program}.`);
     const key = await this.agents!.keyOf(agentId);
-    if (!key) throw new MachineError('failed', 'There is no worker key for this agent that the service can hand out.');
+    if (!key) throw new MachineError('failed', 'The service has no worker key for this agent.');
     const input = this.confinementInput();
     const confinement = await this.findConfinement();
     const child = await spawnWorker({ folder, confinement, input, serviceUrl, key });
@@ -287,7 +291,7 @@ export class WorkerSupervision implements LocalSupervisor {
 
   private look(agentId: string): void {
     this.inTurn(agentId, () => this.superviseOne(this.folderOf(agentId))).catch((error: Error) =>
-      this.logger.warn(`agent ${agentId}: ${error.message}`),
+      this.logger.warn(`the supervision of agent ${agentId} failed: ${error.message}`),
     );
   }
 
@@ -300,7 +304,7 @@ export class WorkerSupervision implements LocalSupervisor {
     }
   }
 
-  /** One thing at a time for each agent. */
+  /** Runs the work of each agent one at a time. */
   private inTurn<T>(agentId: string, work: () => Promise<T>): Promise<T> {
     const before = this.queues.get(agentId) ?? Promise.resolve();
     const turn = before.then(work, work);
@@ -328,7 +332,7 @@ export class WorkerSupervision implements LocalSupervisor {
   }
 }
 
-/** It ended before we could look at it. */
+/** Identity of a worker that ended before its start time could be read. */
 function gone(pid: number) {
   return { pid, startTime: 'unknown' };
 }
