@@ -26,22 +26,22 @@ export function fetchThrough(outbound: Outbound) {
       body.resume();
       return new Response(null, { status, headers });
     }
-    const mostBytes = /^text\/event-stream/i.test(answer.headers['content-type'] ?? '')
+    const maxBytes = /^text\/event-stream/i.test(answer.headers['content-type'] ?? '')
       ? maxStreamBytes
       : maxAnswerBytes;
-    return new Response(Readable.toWeb(Readable.from(bounded(body, mostBytes))) as ReadableStream<Uint8Array>, {
+    return new Response(Readable.toWeb(Readable.from(bounded(body, maxBytes))) as ReadableStream<Uint8Array>, {
       status,
       headers,
     });
   };
 }
 
-async function* bounded(body: IncomingMessage, mostBytes: number): AsyncGenerator<Buffer> {
+async function* bounded(body: IncomingMessage, maxBytes: number): AsyncGenerator<Buffer> {
   let length = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     length += chunk.length;
     // Leaving the loop destroys the response and its connection.
-    if (length > mostBytes) throw new OutboundFailed(`the answer is longer than ${mostBytes} bytes`);
+    if (length > maxBytes) throw new OutboundFailed(`the answer is longer than ${maxBytes} bytes`);
     yield chunk;
   }
 }

@@ -5,7 +5,7 @@ import { ModelsConfig } from './models.config';
 import { OpenAiModel } from './openai-model';
 
 /** Maximum number of owners whose semaphores are stored. Beyond it all are removed; calls in progress keep theirs. */
-const maxRemembered = 1000;
+const maxStoredSemaphores = 1000;
 
 /**
  * Opens models. The deployment's model may have any address, because the operator configures it. Organizations' own
@@ -50,9 +50,9 @@ export class Models implements OnApplicationShutdown {
   }
 
   private turnsOf(owner: string): Semaphore {
-    const known = this.turnsOfOwners.get(owner);
-    if (known) return known;
-    if (this.turnsOfOwners.size >= maxRemembered) this.turnsOfOwners.clear();
+    const cached = this.turnsOfOwners.get(owner);
+    if (cached) return cached;
+    if (this.turnsOfOwners.size >= maxStoredSemaphores) this.turnsOfOwners.clear();
     const turns = new Semaphore(this.config.modelMaxConcurrent);
     this.turnsOfOwners.set(owner, turns);
     return turns;

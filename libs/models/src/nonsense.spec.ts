@@ -61,11 +61,11 @@ describe('a server that is not a model', () => {
     ['too many calls', piece({ tool_calls: Array(500).fill({ index: 0 }) })],
   ])('fails with model_failed if it streams %s, and changes no built-in object', async (_, chunk) => {
     fake.says(streamed(chunk, end));
-    const began = performance.now();
+    const startedAt = performance.now();
     const fault = await read(model.streamChat({ messages })).catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(ModelFault);
     expect((fault as ModelFault).code).toBe('model_failed');
-    expect(performance.now() - began).toBeLessThan(1000);
+    expect(performance.now() - startedAt).toBeLessThan(1000);
     expect(Object.keys(Array.prototype)).toEqual([]);
     expect(([] as unknown as { name?: string }).name).toBeUndefined();
   });
@@ -116,13 +116,13 @@ describe('a server that is not a model', () => {
 
   it('times out if its stream does not end, although it keeps sending text', async () => {
     fake.says({ content: 'word '.repeat(1000), slowMs: 100 });
-    const began = performance.now();
+    const startedAt = performance.now();
     const fault = await read(model.streamChat({ messages })).catch((error: unknown) => error);
     expect(fault).toMatchObject({
       code: 'execution_timeout',
       message: expect.stringContaining('not finished its answer'),
     });
-    expect(performance.now() - began).toBeLessThan(20_000);
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
   }, 30_000);
 
   it('has its tokens estimated if it reports an implausible number', async () => {
@@ -134,12 +134,12 @@ describe('a server that is not a model', () => {
   it('returns structured texts without characters that a database cannot store', async () => {
     const schema = {
       type: 'object',
-      properties: { said: { type: 'string' } },
-      required: ['said'],
+      properties: { text: { type: 'string' } },
+      required: ['text'],
       additionalProperties: false,
     };
-    fake.says({ content: '{"said":"a\\u0000b\\ud800c \\ud83d\\ude00"}' });
-    const { value } = await model.structured<{ said: string }>({ name: 'said', schema, messages });
-    expect(value.said).toBe('ab\ufffdc \u{1f600}');
+    fake.says({ content: '{"text":"a\\u0000b\\ud800c \\ud83d\\ude00"}' });
+    const { value } = await model.structured<{ text: string }>({ name: 'text', schema, messages });
+    expect(value.text).toBe('ab\ufffdc \u{1f600}');
   });
 });

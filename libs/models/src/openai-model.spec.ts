@@ -13,7 +13,7 @@ const schema = {
   required: ['answer'],
   additionalProperties: false,
 };
-const asked = { name: 'number', schema, messages: hello };
+const request = { name: 'number', schema, messages: hello };
 
 describe('a model', () => {
   let fake: FakeModel;
@@ -130,10 +130,10 @@ describe('a model', () => {
   describe('on failure', () => {
     it('is called again after the time in Retry-After, and is billed once', async () => {
       fake.says({ status: 429, headers: { 'retry-after': '1' } }, { status: 503 }, 'Here.');
-      const began = performance.now();
+      const startedAt = performance.now();
       // The pause may be longer than the timeout.
       expect(await timed(900).chat({ messages: hello })).toMatchObject({ content: 'Here.' });
-      expect(performance.now() - began).toBeGreaterThan(1000);
+      expect(performance.now() - startedAt).toBeGreaterThan(1000);
       expect(fake.calls).toHaveLength(3);
       expect(uses).toMatchObject([{ outcome: 'answered' }]);
     });
@@ -175,14 +175,14 @@ describe('a model', () => {
 
     it('is billed for the text of an interrupted stream', async () => {
       fake.says({ content: 'One two three', cutAfter: 3 });
-      const heard: ModelDelta[] = [];
+      const received: ModelDelta[] = [];
       const fault = await faultOf(
         (async () => {
-          for await (const delta of model.streamChat({ messages: hello })) heard.push(delta);
+          for await (const delta of model.streamChat({ messages: hello })) received.push(delta);
         })(),
       );
       expect(fault).toMatchObject({ code: 'model_failed', reason: 'cut' });
-      expect(heard).toEqual([
+      expect(received).toEqual([
         { kind: 'text', text: 'One ' },
         { kind: 'text', text: 'two ' },
       ]);
@@ -268,19 +268,19 @@ describe('a model', () => {
   describe('with a schema', () => {
     it('receives the schema, and returns the value', async () => {
       fake.says({ json: { answer: 42 } });
-      expect(await model.structured(asked)).toMatchObject({ value: { answer: 42 }, usage: { outputTokens: 4 } });
+      expect(await model.structured(request)).toMatchObject({ value: { answer: 42 }, usage: { outputTokens: 4 } });
       const format = { type: 'json_schema', json_schema: { name: 'number', strict: true, schema } };
       expect(fake.calls[0]!.body.response_format).toEqual(format);
     });
 
     it.each([
-      ['does not fit', { json: { answer: 0, why: 'x' } }, ['/answer must be >= 1', 'additional properties (why)']],
+      ['does not fit', { json: { answer: 0, extra: 'x' } }, ['/answer must be >= 1', 'additional properties (extra)']],
       ['is not JSON', { content: 'Forty-two.' }, ['it is not valid JSON']],
     ])(
       'is called once more with the errors if its answer %s, and the question stays the last message',
       async (_, wrong, faults) => {
         fake.says(wrong, { json: { answer: 42 } });
-        const { value, usage } = await model.structured(asked);
+        const { value, usage } = await model.structured(request);
         expect(value).toEqual({ answer: 42 });
         expect(usage.outputTokens).toBe(uses[0]!.outputTokens + uses[1]!.outputTokens);
         const { body, lastUserText } = fake.calls[1]!;
@@ -292,7 +292,7 @@ describe('a model', () => {
 
     it('fails if the second answer does not fit either, and both calls are billed', async () => {
       fake.says({ json: { answer: 'x' } }, { json: {} });
-      const fault = await faultOf(model.structured(asked));
+      const fault = await faultOf(model.structured(request));
       expect(fault).toMatchObject({ code: 'model_failed', reason: 'nonsense' });
       expect(fault!.usage.outputTokens).toBe(uses[0]!.outputTokens + uses[1]!.outputTokens);
       expect(fake.calls).toHaveLength(2);
@@ -300,7 +300,7 @@ describe('a model', () => {
 
     it('is not called again after a refusal', async () => {
       fake.says({ refusal: 'I will not.' });
-      expect(await faultOf(model.structured(asked))).toMatchObject({ code: 'model_failed', reason: 'refused' });
+      expect(await faultOf(model.structured(request))).toMatchObject({ code: 'model_failed', reason: 'refused' });
       expect(fake.calls).toHaveLength(1);
     });
   });
@@ -310,7 +310,7 @@ describe('a model', () => {
       if (fake.calls.length > 0) throw new Error('no more');
     };
     fake.says({ json: {} });
-    await expect(model.structured(asked)).rejects.toThrow('no more');
+    await expect(model.structured(request)).rejects.toThrow('no more');
     expect(fake.calls).toHaveLength(1);
   });
 });

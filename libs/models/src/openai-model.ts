@@ -15,7 +15,7 @@ import type {
 } from './model';
 import { ModelAborted, ModelFault, noUsage } from './model-fault';
 import { fetchThrough } from './model-fetch';
-import { HeardAnswer } from './heard-answer';
+import { AnswerAccumulator } from './answer-accumulator';
 import { type ModelTry, withTries } from './model-tries';
 import { requestOf, type WireRequest } from './model-wire';
 
@@ -34,8 +34,8 @@ export class OpenAiModel implements ModelPort {
   constructor(private readonly parts: OpenAiParts) {}
 
   async chat(call: ModelCall): Promise<ModelAnswer> {
-    const { heard, usage } = await this.complete(call);
-    return answerOf(heard, usage);
+    const { answer, usage } = await this.complete(call);
+    return answerOf(answer, usage);
   }
 
   structured<T>(call: StructuredCall): Promise<StructuredAnswer<T>> {
@@ -56,45 +56,45 @@ export class OpenAiModel implements ModelPort {
       );
       attempt = opened.attempt;
       for await (const chunk of opened.answer) {
-        const text = bill.heard.takeChunk(chunk);
+        const text = bill.answer.takeChunk(chunk);
         if (text !== '') yield { kind: 'text', text };
         // After the yield, because the reader may have been slow.
-        attempt.heard();
+        attempt.restartTimer();
       }
       attempt.throwIfEnded();
-      if (!bill.heard.isWhole) throw new ModelFault('cut', 'The model’s answer ended before it was complete.');
-      const usage = await bill.settle('answered');
-      yield { kind: 'answer', answer: answerOf(bill.heard, usage) };
+      if (!bill.answer.isWhole) throw new ModelFault('cut', 'The model’s answer ended before it was complete.');
+      const usage = await bill.close('answered');
+      yield { kind: 'answer', answer: answerOf(bill.answer, usage) };
     } catch (error) {
-      throw await bill.blame(faultIn(error, attempt));
+      throw await bill.addUsage(faultIn(error, attempt));
     } finally {
       attempt?.end();
       // A reader that stops early pays for the answer so far.
-      await bill.settle('cut');
+      await bill.close('cut');
     }
   }
 
   private async complete(
     call: ModelCall,
     format?: Pick<StructuredCall, 'name' | 'schema'>,
-  ): Promise<{ heard: HeardAnswer; usage: ModelUsage }> {
+  ): Promise<{ answer: AnswerAccumulator; usage: ModelUsage }> {
     const request = requestOf(this.parts.endpoint, call, format);
     const bill = this.billOf(request);
     try {
       const client = await this.connect();
-      const { answer, attempt } = await withTries(
+      const { answer: completion, attempt } = await withTries(
         { ...this.parts, signal: call.signal, admit: bill.open },
         ({ signal }) => client.chat.completions.create(request, { signal }),
       );
       try {
-        bill.heard.takeCompletion(answer);
+        bill.answer.takeCompletion(completion);
         // Reported before the turn is released, so that the next call takes this cost into account.
-        return { heard: bill.heard, usage: await bill.settle('answered') };
+        return { answer: bill.answer, usage: await bill.close('answered') };
       } finally {
         attempt.end();
       }
     } catch (error) {
-      throw await bill.blame(error);
+      throw await bill.addUsage(error);
     }
   }
 
@@ -122,9 +122,9 @@ export class OpenAiModel implements ModelPort {
 
 /** Reports the usage of one call once. A call that was not opened has no usage. */
 class Bill {
-  readonly heard = new HeardAnswer();
+  readonly answer = new AnswerAccumulator();
   private began = performance.now();
-  private tell?: (use: ModelUse) => Promise<number>;
+  private report?: (use: ModelUse) => Promise<number>;
   private usage?: Promise<ModelUsage>;
 
   constructor(
@@ -134,38 +134,38 @@ class Bill {
 
   /** Called after the wait for a turn, so that the meter knows what other calls have spent until then. */
   readonly open = async (): Promise<void> => {
-    if (this.tell) return;
-    this.tell = await this.meter.open(this.request.model);
+    if (this.report) return;
+    this.report = await this.meter.open(this.request.model);
     this.began = performance.now();
   };
 
-  settle(outcome: 'answered' | 'cut'): Promise<ModelUsage> {
-    this.usage ??= this.pay(outcome);
+  close(outcome: 'answered' | 'cut'): Promise<ModelUsage> {
+    this.usage ??= this.reportUsage(outcome);
     return this.usage;
   }
 
   /** Returns the error with its usage. */
-  async blame(error: unknown): Promise<unknown> {
-    const usage = await this.settle('cut');
+  async addUsage(error: unknown): Promise<unknown> {
+    const usage = await this.close('cut');
     if (error instanceof ModelFault || error instanceof ModelAborted) error.usage = usage;
     return error;
   }
 
-  private async pay(outcome: 'answered' | 'cut'): Promise<ModelUsage> {
-    if (!this.tell) return noUsage;
-    const { inputTokens, outputTokens, estimated } = this.heard.tokens(this.request);
+  private async reportUsage(outcome: 'answered' | 'cut'): Promise<ModelUsage> {
+    if (!this.report) return noUsage;
+    const { inputTokens, outputTokens, estimated } = this.answer.tokens(this.request);
     const isSilent = outcome === 'cut' && inputTokens + outputTokens === 0;
-    const costMicros = await this.tell({
+    const costMicros = await this.report({
       ...{ model: this.request.model, inputTokens, outputTokens, estimated },
       outcome: isSilent ? 'failed' : outcome,
       durationMs: Math.round(performance.now() - this.began),
-      content: this.heard.content,
+      content: this.answer.content,
     });
     return { calls: 1, inputTokens, outputTokens, costMicros };
   }
 }
 
-function answerOf({ content, refusal, toolCalls }: HeardAnswer, usage: ModelUsage): ModelAnswer {
+function answerOf({ content, refusal, toolCalls }: AnswerAccumulator, usage: ModelUsage): ModelAnswer {
   return { content: content === '' ? refusal : content, toolCalls: toolCalls.filter(Boolean), usage };
 }
 

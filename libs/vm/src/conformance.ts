@@ -26,24 +26,24 @@ export function testMachine(input: Partial<Machine> = {}): Machine {
 }
 
 /** Tests of every provider that can start and stop its machines. */
-export function describeProvider(name: string, begin: () => Promise<ProviderUnderTest>): void {
+export function describeProvider(name: string, startFixture: () => Promise<ProviderUnderTest>): void {
   describe(`the provider ${name}`, () => {
-    let ground: ProviderUnderTest;
-    beforeEach(async () => (ground = await begin()));
-    afterEach(() => ground.close());
+    let fixture: ProviderUnderTest;
+    beforeEach(async () => (fixture = await startFixture()));
+    afterEach(() => fixture.close());
 
-    const reaches = (state: string) => reach(ground, state);
+    const reaches = (state: string) => reach(fixture, state);
     const hasBoots = async (count: number) => {
-      for (let tries = 0; tries < 400 && (await ground.boots()).length < count; tries += 1) {
+      for (let tries = 0; tries < 400 && (await fixture.boots()).length < count; tries += 1) {
         await new Promise((resolve) => setTimeout(resolve, 25));
       }
-      const boots = await ground.boots();
+      const boots = await fixture.boots();
       expect(new Set(boots).size).toBe(boots.length);
       expect(boots).toHaveLength(count);
     };
 
     it('starts a machine once, although start is called several times', async () => {
-      const { provider, machine } = ground;
+      const { provider, machine } = fixture;
       await Promise.all([provider.start(machine), provider.start(machine)]);
       await provider.start(machine);
       await reaches('running');
@@ -54,18 +54,18 @@ export function describeProvider(name: string, begin: () => Promise<ProviderUnde
     });
 
     it('stops a machine completely, and accepts a second stop', async () => {
-      const { provider, machine } = ground;
+      const { provider, machine } = fixture;
       await provider.start(machine);
       await reaches('running');
       await provider.stop(machine);
       await reaches('stopped');
       await provider.stop(machine);
       expect((await provider.describe(machine)).state).toBe('stopped');
-      expect(await ground.leftovers()).toEqual([]);
+      expect(await fixture.leftovers()).toEqual([]);
     });
 
     it('starts a stopped machine in a new boot', async () => {
-      const { provider, machine } = ground;
+      const { provider, machine } = fixture;
       await provider.start(machine);
       await hasBoots(1);
       await provider.stop(machine);
@@ -76,7 +76,7 @@ export function describeProvider(name: string, begin: () => Promise<ProviderUnde
     });
 
     it('reboots a running machine into a new boot', async () => {
-      const { provider, machine } = ground;
+      const { provider, machine } = fixture;
       await provider.start(machine);
       await hasBoots(1);
       await provider.reboot(machine);
@@ -85,7 +85,7 @@ export function describeProvider(name: string, begin: () => Promise<ProviderUnde
     });
 
     it('reboots a stopped machine by starting it in a new boot', async () => {
-      const { provider, machine } = ground;
+      const { provider, machine } = fixture;
       await provider.start(machine);
       await hasBoots(1);
       await provider.stop(machine);
@@ -96,55 +96,55 @@ export function describeProvider(name: string, begin: () => Promise<ProviderUnde
     });
 
     it('terminates a machine completely, and accepts a second terminate', async () => {
-      const { provider, machine } = ground;
+      const { provider, machine } = fixture;
       await provider.start(machine);
       await reaches('running');
       await provider.terminate(machine);
       await reaches('gone');
       await provider.terminate(machine);
-      expect(await ground.leftovers()).toEqual([]);
+      expect(await fixture.leftovers()).toEqual([]);
       expect((await provider.describe(machine)).state).toBe('gone');
     });
   });
 }
 
 /** Further tests of a provider whose places also have machines of other owners. */
-export function describeSharedProvider(name: string, begin: () => Promise<ProviderUnderTest>): void {
+export function describeSharedProvider(name: string, startFixture: () => Promise<ProviderUnderTest>): void {
   describe(`the provider ${name}, with a machine that is not marked as the organization’s`, () => {
-    let ground: ProviderUnderTest;
-    beforeEach(async () => (ground = await begin()));
-    afterEach(() => ground.close());
+    let fixture: ProviderUnderTest;
+    beforeEach(async () => (fixture = await startFixture()));
+    afterEach(() => fixture.close());
 
     it.each([
       ['without a mark', () => null],
       ['with another organization’s mark', () => newId()],
       ['with an empty mark', () => ''],
-      ['with its agent’s id as the mark', () => ground.machine.agentId],
-    ])('refuses every operation on a machine %s, and returns the mark that it needs', async (_, whose) => {
-      const { provider, machine } = ground;
+      ['with its agent’s id as the mark', () => fixture.machine.agentId],
+    ])('refuses every operation on a machine %s, and returns the mark that it needs', async (_, mark) => {
+      const { provider, machine } = fixture;
       for (const running of [false, true]) {
-        ground.mark!(machine.organizationId);
+        fixture.mark!(machine.organizationId);
         if (running) await provider.start(machine);
-        if (running) await reach(ground, 'running');
-        const [before, boots] = [await ground.leftovers(), [...(await ground.boots())]];
-        ground.mark!(whose());
+        if (running) await reach(fixture, 'running');
+        const [before, boots] = [await fixture.leftovers(), [...(await fixture.boots())]];
+        fixture.mark!(mark());
         for (const error of await expectBoundedFailure(provider, machine)) {
           expect([error.fault, error.permanent]).toEqual(['not_ours', true]);
           expect(error.message).toMatch(
             new RegExp(`(tag|label) it muster[.:]organization=${machine.organizationId}\\.$`),
           );
         }
-        expect([await ground.leftovers(), await ground.boots()]).toEqual([before, boots]);
+        expect([await fixture.leftovers(), await fixture.boots()]).toEqual([before, boots]);
       }
     });
 
     it('accepts a machine as soon as its owner has marked it', async () => {
-      const { provider, machine } = ground;
-      ground.mark!(null);
+      const { provider, machine } = fixture;
+      fixture.mark!(null);
       await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'not_ours' });
-      ground.mark!(machine.organizationId);
+      fixture.mark!(machine.organizationId);
       await provider.start(machine);
-      expect(await ground.boots()).toHaveLength(1);
+      expect(await fixture.boots()).toHaveLength(1);
     });
   });
 }

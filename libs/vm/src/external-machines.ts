@@ -23,6 +23,6 @@ export class ExternalMachines implements MachineProvider {
   }
 }
 
-function refuse(what: string): Promise<never> {
-  return Promise.reject(new MachineError('not_supported', `An external machine cannot be ${what} by this service.`));
+function refuse(action: string): Promise<never> {
+  return Promise.reject(new MachineError('not_supported', `An external machine cannot be ${action} by this service.`));
 }

@@ -75,7 +75,7 @@ function end(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-async function ground() {
+async function startFixture() {
   const plane = new ControlPlane();
   const baseUrl = await plane.listen();
   const outbound = new Outbound(['127.0.0.0/8']);
@@ -92,29 +92,29 @@ async function ground() {
   };
 }
 
-describeProvider('http', ground);
+describeProvider('http', startFixture);
 
 describe('a control plane', () => {
-  let under: Awaited<ReturnType<typeof ground>>;
-  beforeEach(async () => (under = await ground()));
-  afterEach(() => under.close());
+  let fixture: Awaited<ReturnType<typeof startFixture>>;
+  beforeEach(async () => (fixture = await startFixture()));
+  afterEach(() => fixture.close());
 
   it('returns the state and address of its machine', async () => {
-    under.plane.state = 'running';
-    expect(await under.provider.describe(under.machine)).toEqual({ state: 'running', ip: '10.0.0.7' });
-    under.plane.state = 'gone';
-    expect(await under.provider.describe(under.machine)).toEqual({ state: 'gone', ip: null });
+    fixture.plane.state = 'running';
+    expect(await fixture.provider.describe(fixture.machine)).toEqual({ state: 'running', ip: '10.0.0.7' });
+    fixture.plane.state = 'gone';
+    expect(await fixture.provider.describe(fixture.machine)).toEqual({ state: 'gone', ip: null });
   });
 
   it('times out as unreachable if it hangs', async () => {
-    under.plane.answerInstead = () => undefined;
-    const errors = await expectBoundedFailure(under.provider, under.machine);
+    fixture.plane.answerInstead = () => undefined;
+    const errors = await expectBoundedFailure(fixture.provider, fixture.machine);
     expect(errors.map(({ fault, permanent }) => [fault, permanent])).toEqual(Array(5).fill(['unreachable', false]));
   });
 
   it('is unreachable if nothing listens at its address', async () => {
-    await under.plane.close();
-    const errors = await expectBoundedFailure(under.provider, under.machine);
+    await fixture.plane.close();
+    const errors = await expectBoundedFailure(fixture.provider, fixture.machine);
     expect(new Set(errors.map(({ fault }) => fault))).toEqual(new Set(['unreachable']));
   });
 
@@ -127,11 +127,11 @@ describe('a control plane', () => {
       (response: ServerResponse) => response.writeHead(409).end('<html>'),
       /409|not a JSON/,
     ],
-  ])('causes an error that quotes its answer if it %s', async (_, answer, words) => {
-    under.plane.answerInstead = answer;
-    for (const error of await expectBoundedFailure(under.provider, under.machine)) {
+  ])('causes an error that quotes its answer if it %s', async (_, answer, pattern) => {
+    fixture.plane.answerInstead = answer;
+    for (const error of await expectBoundedFailure(fixture.provider, fixture.machine)) {
       expect([error.fault, error.permanent]).toEqual(['bad_answer', false]);
-      expect(error.message).toMatch(words);
+      expect(error.message).toMatch(pattern);
     }
   });
 
@@ -141,14 +141,14 @@ describe('a control plane', () => {
     ['no state', '{}', /the state nothing/],
     ['an unknown state', '{"state":"on fire"}', /"on fire"/],
     ['an invalid address', '{"state":"running","ip":7}', /the address 7/],
-  ])('is rejected if it returns %s', async (_, body, words) => {
-    under.plane.answerInstead = (response) => response.writeHead(200).end(body);
-    await expect(under.provider.describe(under.machine)).rejects.toThrow(words);
+  ])('is rejected if it returns %s', async (_, body, pattern) => {
+    fixture.plane.answerInstead = (response) => response.writeHead(200).end(body);
+    await expect(fixture.provider.describe(fixture.machine)).rejects.toThrow(pattern);
   });
 
   it('fails start and reboot of a missing machine permanently, and accepts its stop and terminate', async () => {
-    under.plane.answerInstead = (response) => end(response, 404, {});
-    const { provider, machine } = under;
+    fixture.plane.answerInstead = (response) => end(response, 404, {});
+    const { provider, machine } = fixture;
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
     await expect(provider.reboot(machine)).rejects.toMatchObject({ fault: 'gone' });
     await provider.stop(machine);
@@ -156,7 +156,7 @@ describe('a control plane', () => {
   });
 
   it('lists its machines if it supports that', async () => {
-    const { plane, provider, machine } = under;
+    const { plane, provider, machine } = fixture;
     expect(await provider.list(machine)).toBeNull();
     plane.listed = [
       { ref: 'vm/7', state: 'running' },
@@ -175,14 +175,14 @@ describe('a control plane', () => {
     [{ ref: 'a', state: 'gone', expiresAt: 'soon' }],
     [7],
   ])('is rejected if it lists %j', async (entry) => {
-    under.plane.listed = [entry];
-    await expect(under.provider.list(under.machine)).rejects.toMatchObject({ fault: 'bad_answer' });
+    fixture.plane.listed = [entry];
+    await expect(fixture.provider.list(fixture.machine)).rejects.toMatchObject({ fault: 'bad_answer' });
   });
 
   it('is not called at a private address', async () => {
-    const closed = new HttpMachines(new Outbound([]));
-    await expect(closed.start(under.machine)).rejects.toMatchObject({ fault: 'misconfigured', permanent: true });
-    expect(under.plane.calls).toEqual([]);
+    const guarded = new HttpMachines(new Outbound([]));
+    await expect(guarded.start(fixture.machine)).rejects.toMatchObject({ fault: 'misconfigured', permanent: true });
+    expect(fixture.plane.calls).toEqual([]);
   });
 
   it.each<[string, Partial<Machine>]>([
@@ -190,6 +190,6 @@ describe('a control plane', () => {
     ['an invalid base URL', { providerConfig: { baseUrl: 'x', ref: 'a' } }],
     ['no ref', { providerConfig: { baseUrl: 'http://127.0.0.1:1' } }],
   ])('is not called if its configuration has %s', async (_, input) => {
-    await expect(under.provider.start({ ...under.machine, ...input })).rejects.toMatchObject({ permanent: true });
+    await expect(fixture.provider.start({ ...fixture.machine, ...input })).rejects.toMatchObject({ permanent: true });
   });
 });

@@ -33,7 +33,7 @@ export class HttpMachines implements MachineProvider {
     await this.order(machine, 'stop', ['stopped', 'stopping', 'gone']);
   }
 
-  /** Starts a stopped machine itself if the control plane refuses to reboot it. */
+  /** Starts the machine if it is stopped and the control plane therefore refuses to reboot it. */
   async reboot(machine: Machine): Promise<void> {
     try {
       await this.order(machine, 'reboot', []);
@@ -116,7 +116,7 @@ function readListed(found: unknown): ListedMachine {
   const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= 200;
   const expires = isText(expiresAt) ? Date.parse(expiresAt) : null;
   if (!isText(ref) || !ref || !machineStates.includes(state as MachineState) || Number.isNaN(expires)) {
-    throw new MachineError('bad_answer', `The control plane listed ${show(found)}, which is not a valid machine.`);
+    throw new MachineError('bad_answer', `The control plane listed ${quote(found)}, which is not a valid machine.`);
   }
   return {
     ref,
@@ -131,10 +131,10 @@ function readDescription(body: Buffer): MachineDescription {
   const answer = parse(body);
   const { state, ip = null } = answer;
   if (!machineStates.includes(state as MachineState)) {
-    throw new MachineError('bad_answer', `The control plane returned the state ${show(state)}, which is not valid.`);
+    throw new MachineError('bad_answer', `The control plane returned the state ${quote(state)}, which is not valid.`);
   }
   if (ip !== null && (typeof ip !== 'string' || ip.length > 100)) {
-    throw new MachineError('bad_answer', `The control plane returned the address ${show(ip)}, which is not valid.`);
+    throw new MachineError('bad_answer', `The control plane returned the address ${quote(ip)}, which is not valid.`);
   }
   return { state: state as MachineState, ip };
 }
@@ -149,10 +149,10 @@ function parse(body: Buffer): Record<string, unknown> {
   throw new MachineError('bad_answer', 'The control plane’s answer is not a JSON object.');
 }
 
-function badAnswer(what: string, status: number): MachineError {
-  return new MachineError('bad_answer', `The control plane answered ${what} with status ${status}.`);
+function badAnswer(request: string, status: number): MachineError {
+  return new MachineError('bad_answer', `The control plane answered ${request} with status ${status}.`);
 }
 
-function show(value: unknown): string {
+function quote(value: unknown): string {
   return (JSON.stringify(value) ?? 'nothing').slice(0, 60);
 }

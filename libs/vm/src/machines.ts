@@ -46,7 +46,7 @@ export class Machines implements OnApplicationShutdown {
   }
 
   /** Returns the provider of this name. For an unknown name, all operations of the returned provider fail. */
-  of(provider: string): MachineProvider {
+  get(provider: string): MachineProvider {
     return this.providers[provider as AgentProvider] ?? new MissingProvider(provider);
   }
 }

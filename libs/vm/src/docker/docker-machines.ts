@@ -67,28 +67,34 @@ export class DockerMachines implements MachineProvider {
 
   /** Status 304: the container was already running. */
   async start(machine: Machine): Promise<void> {
-    await this.order(machine, { what: 'start the container', path: 'start', fine: [204, 304] });
+    await this.order(machine, { action: 'start the container', path: 'start', accepted: [204, 304] });
   }
 
   async stop(machine: Machine): Promise<void> {
     const path = `stop?t=${this.options.graceSeconds}`;
-    await this.order(machine, { what: 'stop the container', path, fine: [204, 304], waits: true, goneIsFine: true });
+    await this.order(machine, {
+      action: 'stop the container',
+      path,
+      accepted: [204, 304],
+      waits: true,
+      acceptsMissing: true,
+    });
   }
 
   async reboot(machine: Machine): Promise<void> {
     const path = `restart?t=${this.options.graceSeconds}`;
-    await this.order(machine, { what: 'restart the container', path, fine: [204], waits: true });
+    await this.order(machine, { action: 'restart the container', path, accepted: [204], waits: true });
   }
 
   /** Status 409: the container is already being removed. */
   async terminate(machine: Machine): Promise<void> {
     const path = '?force=true&v=true';
     await this.order(machine, {
-      what: 'remove the container',
+      action: 'remove the container',
       method: 'DELETE',
       path,
-      fine: [204, 409],
-      goneIsFine: true,
+      accepted: [204, 409],
+      acceptsMissing: true,
     });
   }
 
@@ -118,18 +124,25 @@ export class DockerMachines implements MachineProvider {
 
   private async order(
     machine: Machine,
-    order: { what: string; path: string; fine: number[]; method?: 'DELETE'; waits?: boolean; goneIsFine?: boolean },
+    order: {
+      action: string;
+      path: string;
+      accepted: number[];
+      method?: 'DELETE';
+      waits?: boolean;
+      acceptsMissing?: boolean;
+    },
   ): Promise<void> {
-    const { what, path, fine, method = 'POST', waits = false, goneIsFine = false } = order;
+    const { action, path, accepted, method = 'POST', waits = false, acceptsMissing = false } = order;
     // The engine answers a stop or a restart when the container has ended, at the latest after the grace period.
     const call = this.begin(machine, waits ? this.options.graceSeconds * 1000 : 0);
     const container = await this.inspect(machine, call);
-    const at = `/containers/${refOf(machine)}${method === 'DELETE' ? '' : '/'}${path}`;
-    const { status, body } = container ? await call({ method, path: at }) : { status: 404, body: null };
-    if (fine.includes(status)) return;
-    if (status === 404 && goneIsFine) return;
+    const fullPath = `/containers/${refOf(machine)}${method === 'DELETE' ? '' : '/'}${path}`;
+    const { status, body } = container ? await call({ method, path: fullPath }) : { status: 404, body: null };
+    if (accepted.includes(status)) return;
+    if (status === 404 && acceptsMissing) return;
     if (status === 404) throw new MachineError('gone', `There is no container ${refOf(machine)}.`);
-    throw refusal(what, status, body);
+    throw refusal(action, status, body);
   }
 
   /** Returns a function for calls to the engine that share the time limit of one order. */
@@ -146,7 +159,7 @@ export class DockerMachines implements MachineProvider {
     if (status !== 200) throw refusal('describe the container', status, body);
     const container = readContainer(body);
     requireMark(machine, {
-      what: `container ${refOf(machine)}`,
+      name: `container ${refOf(machine)}`,
       marked: 'labelled',
       key: labels.organization,
       value: container.Config.Labels[labels.organization],
@@ -168,8 +181,8 @@ export class DockerMachines implements MachineProvider {
         'The Docker host of an agent must start with tcp://. Only DOCKER_HOST can be a socket.',
       );
     }
-    const known = this.engines.get(host);
-    if (known) return known;
+    const cached = this.engines.get(host);
+    if (cached) return cached;
     const engine = new Engine(host, isOwn ? { tls: this.options.tls } : { outbound: this.options.outbound });
     this.engines.set(host, engine);
     return engine;
@@ -193,8 +206,8 @@ function bareName(name: string | undefined): string | null {
 function readContainer(body: unknown): Container {
   const { Name = '', State, Config, NetworkSettings } = (body ?? {}) as Partial<Container>;
   if (typeof State?.Status !== 'string' || !states[State.Status]) {
-    const said = JSON.stringify(State?.Status ?? null).slice(0, 60);
-    throw new MachineError('bad_answer', `The Docker Engine returned the state ${said}, which is not valid.`);
+    const status = JSON.stringify(State?.Status ?? null).slice(0, 60);
+    throw new MachineError('bad_answer', `The Docker Engine returned the state ${status}, which is not valid.`);
   }
   return {
     Name,
@@ -204,7 +217,7 @@ function readContainer(body: unknown): Container {
   };
 }
 
-function refusal(what: string, status: number, body: unknown): MachineError {
+function refusal(action: string, status: number, body: unknown): MachineError {
   const fault =
     status === 429
       ? 'throttled'
@@ -213,6 +226,9 @@ function refusal(what: string, status: number, body: unknown): MachineError {
         : status >= 500
           ? 'failed'
           : 'bad_answer';
-  const said = messageOf(body);
-  return new MachineError(fault, `The Docker Engine did not ${what}: status ${status}${said ? `, ${said}` : ''}.`);
+  const message = messageOf(body);
+  return new MachineError(
+    fault,
+    `The Docker Engine did not ${action}: status ${status}${message ? `, ${message}` : ''}.`,
+  );
 }

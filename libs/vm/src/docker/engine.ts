@@ -27,13 +27,13 @@ export class Engine {
 
   constructor(
     private readonly host: string,
-    private readonly way: { outbound: Pick<Outbound, 'fetch'> } | { tls?: EngineTls },
+    private readonly transport: { outbound: Pick<Outbound, 'fetch'> } | { tls?: EngineTls },
   ) {}
 
   async call({ method, path, timeoutMs }: EngineCall): Promise<{ status: number; body: unknown }> {
-    const began = Date.now();
+    const startedAt = Date.now();
     const version = await this.agreedVersion(timeoutMs);
-    const leftMs = Math.max(1, timeoutMs - (Date.now() - began));
+    const leftMs = Math.max(1, timeoutMs - (Date.now() - startedAt));
     const answer = await this.exchange(method, `/v${version}${path}`, leftMs);
     const body = parse(answer.body);
     // The engine was replaced by one that does not support this version. The next call asks for the version again.
@@ -54,8 +54,9 @@ export class Engine {
 
   private async exchange(method: EngineCall['method'], path: string, timeoutMs: number): Promise<OutboundAnswer> {
     try {
-      if (!('outbound' in this.way)) return await callDirectly(this.host, { method, path, timeoutMs }, this.way.tls);
-      return await this.way.outbound.fetch({ url: `http://${authorityOf(this.host)}${path}`, method, timeoutMs });
+      if (!('outbound' in this.transport))
+        return await callDirectly(this.host, { method, path, timeoutMs }, this.transport.tls);
+      return await this.transport.outbound.fetch({ url: `http://${authorityOf(this.host)}${path}`, method, timeoutMs });
     } catch (error) {
       if (error instanceof MachineError) throw error;
       if (error instanceof OutboundRefused) {
@@ -81,13 +82,13 @@ async function callDirectly(
 ): Promise<OutboundAnswer> {
   const isSocket = host.startsWith('unix://');
   const isTls = tls !== undefined && !isSocket;
-  const where = isSocket
+  const address = isSocket
     ? { socketPath: host.slice('unix://'.length), host: 'docker' }
     : addressOf(authorityOf(host, isTls ? 2376 : 2375));
   const certificates = isTls ? await readCertificates(tls) : {};
   const send = isTls ? requestOverTls : request;
   return new Promise((resolve, reject) => {
-    const outgoing = send({ ...where, ...certificates, method, path, agent: false }, (response) => {
+    const outgoing = send({ ...address, ...certificates, method, path, agent: false }, (response) => {
       const chunks: Buffer[] = [];
       let length = 0;
       response.on('data', (chunk: Buffer) => {

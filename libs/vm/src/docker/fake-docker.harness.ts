@@ -118,7 +118,9 @@ export class FakeDocker {
   }
 
   private find(name: string): [string, FakeContainer] | undefined {
-    return [...this.containers].find(([known, { id }]) => known === name || (name.length >= 8 && id.startsWith(name)));
+    return [...this.containers].find(
+      ([fullName, { id }]) => fullName === name || (name.length >= 8 && id.startsWith(name)),
+    );
   }
 
   private describe(name: string, { id, status, labels }: FakeContainer) {

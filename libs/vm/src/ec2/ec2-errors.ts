@@ -27,7 +27,7 @@ const faults: Record<string, MachineFault> = {
   TimeoutError: 'unreachable',
 };
 
-const words: Partial<Record<MachineFault, string>> = {
+const messages: Partial<Record<MachineFault, string>> = {
   throttled: 'EC2 limits the rate of calls',
   denied: 'EC2 does not permit this call',
   unreachable: 'EC2 did not answer',
@@ -40,8 +40,8 @@ export function asMachineError(
   const status = error.$metadata?.httpStatusCode;
   const fault = faults[error.name] ?? (status === undefined ? 'unreachable' : byStatus(status));
   const name = error.name === 'Error' ? (error.code ?? 'Error') : error.name;
-  const said = `${name}: ${error.message}`.split('\n')[0]!.slice(0, 300);
-  return new MachineError(fault, `${words[fault] ?? 'EC2 refused the call'} (${said}).`, { cause: error });
+  const detail = `${name}: ${error.message}`.split('\n')[0]!.slice(0, 300);
+  return new MachineError(fault, `${messages[fault] ?? 'EC2 refused the call'} (${detail}).`, { cause: error });
 }
 
 function byStatus(status: number): MachineFault {

@@ -7,7 +7,7 @@ import { credentials, FakeEc2, refuse } from './fake-ec2.harness';
 const region = 'eu-central-1';
 const tag = 'muster:organization';
 
-async function ground(options: Ec2Options = {}) {
+async function startFixture(options: Ec2Options = {}) {
   const ec2 = new FakeEc2();
   const endpoint = await ec2.listen();
   const instanceId = `i-${randomBytes(4).toString('hex')}`;
@@ -37,35 +37,35 @@ async function ground(options: Ec2Options = {}) {
   };
 }
 
-describeProvider('ec2', ground);
-describeSharedProvider('ec2', ground);
+describeProvider('ec2', startFixture);
+describeSharedProvider('ec2', startFixture);
 
 describe('EC2', () => {
-  let under: Awaited<ReturnType<typeof ground>>;
-  beforeEach(async () => (under = await ground()));
-  afterEach(() => under.close());
+  let fixture: Awaited<ReturnType<typeof startFixture>>;
+  beforeEach(async () => (fixture = await startFixture()));
+  afterEach(() => fixture.close());
 
   const orders = (calls: string[]) => calls.filter((call) => call !== 'DescribeInstances');
 
   it('returns the state and address of an instance, and gone for an unknown instance', async () => {
-    const { ec2, instance, provider, machine, instanceId } = under;
+    const { ec2, instance, provider, machine, instanceId } = fixture;
     instance.state = 'running';
     expect(await provider.describe(machine)).toEqual({ state: 'running', ip: '10.0.0.7' });
-    for (const [state, ours] of [
+    for (const [state, expected] of [
       ['pending', 'starting'],
       ['stopping', 'stopping'],
       ['shutting-down', 'stopping'],
       ['terminated', 'gone'],
     ] as const) {
       instance.state = state;
-      expect(await provider.describe(machine)).toEqual({ state: ours, ip: null });
+      expect(await provider.describe(machine)).toEqual({ state: expected, ip: null });
     }
     ec2.instances.delete(instanceId);
     expect(await provider.describe(machine)).toEqual({ state: 'gone', ip: null });
   });
 
   it('starts a stopping instance once it has stopped', async () => {
-    const { ec2, instance, provider, machine } = under;
+    const { ec2, instance, provider, machine } = fixture;
     instance.state = 'running';
     ec2.transitMs = 200;
     await provider.stop(machine);
@@ -76,7 +76,7 @@ describe('EC2', () => {
   });
 
   it('stops a slowly booting instance as soon as it runs', async () => {
-    const { ec2, instance, provider, machine } = under;
+    const { ec2, instance, provider, machine } = fixture;
     ec2.transitMs = 200;
     await provider.start(machine);
     expect(await provider.describe(machine)).toEqual({ state: 'starting', ip: null });
@@ -85,13 +85,13 @@ describe('EC2', () => {
   });
 
   it('fails with a retryable error if an instance stays in a transitional state', async () => {
-    const { instance, provider, machine } = under;
+    const { instance, provider, machine } = fixture;
     instance.state = 'stopping';
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'failed', permanent: false });
   });
 
-  it('is sent an order again if it refused it because of a changed state', async () => {
-    const { ec2, provider, machine } = under;
+  it('is called again if it refused an order because the instance’s state had changed', async () => {
+    const { ec2, provider, machine } = fixture;
     let first = true;
     ec2.interfere = (response, action) => {
       if (action !== 'StartInstances' || !first) return false;
@@ -104,7 +104,7 @@ describe('EC2', () => {
   });
 
   it('fails start and reboot of a missing instance permanently, and accepts its stop and terminate', async () => {
-    const { ec2, provider, machine, instanceId } = under;
+    const { ec2, provider, machine, instanceId } = fixture;
     ec2.instances.delete(instanceId);
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
     await expect(provider.reboot(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
@@ -114,15 +114,15 @@ describe('EC2', () => {
   });
 
   it('times out as unreachable if it hangs', async () => {
-    under.ec2.interfere = () => true;
-    for (const error of await expectBoundedFailure(under.provider, under.machine)) {
+    fixture.ec2.interfere = () => true;
+    for (const error of await expectBoundedFailure(fixture.provider, fixture.machine)) {
       expect([error.fault, error.permanent]).toEqual(['unreachable', false]);
     }
   });
 
   it('is unreachable if nothing listens at its endpoint', async () => {
-    await under.ec2.close();
-    for (const error of await expectBoundedFailure(under.provider, under.machine)) {
+    await fixture.ec2.close();
+    for (const error of await expectBoundedFailure(fixture.provider, fixture.machine)) {
       expect(error.fault).toBe('unreachable');
     }
   });
@@ -145,7 +145,7 @@ describe('EC2', () => {
       /bad_answer|unreachable/,
     ],
   ])('causes a retryable error if it %s', async (_, answer, fault) => {
-    const { ec2, make, machine } = under;
+    const { ec2, make, machine } = fixture;
     ec2.interfere = (response) => {
       answer(response);
       return true;
@@ -161,8 +161,8 @@ describe('EC2', () => {
   });
 
   it('is rejected if it returns an unknown state', async () => {
-    under.instance.state = 'on-fire' as never;
-    for (const error of await expectBoundedFailure(under.provider, under.machine))
+    fixture.instance.state = 'on-fire' as never;
+    for (const error of await expectBoundedFailure(fixture.provider, fixture.machine))
       expect(error.fault).toBe('bad_answer');
   });
 
@@ -170,19 +170,19 @@ describe('EC2', () => {
     ['key', { accessKeyId: 'AKIAOTHER', secretAccessKey: credentials.secretAccessKey }],
     ['secret', { ...credentials, secretAccessKey: 'wrong' }],
   ])('refuses a wrong %s', async (_, wrong) => {
-    const stranger = under.make({ credentials: wrong });
-    for (const error of await expectBoundedFailure(stranger, under.machine)) expect(error.fault).toBe('denied');
-    expect(under.ec2.calls).toEqual([]);
-    stranger.close();
+    const otherClient = fixture.make({ credentials: wrong });
+    for (const error of await expectBoundedFailure(otherClient, fixture.machine)) expect(error.fault).toBe('denied');
+    expect(fixture.ec2.calls).toEqual([]);
+    otherClient.close();
   });
 
   it('refuses a request that is signed for another region', async () => {
-    const machine = { ...under.machine, providerConfig: { region: 'us-east-1' } };
-    await expect(under.provider.start(machine)).rejects.toMatchObject({ fault: 'denied' });
+    const machine = { ...fixture.machine, providerConfig: { region: 'us-east-1' } };
+    await expect(fixture.provider.start(machine)).rejects.toMatchObject({ fault: 'denied' });
   });
 
   it('lists all instances with an agent tag page by page, with their organization and expiry', async () => {
-    const { ec2, provider, machine, instanceId, instance } = under;
+    const { ec2, provider, machine, instanceId, instance } = fixture;
     const expiresAt = new Date(Date.now() + 3_600_000);
     for (let i = 0; i < 4; i += 1) ec2.add(`i-0000000${i}`, 'running', { 'muster:agent': `agent ${i}` });
     ec2.add('i-00000009', 'running', { other: 'tag' });
@@ -201,7 +201,7 @@ describe('EC2', () => {
   });
 
   it('never receives a request to tag an existing instance', async () => {
-    const { ec2, provider, machine } = under;
+    const { ec2, provider, machine } = fixture;
     for (const order of ['start', 'reboot', 'stop', 'terminate'] as const) await provider[order](machine);
     expect(ec2.calls).not.toContain('CreateTags');
   });
@@ -209,8 +209,8 @@ describe('EC2', () => {
   it.each([[{}], [{ region }], [{ instanceId: 'i-00000001' }]])(
     'is not called with the incomplete configuration %j',
     async (providerConfig) => {
-      const machine = { ...under.machine, providerRef: null, providerConfig };
-      await expect(under.provider.start(machine)).rejects.toMatchObject({ fault: 'misconfigured', permanent: true });
+      const machine = { ...fixture.machine, providerRef: null, providerConfig };
+      await expect(fixture.provider.start(machine)).rejects.toMatchObject({ fault: 'misconfigured', permanent: true });
     },
   );
 });

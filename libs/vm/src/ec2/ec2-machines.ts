@@ -62,7 +62,7 @@ export class Ec2Machines implements MachineProvider {
 
   /** Waits while the instance is stopping, because AWS refuses to start it then. */
   async start(machine: Machine): Promise<void> {
-    await this.carryOut(machine, 'start', async (state, { sdk, send }) => {
+    await this.execute(machine, 'start', async (state, { sdk, send }) => {
       if (state === 'running' || state === 'pending') return true;
       if (state === 'stopped') await send(new sdk.StartInstancesCommand({ InstanceIds: [idOf(machine)] }));
       return state === 'stopped';
@@ -70,7 +70,7 @@ export class Ec2Machines implements MachineProvider {
   }
 
   async stop(machine: Machine): Promise<void> {
-    await this.carryOut(machine, 'stop', async (state, { sdk, send }) => {
+    await this.execute(machine, 'stop', async (state, { sdk, send }) => {
       if (state === null || state === 'stopped' || state === 'stopping' || ending.includes(state)) return true;
       if (state === 'running') await send(new sdk.StopInstancesCommand({ InstanceIds: [idOf(machine)] }));
       return state === 'running';
@@ -78,7 +78,7 @@ export class Ec2Machines implements MachineProvider {
   }
 
   async reboot(machine: Machine): Promise<void> {
-    await this.carryOut(machine, 'reboot', async (state, { sdk, send }) => {
+    await this.execute(machine, 'reboot', async (state, { sdk, send }) => {
       const InstanceIds = [idOf(machine)];
       if (state === 'stopped') await send(new sdk.StartInstancesCommand({ InstanceIds }));
       if (state === 'running') await send(new sdk.RebootInstancesCommand({ InstanceIds }));
@@ -87,7 +87,7 @@ export class Ec2Machines implements MachineProvider {
   }
 
   async terminate(machine: Machine): Promise<void> {
-    await this.carryOut(machine, 'terminate', async (state, { sdk, send }) => {
+    await this.execute(machine, 'terminate', async (state, { sdk, send }) => {
       if (state === null || ending.includes(state)) return true;
       await send(new sdk.TerminateInstancesCommand({ InstanceIds: [idOf(machine)] }));
       return true;
@@ -99,7 +99,7 @@ export class Ec2Machines implements MachineProvider {
   }
 
   async list(machine: Machine): Promise<ListedMachine[]> {
-    const { sdk, send } = await this.at(machine);
+    const { sdk, send } = await this.connect(machine);
     const found: ListedMachine[] = [];
     let NextToken: string | undefined;
     do {
@@ -122,32 +122,32 @@ export class Ec2Machines implements MachineProvider {
   }
 
   /** Retries until the instance's state allows the order, because a transitional state ends by itself. */
-  private async carryOut(
+  private async execute(
     machine: Machine,
     order: 'start' | 'stop' | 'reboot' | 'terminate',
-    attempt: (state: string | null, at: { sdk: Sdk; send: Send }) => Promise<boolean>,
+    attempt: (state: string | null, connection: { sdk: Sdk; send: Send }) => Promise<boolean>,
   ): Promise<void> {
     const { patienceMs, pollMs } = this.options;
     const deadline = Date.now() + patienceMs;
-    const mustWait = (state: string | null) =>
+    const stayed = (state: string | null) =>
       new MachineError('failed', `The instance stayed ${state}, which does not allow the order to ${order}.`);
-    for (let known: string | null = null; ;) {
-      const at = await this.at(machine, deadline);
+    for (let lastState: string | null = null; ;) {
+      const connection = await this.connect(machine, deadline);
       const state: string | null = await this.find(machine, deadline).then(rawState, (error: unknown) => {
         // The last call failed because the order's time was over. The state explains the failure better.
-        throw known !== null && Date.now() >= deadline ? mustWait(known) : error;
+        throw lastState !== null && Date.now() >= deadline ? stayed(lastState) : error;
       });
-      known = state;
+      lastState = state;
       if ((order === 'start' || order === 'reboot') && (state === null || ending.includes(state))) throw gone(machine);
       try {
-        if (await attempt(state, at)) return;
+        if (await attempt(state, connection)) return;
       } catch (error) {
         if (order === 'terminate' && error instanceof MachineError && error.fault === 'gone') return;
         // The instance changed its state between the two calls.
         if (!(error instanceof WrongState)) throw error;
       }
       if (Date.now() + pollMs > deadline) {
-        throw mustWait(state);
+        throw stayed(state);
       }
       await sleep(pollMs);
     }
@@ -155,7 +155,7 @@ export class Ec2Machines implements MachineProvider {
 
   /** Returns the instance, or null if it does not exist. Throws if it is not marked as the organization's. */
   private async find(machine: Machine, deadline?: number): Promise<Instance | null> {
-    const { sdk, send } = await this.at(machine, deadline);
+    const { sdk, send } = await this.connect(machine, deadline);
     const id = idOf(machine);
     let answer;
     try {
@@ -167,7 +167,7 @@ export class Ec2Machines implements MachineProvider {
     const instance = instancesOf(answer).find(({ InstanceId }) => InstanceId === id);
     if (!instance) return null;
     requireMark(machine, {
-      what: `instance ${id}`,
+      name: `instance ${id}`,
       marked: 'tagged',
       key: tags.organization,
       value: tagOf(instance, tags.organization),
@@ -178,7 +178,7 @@ export class Ec2Machines implements MachineProvider {
     return instance;
   }
 
-  private async at(machine: Machine, deadline = Date.now() + this.options.patienceMs) {
+  private async connect(machine: Machine, deadline = Date.now() + this.options.patienceMs) {
     const region = this.placeOf(machine);
     if (!region) throw new MachineError('misconfigured', 'The agent’s providerConfig has no region.');
     idOf(machine);
@@ -207,8 +207,8 @@ export class Ec2Machines implements MachineProvider {
   }
 
   private clientOf(sdk: Sdk, region: string): EC2Client {
-    const known = this.clients.get(region);
-    if (known) return known;
+    const cached = this.clients.get(region);
+    if (cached) return cached;
     const { endpoint, credentials, timeoutMs } = this.options;
     const client = new sdk.EC2Client({
       region,

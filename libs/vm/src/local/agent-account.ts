@@ -12,9 +12,9 @@ const ranges = [
 
 /** Returns the id of the user that an agent's machine runs as. Assigns an id that is free in this folder if needed. */
 export async function accountOf(root: string, agentId: string): Promise<number> {
-  const known = readAccount(root, agentId);
-  if (known) return known;
-  const taken = new Set(
+  const assigned = readAccount(root, agentId);
+  if (assigned) return assigned;
+  const assignedIds = new Set(
     readdirSync(root)
       .filter(isUuid)
       .map((id) => readAccount(root, id)),
@@ -22,7 +22,7 @@ export async function accountOf(root: string, agentId: string): Promise<number> 
   const { first, count } = ranges.find((range) => isMapped(range.first + range.count - 1)) ?? ranges[1]!;
   // Derived from the agent's id, so that agents of two folders on one computer rarely get the same user.
   let uid = first + (createHash('sha256').update(agentId).digest().readUInt32BE() % count);
-  while (taken.has(uid)) uid = uid + 1 < first + count ? uid + 1 : first;
+  while (assignedIds.has(uid)) uid = uid + 1 < first + count ? uid + 1 : first;
   await writeFile(accountFile(root, agentId), `${uid}\n`, { mode: 0o600 });
   return uid;
 }

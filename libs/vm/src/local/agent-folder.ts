@@ -16,7 +16,7 @@ export interface Wanted {
 }
 
 /** The worker process that was started last. */
-export interface Begun extends ProcessIdentity {
+export interface WorkerRecord extends ProcessIdentity {
   order: string;
   at: number;
 }
@@ -71,7 +71,7 @@ export class AgentFolder {
     if (!confinement.account) return null;
     const account = await accountOf(this.root, this.agentId);
     await openFolders(this.root, this.path);
-    if ((await stat(this.machine)).uid !== account) await giveTo(account, this.machine);
+    if ((await stat(this.machine)).uid !== account) await chownAll(account, this.machine);
     return account;
   }
 
@@ -79,24 +79,24 @@ export class AgentFolder {
   private async makeMachine(): Promise<void> {
     const draft = join(this.path, 'machine.new');
     await mkdir(draft, { recursive: true, mode: 0o700 });
-    const ours = /^(machine\.new|account|lease|wanted\.json.*|worker\.(json|log).*)$/;
-    const names = (await readdir(this.path)).filter((name) => !ours.test(name));
+    const ownFiles = /^(machine\.new|account|lease|wanted\.json.*|worker\.(json|log).*)$/;
+    const names = (await readdir(this.path)).filter((name) => !ownFiles.test(name));
     for (const name of names) await rename(join(this.path, name), join(draft, name));
     await rename(draft, this.machine);
   }
 
-  begun(): Promise<Begun | null> {
-    return readJson<Begun>(join(this.path, 'worker.json'));
+  workerRecord(): Promise<WorkerRecord | null> {
+    return readJson<WorkerRecord>(join(this.path, 'worker.json'));
   }
 
   /** Returns the worker if it is alive. */
-  async living(): Promise<Begun | null> {
-    const begun = await this.begun();
-    return begun && isAlive(begun) ? begun : null;
+  async living(): Promise<WorkerRecord | null> {
+    const record = await this.workerRecord();
+    return record && isAlive(record) ? record : null;
   }
 
-  async recordBegun(begun: Begun): Promise<void> {
-    await writeJson(join(this.path, 'worker.json'), begun);
+  async recordWorker(record: WorkerRecord): Promise<void> {
+    await writeJson(join(this.path, 'worker.json'), record);
   }
 
   /** Renews the worker's lease. A worker ends itself when its lease is no longer renewed. */
@@ -115,7 +115,7 @@ export class AgentFolder {
     await truncate(this.logFile);
   }
 
-  async lastWords(): Promise<string> {
+  async logTail(): Promise<string> {
     const text = await readFile(this.logFile, 'utf8').catch(() => '');
     return text.slice(-2000).trim().split('\n').slice(-3).join(' | ').slice(-500);
   }
@@ -141,7 +141,7 @@ async function writeJson(file: string, value: object): Promise<void> {
   await rename(draft, file);
 }
 
-async function giveTo(account: number, folder: string): Promise<void> {
+async function chownAll(account: number, folder: string): Promise<void> {
   await lchown(folder, account, account);
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   for (const { parentPath, name } of entries) await lchown(join(parentPath, name), account, account);

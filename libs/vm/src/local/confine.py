@@ -1,8 +1,9 @@
 """Starts a program that sees only its own folder, the system's programs and the paths that are listed for it.
 
 The one argument is JSON: command, machine (the program's own folder), home, uid (of the account; null: the service's),
-namespaces (whether the program gets separate ones). With namespaces also lists of paths: readable, lent (readable with
-the permissions of their owner), hidden (overrides both), and needed (overrides hidden). Uses only the standard library.
+namespaces (whether the program gets separate ones). With namespaces also lists of paths: readable, ownerReadable
+(readable with the permissions of their owner), hidden (overrides both), and needed (overrides hidden).
+Uses only the standard library.
 """
 
 import ctypes
@@ -32,7 +33,7 @@ def main():
     if not order["namespaces"]:
         become_the_program()
     # The links in a path may not exist in the new root, so its real path is listed, too.
-    for name in ("readable", "lent", "hidden"):
+    for name in ("readable", "ownerReadable", "hidden"):
         order[name] = list(dict.fromkeys(each for path in order[name] for each in (path, os.path.realpath(path))))
     enter_namespaces()
     inner = os.fork()
@@ -52,9 +53,9 @@ def main():
 
 def enter_namespaces():
     uid, gid = os.geteuid(), os.getegid()
-    ours = 0 if order["uid"] is not None else CLONE_NEWUSER
-    call("unshare", CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | ours)
-    if ours:
+    user_namespace = 0 if order["uid"] is not None else CLONE_NEWUSER
+    call("unshare", CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | user_namespace)
+    if user_namespace:
         for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
             with open(f"/proc/self/{name}", "w") as file:
                 file.write(text)
@@ -112,9 +113,9 @@ def build_root():
     for path in order["readable"]:
         if os.path.exists("/old" + path) and not is_system(path):
             show(path)
-    for path in order["lent"]:
+    for path in order["ownerReadable"]:
         if os.path.exists("/old" + path) and not is_system(path):
-            lend(path)
+            show_as_owner(path)
     hidden = [path for path in order["hidden"] if hide(path)]
     # The needed paths and the machine's folder are mounted over the hidden folders that contain them.
     for path in order["needed"]:
@@ -131,13 +132,13 @@ def build_root():
 
 
 def show(path, writable=False):
-    target = place_for(path)
+    target = mount_point_for(path)
     mount("/old" + path, target, None, MS_BIND | MS_REC)
     if not writable:
         read_only(target)
 
 
-def place_for(path):
+def mount_point_for(path):
     target = "/new" + path
     if not os.path.lexists(target):
         if os.path.isdir("/old" + path):
@@ -148,14 +149,14 @@ def place_for(path):
     return target
 
 
-def lend(path):
+def show_as_owner(path):
     """Mounts read-only what the owner can read, so that the account can read it. Falls back to a plain mount."""
     try:
         tree = call("syscall", number(OPEN_TREE), number(AT_FDCWD), os.fsencode("/old" + path), number(1 | AT_RECURSIVE))
         try:
             if order["uid"] is not None:
                 read_as_owner(tree, os.stat("/old" + path))
-            target = os.fsencode(place_for(path))
+            target = os.fsencode(mount_point_for(path))
             call("syscall", number(MOVE_MOUNT), number(tree), b"", number(AT_FDCWD), target, number(4))
         finally:
             os.close(tree)

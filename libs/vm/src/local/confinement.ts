@@ -25,7 +25,7 @@ export interface ConfinementInput {
   /** Further paths that no script may see, such as files with secrets. */
   secretPaths: string[];
   /** Further paths that every worker may read with the permissions of their owner, unless they are hidden. */
-  lent?: string[];
+  ownerReadable?: string[];
   /** Further paths that every worker must be able to read, even if they are hidden. */
   needed?: string[];
 }
@@ -63,7 +63,7 @@ export function confine(confinement: Confinement, worker: Confined, input: Confi
     uid: account,
     namespaces: confinement.namespaces,
     readable: readablePaths(input.baseEnv),
-    lent: input.lent ?? [],
+    ownerReadable: input.ownerReadable ?? [],
     // Next to the folder of all agents are the service's database and keys; its code folder may contain its settings.
     hidden: [dirname(input.root), input.root, codeFolder, ...input.secretPaths].filter(isBelowSystemFolder),
     needed: [
@@ -101,7 +101,7 @@ async function faultOf(confinement: Confinement, input: ConfinementInput): Promi
       const { status, error } = require('child_process').spawnSync(${python}, ['-c', '']);
       if (status !== 0) throw error ?? new Error(${python} + ' ends with ' + status);`;
     const command = [process.execPath, '-e', attempt];
-    return await saidBy(confine(confinement, { account, machine, home: machine, lease, command }, input), baseEnv);
+    return await runTrial(confine(confinement, { account, machine, home: machine, lease, command }, input), baseEnv);
   } catch (error) {
     return (error as Error).message;
   } finally {
@@ -114,19 +114,19 @@ export async function openFolders(...folders: string[]): Promise<void> {
   for (const folder of folders) await chmod(folder, 0o711);
 }
 
-function saidBy([program, ...args]: string[], env: Record<string, string>): Promise<string | null> {
+function runTrial([program, ...args]: string[], env: Record<string, string>): Promise<string | null> {
   return new Promise((done) => {
     const child = spawn(program!, args, { cwd: '/', env, stdio: ['ignore', 'ignore', 'pipe'] });
     const late = setTimeout(() => child.kill('SIGKILL'), tryMs);
-    let said = '';
-    child.stderr.on('data', (piece: Buffer) => (said += piece.toString()));
+    let stderr = '';
+    child.stderr.on('data', (piece: Buffer) => (stderr += piece.toString()));
     const end = (fault: string | null) => {
       clearTimeout(late);
       done(fault);
     };
     child.once('error', (error) => end(error.message));
     child.once('close', (code) => {
-      const lines = said.split('\n').filter(Boolean);
+      const lines = stderr.split('\n').filter(Boolean);
       const line =
         lines.find((each) => /^(confine|\w*Error):/.test(each)) ??
         lines.at(-1) ??
@@ -152,16 +152,16 @@ function isBelowSystemFolder(path: string): boolean {
 function readablePaths({ PATH = '', PYTHON, CHROMIUM, SSL_CERT_FILE }: Record<string, string>): string[] {
   const folders = PATH.split(delimiter).filter(isAbsolute);
   const programs = [process.execPath, PYTHON, CHROMIUM].filter((path) => path !== undefined && isAbsolute(path));
-  const beside = programs.flatMap((path) => [path!, realpathOf(path!)]).map(dirname);
-  const found = [...folders, ...beside].flatMap((folder) => {
-    const above = dirname(folder);
-    if (basename(folder) === 'shims') return [above];
+  const programFolders = programs.flatMap((path) => [path!, realpathOf(path!)]).map(dirname);
+  const found = [...folders, ...programFolders].flatMap((folder) => {
+    const parent = dirname(folder);
+    if (basename(folder) === 'shims') return [parent];
     // Only the libraries next to a program's folder are added, because the parent may be a home folder.
     return [
       folder,
-      join(above, 'lib'),
-      join(above, 'pyvenv.cfg'),
-      ...(basename(folder) === 'bin' ? [join(above, 'lib64')] : []),
+      join(parent, 'lib'),
+      join(parent, 'pyvenv.cfg'),
+      ...(basename(folder) === 'bin' ? [join(parent, 'lib64')] : []),
     ];
   });
   const all = [...found, ...(SSL_CERT_FILE ? [SSL_CERT_FILE] : [])];

@@ -21,7 +21,7 @@ export class FolderLock {
     return this.held;
   }
 
-  async tryTake(): Promise<boolean> {
+  async tryAcquire(): Promise<boolean> {
     if (this.held) return true;
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     const draft = `${this.file}.${this.self.id}`;
@@ -49,8 +49,8 @@ export class FolderLock {
   }
 
   /**
-   * Removes the lock of a process that has ended. Returns false if the holder is alive. If two processes do this at once,
-   * one may move the other's new lock away; it puts that lock back.
+   * Removes the lock of a process that has ended. Returns false if the holder is alive. If two processes do this at
+   * once, one may move the other's new lock away; it puts that lock back.
    */
   private async clearStale(): Promise<boolean> {
     const stale = await this.holder();

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { waitFor } from '@muster/testing';
 import { testMachine } from '../conformance';
 import { endWorkers } from './end-workers';
-import { folder, processesIn, supervise, useGrounds, workerOf } from './local-ground.harness';
+import { folder, processesIn, supervise, useFixtures, workerOf } from './local-fixture.harness';
 import { LocalMachines } from './local-machines';
 
-useGrounds();
+useFixtures();
 
 describe('the folder of local agents', () => {
   it('has one supervisor, which also executes the orders of other processes', async () => {
@@ -62,8 +62,8 @@ describe('the folder of local agents', () => {
   });
 
   it('fails an order permanently if the worker program is missing', async () => {
-    const ground = await supervise(await folder(), { program: '/nowhere/worker.js' });
-    await expect(ground.machines.start(testMachine())).rejects.toMatchObject({ fault: 'misconfigured' });
+    const fixture = await supervise(await folder(), { program: '/nowhere/worker.js' });
+    await expect(fixture.machines.start(testMachine())).rejects.toMatchObject({ fault: 'misconfigured' });
   });
 });
 

@@ -4,10 +4,10 @@ import { readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitFor } from '@muster/testing';
 import { describeProvider, testMachine } from '../conformance';
-import { bootsIn, folder, processesIn, supervise, useGrounds, workerOf } from './local-ground.harness';
+import { bootsIn, folder, processesIn, supervise, useFixtures, workerOf } from './local-fixture.harness';
 import { isAlive } from './processes';
 
-useGrounds();
+useFixtures();
 
 describeProvider('local', async () => {
   const root = await folder();
@@ -44,10 +44,10 @@ describe('a local worker', () => {
 
   it('gets the environment that it needs, without the service’s secrets', async () => {
     process.env['MASTER_KEYS'] = 'secret';
-    const ground = await supervise(await folder());
+    const fixture = await supervise(await folder());
     const machine = testMachine();
-    await ground.machines.start(machine);
-    const file = join(ground.root, machine.agentId, 'machine/env.json');
+    await fixture.machines.start(machine);
+    const file = join(fixture.root, machine.agentId, 'machine/env.json');
     const env = await waitFor('its environment', async () =>
       readFile(file, 'utf8').then(
         (text) => (text ? (JSON.parse(text) as Record<string, string>) : null),
@@ -70,10 +70,10 @@ describe('a local worker', () => {
     const root = await folder();
     await writeFile(join(root, 'children'), '');
     await writeFile(join(root, 'stubborn'), '');
-    const ground = await supervise(root);
+    const fixture = await supervise(root);
     const machine = testMachine();
-    await ground.machines.start(machine);
-    const pid = await workerOf(ground, machine.agentId);
+    await fixture.machines.start(machine);
+    const pid = await workerOf(fixture, machine.agentId);
     const children = await waitFor('its children', () => {
       const rows = execFileSync('ps', ['-eo', 'pid=,ppid=', '--no-headers'], { encoding: 'utf8' });
       const found = rows.split('\n').flatMap((line) => {
@@ -84,52 +84,52 @@ describe('a local worker', () => {
     });
     const group = execFileSync('ps', ['-o', 'pgid=', '-p', String(pid)], { encoding: 'utf8' }).trim();
     expect(Number(group)).toBe(pid);
-    await ground.machines.stop(machine);
+    await fixture.machines.stop(machine);
     for (const each of [pid, ...children]) expect(existsSync(`/proc/${each}`) && stateOf(each) !== 'Z').toBe(false);
     expect(existsSync(join(root, machine.agentId))).toBe(true);
   });
 
   it('is started again when it dies', async () => {
-    const ground = await supervise(await folder());
+    const fixture = await supervise(await folder());
     const machine = testMachine();
-    await ground.machines.start(machine);
-    const first = await workerOf(ground, machine.agentId);
+    await fixture.machines.start(machine);
+    const first = await workerOf(fixture, machine.agentId);
     process.kill(first, 'SIGKILL');
     const second = await waitFor('another one', async () => {
-      const pid = await workerOf(ground, machine.agentId);
+      const pid = await workerOf(fixture, machine.agentId);
       return pid !== first && pid;
     });
-    await waitFor('it runs', async () => (await ground.machines.describe(machine)).state === 'running');
+    await waitFor('it runs', async () => (await fixture.machines.describe(machine)).state === 'running');
     expect(second).not.toBe(first);
-    expect(ground.givenUp).toEqual([]);
+    expect(fixture.abandoned).toEqual([]);
   });
 
   it('is reported and not restarted after six deaths, until the next start', async () => {
     const root = await folder();
     await writeFile(join(root, 'crash'), '');
-    const ground = await supervise(root);
+    const fixture = await supervise(root);
     const machine = testMachine();
-    await ground.machines.start(machine);
-    await waitFor('the report', () => ground.givenUp.length > 0);
-    expect(ground.givenUp).toEqual([[machine.agentId, expect.stringMatching(/died 6 times.*cannot continue/)]]);
-    await waitFor('it to be stopped', async () => (await ground.machines.describe(machine)).state === 'stopped');
+    await fixture.machines.start(machine);
+    await waitFor('the report', () => fixture.abandoned.length > 0);
+    expect(fixture.abandoned).toEqual([[machine.agentId, expect.stringMatching(/died 6 times.*cannot continue/)]]);
+    await waitFor('it to be stopped', async () => (await fixture.machines.describe(machine)).state === 'stopped');
     const boots = (await bootsIn(root, machine.agentId)).length;
     expect(boots).toBe(6);
     await rm(join(root, 'crash'));
-    await ground.machines.start(machine);
-    await waitFor('it runs', async () => (await ground.machines.describe(machine)).state === 'running');
+    await fixture.machines.start(machine);
+    await waitFor('it runs', async () => (await fixture.machines.describe(machine)).state === 'running');
     await waitFor('a seventh boot', async () => (await bootsIn(root, machine.agentId)).length === 7);
   });
 
   it('is ended by a service that shuts down, and runs again with the next one', async () => {
     const root = await folder();
-    const ground = await supervise(root);
+    const fixture = await supervise(root);
     const [on, off] = [testMachine(), testMachine()];
-    await ground.machines.start(on);
-    await ground.machines.start(off);
-    await workerOf(ground, off.agentId);
-    await ground.machines.stop(off);
-    await ground.supervision.close();
+    await fixture.machines.start(on);
+    await fixture.machines.start(off);
+    await workerOf(fixture, off.agentId);
+    await fixture.machines.stop(off);
+    await fixture.supervision.close();
     expect(processesIn(root)).toEqual([]);
     const next = await supervise(root);
     await waitFor('it runs', async () => (await next.machines.describe(on)).state === 'running');
@@ -149,10 +149,10 @@ describe('a local worker', () => {
     service.kill('SIGKILL');
     await gone;
     expect(existsSync(`/proc/${pid}`)).toBe(true);
-    const ground = await supervise(root);
-    expect(ground.supervision.isSupervising).toBe(true);
-    expect((await ground.machines.describe(machine)).state).toBe('running');
-    await ground.machines.start(machine);
+    const fixture = await supervise(root);
+    expect(fixture.supervision.isSupervising).toBe(true);
+    expect((await fixture.machines.describe(machine)).state).toBe('running');
+    await fixture.machines.start(machine);
     expect(await bootsIn(root, machine.agentId)).toEqual([String(pid)]);
     process.kill(pid, 'SIGKILL');
     await waitFor('another one', async () => (await bootsIn(root, machine.agentId)).length === 2);
@@ -160,10 +160,10 @@ describe('a local worker', () => {
 
   it('is found if its record is missing', async () => {
     const root = await folder();
-    const ground = await supervise(root);
+    const fixture = await supervise(root);
     const machine = testMachine();
-    await ground.machines.start(machine);
-    const pid = await workerOf(ground, machine.agentId);
+    await fixture.machines.start(machine);
+    const pid = await workerOf(fixture, machine.agentId);
     await rm(join(root, machine.agentId, 'worker.json'));
     await waitFor('the record', () => existsSync(join(root, machine.agentId, 'worker.json')));
     expect(JSON.parse(readFileSync(join(root, machine.agentId, 'worker.json'), 'utf8'))).toMatchObject({ pid });
@@ -172,11 +172,11 @@ describe('a local worker', () => {
 
   it('is not confused with another process that has its number', async () => {
     const root = await folder();
-    const ground = await supervise(root);
+    const fixture = await supervise(root);
     const machine = testMachine();
-    await ground.machines.start(machine);
+    await fixture.machines.start(machine);
     const bystander = spawn(process.execPath, ['-e', 'setInterval(()=>{},1000)'], { stdio: 'ignore' });
-    await ground.supervision.close();
+    await fixture.supervision.close();
     await writeFile(
       join(root, machine.agentId, 'worker.json'),
       JSON.stringify({ pid: bystander.pid, startTime: '1', order: 'x', at: 0 }),
@@ -189,38 +189,38 @@ describe('a local worker', () => {
   });
 
   it('has a lease that is renewed while it is supervised', async () => {
-    const ground = await supervise(await folder());
+    const fixture = await supervise(await folder());
     const machine = testMachine();
-    await ground.machines.start(machine);
-    const lease = join(ground.root, machine.agentId, 'lease');
+    await fixture.machines.start(machine);
+    const lease = join(fixture.root, machine.agentId, 'lease');
     const first = (await stat(lease)).mtimeMs;
     await waitFor('a newer lease', async () => (await stat(lease)).mtimeMs > first);
-    await ground.supervision.close();
+    await fixture.supervision.close();
     const last = (await stat(lease)).mtimeMs;
     expect((await stat(lease)).mtimeMs).toBe(last);
   });
 
   it('has a log that is truncated when it is too large', async () => {
-    const ground = await supervise(await folder());
+    const fixture = await supervise(await folder());
     const machine = testMachine();
-    await ground.machines.start(machine);
-    const log = join(ground.root, machine.agentId, 'worker.log');
+    await fixture.machines.start(machine);
+    const log = join(fixture.root, machine.agentId, 'worker.log');
     await waitFor('its first line', async () => (await readFile(log, 'utf8')).includes('awake'));
     await truncate(log, 11 * 1024 * 1024);
     await waitFor('the truncation', async () => (await stat(log)).size < 1024 && existsSync(`${log}.1`));
   });
 
   it('does not keep running for a stopped agent', async () => {
-    const ground = await supervise(await folder());
+    const fixture = await supervise(await folder());
     const machine = testMachine();
-    await ground.machines.start(machine);
-    await workerOf(ground, machine.agentId);
-    const wanted = join(ground.root, machine.agentId, 'wanted.json');
+    await fixture.machines.start(machine);
+    await workerOf(fixture, machine.agentId);
+    const wanted = join(fixture.root, machine.agentId, 'wanted.json');
     const content = JSON.parse(await readFile(wanted, 'utf8')) as object;
     await writeFile(wanted, JSON.stringify({ ...content, at: Date.now() - 60_000 }));
-    ground.statuses.set(machine.agentId, 'stopped');
-    await waitFor('its end', () => processesIn(ground.root).length === 0);
-    expect((await ground.machines.describe(machine)).state).toBe('stopped');
+    fixture.statuses.set(machine.agentId, 'stopped');
+    await waitFor('its end', () => processesIn(fixture.root).length === 0);
+    expect((await fixture.machines.describe(machine)).state).toBe('stopped');
   });
 });
 

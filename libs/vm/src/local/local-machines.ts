@@ -15,7 +15,7 @@ import { isAlive } from './processes';
 
 export interface LocalSupervisor {
   /** Applies the folder's desired state at once. Returns false if another process supervises, which sees it itself. */
-  settle(agentId: string): Promise<boolean>;
+  applyNow(agentId: string): Promise<boolean>;
 }
 
 /**
@@ -46,27 +46,27 @@ export class LocalMachines implements MachineProvider {
   async start({ agentId }: Machine): Promise<void> {
     const folder = this.folderOf(agentId);
     await this.wantOnce(folder);
-    await this.carriedOut(agentId, 'start', () => this.runs(folder));
+    await this.applyAndWait(agentId, 'start', () => this.isRunning(folder));
   }
 
   async stop({ agentId }: Machine): Promise<void> {
     const folder = this.folderOf(agentId);
     if (!folder.exists()) return;
     await folder.want('stopped');
-    await this.carriedOut(agentId, 'stop', () => this.stands(folder));
+    await this.applyAndWait(agentId, 'stop', () => this.isStopped(folder));
   }
 
   async reboot({ agentId }: Machine): Promise<void> {
     const folder = this.folderOf(agentId);
     await folder.want('running');
-    await this.carriedOut(agentId, 'reboot', () => this.runs(folder));
+    await this.applyAndWait(agentId, 'reboot', () => this.isRunning(folder));
   }
 
   async terminate({ agentId }: Machine): Promise<void> {
     const folder = this.folderOf(agentId);
     if (!folder.exists()) return;
     await folder.want('removed');
-    await this.carriedOut(agentId, 'terminate', () => Promise.resolve(!folder.exists()));
+    await this.applyAndWait(agentId, 'terminate', () => Promise.resolve(!folder.exists()));
   }
 
   /** The computer and the folder, because each computer has its own folders. */
@@ -91,17 +91,17 @@ export class LocalMachines implements MachineProvider {
   /** Concurrent calls share one start, because a second order would be a second boot. */
   private wantOnce(folder: AgentFolder): Promise<void> {
     const { agentId } = folder;
-    const asked =
+    const pending =
       this.starts.get(agentId) ??
       (async () => {
         if ((await folder.wanted())?.state !== 'running') await folder.want('running');
       })().finally(() => this.starts.delete(agentId));
-    this.starts.set(agentId, asked);
-    return asked;
+    this.starts.set(agentId, pending);
+    return pending;
   }
 
-  private async carriedOut(agentId: string, order: string, done: () => Promise<boolean>): Promise<void> {
-    if (await this.supervisor?.settle(agentId)) return;
+  private async applyAndWait(agentId: string, order: string, done: () => Promise<boolean>): Promise<void> {
+    if (await this.supervisor?.applyNow(agentId)) return;
     const deadline = Date.now() + this.patienceMs;
     while (!(await done())) {
       if (Date.now() > deadline) {
@@ -114,13 +114,13 @@ export class LocalMachines implements MachineProvider {
     }
   }
 
-  private async runs(folder: AgentFolder): Promise<boolean> {
+  private async isRunning(folder: AgentFolder): Promise<boolean> {
     const [wanted, living] = await Promise.all([folder.wanted(), folder.living()]);
     return living !== null && living.order === wanted?.order;
   }
 
-  private async stands(folder: AgentFolder): Promise<boolean> {
-    const begun = await folder.begun();
-    return begun === null || !isAlive(begun);
+  private async isStopped(folder: AgentFolder): Promise<boolean> {
+    const record = await folder.workerRecord();
+    return record === null || !isAlive(record);
   }
 }

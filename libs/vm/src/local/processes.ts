@@ -59,48 +59,49 @@ export interface Tree {
 }
 
 /**
- * Ends a worker and all processes that it started. Sends SIGTERM to the worker, which may end its work in order, and then
- * SIGTERM and SIGKILL to the remaining processes. Returns how many could not be ended, because the kernel blocks them.
+ * Ends a worker and all processes that it started. Sends SIGTERM to the worker, which may end its work in order. Then
+ * sends SIGTERM and SIGKILL to the remaining processes. Returns how many could not be ended, because the kernel blocks
+ * them.
  */
 export async function endTree(
   tree: Tree,
-  { graceMs, hurry }: { graceMs: number; hurry?: AbortSignal },
+  { graceMs, skipGrace }: { graceMs: number; skipGrace?: AbortSignal },
 ): Promise<number> {
-  const known = new Map<number, Process>();
-  const look = () => {
-    for (const found of processesOf(tree, known)) known.set(found.pid, found);
-    const left = [...known.values()].filter(isAlive);
-    known.clear();
-    for (const found of left) known.set(found.pid, found);
+  const observed = new Map<number, Process>();
+  const refresh = () => {
+    for (const found of processesOf(tree, observed)) observed.set(found.pid, found);
+    const left = [...observed.values()].filter(isAlive);
+    observed.clear();
+    for (const found of left) observed.set(found.pid, found);
     return left;
   };
-  look();
+  refresh();
   if (tree.root && isAlive(tree.root)) {
     signal(tree.root.pid, 'SIGTERM');
-    await until(() => !isAlive(tree.root!) || hurry?.aborted === true, graceMs);
-    if (hurry?.aborted) await until(() => !isAlive(tree.root!), Math.min(graceMs, 3000));
+    await until(() => !isAlive(tree.root!) || skipGrace?.aborted === true, graceMs);
+    if (skipGrace?.aborted) await until(() => !isAlive(tree.root!), Math.min(graceMs, 3000));
   }
-  for (const { pid } of look()) signal(pid, 'SIGTERM', 'SIGCONT');
-  await until(() => look().length === 0, Math.min(graceMs, 2000));
+  for (const { pid } of refresh()) signal(pid, 'SIGTERM', 'SIGCONT');
+  await until(() => refresh().length === 0, Math.min(graceMs, 2000));
   for (let round = 0; round < 200; round += 1) {
-    const left = look();
+    const left = refresh();
     if (left.length === 0) return 0;
     for (const { pid } of left) signal(pid, 'SIGKILL');
     await sleep(25);
   }
-  return look().length;
+  return refresh().length;
 }
 
 /** Finds processes by environment, account, process group or session of the root, and descent from any of them. */
-function processesOf({ folder, root, account }: Tree, known: ReadonlyMap<number, Process>): Process[] {
+function processesOf({ folder, root, account }: Tree, observed: ReadonlyMap<number, Process>): Process[] {
   const all = allProcesses();
   const rootLives = root !== null && isAlive(root);
   const found = new Set<number>();
   for (const each of all) {
     const inGroup = rootLives && (each.group === root.pid || each.session === root.pid);
-    const was = known.get(each.pid)?.startTime === each.startTime;
-    const isIts = account ? accountOf(each.pid) === account : false;
-    if (inGroup || was || isIts || leadsInto(each.pid, folder)) found.add(each.pid);
+    const wasKnown = observed.get(each.pid)?.startTime === each.startTime;
+    const hasAccount = account ? accountOf(each.pid) === account : false;
+    if (inGroup || wasKnown || hasAccount || leadsInto(each.pid, folder)) found.add(each.pid);
   }
   for (let grown = found.size > 0; grown;) {
     const more = all.filter(({ pid, parent }) => found.has(parent) && !found.has(pid));

@@ -18,8 +18,8 @@ export async function spawnWorker({ folder, confinement, input, serviceUrl, key 
   await folder.renewLease();
   const account = await folder.prepareMachine(confinement);
   const worker = [process.execPath, '--enable-source-maps', input.program];
-  const place = { account, machine, home, lease: leaseFile, command: worker };
-  const [command, ...args] = confine(confinement, place, input);
+  const confined = { account, machine, home, lease: leaseFile, command: worker };
+  const [command, ...args] = confine(confinement, confined, input);
   const isConfined = confinement.account || confinement.namespaces;
   const log = await open(folder.logFile, 'a', 0o600);
   try {

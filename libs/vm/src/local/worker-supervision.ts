@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { isUuid } from '@muster/platform';
 import { MachineError } from '../machine';
-import type { AgentFolder, Begun, Wanted } from './agent-folder';
+import type { AgentFolder, WorkerRecord, Wanted } from './agent-folder';
 import { FolderLock } from './folder-lock';
 import { type Confinement, type ConfinementInput, findConfinement } from './confinement';
 import type { LocalMachines, LocalSupervisor } from './local-machines';
@@ -32,7 +32,7 @@ export interface SupervisionOptions {
   /** Files with secrets, which no worker may read. The service's own folders are always hidden. */
   secretPaths?: string[];
   /** Further paths that every worker may read (a practice's files), and paths that it must be able to read (Pillow). */
-  lent?: string[];
+  ownerReadable?: string[];
   needed?: string[];
   /** Confinement of the workers. If absent, the best one that is available. */
   confinement?: Confinement;
@@ -44,7 +44,7 @@ export interface SupervisionOptions {
   healthyAfterMs?: number;
 }
 
-const deathsUntilGivenUp = 5;
+const maxRestarts = 5;
 const maxRestartDelayMs = 30_000;
 
 interface Trouble {
@@ -81,7 +81,7 @@ export class WorkerSupervision implements LocalSupervisor {
       restartDelayMs: 500,
       healthyAfterMs: 60_000,
       secretPaths: [],
-      lent: [],
+      ownerReadable: [],
       needed: [],
       ...options,
     };
@@ -101,11 +101,11 @@ export class WorkerSupervision implements LocalSupervisor {
     await this.tick();
   }
 
-  async settle(agentId: string): Promise<boolean> {
+  async applyNow(agentId: string): Promise<boolean> {
     if (!this.lock.isHeld || this.closing.signal.aborted) return false;
     await this.inTurn(agentId, async () => {
       this.troubles.delete(agentId);
-      await this.fulfil(this.folderOf(agentId));
+      await this.applyWanted(this.folderOf(agentId));
     });
     return true;
   }
@@ -120,7 +120,7 @@ export class WorkerSupervision implements LocalSupervisor {
     await Promise.all(
       folders.map((folder) =>
         this.inTurn(folder.agentId, async () => {
-          if (await folder.begun()) await this.end(folder);
+          if (await folder.workerRecord()) await this.end(folder);
         }).catch((error: Error) =>
           this.logger.error(`could not end the worker of agent ${folder.agentId}: ${error.message}`),
         ),
@@ -138,18 +138,18 @@ export class WorkerSupervision implements LocalSupervisor {
   }
 
   private async superviseAll(): Promise<void> {
-    if (this.closing.signal.aborted || !(await this.lock.tryTake())) return;
-    const began = Date.now();
+    if (this.closing.signal.aborted || !(await this.lock.tryAcquire())) return;
+    const startedAt = Date.now();
     const ids = await this.agentIds();
     if (ids.length === 0) return;
-    await this.renewLeases(ids, began);
+    await this.renewLeases(ids, startedAt);
     // Without the database, the desired states in the folders are enough to keep the workers running.
     const statuses = await this.agents!.statusesOf(ids).catch(() => null);
     await Promise.all(
       ids.map((id) =>
         this.inTurn(id, async () => {
           const folder = this.folderOf(id);
-          if (statuses) await this.followStatus(folder, statuses.get(id), began);
+          if (statuses) await this.followStatus(folder, statuses.get(id), startedAt);
           await this.superviseOne(folder);
         }).catch((error: Error) => this.logger.warn(`the supervision of agent ${id} failed: ${error.message}`)),
       ),
@@ -172,30 +172,30 @@ export class WorkerSupervision implements LocalSupervisor {
     const { agentId } = folder;
     const wanted = await folder.wanted();
     if (!wanted) return;
-    const begun = await folder.begun();
+    const record = await folder.workerRecord();
     if (wanted.state !== 'running') {
-      if (begun || wanted.state === 'removed') await this.fulfil(folder);
+      if (record || wanted.state === 'removed') await this.applyWanted(folder);
       return;
     }
-    if (begun && isAlive(begun)) {
+    if (record && isAlive(record)) {
       this.seen.add(agentId);
       await folder.rotateLog();
-      // If the worker dies after this check, `fulfil` would start a new one without counting the death.
-      if (begun.order === wanted.order) return;
-    } else if (begun) {
-      await this.recordDeath(folder, begun);
+      // If the worker dies after this check, `applyWanted` would start a new one without counting the death.
+      if (record.order === wanted.order) return;
+    } else if (record) {
+      await this.recordDeath(folder, record);
     }
     const trouble = this.troubles.get(agentId);
-    if (trouble && trouble.deaths > deathsUntilGivenUp) return this.giveUp(folder, wanted);
+    if (trouble && trouble.deaths > maxRestarts) return this.giveUp(folder, wanted);
     if (trouble && Date.now() < trouble.notBefore) return;
-    await this.fulfil(folder).catch((error: Error) => {
+    await this.applyWanted(folder).catch((error: Error) => {
       this.addTrouble(agentId, 0);
       throw error;
     });
   }
 
   /** Brings the machine into the folder's desired state. */
-  private async fulfil(folder: AgentFolder): Promise<void> {
+  private async applyWanted(folder: AgentFolder): Promise<void> {
     const wanted = await folder.wanted();
     if (!wanted) return;
     if (wanted.state === 'running') {
@@ -219,7 +219,7 @@ export class WorkerSupervision implements LocalSupervisor {
     if (this.closing.signal.aborted) throw new MachineError('failed', 'The service is shutting down.');
     // A worker that a service started without having time to record it.
     const orphan = findByEnvironment(`MUSTER_LEASE_FILE=${leaseFile}`, folder.account());
-    if (orphan) return this.recordBegun(folder, { ...orphan, order, at: Date.now() });
+    if (orphan) return this.recordWorker(folder, { ...orphan, order, at: Date.now() });
     const { program, serviceUrl } = this.options;
     if (!existsSync(program)) throw new MachineError('misconfigured', `There is no worker program at ${program}.`);
     const key = await this.agents!.keyOf(agentId);
@@ -227,9 +227,9 @@ export class WorkerSupervision implements LocalSupervisor {
     const input = this.confinementInput();
     const confinement = await this.findConfinement();
     const child = await spawnWorker({ folder, confinement, input, serviceUrl, key });
-    child.once('exit', () => this.after(0, () => this.look(agentId)));
+    child.once('exit', () => this.after(0, () => this.check(agentId)));
     child.unref();
-    await this.recordBegun(folder, { ...(identify(child.pid!) ?? gone(child.pid!)), order, at: Date.now() });
+    await this.recordWorker(folder, { ...(identify(child.pid!) ?? gone(child.pid!)), order, at: Date.now() });
     this.logger.log(`worker of agent ${agentId} started`, { pid: child.pid });
   }
 
@@ -241,33 +241,33 @@ export class WorkerSupervision implements LocalSupervisor {
   }
 
   private confinementInput(): ConfinementInput {
-    const { machines, program, baseEnv, secretPaths, lent, needed } = this.options;
-    return { root: machines.root, program, baseEnv, secretPaths, lent, needed };
+    const { machines, program, baseEnv, secretPaths, ownerReadable, needed } = this.options;
+    return { root: machines.root, program, baseEnv, secretPaths, ownerReadable, needed };
   }
 
-  private async recordBegun(folder: AgentFolder, begun: Begun): Promise<void> {
-    await folder.recordBegun(begun);
+  private async recordWorker(folder: AgentFolder, record: WorkerRecord): Promise<void> {
+    await folder.recordWorker(record);
     this.seen.add(folder.agentId);
   }
 
   private async end(folder: AgentFolder): Promise<void> {
-    const root = await folder.begun();
+    const root = await folder.workerRecord();
     const left = await endTree(
       { folder: folder.path, root, account: folder.account() },
-      { graceMs: this.options.graceMs, hurry: this.closing.signal },
+      { graceMs: this.options.graceMs, skipGrace: this.closing.signal },
     );
     if (left > 0) throw new MachineError('failed', `${left} processes of the worker cannot be ended.`);
     await rm(join(folder.path, 'worker.json'), { force: true });
   }
 
-  private async recordDeath(folder: AgentFolder, { at, pid }: Begun): Promise<void> {
+  private async recordDeath(folder: AgentFolder, { at, pid }: WorkerRecord): Promise<void> {
     const { agentId } = folder;
     await rm(join(folder.path, 'worker.json'), { force: true });
     if (!this.seen.has(agentId)) return;
     const trouble = this.addTrouble(agentId, Date.now() - at);
     this.logger.warn(`worker of agent ${agentId} died`, { pid, deaths: trouble.deaths });
     const waitMs = trouble.notBefore - Date.now();
-    if (trouble.deaths <= deathsUntilGivenUp) this.after(waitMs, () => this.look(agentId));
+    if (trouble.deaths <= maxRestarts) this.after(waitMs, () => this.check(agentId));
   }
 
   private addTrouble(agentId: string, livedMs: number): Trouble {
@@ -280,8 +280,8 @@ export class WorkerSupervision implements LocalSupervisor {
 
   private async giveUp(folder: AgentFolder, { order }: Wanted): Promise<void> {
     const { agentId } = folder;
-    const words = await folder.lastWords();
-    const reason = `The worker died ${deathsUntilGivenUp + 1} times and is not started again${words ? `: ${words}` : '.'}`;
+    const logTail = await folder.logTail();
+    const reason = `The worker died ${maxRestarts + 1} times and is not started again${logTail ? `: ${logTail}` : '.'}`;
     this.logger.error(`agent ${agentId}: ${reason}`);
     await this.agents!.gaveUp(agentId, reason);
     await this.end(folder);
@@ -289,7 +289,7 @@ export class WorkerSupervision implements LocalSupervisor {
     this.troubles.delete(agentId);
   }
 
-  private look(agentId: string): void {
+  private check(agentId: string): void {
     this.inTurn(agentId, () => this.superviseOne(this.folderOf(agentId))).catch((error: Error) =>
       this.logger.warn(`the supervision of agent ${agentId} failed: ${error.message}`),
     );
@@ -308,9 +308,9 @@ export class WorkerSupervision implements LocalSupervisor {
   private inTurn<T>(agentId: string, work: () => Promise<T>): Promise<T> {
     const before = this.queues.get(agentId) ?? Promise.resolve();
     const turn = before.then(work, work);
-    const settled = turn.catch(() => undefined);
-    this.queues.set(agentId, settled);
-    void settled.then(() => this.queues.get(agentId) === settled && this.queues.delete(agentId));
+    const finished = turn.catch(() => undefined);
+    this.queues.set(agentId, finished);
+    void finished.then(() => this.queues.get(agentId) === finished && this.queues.delete(agentId));
     return turn;
   }
 

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import { imagingGround } from './imaging-ground';
+import { imagingEnvironment } from './imaging-environment';
 
 describe('the paths of a practice that local workers can read', () => {
-  const lent = (env: Record<string, string>) => imagingGround(env).lent;
+  const ownerReadable = (env: Record<string, string>) => imagingEnvironment(env).ownerReadable;
 
   it.each([
     ['an image folder', { IMAGING_ROOT: '/mnt/share/images' }, ['/mnt/share/images']],
@@ -17,19 +17,22 @@ describe('the paths of a practice that local workers can read', () => {
     ['a database file in a system folder', { PRACTICE_DATABASE: 'sqlite:////tmp/a.db' }, ['/tmp/a.db']],
     ['a database without a file', { PRACTICE_DATABASE: 'odbc:DSN=/x/y' }, []],
   ])('are derived from %s', (_, env, paths) => {
-    expect(lent(env as Record<string, string>)).toEqual(paths);
+    expect(ownerReadable(env as Record<string, string>)).toEqual(paths);
   });
 
   it('start at the service’s working directory if the configured folders are relative', () => {
-    const { env, lent } = imagingGround({ IMAGING_ROOT: './images', IMAGING_ALLOWED_ROOTS: 'images; /a/b;\\\\x\\y' });
+    const { env, ownerReadable } = imagingEnvironment({
+      IMAGING_ROOT: './images',
+      IMAGING_ALLOWED_ROOTS: 'images; /a/b;\\\\x\\y',
+    });
     const root = resolve('images');
     expect(env).toEqual({ IMAGING_ROOT: root, IMAGING_ALLOWED_ROOTS: `${root};/a/b;\\\\x\\y` });
-    expect(lent).toEqual([root, '/a/b']);
+    expect(ownerReadable).toEqual([root, '/a/b']);
   });
 
   it('start at the service’s working directory if the database’s path is relative', () => {
-    const { env, lent } = imagingGround({ PRACTICE_DATABASE: 'sqlite:///practice/patients.db' });
+    const { env, ownerReadable } = imagingEnvironment({ PRACTICE_DATABASE: 'sqlite:///practice/patients.db' });
     expect(env['PRACTICE_DATABASE']).toBe(`sqlite:///${resolve('practice/patients.db')}`);
-    expect(lent).toEqual([resolve('practice')]);
+    expect(ownerReadable).toEqual([resolve('practice')]);
   });
 });

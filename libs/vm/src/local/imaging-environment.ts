@@ -14,45 +14,45 @@ const systemFolders = new Set([
   ...['sys', 'tmp', 'usr', 'var'],
 ]);
 
-export interface ImagingGround {
+export interface ImagingEnvironment {
   env: Record<string, string>;
   /** Paths of the practice's files and of its database. */
-  lent: string[];
+  ownerReadable: string[];
   /** Paths of Pillow, which may be in a hidden folder. */
   needed: string[];
 }
 
 /** Reads from the service's environment what local workers need for imaging. */
-export function imagingGround(env: Environment): ImagingGround {
-  const given = Object.fromEntries(variables.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
-  const database = sqliteFile(given['PRACTICE_DATABASE']);
+export function imagingEnvironment(env: Environment): ImagingEnvironment {
+  const values = Object.fromEntries(variables.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+  const database = sqliteFile(values['PRACTICE_DATABASE']);
   // A worker has another working directory than the service.
-  if (database) given['PRACTICE_DATABASE'] = `sqlite:///${database}`;
+  if (database) values['PRACTICE_DATABASE'] = `sqlite:///${database}`;
   for (const name of ['IMAGING_ROOT', 'IMAGING_ALLOWED_ROOTS']) {
-    if (given[name]) given[name] = given[name].split(';').map(fromHere).join(';');
+    if (values[name]) values[name] = values[name].split(';').map(toAbsolute).join(';');
   }
-  const { IMAGING_ROOT = '', IMAGING_ALLOWED_ROOTS = '', IMAGING_DATA_FILE = '', IMAGING_PATH_MAP = '' } = given;
+  const { IMAGING_ROOT = '', IMAGING_ALLOWED_ROOTS = '', IMAGING_DATA_FILE = '', IMAGING_PATH_MAP = '' } = values;
   const mapped = IMAGING_PATH_MAP.split(';').map((each) => each.slice(each.indexOf('=') + 1));
   const folders = [IMAGING_ROOT, ...IMAGING_ALLOWED_ROOTS.split(';'), ...mapped].map((each) => each.trim());
   const files = [IMAGING_DATA_FILE.trim(), database ?? ''];
-  const [packages = '', libraries = ''] = [given['IMAGING_PYTHONPATH'], given['IMAGING_LIBRARY_PATH']];
+  const [packages = '', libraries = ''] = [values['IMAGING_PYTHONPATH'], values['IMAGING_LIBRARY_PATH']];
   return {
-    env: given,
+    env: values,
     // The folder of a file: a writer may replace the file by another one, and SQLite uses files next to it.
-    lent: pathsOf([...folders, ...files.filter(isAbsolute).map(placeOf)]),
+    ownerReadable: pathsOf([...folders, ...files.filter(isAbsolute).map(mountPathOf)]),
     needed: pathsOf([...packages.split(delimiter), ...libraries.split(delimiter)]),
   };
 }
 
 /** Makes a relative path absolute. Shares and paths of other systems stay unchanged. */
-function fromHere(path: string): string {
+function toAbsolute(path: string): string {
   const text = path.trim();
   return text === '' || /^[/\\]|^[A-Za-z]:/.test(text) ? text : resolve(text);
 }
 
-function placeOf(file: string): string {
+function mountPathOf(file: string): string {
   const folder = dirname(file);
-  return isOfSystem(folder) ? file : folder;
+  return isSystemFolder(folder) ? file : folder;
 }
 
 function sqliteFile(practiceDatabase = ''): string | null {
@@ -62,9 +62,9 @@ function sqliteFile(practiceDatabase = ''): string | null {
 
 /** Removes relative paths and system folders: /images is a practice's folder; /tmp and / are not. */
 function pathsOf(paths: string[]): string[] {
-  return [...new Set(paths.filter((path) => isAbsolute(path) && !isOfSystem(path)))];
+  return [...new Set(paths.filter((path) => isAbsolute(path) && !isSystemFolder(path)))];
 }
 
-function isOfSystem(path: string): boolean {
+function isSystemFolder(path: string): boolean {
   return resolve(path) === '/' || (dirname(resolve(path)) === '/' && systemFolders.has(basename(path)));
 }

@@ -27,16 +27,16 @@ console.log('awake');
 setInterval(() => {}, 1000);
 `;
 
-export interface Ground {
+export interface LocalFixture {
   root: string;
   machines: LocalMachines;
   supervision: WorkerSupervision;
   statuses: Map<string, string>;
-  givenUp: [string, string][];
+  abandoned: [string, string][];
   agents: LocalAgents;
 }
 
-const grounds: { root: string; supervision: WorkerSupervision }[] = [];
+const fixtures: { root: string; supervision: WorkerSupervision }[] = [];
 
 export async function folder(): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'muster-local-'));
@@ -44,7 +44,7 @@ export async function folder(): Promise<string> {
   return root;
 }
 
-export async function supervise(root: string, settings: object = {}): Promise<Ground> {
+export async function supervise(root: string, settings: object = {}): Promise<LocalFixture> {
   const machines = new LocalMachines(root, 20_000);
   const supervision = new WorkerSupervision({
     machines,
@@ -59,15 +59,15 @@ export async function supervise(root: string, settings: object = {}): Promise<Gr
     ...settings,
   });
   const statuses = new Map<string, string>();
-  const givenUp: [string, string][] = [];
+  const abandoned: [string, string][] = [];
   const agents: LocalAgents = {
     keyOf: () => Promise.resolve('msk_key'),
     statusesOf: (ids) => Promise.resolve(new Map(ids.map((id) => [id, statuses.get(id) ?? 'online']))),
-    gaveUp: (...what) => Promise.resolve(void givenUp.push(what)),
+    gaveUp: (...report) => Promise.resolve(void abandoned.push(report)),
   };
   await supervision.begin(agents);
-  grounds.push({ root, supervision });
-  return { root, machines, supervision, statuses, givenUp, agents };
+  fixtures.push({ root, supervision });
+  return { root, machines, supervision, statuses, abandoned, agents };
 }
 
 /** Returns every process with a variable in its environment that points into the folder. */
@@ -100,9 +100,9 @@ export async function workerOf({ root }: { root: string }, agentId: string): Pro
 }
 
 /** Ends the supervisions of each test, and checks that no process is left. */
-export function useGrounds(): void {
+export function useFixtures(): void {
   afterEach(async () => {
-    const all = grounds.splice(0);
+    const all = fixtures.splice(0);
     // The newest first, because a supervision that waits for a folder would take it over.
     for (const { supervision } of [...all].reverse()) await supervision.close();
     for (const { root } of all) {

@@ -1,7 +1,7 @@
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Environment } from '@muster/platform';
 import { type Confinement, type ConfinementInput, findConfinement } from './confinement';
-import { imagingGround } from './imaging-ground';
+import { imagingEnvironment } from './imaging-environment';
 
 /** Variables of the service's environment that a worker and its scripts get. */
 const passedOn = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SSL_CERT_FILE', 'PYTHON', 'CHROMIUM'];
@@ -10,8 +10,8 @@ const passedOn = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SS
 const noSecrets = ['SSL_CERT_FILE', 'IMAGING_DATA_FILE'];
 
 /** Reads from this environment how local workers are confined. */
-export function workerGround(root: string, env: Environment, program?: string): ConfinementInput {
-  const { env: imagingEnv, lent, needed } = imagingGround(env);
+export function readConfinementInput(root: string, env: Environment, program?: string): ConfinementInput {
+  const { env: imagingEnv, ownerReadable, needed } = imagingEnvironment(env);
   return {
     root,
     program: resolve(program ?? join(__dirname, '../../../../apps/worker/src/main.js')),
@@ -19,7 +19,7 @@ export function workerGround(root: string, env: Environment, program?: string): 
       ...Object.fromEntries(passedOn.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
       ...imagingEnv,
     },
-    lent,
+    ownerReadable,
     needed,
     // A variable NAME_FILE contains the path of the secret NAME.
     secretPaths: Object.entries(env).flatMap(([name, value]) =>
@@ -30,6 +30,6 @@ export function workerGround(root: string, env: Environment, program?: string): 
 
 /** Returns why scripts of local agents are not confined with this folder and environment; null if they are. */
 export async function whyUnconfined(root: string, env: Environment): Promise<string | null> {
-  const found: Confinement = await findConfinement(workerGround(root, env, env['LOCAL_WORKER_PROGRAM']));
+  const found: Confinement = await findConfinement(readConfinementInput(root, env, env['LOCAL_WORKER_PROGRAM']));
   return found.fault ?? null;
 }
