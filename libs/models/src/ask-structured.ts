@@ -2,46 +2,50 @@ import { storable } from '@muster/platform';
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { ModelMessage, ModelPart, ModelUsage, StructuredAnswer, StructuredCall } from './model';
 import { ModelFault, sumOfUsages } from './model-fault';
-import type { HeardAnswer } from './heard-answer';
+import type { AnswerAccumulator } from './answer-accumulator';
 
-type Ask = (messages: readonly ModelMessage[]) => Promise<{ heard: HeardAnswer; usage: ModelUsage }>;
+type Ask = (messages: readonly ModelMessage[]) => Promise<{ answer: AnswerAccumulator; usage: ModelUsage }>;
 
 const maxFaults = 10;
-const shownAnswer = 4000;
+const maxQuotedAnswer = 4000;
 
-/** Asks for an answer that fits the schema, once more with what was wrong, and then no more. */
+/** Requests an answer that fits the schema. Requests it once more with the errors, and then throws. */
 export async function askStructured<T>(
   { messages, schema, name }: StructuredCall,
   ask: Ask,
 ): Promise<StructuredAnswer<T>> {
   const first = await ask(messages);
-  const found = read<T>(schema, first.heard);
+  const found = read<T>(schema, first.answer);
   if ('value' in found) return { value: found.value, usage: first.usage };
-  if (first.heard.refusal) throw new ModelFault('refused', `The model refuses to answer (${name}).`, first.usage);
-  const second = await ask(withFaults(messages, first.heard.content, found.faults)).catch((error: unknown) => {
+  if (first.answer.refusal) throw new ModelFault('refused', `The model refuses to answer (${name}).`, first.usage);
+  const second = await ask(withFaults(messages, first.answer.content, found.faults)).catch((error: unknown) => {
     if (error instanceof ModelFault) error.usage = sumOfUsages([first.usage, error.usage]);
     throw error;
   });
   const usage = sumOfUsages([first.usage, second.usage]);
-  const mended = read<T>(schema, second.heard);
-  if ('value' in mended) return { value: mended.value, usage };
-  if (second.heard.refusal) throw new ModelFault('refused', `The model refuses to answer (${name}).`, usage);
-  throw new ModelFault('nonsense', `What the model answers does not fit (${name}): ${mended.faults[0]!}.`, usage);
+  const corrected = read<T>(schema, second.answer);
+  if ('value' in corrected) return { value: corrected.value, usage };
+  if (second.answer.refusal) throw new ModelFault('refused', `The model refuses to answer (${name}).`, usage);
+  throw new ModelFault(
+    'nonsense',
+    `The model’s answer does not fit the schema (${name}): ${corrected.faults[0]!}.`,
+    usage,
+  );
 }
 
-/** As an answer that was kept; null where it does not fit the schema. */
+/** Parses a stored answer; null if it does not fit the schema. */
 export function readStructured<T>(schema: object, content: string): T | null {
   const found = read<T>(schema, { content, refusal: '' });
   return 'value' in found ? found.value : null;
 }
 
-/** The question stays the last that was said by a user, with what was wrong behind it. */
+/** Appends the errors to the last user message, so that the question stays the last message. */
 function withFaults(messages: readonly ModelMessage[], answer: string, faults: string[]): ModelMessage[] {
   const correction: ModelPart = {
     kind: 'text',
     text:
       `You have answered this already, and the answer did not fit the schema:\n${faults.map((each) => `- ${each}`).join('\n')}\n` +
-      `The answer was: ${JSON.stringify(answer.slice(0, shownAnswer))}\nAnswer again, with JSON that fits the schema.`,
+      `The answer was: ${JSON.stringify(answer.slice(0, maxQuotedAnswer))}\nAnswer again, with JSON that fits the schema.`,
   };
   const at = messages.findLastIndex(({ role }) => role === 'user');
   return messages.map((message, position) => {
@@ -52,7 +56,7 @@ function withFaults(messages: readonly ModelMessage[], answer: string, faults: s
   });
 }
 
-/** What JSON can say and a database can't keep. */
+/** Escapes that JSON can contain and a database cannot store. */
 const hasEscapes = /\\u(0000|d[89a-f])/i;
 
 function storableText(_: string, value: unknown): unknown {
@@ -61,27 +65,27 @@ function storableText(_: string, value: unknown): unknown {
 
 const ajv = new Ajv({ allErrors: true, strict: false });
 
-/** By their schema, which is one object for all calls of a kind. */
+/** Compiled validators by schema object, which all calls of a kind share. */
 const validators = new WeakMap<object, ValidateFunction>();
 
 function validatorOf(schema: object): ValidateFunction {
-  const known = validators.get(schema);
-  if (known) return known;
-  const made = ajv.compile(schema);
-  validators.set(schema, made);
-  return made;
+  const cached = validators.get(schema);
+  if (cached) return cached;
+  const compiled = ajv.compile(schema);
+  validators.set(schema, compiled);
+  return compiled;
 }
 
 function read<T>(
   schema: object,
-  { content, refusal }: Pick<HeardAnswer, 'content' | 'refusal'>,
+  { content, refusal }: Pick<AnswerAccumulator, 'content' | 'refusal'>,
 ): { value: T } | { faults: string[] } {
   if (refusal) return { faults: ['it is a refusal'] };
   let value: unknown;
   try {
     value = JSON.parse(content, hasEscapes.test(content) ? storableText : undefined);
   } catch {
-    return { faults: ['it is no JSON'] };
+    return { faults: ['it is not valid JSON'] };
   }
   const validate = validatorOf(schema);
   if (validate(value)) return { value: value as T };

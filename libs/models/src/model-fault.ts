@@ -4,25 +4,25 @@ import type { ModelUsage } from './model';
 export const noUsage: ModelUsage = { calls: 0, inputTokens: 0, outputTokens: 0, costMicros: 0 };
 
 export type ModelFaultReason =
-  /** It answered with an error. */
+  /** The model answered with an error status. */
   | 'status'
-  /** It wants a rest, longer than we wait. */
+  /** The model limits the rate of calls, or asks for a pause that is too long to wait. */
   | 'busy'
   | 'unreachable'
   | 'timeout'
-  /** It would not say. */
+  /** The model refused to answer. */
   | 'refused'
-  /** What it said is no answer of this wire, or does not fit the schema. */
+  /** The answer does not follow the API or does not fit the schema. */
   | 'nonsense'
-  /** Its answer broke off. */
+  /** The answer ended before it was complete. */
   | 'cut';
 
-/** A call that brought nothing: 502 model_failed, or 504 execution_timeout. Its detail holds no prompt and no key. */
+/** A failed call: 502 model_failed, or 504 execution_timeout. Its detail contains no prompt and no key. */
 export class ModelFault extends AppError {
   constructor(
     readonly reason: ModelFaultReason,
     detail: string,
-    /** What it used all the same, as far as that is known. */
+    /** Usage of the failed call, as far as it is known. */
     public usage: ModelUsage = noUsage,
   ) {
     super(reason === 'timeout' ? 'execution_timeout' : 'model_failed', { detail });
@@ -30,17 +30,17 @@ export class ModelFault extends AppError {
   }
 }
 
-/** An answer of another kind, whatever its status said. */
+/** Returns the fault of an answer that does not follow the API, with any status. */
 export function nonsense(): ModelFault {
-  return new ModelFault('nonsense', 'What the model answered is no answer of its API.');
+  return new ModelFault('nonsense', 'The model’s answer does not follow its API.');
 }
 
-/** Whoever asked does not want the answer any more. */
+/** The caller no longer wants the answer. */
 export class ModelAborted extends Error {
   override name = 'ModelAborted';
 
   constructor(public usage: ModelUsage = noUsage) {
-    super('the call to the model was ended');
+    super('the call to the model was aborted');
   }
 }
 

@@ -3,12 +3,12 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { type Outbound, OutboundFailed } from '@muster/platform';
 
-/** No answer of a model is as long. Each token of a stream is a JSON of its own. */
+/** Maximum sizes of answers. A stream is larger, because each token is a separate JSON object. */
 const maxStreamBytes = 32 * 1024 * 1024;
 const maxAnswerBytes = 8 * 1024 * 1024;
 const withoutBody = [204, 205, 304];
 
-/** The client's fetch, through the guard: the checked address is the one called, and redirects are not followed. */
+/** Returns a fetch function that uses the outbound guard: it calls the checked address and follows no redirects. */
 export function fetchThrough(outbound: Outbound) {
   return async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
     const answer = await outbound.open(
@@ -26,22 +26,22 @@ export function fetchThrough(outbound: Outbound) {
       body.resume();
       return new Response(null, { status, headers });
     }
-    const mostBytes = /^text\/event-stream/i.test(answer.headers['content-type'] ?? '')
+    const maxBytes = /^text\/event-stream/i.test(answer.headers['content-type'] ?? '')
       ? maxStreamBytes
       : maxAnswerBytes;
-    return new Response(Readable.toWeb(Readable.from(bounded(body, mostBytes))) as ReadableStream<Uint8Array>, {
+    return new Response(Readable.toWeb(Readable.from(bounded(body, maxBytes))) as ReadableStream<Uint8Array>, {
       status,
       headers,
     });
   };
 }
 
-async function* bounded(body: IncomingMessage, mostBytes: number): AsyncGenerator<Buffer> {
+async function* bounded(body: IncomingMessage, maxBytes: number): AsyncGenerator<Buffer> {
   let length = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     length += chunk.length;
-    // Leaving the loop destroys the answer, and with it the connection.
-    if (length > mostBytes) throw new OutboundFailed(`the answer is longer than ${mostBytes} bytes`);
+    // Leaving the loop destroys the response and its connection.
+    if (length > maxBytes) throw new OutboundFailed(`the answer is longer than ${maxBytes} bytes`);
     yield chunk;
   }
 }

@@ -6,20 +6,20 @@ export interface TryParts {
   turns: Semaphore;
   timeoutMs: number;
   signal?: AbortSignal;
-  /** Asked at the beginning of each try, when its turn has come; what it throws is thrown. */
+  /** Called at the start of each try, after the wait for its turn. Its errors are passed on. */
   admit: () => Promise<unknown>;
 }
 
 const maxTries = 4;
-/** Of timeouts: one that says something now and then, and never comes to its end, is given up as well. */
-const longestTry = 10;
-const firstRestMs = 250;
-/** A rest that is asked for is waited for, also where a call may take less. */
-const longestRestMs = 20_000;
+/** Maximum duration of a try in timeouts. It ends a try whose output never ends. */
+const maxTryTimeouts = 10;
+const firstDelayMs = 250;
+/** Maximum pause that the model may ask for. A longer timeout of the call also allows a longer pause. */
+const maxDelayMs = 20_000;
 
 /**
- * Makes a call, again where the model was busy or broken, and answers with the try that it went well in: its turn is the
- * caller's to give back.
+ * Makes a call, and retries it if the model is busy or fails. Returns the answer with its try. The caller must end the
+ * try, which releases its turn.
  */
 export async function withTries<T>(
   parts: TryParts,
@@ -31,22 +31,25 @@ export async function withTries<T>(
       attempt.end();
       throw error;
     });
-    attempt.heard();
+    attempt.restartTimer();
     try {
       return { answer: await work(attempt), attempt };
     } catch (error) {
       attempt.end();
-      const { fault, restMs } = judge(error, { attempt, tries });
-      if (restMs === null || tries >= maxTries) throw fault;
-      if (restMs > Math.max(parts.timeoutMs, longestRestMs)) {
-        throw new ModelFault('busy', `The model wants a rest of ${Math.ceil(restMs / 1000)} s.`);
+      const { fault, delayMs } = judge(error, { attempt, tries });
+      if (delayMs === null || tries >= maxTries) throw fault;
+      if (delayMs > Math.max(parts.timeoutMs, maxDelayMs)) {
+        throw new ModelFault(
+          'busy',
+          `The model asks for a pause of ${Math.ceil(delayMs / 1000)} s, which is too long to wait.`,
+        );
       }
-      await rest(restMs, parts.signal);
+      await pause(delayMs, parts.signal);
     }
   }
 }
 
-/** One try: a turn, and a clock that ends it when nothing is heard any more. */
+/** One try of a call. It has a turn, and a timer that aborts it if no output arrives. */
 export class ModelTry {
   private readonly controller = new AbortController();
   private timer?: NodeJS.Timeout;
@@ -59,7 +62,7 @@ export class ModelTry {
     private readonly release: () => void,
   ) {
     parts.signal?.addEventListener('abort', this.abort, { once: true });
-    this.heard();
+    this.restartTimer();
   }
 
   static async begin(parts: TryParts): Promise<ModelTry> {
@@ -74,21 +77,23 @@ export class ModelTry {
     return this.controller.signal;
   }
 
-  /** Throws what ended it from outside: who asked, or the clock. */
+  /** Throws if the caller or the timer has aborted the try. */
   throwIfEnded(): void {
     if (this.parts.signal?.aborted) throw new ModelAborted();
     if (!this.late) return;
     const { timeoutMs } = this.parts;
-    const isEndless = performance.now() - this.began >= longestTry * timeoutMs;
-    const what = isEndless ? `not come to an end in ${longestTry * timeoutMs} ms` : `said nothing for ${timeoutMs} ms`;
-    throw new ModelFault('timeout', `The model has ${what}.`);
+    const isEndless = performance.now() - this.began >= maxTryTimeouts * timeoutMs;
+    const problem = isEndless
+      ? `not finished its answer within ${maxTryTimeouts * timeoutMs} ms`
+      : `sent no output for ${timeoutMs} ms`;
+    throw new ModelFault('timeout', `The model has ${problem}.`);
   }
 
-  /** The clock begins anew. */
-  heard(): void {
+  /** Restarts the timer. */
+  restartTimer(): void {
     clearTimeout(this.timer);
     const { timeoutMs } = this.parts;
-    const left = longestTry * timeoutMs - (performance.now() - this.began);
+    const left = maxTryTimeouts * timeoutMs - (performance.now() - this.began);
     this.timer = setTimeout(
       () => {
         this.late = true;
@@ -105,48 +110,48 @@ export class ModelTry {
   }
 }
 
-/** What a failed try means, and after which rest there may be another one; null: there may not. */
+/** Classifies the error of a failed try. Returns also the pause before the next try; null if there must be none. */
 function judge(
   error: unknown,
   { attempt, tries }: { attempt: ModelTry; tries: number },
-): { fault: Error; restMs: number | null } {
+): { fault: Error; delayMs: number | null } {
   try {
     attempt.throwIfEnded();
   } catch (ended) {
-    return { fault: ended as Error, restMs: null };
+    return { fault: ended as Error, delayMs: null };
   }
-  if (error instanceof ModelFault) return { fault: error, restMs: null };
+  if (error instanceof ModelFault) return { fault: error, delayMs: null };
   const { status, cause } = error as Partial<APIError> & { cause?: unknown };
   if (cause instanceof OutboundRefused) {
-    return { fault: new ModelFault('unreachable', `The model cannot be called: ${cause.message}.`), restMs: null };
+    return { fault: new ModelFault('unreachable', `The model cannot be called: ${cause.message}.`), delayMs: null };
   }
-  const restMs = firstRestMs * 2 ** (tries - 1) * (1 + Math.random() / 4);
+  const delayMs = firstDelayMs * 2 ** (tries - 1) * (1 + Math.random() / 4);
   if (typeof status !== 'number') {
-    // Also what came as JSON and is none: the client calls both a failed connection.
-    if ((error as Error).name === 'SyntaxError') return { fault: nonsense(), restMs: null };
-    return { fault: new ModelFault('unreachable', 'The model could not be reached.'), restMs };
+    // The client throws errors without a status for failed connections and for invalid JSON.
+    if ((error as Error).name === 'SyntaxError') return { fault: nonsense(), delayMs: null };
+    return { fault: new ModelFault('unreachable', 'The model could not be reached.'), delayMs };
   }
   const fault = new ModelFault(status === 429 ? 'busy' : 'status', `The model answered ${status}${codeOf(error)}.`);
   const isAgain = status === 408 || status === 429 || status >= 500;
-  return { fault, restMs: isAgain ? (restIn((error as APIError).headers) ?? restMs) : null };
+  return { fault, delayMs: isAgain ? (retryAfterMs((error as APIError).headers) ?? delayMs) : null };
 }
 
-/** A word that names what is wrong. Its sentences may repeat a prompt or a key. */
+/** Returns the code or the type of an error. Its message is left out, because it may repeat a prompt or a key. */
 function codeOf(error: unknown): string {
   const { code, type } = error as { code?: unknown; type?: unknown };
-  const word = [code, type].find((each) => typeof each === 'string' && /^[a-z][\w.-]{0,59}$/i.test(each));
-  return word === undefined ? '' : ` (${String(word)})`;
+  const name = [code, type].find((each) => typeof each === 'string' && /^[a-z][\w.-]{0,59}$/i.test(each));
+  return name === undefined ? '' : ` (${String(name)})`;
 }
 
-/** In seconds, or until a date. */
-function restIn(headers: Headers | undefined): number | null {
+/** Reads Retry-After, which contains seconds or a date. */
+function retryAfterMs(headers: Headers | undefined): number | null {
   const after = headers?.get('retry-after');
   if (!after) return null;
   const ms = /^\d+(\.\d+)?$/.test(after) ? Number(after) * 1000 : Date.parse(after) - Date.now();
   return Number.isNaN(ms) ? null : Math.max(ms, 0);
 }
 
-function rest(ms: number, signal: AbortSignal | undefined): Promise<void> {
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {
       clearTimeout(timer);

@@ -6,7 +6,7 @@ import type { ModelCall, ModelEndpoint, ModelMessage, StructuredCall } from './m
 
 export type WireRequest = ChatCompletionCreateParamsNonStreaming;
 
-/** A call as it goes over the wire. */
+/** Converts a call to a request of the API. */
 export function requestOf(
   { name, visionName }: ModelEndpoint,
   { messages, tools = [] }: ModelCall,

@@ -1,24 +1,24 @@
-/** A language model, as everybody here speaks to it. What it answers is data: somebody's words, never an order. */
+/** Interface of a language model. Its answers are untrusted data and never instructions to the service. */
 export interface ModelPort {
-  /** One answer, whole. */
+  /** Returns one complete answer. */
   chat(call: ModelCall): Promise<ModelAnswer>;
-  /** One answer as it comes: pieces of its text, and at the end all of it. Who stops reading ends the call. */
+  /** Streams one answer: parts of its text, then the complete answer. The call ends if the caller stops reading. */
   streamChat(call: ModelCall): AsyncIterable<ModelDelta>;
-  /** An answer that fits the schema; throws a ModelFault where the model gives none. */
+  /** Returns an answer that fits the schema. Throws a ModelFault if the model returns none. */
   structured<T>(call: StructuredCall): Promise<StructuredAnswer<T>>;
 }
 
 export interface ModelCall {
   messages: readonly ModelMessage[];
   tools?: readonly ModelTool[];
-  /** Ends the call and what waits for it; it then throws ModelAborted. */
+  /** Aborts the call, also while it waits for its turn. The call then throws ModelAborted. */
   signal?: AbortSignal;
 }
 
 export interface StructuredCall extends Omit<ModelCall, 'tools'> {
-  /** What the answer is called on the wire: letters, digits, _. */
+  /** Name of the schema in the request: letters, digits, _. */
   name: string;
-  /** Strict: every object names all its keys as required and has no others. */
+  /** Strict JSON schema: every object lists all its keys as required and allows no others. */
   schema: object;
 }
 
@@ -28,20 +28,20 @@ export type ModelMessage =
   | { role: 'assistant'; content: string; toolCalls?: readonly ModelToolCall[] }
   | { role: 'tool'; toolCallId: string; content: string };
 
-/** A call with a picture goes to the vision model. */
+/** A call with an image goes to the vision model. */
 export type ModelPart = { kind: 'text'; text: string } | { kind: 'picture'; dataUrl: string };
 
 export interface ModelTool {
   name: string;
   description: string;
-  /** A JSON schema. */
+  /** JSON schema of the arguments. */
   parameters: object;
 }
 
 export interface ModelToolCall {
   id: string;
   name: string;
-  /** As the model wrote them: JSON, if it did well. */
+  /** Text of the model, which should be JSON but is not checked. */
   arguments: string;
 }
 
@@ -58,42 +58,42 @@ export interface StructuredAnswer<T> {
   usage: ModelUsage;
 }
 
-/** Of all calls that it took. */
+/** Usage of all calls over the wire for one answer. */
 export interface ModelUsage {
-  /** Over the wire: an answer that does not fit is asked for again. */
+  /** Number of calls over the wire: an answer that does not fit the schema is requested again. */
   calls: number;
   inputTokens: number;
   outputTokens: number;
   costMicros: number;
 }
 
-/** Where a model is, and as whom it is called. */
+/** Address, names and API key of a model. */
 export interface ModelEndpoint {
-  /** With its version path: calls go to `<baseUrl>/chat/completions`. */
+  /** URL with the version path: calls go to `<baseUrl>/chat/completions`. */
   baseUrl: string;
   name: string;
   visionName: string;
   apiKey: string;
 }
 
-/** What prices and usages of all models behind this port are found under. */
+/** Name of the provider in the prices and usages of all models with this interface. */
 export const modelProvider = 'openai-compatible';
 
-/** One call over the wire, when it is over. */
+/** Usage of one call over the wire, known at its end. */
 export interface ModelUse {
   model: string;
   inputTokens: number;
   outputTokens: number;
-  /** Nobody told how many tokens those were: they are guessed from the text that went and came. */
+  /** Whether the tokens are estimated from the request and the answer, because the model did not report them. */
   estimated: boolean;
   outcome: 'answered' | 'cut' | 'failed';
   durationMs: number;
-  /** What it said, for whoever keeps with the bill what was paid for. */
+  /** Text of the answer, for a meter that stores it with the cost. */
   content: string;
 }
 
-/** Whose money it is: asked before each call over the wire, and told after it. */
+/** Accounts for the calls to a model. It is called before and after each call over the wire. */
 export interface ModelMeter {
-  /** What it throws is thrown, and nothing is called. Answers what is told when the call is over. */
+  /** Admits a call, or throws to prevent it. The returned function receives the call's usage and returns its cost. */
   open(model: string): Promise<(use: ModelUse) => Promise<number>>;
 }

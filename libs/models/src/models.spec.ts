@@ -22,14 +22,14 @@ describe('models', () => {
 
   const endpoint = () => ({ baseUrl: fake.url, name: fake.name, visionName: fake.visionName, apiKey: fake.key });
 
-  it('of the deployment are at any address that it names', async () => {
+  it('call the deployment’s model at any configured address', async () => {
     const models = modelsWith(fake.env);
     fake.says('Here.');
     expect(await models.ofDeployment(meter)!.chat(hello)).toMatchObject({ content: 'Here.' });
     models.onApplicationShutdown();
   });
 
-  it('of organizations are at no private address', async () => {
+  it('do not call an organization’s model at a private address', async () => {
     const models = modelsWith(fake.env);
     const call = models.ofOwner('acme', endpoint(), meter).chat(hello);
     await expect(call).rejects.toMatchObject({ code: 'model_failed', reason: 'unreachable' });
@@ -37,7 +37,7 @@ describe('models', () => {
     expect(fake.calls).toEqual([]);
   });
 
-  it('of organizations lead nowhere else by a redirect', async () => {
+  it('do not follow a redirect of an organization’s model', async () => {
     const redirecting = createServer((_, response) => response.writeHead(307, { location: fake.url }).end());
     await new Promise<void>((resolve) => redirecting.listen(0, '127.0.0.1', resolve));
     const { port } = redirecting.address() as AddressInfo;
@@ -52,7 +52,7 @@ describe('models', () => {
     redirecting.close();
   });
 
-  it('of one organization wait for nobody else’s slow one', async () => {
+  it('do not delay an organization’s calls because of another’s slow model', async () => {
     const models = modelsWith({ OUTBOUND_ALLOW: '127.0.0.1', MODEL_MAX_CONCURRENT: '1' });
     const gone = new AbortController();
     fake.says({ hang: true }, 'Ours.');
@@ -60,11 +60,11 @@ describe('models', () => {
     slow.catch(() => undefined);
     expect(await models.ofOwner('acme', endpoint(), meter).chat(hello)).toMatchObject({ content: 'Ours.' });
     gone.abort();
-    await expect(slow).rejects.toThrow('ended');
+    await expect(slow).rejects.toThrow('aborted');
     models.onApplicationShutdown();
   });
 
-  it('that are not configured are none', () => {
+  it('return null for the deployment if no model is configured', () => {
     expect(modelsWith().ofDeployment(meter)).toBeNull();
     expect(() => modelsWith({ MODEL_NAME: 'x' })).toThrow('belong together');
   });

@@ -4,12 +4,12 @@ import type { ModelEndpoint, ModelMeter, ModelPort } from './model';
 import { ModelsConfig } from './models.config';
 import { OpenAiModel } from './openai-model';
 
-/** So many organizations' own models are remembered with their turns; what nobody waits for may be forgotten. */
-const maxRemembered = 1000;
+/** Maximum number of owners whose semaphores are stored. Beyond it all are removed; calls in progress keep theirs. */
+const maxStoredSemaphores = 1000;
 
 /**
- * The ways to models: the deployment's, which may be at any address, because who runs the service says where it is; and
- * those that organizations have of their own, which are where the guard of outbound calls lets us go.
+ * Opens models. The deployment's model may have any address, because the operator configures it. Organizations' own
+ * models may have only addresses that the outbound guard permits.
  */
 @Injectable()
 export class Models implements OnApplicationShutdown {
@@ -26,20 +26,20 @@ export class Models implements OnApplicationShutdown {
     this.turns = new Semaphore(modelMaxConcurrent);
   }
 
-  /** The deployment's; null where it has none. */
+  /** Returns the deployment's model; null if none is configured. */
   ofDeployment(meter: ModelMeter): ModelPort | null {
     const { model: endpoint, modelTimeoutMs: timeoutMs } = this.config;
     if (!endpoint || !this.deployments) return null;
     return new OpenAiModel({ endpoint, outbound: this.deployments, turns: this.turns, timeoutMs, meter });
   }
 
-  /** One that somebody has of their own, with turns of their own, so that nobody waits for another's slow one. */
+  /** Returns an owner's own model. Each owner has a separate limit of calls, so that none waits for another's model. */
   ofOwner(owner: string, endpoint: ModelEndpoint, meter: ModelMeter): ModelPort {
     const turns = this.turnsOf(owner);
     return new OpenAiModel({ endpoint, outbound: this.guarded, turns, timeoutMs: this.config.modelTimeoutMs, meter });
   }
 
-  /** Throws OutboundRefused where an own model must not be. */
+  /** Throws OutboundRefused if an own model must not have this address. */
   checkAddress(baseUrl: string): Promise<void> {
     return this.guarded.check(baseUrl);
   }
@@ -50,9 +50,9 @@ export class Models implements OnApplicationShutdown {
   }
 
   private turnsOf(owner: string): Semaphore {
-    const known = this.turnsOfOwners.get(owner);
-    if (known) return known;
-    if (this.turnsOfOwners.size >= maxRemembered) this.turnsOfOwners.clear();
+    const cached = this.turnsOfOwners.get(owner);
+    if (cached) return cached;
+    if (this.turnsOfOwners.size >= maxStoredSemaphores) this.turnsOfOwners.clear();
     const turns = new Semaphore(this.config.modelMaxConcurrent);
     this.turnsOfOwners.set(owner, turns);
     return turns;

@@ -7,8 +7,8 @@ import { ModelsConfig } from './models.config';
 
 const messages: ModelMessage[] = [{ role: 'user', content: 'Hello?' }];
 
-/** Anybody may stand behind an organization’s own address, and other organizations are served by the same process. */
-describe('a server that is no model', () => {
+/** An organization’s own address may lead to any server, and the same process serves other organizations. */
+describe('a server that is not a model', () => {
   let fake: FakeModel;
   let models: Models;
   let model: ModelPort;
@@ -45,50 +45,50 @@ describe('a server that is no model', () => {
   it.each<[string, unknown]>([
     ['null', null],
     ['a number', 42],
-    ['choices that are none', { choices: 42 }],
-    ['a choice that is none', { choices: [7] }],
-    ['text that is none', piece({ content: { a: 1 } })],
-    ['a refusal that is none', piece({ refusal: ['no'] })],
-    ['an error in the midst of it', { error: { message: 'overloaded' } }],
-    ['calls that are none', piece({ tool_calls: 42 })],
-    ['a call that is none', piece({ tool_calls: [null] })],
-    ['a call at a place by name', piece(call('__proto__'))],
-    ['a call at the place length', piece(call('length'))],
-    ['a call at no place', piece(call(-1))],
-    ['a call at half a place', piece(call(0.5))],
-    ['a call far behind all others', piece(call(4_294_967_294))],
-    ['a name that is none', piece(call(0, { function: { name: 5 } }))],
-    ['more calls than there can be', piece({ tool_calls: Array(500).fill({ index: 0 }) })],
-  ])('that streams %s is model_failed, and changes nothing here', async (_, chunk) => {
+    ['choices that are not a list', { choices: 42 }],
+    ['a choice that is not an object', { choices: [7] }],
+    ['text that is not a string', piece({ content: { a: 1 } })],
+    ['a refusal that is not a string', piece({ refusal: ['no'] })],
+    ['an error in the middle of its answer', { error: { message: 'overloaded' } }],
+    ['calls that are not a list', piece({ tool_calls: 42 })],
+    ['a call that is not an object', piece({ tool_calls: [null] })],
+    ['a call with the index __proto__', piece(call('__proto__'))],
+    ['a call with the index length', piece(call('length'))],
+    ['a call with the index -1', piece(call(-1))],
+    ['a call with the index 0.5', piece(call(0.5))],
+    ['a call with a huge index', piece(call(4_294_967_294))],
+    ['a name that is not a string', piece(call(0, { function: { name: 5 } }))],
+    ['too many calls', piece({ tool_calls: Array(500).fill({ index: 0 }) })],
+  ])('fails with model_failed if it streams %s, and changes no built-in object', async (_, chunk) => {
     fake.says(streamed(chunk, end));
-    const began = performance.now();
+    const startedAt = performance.now();
     const fault = await read(model.streamChat({ messages })).catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(ModelFault);
     expect((fault as ModelFault).code).toBe('model_failed');
-    expect(performance.now() - began).toBeLessThan(1000);
+    expect(performance.now() - startedAt).toBeLessThan(1000);
     expect(Object.keys(Array.prototype)).toEqual([]);
     expect(([] as unknown as { name?: string }).name).toBeUndefined();
   });
 
   it.each<[string, unknown]>([
     ['no message', null],
-    ['a message in a list', []],
-    ['text that is none', { content: 5 }],
-    ['a refusal that is none', { content: '', refusal: { a: 1 } }],
-    ['calls that are none', { content: '', tool_calls: 'all' }],
-    ['a call that is none', { content: '', tool_calls: [null] }],
-    ['a call of nothing', { content: '', tool_calls: [{ id: 'a', type: 'function', function: null }] }],
-    ['an id that is none', { content: '', tool_calls: [{ id: 7, type: 'function', function: { name: 'a' } }] }],
+    ['a list instead of a message', []],
+    ['text that is not a string', { content: 5 }],
+    ['a refusal that is not a string', { content: '', refusal: { a: 1 } }],
+    ['calls that are not a list', { content: '', tool_calls: 'all' }],
+    ['a call that is not an object', { content: '', tool_calls: [null] }],
+    ['a call without a function', { content: '', tool_calls: [{ id: 'a', type: 'function', function: null }] }],
+    ['an id that is not a string', { content: '', tool_calls: [{ id: 7, type: 'function', function: { name: 'a' } }] }],
     ['100,000 calls', { content: '', tool_calls: Array(100_000).fill({ id: 'a', function: { name: 'a' } }) }],
-    ['an answer without an end', { content: 'x'.repeat(200_001) }],
-  ])('that answers %s is model_failed', async (_, message) => {
+    ['a text that is too long', { content: 'x'.repeat(200_001) }],
+  ])('fails with model_failed if it answers %s', async (_, message) => {
     fake.says(whole(message));
     const fault = await model.chat({ messages }).catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(ModelFault);
     expect((fault as ModelFault).code).toBe('model_failed');
   });
 
-  it('is understood where it leaves numbers, ids and quotes out, as some do', async () => {
+  it('may leave out the index and the id of a call, and return arguments as an object', async () => {
     const numberless = (id: string | undefined, name: string | undefined, text: string) =>
       piece({ tool_calls: [{ ...(id ? { id } : {}), function: { ...(name ? { name } : {}), arguments: text } }] });
     fake.says(
@@ -114,29 +114,32 @@ describe('a server that is no model', () => {
     ]);
   });
 
-  it('that never comes to an end is given up, however often it says something', async () => {
+  it('times out if its stream does not end, although it keeps sending text', async () => {
     fake.says({ content: 'word '.repeat(1000), slowMs: 100 });
-    const began = performance.now();
+    const startedAt = performance.now();
     const fault = await read(model.streamChat({ messages })).catch((error: unknown) => error);
-    expect(fault).toMatchObject({ code: 'execution_timeout', message: expect.stringContaining('not come to an end') });
-    expect(performance.now() - began).toBeLessThan(20_000);
+    expect(fault).toMatchObject({
+      code: 'execution_timeout',
+      message: expect.stringContaining('not finished its answer'),
+    });
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
   }, 30_000);
 
-  it('that counts tokens beyond any model’s is not believed: they are guessed', async () => {
+  it('has its tokens estimated if it reports an implausible number', async () => {
     fake.says({ content: 'Hello.', usage: { inputTokens: Number.MAX_SAFE_INTEGER, outputTokens: 3 } });
     const { usage } = await model.chat({ messages });
     expect(usage.inputTokens).toBeLessThan(100);
   });
 
-  it('answers a schema’s texts as a database can keep them', async () => {
+  it('returns structured texts without characters that a database cannot store', async () => {
     const schema = {
       type: 'object',
-      properties: { said: { type: 'string' } },
-      required: ['said'],
+      properties: { text: { type: 'string' } },
+      required: ['text'],
       additionalProperties: false,
     };
-    fake.says({ content: '{"said":"a\\u0000b\\ud800c \\ud83d\\ude00"}' });
-    const { value } = await model.structured<{ said: string }>({ name: 'said', schema, messages });
-    expect(value.said).toBe('ab\ufffdc \u{1f600}');
+    fake.says({ content: '{"text":"a\\u0000b\\ud800c \\ud83d\\ude00"}' });
+    const { value } = await model.structured<{ text: string }>({ name: 'text', schema, messages });
+    expect(value.text).toBe('ab\ufffdc \u{1f600}');
   });
 });

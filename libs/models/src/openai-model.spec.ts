@@ -13,7 +13,7 @@ const schema = {
   required: ['answer'],
   additionalProperties: false,
 };
-const asked = { name: 'number', schema, messages: hello };
+const request = { name: 'number', schema, messages: hello };
 
 describe('a model', () => {
   let fake: FakeModel;
@@ -62,7 +62,7 @@ describe('a model', () => {
     await fake.close();
   });
 
-  it('is asked with tools and their answers, and answers text, calls of tools, and what that used', async () => {
+  it('receives tools and their results, and returns text, tool calls and usage', async () => {
     fake.says(
       { content: 'Let me look.', toolCalls: [{ name: 'get_run', arguments: { jobId: '1' }, id: 'c1' }] },
       'It ran.',
@@ -90,7 +90,7 @@ describe('a model', () => {
     expect(uses).toMatchObject([{ outcome: 'answered', estimated: false }, { outcome: 'answered' }]);
   });
 
-  it('is another one for pictures', async () => {
+  it('is the vision model if a message contains an image', async () => {
     fake.says('A login page.');
     const content = [
       { kind: 'text' as const, text: 'What is this?' },
@@ -104,7 +104,7 @@ describe('a model', () => {
     });
   });
 
-  it('is heard as it speaks, with calls of tools put together, and with its usage at the end', async () => {
+  it('streams its text, and then its complete tool calls and its usage', async () => {
     const toolCalls = [
       { name: 'one', arguments: { text: 'a long argument that comes in pieces' }, id: 'a' },
       { name: 'two', arguments: {}, id: 'b' },
@@ -127,18 +127,18 @@ describe('a model', () => {
     expect(uses).toMatchObject([{ inputTokens: 11, outputTokens: 7, outcome: 'answered', estimated: false }]);
   });
 
-  describe('that fails', () => {
-    it('is asked again after as long as it says, and pays once', async () => {
+  describe('on failure', () => {
+    it('is called again after the time in Retry-After, and is billed once', async () => {
       fake.says({ status: 429, headers: { 'retry-after': '1' } }, { status: 503 }, 'Here.');
-      const began = performance.now();
-      // Also where a call may take less.
+      const startedAt = performance.now();
+      // The pause may be longer than the timeout.
       expect(await timed(900).chat({ messages: hello })).toMatchObject({ content: 'Here.' });
-      expect(performance.now() - began).toBeGreaterThan(1000);
+      expect(performance.now() - startedAt).toBeGreaterThan(1000);
       expect(fake.calls).toHaveLength(3);
       expect(uses).toMatchObject([{ outcome: 'answered' }]);
     });
 
-    it('is asked four times and no more', async () => {
+    it('is called at most four times', async () => {
       fake.answers(() => ({ status: 500, headers: { 'retry-after': '0' } }));
       const fault = await faultOf(model.chat({ messages: hello }));
       expect(fault).toMatchObject({ code: 'model_failed', status: 502, reason: 'status', usage: { costMicros: 0 } });
@@ -146,19 +146,19 @@ describe('a model', () => {
       expect(uses).toMatchObject([{ outcome: 'failed', inputTokens: 0, outputTokens: 0 }]);
     });
 
-    it.each([400, 401, 404, 409, 302])('with %i is not asked again', async (status) => {
+    it.each([400, 401, 404, 409, 302])('is not called again after status %i', async (status) => {
       fake.says({ status, headers: { location: `${fake.url}/elsewhere` } });
       expect(await faultOf(model.chat({ messages: hello }))).toMatchObject({ code: 'model_failed', reason: 'status' });
       expect(fake.calls).toHaveLength(1);
     });
 
-    it('is not waited for longer than a call may take', async () => {
+    it('fails as busy if Retry-After is too long', async () => {
       fake.says({ status: 429, headers: { 'retry-after': '3600' } });
       expect(await faultOf(model.chat({ messages: hello }))).toMatchObject({ code: 'model_failed', reason: 'busy' });
       expect(fake.calls).toHaveLength(1);
     });
 
-    it('by saying nothing is given up in time, at once or in the middle of a stream', async () => {
+    it('times out without output, before its answer or in the middle of a stream', async () => {
       fake.says({ hang: true }, { hang: true }, { content: 'One two three', hang: true, cutAfter: 2 });
       const slow = timed(200);
       const late = { code: 'execution_timeout', status: 504, reason: 'timeout' };
@@ -169,20 +169,20 @@ describe('a model', () => {
         usage: { outputTokens: 1 },
       });
       expect(fake.calls).toHaveLength(3);
-      await waitFor('it to be left', () => fake.calls.every(({ wasLeft }) => wasLeft));
+      await waitFor('the connection to be closed', () => fake.calls.every(({ wasLeft }) => wasLeft));
       expect(uses.map(({ outcome }) => outcome)).toEqual(['failed', 'failed', 'cut']);
     });
 
-    it('by breaking off pays for what it said', async () => {
+    it('is billed for the text of an interrupted stream', async () => {
       fake.says({ content: 'One two three', cutAfter: 3 });
-      const heard: ModelDelta[] = [];
+      const received: ModelDelta[] = [];
       const fault = await faultOf(
         (async () => {
-          for await (const delta of model.streamChat({ messages: hello })) heard.push(delta);
+          for await (const delta of model.streamChat({ messages: hello })) received.push(delta);
         })(),
       );
       expect(fault).toMatchObject({ code: 'model_failed', reason: 'cut' });
-      expect(heard).toEqual([
+      expect(received).toEqual([
         { kind: 'text', text: 'One ' },
         { kind: 'text', text: 'two ' },
       ]);
@@ -191,10 +191,10 @@ describe('a model', () => {
     });
 
     it.each([
-      ['no JSON', { raw: '<html>502</html>', contentType: 'text/html' }],
-      ['broken JSON', { raw: '{"choices": [' }],
-      ['another JSON', { raw: '{"hello": 1}' }],
-    ])('by answering %s is not believed', async (_, script) => {
+      ['HTML', { raw: '<html>502</html>', contentType: 'text/html' }],
+      ['incomplete JSON', { raw: '{"choices": [' }],
+      ['JSON of another API', { raw: '{"hello": 1}' }],
+    ])('fails as nonsense if it returns %s', async (_, script) => {
       fake.says(script);
       expect(await faultOf(model.chat({ messages: hello }))).toMatchObject({
         code: 'model_failed',
@@ -203,12 +203,12 @@ describe('a model', () => {
       expect(fake.calls).toHaveLength(1);
     });
 
-    it('because nobody is there says so', async () => {
+    it('is unreachable if nothing listens at its address', async () => {
       const gone = modelsWith({ MODEL_BASE_URL: 'http://127.0.0.1:1/v1' }).ofDeployment(meter)!;
       expect(await faultOf(gone.chat({ messages: hello }))).toMatchObject({ reason: 'unreachable', status: 502 });
     });
 
-    it('tells nothing of the prompt, the answer or the key', async () => {
+    it('causes errors without the prompt, the answer or the key', async () => {
       fake.says({ status: 400 }, { raw: 'You said Hello?', contentType: 'text/plain' });
       for (const fault of [
         await faultOf(model.chat({ messages: hello })),
@@ -219,18 +219,18 @@ describe('a model', () => {
     });
   });
 
-  describe('that is left', () => {
-    it('by its reader in mid-stream stops, and pays for what it said', async () => {
+  describe('after the caller has left', () => {
+    it('stops if the reader leaves mid-stream, and is billed for the text so far', async () => {
       fake.says({ content: 'One two three four five six', slowMs: 50 });
       for await (const delta of model.streamChat({ messages: hello })) {
         expect(delta).toEqual({ kind: 'text', text: 'One ' });
         break;
       }
       expect(uses).toMatchObject([{ outcome: 'cut', estimated: true, outputTokens: 1 }]);
-      await waitFor('it to be left', () => fake.calls[0]!.wasLeft);
+      await waitFor('the connection to be closed', () => fake.calls[0]!.wasLeft);
     });
 
-    it('by a signal stops, whether it speaks, thinks, rests, or has not begun', async () => {
+    it('stops on an abort signal while it streams, thinks, pauses, or waits for its turn', async () => {
       const timeoutMs = 5000;
       const single = modelsWith({ MODEL_MAX_CONCURRENT: '1', MODEL_TIMEOUT_MS: String(timeoutMs) }).ofDeployment(
         meter,
@@ -265,49 +265,52 @@ describe('a model', () => {
     });
   });
 
-  describe('that is to fit a schema', () => {
-    it('is asked with it, and answers the value', async () => {
+  describe('with a schema', () => {
+    it('receives the schema, and returns the value', async () => {
       fake.says({ json: { answer: 42 } });
-      expect(await model.structured(asked)).toMatchObject({ value: { answer: 42 }, usage: { outputTokens: 4 } });
+      expect(await model.structured(request)).toMatchObject({ value: { answer: 42 }, usage: { outputTokens: 4 } });
       const format = { type: 'json_schema', json_schema: { name: 'number', strict: true, schema } };
       expect(fake.calls[0]!.body.response_format).toEqual(format);
     });
 
     it.each([
-      ['what did not fit', { json: { answer: 0, why: 'x' } }, ['/answer must be >= 1', 'additional properties (why)']],
-      ['no JSON', { content: 'Forty-two.' }, ['it is no JSON']],
-    ])('is asked once more with %s, the question still being the last', async (_, wrong, faults) => {
-      fake.says(wrong, { json: { answer: 42 } });
-      const { value, usage } = await model.structured(asked);
-      expect(value).toEqual({ answer: 42 });
-      expect(usage.outputTokens).toBe(uses[0]!.outputTokens + uses[1]!.outputTokens);
-      const { body, lastUserText } = fake.calls[1]!;
-      expect(lastUserText).toBe('Hello?');
-      expect(body.messages).toHaveLength(1);
-      for (const fault of faults) expect(body.messages[0].content[1].text).toContain(fault);
-    });
+      ['does not fit', { json: { answer: 0, extra: 'x' } }, ['/answer must be >= 1', 'additional properties (extra)']],
+      ['is not JSON', { content: 'Forty-two.' }, ['it is not valid JSON']],
+    ])(
+      'is called once more with the errors if its answer %s, and the question stays the last message',
+      async (_, wrong, faults) => {
+        fake.says(wrong, { json: { answer: 42 } });
+        const { value, usage } = await model.structured(request);
+        expect(value).toEqual({ answer: 42 });
+        expect(usage.outputTokens).toBe(uses[0]!.outputTokens + uses[1]!.outputTokens);
+        const { body, lastUserText } = fake.calls[1]!;
+        expect(lastUserText).toBe('Hello?');
+        expect(body.messages).toHaveLength(1);
+        for (const fault of faults) expect(body.messages[0].content[1].text).toContain(fault);
+      },
+    );
 
-    it('is refused when it does not fit the second time, and both are paid', async () => {
+    it('fails if the second answer does not fit either, and both calls are billed', async () => {
       fake.says({ json: { answer: 'x' } }, { json: {} });
-      const fault = await faultOf(model.structured(asked));
+      const fault = await faultOf(model.structured(request));
       expect(fault).toMatchObject({ code: 'model_failed', reason: 'nonsense' });
       expect(fault!.usage.outputTokens).toBe(uses[0]!.outputTokens + uses[1]!.outputTokens);
       expect(fake.calls).toHaveLength(2);
     });
 
-    it('may refuse, and is not asked again', async () => {
+    it('is not called again after a refusal', async () => {
       fake.says({ refusal: 'I will not.' });
-      expect(await faultOf(model.structured(asked))).toMatchObject({ code: 'model_failed', reason: 'refused' });
+      expect(await faultOf(model.structured(request))).toMatchObject({ code: 'model_failed', reason: 'refused' });
       expect(fake.calls).toHaveLength(1);
     });
   });
 
-  it('is not called where whoever pays says no, for each of its calls', async () => {
+  it('is not called if the meter refuses, also for the second call of one answer', async () => {
     gate = () => {
       if (fake.calls.length > 0) throw new Error('no more');
     };
     fake.says({ json: {} });
-    await expect(model.structured(asked)).rejects.toThrow('no more');
+    await expect(model.structured(request)).rejects.toThrow('no more');
     expect(fake.calls).toHaveLength(1);
   });
 });

@@ -15,7 +15,7 @@ import type {
 } from './model';
 import { ModelAborted, ModelFault, noUsage } from './model-fault';
 import { fetchThrough } from './model-fetch';
-import { HeardAnswer } from './heard-answer';
+import { AnswerAccumulator } from './answer-accumulator';
 import { type ModelTry, withTries } from './model-tries';
 import { requestOf, type WireRequest } from './model-wire';
 
@@ -27,15 +27,15 @@ export interface OpenAiParts {
   meter: ModelMeter;
 }
 
-/** Speaks the OpenAI-compatible chat API. */
+/** A model with an OpenAI-compatible chat API. */
 export class OpenAiModel implements ModelPort {
   private client?: Promise<OpenAI>;
 
   constructor(private readonly parts: OpenAiParts) {}
 
   async chat(call: ModelCall): Promise<ModelAnswer> {
-    const { heard, usage } = await this.complete(call);
-    return answerOf(heard, usage);
+    const { answer, usage } = await this.complete(call);
+    return answerOf(answer, usage);
   }
 
   structured<T>(call: StructuredCall): Promise<StructuredAnswer<T>> {
@@ -56,45 +56,45 @@ export class OpenAiModel implements ModelPort {
       );
       attempt = opened.attempt;
       for await (const chunk of opened.answer) {
-        const text = bill.heard.takeChunk(chunk);
+        const text = bill.answer.takeChunk(chunk);
         if (text !== '') yield { kind: 'text', text };
-        // Also when whoever reads took its time.
-        attempt.heard();
+        // After the yield, because the reader may have been slow.
+        attempt.restartTimer();
       }
       attempt.throwIfEnded();
-      if (!bill.heard.isWhole) throw new ModelFault('cut', 'The model’s answer broke off.');
-      const usage = await bill.settle('answered');
-      yield { kind: 'answer', answer: answerOf(bill.heard, usage) };
+      if (!bill.answer.isWhole) throw new ModelFault('cut', 'The model’s answer ended before it was complete.');
+      const usage = await bill.close('answered');
+      yield { kind: 'answer', answer: answerOf(bill.answer, usage) };
     } catch (error) {
-      throw await bill.blame(faultIn(error, attempt));
+      throw await bill.addUsage(faultIn(error, attempt));
     } finally {
       attempt?.end();
-      // Who stops reading has not taken back what was said.
-      await bill.settle('cut');
+      // A reader that stops early pays for the answer so far.
+      await bill.close('cut');
     }
   }
 
   private async complete(
     call: ModelCall,
     format?: Pick<StructuredCall, 'name' | 'schema'>,
-  ): Promise<{ heard: HeardAnswer; usage: ModelUsage }> {
+  ): Promise<{ answer: AnswerAccumulator; usage: ModelUsage }> {
     const request = requestOf(this.parts.endpoint, call, format);
     const bill = this.billOf(request);
     try {
       const client = await this.connect();
-      const { answer, attempt } = await withTries(
+      const { answer: completion, attempt } = await withTries(
         { ...this.parts, signal: call.signal, admit: bill.open },
         ({ signal }) => client.chat.completions.create(request, { signal }),
       );
       try {
-        bill.heard.takeCompletion(answer);
-        // With its turn: whoever comes next is to see what this one cost.
-        return { heard: bill.heard, usage: await bill.settle('answered') };
+        bill.answer.takeCompletion(completion);
+        // Reported before the turn is released, so that the next call takes this cost into account.
+        return { answer: bill.answer, usage: await bill.close('answered') };
       } finally {
         attempt.end();
       }
     } catch (error) {
-      throw await bill.blame(error);
+      throw await bill.addUsage(error);
     }
   }
 
@@ -102,7 +102,7 @@ export class OpenAiModel implements ModelPort {
     return new Bill(request, this.parts.meter);
   }
 
-  /** Loaded with the first call: it is large, and not everybody has a model. */
+  /** Loads the client with the first call, because it is large and some deployments have no model. */
   private connect(): Promise<OpenAI> {
     const { endpoint, outbound, timeoutMs } = this.parts;
     this.client ??= import('openai').then(
@@ -111,7 +111,7 @@ export class OpenAiModel implements ModelPort {
           apiKey: endpoint.apiKey,
           baseURL: endpoint.baseUrl.replace(/\/+$/, ''),
           fetch: fetchThrough(outbound),
-          // Tries and time are ours; its log has prompts in it.
+          // Retries and timeouts are handled here; the client's log would contain prompts.
           ...{ maxRetries: 0, timeout: 2 * timeoutMs, logLevel: 'off' },
           ...{ organization: null, project: null },
         }),
@@ -120,11 +120,11 @@ export class OpenAiModel implements ModelPort {
   }
 }
 
-/** What one call is to be told to have used, once. Until it is opened there was none. */
+/** Reports the usage of one call once. A call that was not opened has no usage. */
 class Bill {
-  readonly heard = new HeardAnswer();
+  readonly answer = new AnswerAccumulator();
   private began = performance.now();
-  private tell?: (use: ModelUse) => Promise<number>;
+  private report?: (use: ModelUse) => Promise<number>;
   private usage?: Promise<ModelUsage>;
 
   constructor(
@@ -132,44 +132,44 @@ class Bill {
     private readonly meter: ModelMeter,
   ) {}
 
-  /** Behind the wait for a turn: what others have spent meanwhile counts. */
+  /** Called after the wait for a turn, so that the meter knows what other calls have spent until then. */
   readonly open = async (): Promise<void> => {
-    if (this.tell) return;
-    this.tell = await this.meter.open(this.request.model);
+    if (this.report) return;
+    this.report = await this.meter.open(this.request.model);
     this.began = performance.now();
   };
 
-  settle(outcome: 'answered' | 'cut'): Promise<ModelUsage> {
-    this.usage ??= this.pay(outcome);
+  close(outcome: 'answered' | 'cut'): Promise<ModelUsage> {
+    this.usage ??= this.reportUsage(outcome);
     return this.usage;
   }
 
-  /** The same error, with what it cost. */
-  async blame(error: unknown): Promise<unknown> {
-    const usage = await this.settle('cut');
+  /** Returns the error with its usage. */
+  async addUsage(error: unknown): Promise<unknown> {
+    const usage = await this.close('cut');
     if (error instanceof ModelFault || error instanceof ModelAborted) error.usage = usage;
     return error;
   }
 
-  private async pay(outcome: 'answered' | 'cut'): Promise<ModelUsage> {
-    if (!this.tell) return noUsage;
-    const { inputTokens, outputTokens, estimated } = this.heard.tokens(this.request);
+  private async reportUsage(outcome: 'answered' | 'cut'): Promise<ModelUsage> {
+    if (!this.report) return noUsage;
+    const { inputTokens, outputTokens, estimated } = this.answer.tokens(this.request);
     const isSilent = outcome === 'cut' && inputTokens + outputTokens === 0;
-    const costMicros = await this.tell({
+    const costMicros = await this.report({
       ...{ model: this.request.model, inputTokens, outputTokens, estimated },
       outcome: isSilent ? 'failed' : outcome,
       durationMs: Math.round(performance.now() - this.began),
-      content: this.heard.content,
+      content: this.answer.content,
     });
     return { calls: 1, inputTokens, outputTokens, costMicros };
   }
 }
 
-function answerOf({ content, refusal, toolCalls }: HeardAnswer, usage: ModelUsage): ModelAnswer {
+function answerOf({ content, refusal, toolCalls }: AnswerAccumulator, usage: ModelUsage): ModelAnswer {
   return { content: content === '' ? refusal : content, toolCalls: toolCalls.filter(Boolean), usage };
 }
 
-/** What broke a stream that had begun; what came before it began is judged already. */
+/** Classifies the error of an open stream. Earlier errors are already classified. */
 function faultIn(error: unknown, attempt: ModelTry | undefined): unknown {
   if (!attempt || error instanceof ModelFault || error instanceof ModelAborted) return error;
   try {
@@ -177,5 +177,5 @@ function faultIn(error: unknown, attempt: ModelTry | undefined): unknown {
   } catch (ended) {
     return ended;
   }
-  return new ModelFault('cut', 'The model’s answer broke off.');
+  return new ModelFault('cut', 'The model’s answer ended before it was complete.');
 }

@@ -6,13 +6,13 @@ import { ModelsConfig } from './models.config';
 
 const hello: ModelMessage[] = [{ role: 'user', content: 'Hello?' }];
 
-describe('a model that many want something of', () => {
+describe('a model with many concurrent calls', () => {
   let fake: FakeModel;
   const opened: Models[] = [];
   const free: ModelMeter = { open: () => Promise.resolve(() => Promise.resolve(0)) };
 
-  const modelOf = (meter: ModelMeter, atOnce: number) => {
-    const env = { ...fake.env, MODEL_MAX_CONCURRENT: String(atOnce) };
+  const modelOf = (meter: ModelMeter, maxConcurrent: number) => {
+    const env = { ...fake.env, MODEL_MAX_CONCURRENT: String(maxConcurrent) };
     const models = new Models(loadConfig(ModelsConfig, testEnvironment('postgres://none/none', env)));
     opened.push(models);
     return models.ofDeployment(meter)!;
@@ -31,40 +31,40 @@ describe('a model that many want something of', () => {
     await fake.close();
   });
 
-  it('is asked by so many at once and no more, and the others have their turn', async () => {
-    let [now, most] = [0, 0];
+  it('receives no more calls at once than configured, and answers the others in turn', async () => {
+    let [current, peak] = [0, 0];
     fake.answers(async () => {
-      most = Math.max(most, (now += 1));
+      peak = Math.max(peak, (current += 1));
       await new Promise((resolve) => setTimeout(resolve, 30));
-      now -= 1;
+      current -= 1;
       return 'Done.';
     });
-    const narrow = modelOf(free, 2);
-    const answers = await Promise.all(Array.from({ length: 7 }, () => narrow.chat({ messages: hello })));
+    const model = modelOf(free, 2);
+    const answers = await Promise.all(Array.from({ length: 7 }, () => model.chat({ messages: hello })));
     expect(answers).toHaveLength(7);
-    expect(most).toBe(2);
+    expect(peak).toBe(2);
   });
 
-  it('is called by those who wait for their turn as long as there is money, and no longer', async () => {
+  it('receives waiting calls only as long as the meter admits them', async () => {
     fake.answers(() => ({ content: 'Done.', slowMs: 20, usage: { inputTokens: 1, outputTokens: 0 } }));
     let spent = 0;
-    const purse = {
+    const limitedMeter = {
       open: () => {
         if (spent >= 3) return Promise.reject(new Error('no more'));
         return Promise.resolve((use: ModelUse) => Promise.resolve((spent += use.inputTokens)));
       },
     };
-    const narrow = modelOf(purse, 2);
-    const asking = Array.from({ length: 10 }, () => [narrow.chat({ messages: hello }), read(narrow)]);
-    const ends = await Promise.allSettled(asking.flat());
+    const model = modelOf(limitedMeter, 2);
+    const calls = Array.from({ length: 10 }, () => [model.chat({ messages: hello }), read(model)]);
+    const ends = await Promise.allSettled(calls.flat());
     const refused = ends.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
     for (const { reason } of refused) expect((reason as Error).message).toBe('no more');
-    // One more may have been under way when the last was paid.
+    // One more call may have been in progress when the last one was booked.
     expect(fake.calls.length).toBeLessThanOrEqual(4);
     expect(refused).toHaveLength(20 - fake.calls.length);
   });
 
-  it('harms nobody when a reader has had enough of an answer that has come whole by then', async () => {
+  it('passes on the error of a reader that stops when the answer has already arrived completely', async () => {
     for (let length = 1; length < 200_000; length *= 2) {
       fake.says({ content: 'x'.repeat(length), toolCalls: [{ name: 'a', arguments: {} }] });
       const reading = (async () => {

@@ -1,15 +1,15 @@
 import { newId } from '@muster/platform';
 import { type Machine, MachineError, type MachineProvider } from './machine';
 
-/** A provider on ground of the suite's own, and what can be seen of its machines from beside it. */
+/** A provider with a machine for the tests, and functions that observe the machine without the provider. */
 export interface ProviderUnderTest {
   provider: MachineProvider;
   machine: Machine;
-  /** The boots that the machine has had so far. */
+  /** Returns the boots that the machine has had so far. */
   boots(): Promise<string[]>;
-  /** What there is of the machine that costs somebody something: processes, folders, entries. */
+  /** Returns the resources that the machine still uses: processes, folders, entries. */
   leftovers(): Promise<string[]>;
-  /** Where strangers have machines too: writes on the machine whose it is; null takes that off it. */
+  /** Marks the machine as an organization's; null removes the mark. Only for shared providers. */
   mark?(organizationId: string | null): void;
   close(): Promise<void>;
 }
@@ -25,25 +25,25 @@ export function testMachine(input: Partial<Machine> = {}): Machine {
   };
 }
 
-/** What every provider keeps to that has a hand on its machines. */
-export function describeProvider(name: string, begin: () => Promise<ProviderUnderTest>): void {
+/** Tests of every provider that can start and stop its machines. */
+export function describeProvider(name: string, startFixture: () => Promise<ProviderUnderTest>): void {
   describe(`the provider ${name}`, () => {
-    let ground: ProviderUnderTest;
-    beforeEach(async () => (ground = await begin()));
-    afterEach(() => ground.close());
+    let fixture: ProviderUnderTest;
+    beforeEach(async () => (fixture = await startFixture()));
+    afterEach(() => fixture.close());
 
-    const reaches = (state: string) => reach(ground, state);
+    const reaches = (state: string) => reach(fixture, state);
     const hasBoots = async (count: number) => {
-      for (let tries = 0; tries < 400 && (await ground.boots()).length < count; tries += 1) {
+      for (let tries = 0; tries < 400 && (await fixture.boots()).length < count; tries += 1) {
         await new Promise((resolve) => setTimeout(resolve, 25));
       }
-      const boots = await ground.boots();
+      const boots = await fixture.boots();
       expect(new Set(boots).size).toBe(boots.length);
       expect(boots).toHaveLength(count);
     };
 
-    it('starts a machine, once however often it is told', async () => {
-      const { provider, machine } = ground;
+    it('starts a machine once, although start is called several times', async () => {
+      const { provider, machine } = fixture;
       await Promise.all([provider.start(machine), provider.start(machine)]);
       await provider.start(machine);
       await reaches('running');
@@ -53,19 +53,19 @@ export function describeProvider(name: string, begin: () => Promise<ProviderUnde
       await hasBoots(1);
     });
 
-    it('stops a machine for real, also one that is stopped already', async () => {
-      const { provider, machine } = ground;
+    it('stops a machine completely, and accepts a second stop', async () => {
+      const { provider, machine } = fixture;
       await provider.start(machine);
       await reaches('running');
       await provider.stop(machine);
       await reaches('stopped');
       await provider.stop(machine);
       expect((await provider.describe(machine)).state).toBe('stopped');
-      expect(await ground.leftovers()).toEqual([]);
+      expect(await fixture.leftovers()).toEqual([]);
     });
 
-    it('starts a stopped machine again, in a new boot', async () => {
-      const { provider, machine } = ground;
+    it('starts a stopped machine in a new boot', async () => {
+      const { provider, machine } = fixture;
       await provider.start(machine);
       await hasBoots(1);
       await provider.stop(machine);
@@ -75,8 +75,8 @@ export function describeProvider(name: string, begin: () => Promise<ProviderUnde
       await hasBoots(2);
     });
 
-    it('reboots into a new boot', async () => {
-      const { provider, machine } = ground;
+    it('reboots a running machine into a new boot', async () => {
+      const { provider, machine } = fixture;
       await provider.start(machine);
       await hasBoots(1);
       await provider.reboot(machine);
@@ -84,8 +84,8 @@ export function describeProvider(name: string, begin: () => Promise<ProviderUnde
       await reaches('running');
     });
 
-    it('starts a stopped machine that it is to reboot, in a new boot', async () => {
-      const { provider, machine } = ground;
+    it('reboots a stopped machine by starting it in a new boot', async () => {
+      const { provider, machine } = fixture;
       await provider.start(machine);
       await hasBoots(1);
       await provider.stop(machine);
@@ -95,56 +95,56 @@ export function describeProvider(name: string, begin: () => Promise<ProviderUnde
       await reaches('running');
     });
 
-    it('leaves nothing of a machine that is terminated, running or not, twice', async () => {
-      const { provider, machine } = ground;
+    it('terminates a machine completely, and accepts a second terminate', async () => {
+      const { provider, machine } = fixture;
       await provider.start(machine);
       await reaches('running');
       await provider.terminate(machine);
       await reaches('gone');
       await provider.terminate(machine);
-      expect(await ground.leftovers()).toEqual([]);
+      expect(await fixture.leftovers()).toEqual([]);
       expect((await provider.describe(machine)).state).toBe('gone');
     });
   });
 }
 
-/** What a provider keeps to beside, whose places have machines of strangers too. */
-export function describeSharedProvider(name: string, begin: () => Promise<ProviderUnderTest>): void {
-  describe(`the provider ${name}, of a machine that is not marked as the organization’s`, () => {
-    let ground: ProviderUnderTest;
-    beforeEach(async () => (ground = await begin()));
-    afterEach(() => ground.close());
+/** Further tests of a provider whose places also have machines of other owners. */
+export function describeSharedProvider(name: string, startFixture: () => Promise<ProviderUnderTest>): void {
+  describe(`the provider ${name}, with a machine that is not marked as the organization’s`, () => {
+    let fixture: ProviderUnderTest;
+    beforeEach(async () => (fixture = await startFixture()));
+    afterEach(() => fixture.close());
 
     it.each([
-      ['but not at all', () => null],
-      ['but as another one’s', () => newId()],
-      ['but as nobody’s', () => ''],
-      ['but as its agent’s name', () => ground.machine.agentId],
-    ])('%s, does nothing and tells nothing, and says what to do', async (_, whose) => {
-      const { provider, machine } = ground;
+      ['without a mark', () => null],
+      ['with another organization’s mark', () => newId()],
+      ['with an empty mark', () => ''],
+      ['with its agent’s id as the mark', () => fixture.machine.agentId],
+    ])('refuses every operation on a machine %s, and returns the mark that it needs', async (_, mark) => {
+      const { provider, machine } = fixture;
       for (const running of [false, true]) {
-        ground.mark!(machine.organizationId);
+        fixture.mark!(machine.organizationId);
         if (running) await provider.start(machine);
-        if (running) await reach(ground, 'running');
-        const [before, boots] = [await ground.leftovers(), [...(await ground.boots())]];
-        ground.mark!(whose());
+        if (running) await reach(fixture, 'running');
+        const [before, boots] = [await fixture.leftovers(), [...(await fixture.boots())]];
+        fixture.mark!(mark());
         for (const error of await expectBoundedFailure(provider, machine)) {
           expect([error.fault, error.permanent]).toEqual(['not_ours', true]);
           expect(error.message).toMatch(
             new RegExp(`(tag|label) it muster[.:]organization=${machine.organizationId}\\.$`),
           );
         }
-        expect([await ground.leftovers(), await ground.boots()]).toEqual([before, boots]);
+        expect([await fixture.leftovers(), await fixture.boots()]).toEqual([before, boots]);
       }
     });
 
-    it('takes it as soon as its owner has marked it', async () => {
-      const { provider, machine } = ground;
-      ground.mark!(null);
+    it('accepts a machine as soon as its owner has marked it', async () => {
+      const { provider, machine } = fixture;
+      fixture.mark!(null);
       await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'not_ours' });
-      ground.mark!(machine.organizationId);
+      fixture.mark!(machine.organizationId);
       await provider.start(machine);
-      expect(await ground.boots()).toHaveLength(1);
+      expect(await fixture.boots()).toHaveLength(1);
     });
   });
 }
@@ -154,16 +154,16 @@ async function reach({ provider, machine }: ProviderUnderTest, state: string): P
     if ((await provider.describe(machine)).state === state) return;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
-  throw new Error(`never ${state}, but ${(await provider.describe(machine)).state}`);
+  throw new Error(`the machine is ${(await provider.describe(machine)).state} and did not become ${state}`);
 }
 
-/** Whatever stands in a provider's way, each order ends soon, and as a MachineError that says why. */
+/** Expects that each operation fails with a MachineError whose message is a sentence. Returns the errors. */
 export async function expectBoundedFailure(provider: MachineProvider, machine: Machine): Promise<MachineError[]> {
   const orders = ['describe', 'start', 'stop', 'reboot', 'terminate'] as const;
   const results = await Promise.allSettled(orders.map((order) => provider[order](machine)));
   return results.map((result, index) => {
     const error: unknown = result.status === 'rejected' ? result.reason : undefined;
-    if (!(error instanceof MachineError)) throw new Error(`${orders[index]} did not fail as it should`);
+    if (!(error instanceof MachineError)) throw new Error(`${orders[index]} did not fail with a MachineError`);
     expect(error.message).toMatch(/^\S.+\.$/);
     return error;
   });

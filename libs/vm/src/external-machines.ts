@@ -1,6 +1,6 @@
 import { type Machine, type MachineDescription, MachineError, type MachineProvider } from './machine';
 
-/** Somebody else's machine: it reports to us, and we have no hand on its switch. */
+/** A machine that the service cannot start or stop. Its worker only reports to the service. */
 export class ExternalMachines implements MachineProvider {
   describe(_machine: Machine): Promise<MachineDescription> {
     return Promise.resolve({ state: 'unknown', ip: null });
@@ -23,6 +23,6 @@ export class ExternalMachines implements MachineProvider {
   }
 }
 
-function refuse(what: string): Promise<never> {
-  return Promise.reject(new MachineError('not_supported', `An external machine cannot be ${what} from here.`));
+function refuse(action: string): Promise<never> {
+  return Promise.reject(new MachineError('not_supported', `An external machine cannot be ${action} by this service.`));
 }

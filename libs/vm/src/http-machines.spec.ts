@@ -8,17 +8,17 @@ import type { Machine } from './machine';
 
 const secret = 'mss_secret';
 
-/** Signs as the service does, which its own tests hold to the contract. */
+/** Signs as the service does; the tests of its signature check that against the contract. */
 function sign(text: string, t = Math.floor(Date.now() / 1000)): string {
   return `t=${t},v1=${createHmac('sha256', secret).update(`${t}.${text}`).digest('hex')}`;
 }
 
-/** A customer's control plane, over real HTTP: it checks every signature and keeps one machine. */
+/** A customer's control plane over real HTTP. It checks every signature and has one machine. */
 class ControlPlane {
   state: 'running' | 'stopped' | 'gone' = 'stopped';
   readonly boots: string[] = [];
   readonly calls: string[] = [];
-  /** What it has, if it tells. */
+  /** Machines that it lists. If absent, it does not support listing. */
   listed?: unknown[];
   answerInstead?: (response: ServerResponse) => void;
   private readonly server: Server = createServer((request, response) => void this.answer(request, response));
@@ -75,7 +75,7 @@ function end(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-async function ground() {
+async function startFixture() {
   const plane = new ControlPlane();
   const baseUrl = await plane.listen();
   const outbound = new Outbound(['127.0.0.0/8']);
@@ -92,67 +92,71 @@ async function ground() {
   };
 }
 
-describeProvider('http', ground);
+describeProvider('http', startFixture);
 
 describe('a control plane', () => {
-  let under: Awaited<ReturnType<typeof ground>>;
-  beforeEach(async () => (under = await ground()));
-  afterEach(() => under.close());
+  let fixture: Awaited<ReturnType<typeof startFixture>>;
+  beforeEach(async () => (fixture = await startFixture()));
+  afterEach(() => fixture.close());
 
-  it('tells its machine’s state and address', async () => {
-    under.plane.state = 'running';
-    expect(await under.provider.describe(under.machine)).toEqual({ state: 'running', ip: '10.0.0.7' });
-    under.plane.state = 'gone';
-    expect(await under.provider.describe(under.machine)).toEqual({ state: 'gone', ip: null });
+  it('returns the state and address of its machine', async () => {
+    fixture.plane.state = 'running';
+    expect(await fixture.provider.describe(fixture.machine)).toEqual({ state: 'running', ip: '10.0.0.7' });
+    fixture.plane.state = 'gone';
+    expect(await fixture.provider.describe(fixture.machine)).toEqual({ state: 'gone', ip: null });
   });
 
-  it('that hangs is not waited for', async () => {
-    under.plane.answerInstead = () => undefined;
-    const errors = await expectBoundedFailure(under.provider, under.machine);
+  it('times out as unreachable if it hangs', async () => {
+    fixture.plane.answerInstead = () => undefined;
+    const errors = await expectBoundedFailure(fixture.provider, fixture.machine);
     expect(errors.map(({ fault, permanent }) => [fault, permanent])).toEqual(Array(5).fill(['unreachable', false]));
   });
 
-  it('that is not there is unreachable', async () => {
-    await under.plane.close();
-    const errors = await expectBoundedFailure(under.provider, under.machine);
+  it('is unreachable if nothing listens at its address', async () => {
+    await fixture.plane.close();
+    const errors = await expectBoundedFailure(fixture.provider, fixture.machine);
     expect(new Set(errors.map(({ fault }) => fault))).toEqual(new Set(['unreachable']));
   });
 
   it.each([
     ['fails', (response: ServerResponse) => end(response, 500, {}), /status 500/],
-    ['refuses our signature', (response: ServerResponse) => end(response, 401, {}), /status 401/],
+    ['refuses the signature', (response: ServerResponse) => end(response, 401, {}), /status 401/],
     ['redirects', (response: ServerResponse) => response.writeHead(302, { location: '/' }).end(), /status 302/],
-    ['answers nothing of use', (response: ServerResponse) => response.writeHead(409).end('<html>'), /409|no JSON/],
-  ])('that %s is answered with what it said', async (_, answer, words) => {
-    under.plane.answerInstead = answer;
-    for (const error of await expectBoundedFailure(under.provider, under.machine)) {
+    [
+      'returns an invalid answer',
+      (response: ServerResponse) => response.writeHead(409).end('<html>'),
+      /409|not a JSON/,
+    ],
+  ])('causes an error that quotes its answer if it %s', async (_, answer, pattern) => {
+    fixture.plane.answerInstead = answer;
+    for (const error of await expectBoundedFailure(fixture.provider, fixture.machine)) {
       expect([error.fault, error.permanent]).toEqual(['bad_answer', false]);
-      expect(error.message).toMatch(words);
+      expect(error.message).toMatch(pattern);
     }
   });
 
   it.each([
-    ['no JSON', 'no', /no JSON object/],
-    ['a list', '"running"', /no JSON object/],
+    ['invalid JSON', 'no', /not a JSON object/],
+    ['a JSON string', '"running"', /not a JSON object/],
     ['no state', '{}', /the state nothing/],
-    ['a state that is none', '{"state":"on fire"}', /"on fire"/],
-    ['an address that is none', '{"state":"running","ip":7}', /the address 7/],
-  ])('that answers %s is not believed', async (_, body, words) => {
-    under.plane.answerInstead = (response) => response.writeHead(200).end(body);
-    await expect(under.provider.describe(under.machine)).rejects.toThrow(words);
+    ['an unknown state', '{"state":"on fire"}', /"on fire"/],
+    ['an invalid address', '{"state":"running","ip":7}', /the address 7/],
+  ])('is rejected if it returns %s', async (_, body, pattern) => {
+    fixture.plane.answerInstead = (response) => response.writeHead(200).end(body);
+    await expect(fixture.provider.describe(fixture.machine)).rejects.toThrow(pattern);
   });
 
-  it('that knows no such machine says so for good, and nothing is left to stop or terminate', async () => {
-    under.plane.answerInstead = (response) => end(response, 404, {});
-    const { provider, machine } = under;
+  it('fails start and reboot of a missing machine permanently, and accepts its stop and terminate', async () => {
+    fixture.plane.answerInstead = (response) => end(response, 404, {});
+    const { provider, machine } = fixture;
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
     await expect(provider.reboot(machine)).rejects.toMatchObject({ fault: 'gone' });
     await provider.stop(machine);
     await provider.terminate(machine);
   });
 
-  it('lists what it has, where it can', async () => {
-    const { plane, provider, machine } = under;
+  it('lists its machines if it supports that', async () => {
+    const { plane, provider, machine } = fixture;
     expect(await provider.list(machine)).toBeNull();
     plane.listed = [
       { ref: 'vm/7', state: 'running' },
@@ -170,22 +174,22 @@ describe('a control plane', () => {
     [{ ref: 'a', state: 'on fire' }],
     [{ ref: 'a', state: 'gone', expiresAt: 'soon' }],
     [7],
-  ])('that lists %j is not believed', async (entry) => {
-    under.plane.listed = [entry];
-    await expect(under.provider.list(under.machine)).rejects.toMatchObject({ fault: 'bad_answer' });
+  ])('is rejected if it lists %j', async (entry) => {
+    fixture.plane.listed = [entry];
+    await expect(fixture.provider.list(fixture.machine)).rejects.toMatchObject({ fault: 'bad_answer' });
   });
 
-  it('is not called at an address that is not public', async () => {
-    const closed = new HttpMachines(new Outbound([]));
-    await expect(closed.start(under.machine)).rejects.toMatchObject({ fault: 'misconfigured', permanent: true });
-    expect(under.plane.calls).toEqual([]);
+  it('is not called at a private address', async () => {
+    const guarded = new HttpMachines(new Outbound([]));
+    await expect(guarded.start(fixture.machine)).rejects.toMatchObject({ fault: 'misconfigured', permanent: true });
+    expect(fixture.plane.calls).toEqual([]);
   });
 
   it.each<[string, Partial<Machine>]>([
     ['no base URL', { providerConfig: { ref: 'a' } }],
-    ['a base URL that is none', { providerConfig: { baseUrl: 'x', ref: 'a' } }],
-    ['no machine', { providerConfig: { baseUrl: 'http://127.0.0.1:1' } }],
-  ])('needs more than %s', async (_, input) => {
-    await expect(under.provider.start({ ...under.machine, ...input })).rejects.toMatchObject({ permanent: true });
+    ['an invalid base URL', { providerConfig: { baseUrl: 'x', ref: 'a' } }],
+    ['no ref', { providerConfig: { baseUrl: 'http://127.0.0.1:1' } }],
+  ])('is not called if its configuration has %s', async (_, input) => {
+    await expect(fixture.provider.start({ ...fixture.machine, ...input })).rejects.toMatchObject({ permanent: true });
   });
 });

@@ -11,7 +11,7 @@ import {
 
 type Order = 'start' | 'stop' | 'reboot' | 'terminate';
 
-/** The customer's own control plane, over HTTP, each call signed with the organization's secret. */
+/** Calls the customer's own control plane over HTTP. Each call is signed with the organization's secret. */
 export class HttpMachines implements MachineProvider {
   constructor(
     private readonly outbound: Pick<Outbound, 'fetch'>,
@@ -21,7 +21,7 @@ export class HttpMachines implements MachineProvider {
   async describe(machine: Machine): Promise<MachineDescription> {
     const { status, body } = await this.call(machine, 'GET');
     if (status === 404) return { state: 'gone', ip: null };
-    if (status < 200 || status > 299) throw badAnswer('the question for its state', status);
+    if (status < 200 || status > 299) throw badAnswer('the request for its machine’s state', status);
     return readDescription(body);
   }
 
@@ -33,7 +33,7 @@ export class HttpMachines implements MachineProvider {
     await this.order(machine, 'stop', ['stopped', 'stopping', 'gone']);
   }
 
-  /** What is off has nothing to reboot, and not every control plane starts it then. */
+  /** Starts the machine if it is stopped and the control plane therefore refuses to reboot it. */
   async reboot(machine: Machine): Promise<void> {
     try {
       await this.order(machine, 'reboot', []);
@@ -52,25 +52,25 @@ export class HttpMachines implements MachineProvider {
     return typeof baseUrl === 'string' ? `${organizationId} ${baseUrl.replace(/\/+$/, '')}` : null;
   }
 
-  /** A control plane need not know how to tell what it has. */
+  /** Returns null if the control plane does not support listing. */
   async list(machine: Machine): Promise<ListedMachine[] | null> {
     const { status, body } = await this.send(machine, 'GET', `${baseUrlOf(machine)}/machines`);
     if (status === 404 || status === 405 || status === 501) return null;
-    if (status < 200 || status > 299) throw badAnswer('the question for its machines', status);
+    if (status < 200 || status > 299) throw badAnswer('the request for its machines', status);
     const { machines } = parse(body);
     if (!Array.isArray(machines)) {
-      throw new MachineError('bad_answer', 'The control plane answered no list of machines.');
+      throw new MachineError('bad_answer', 'The control plane did not return a list of machines.');
     }
     return machines.map(readListed);
   }
 
-  /** A refusal is none where the machine is already as it should be. */
+  /** Sends an order. A refusal counts as success if the machine is already in a wanted state. */
   private async order(machine: Machine, order: Order, wanted: MachineState[]): Promise<void> {
     const { status } = await this.call(machine, 'POST', order);
     if (status >= 200 && status <= 299) return;
     if (status === 404) {
       if (wanted.includes('gone')) return;
-      throw new MachineError('gone', 'The control plane knows no such machine.');
+      throw new MachineError('gone', 'The control plane does not know this machine.');
     }
     if (status === 409 && wanted.includes((await this.describe(machine)).state)) return;
     throw badAnswer(`the order to ${order}`, status);
@@ -86,7 +86,10 @@ export class HttpMachines implements MachineProvider {
       return await this.outbound.fetch({ url, method, headers, timeoutMs: this.timeoutMs });
     } catch (error) {
       if (error instanceof OutboundRefused) {
-        throw new MachineError('misconfigured', `The control plane's address is not called: ${error.message}.`);
+        throw new MachineError(
+          'misconfigured',
+          `The service does not call the control plane’s address: ${error.message}.`,
+        );
       }
       const reason = (error as Error).message;
       throw new MachineError('unreachable', `The control plane did not answer: ${reason}.`, { cause: error });
@@ -98,14 +101,14 @@ function addressOf(machine: Machine): string {
   const baseUrl = baseUrlOf(machine);
   const ref = machine.providerRef ?? machine.providerConfig['ref'];
   if (typeof ref !== 'string' || !ref) {
-    throw new MachineError('misconfigured', 'The agent’s providerConfig has no ref of a machine.');
+    throw new MachineError('misconfigured', 'The agent’s providerConfig has no ref.');
   }
   return `${baseUrl}/machines/${encodeURIComponent(ref)}`;
 }
 
 function baseUrlOf({ providerConfig: { baseUrl } }: Machine): string {
   if (typeof baseUrl === 'string' && URL.canParse(baseUrl)) return baseUrl.replace(/\/+$/, '');
-  throw new MachineError('misconfigured', 'The agent’s providerConfig has no baseUrl of a control plane.');
+  throw new MachineError('misconfigured', 'The agent’s providerConfig has no valid baseUrl.');
 }
 
 function readListed(found: unknown): ListedMachine {
@@ -113,7 +116,7 @@ function readListed(found: unknown): ListedMachine {
   const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= 200;
   const expires = isText(expiresAt) ? Date.parse(expiresAt) : null;
   if (!isText(ref) || !ref || !machineStates.includes(state as MachineState) || Number.isNaN(expires)) {
-    throw new MachineError('bad_answer', `The control plane listed ${show(found)}, which is no machine.`);
+    throw new MachineError('bad_answer', `The control plane listed ${quote(found)}, which is not a valid machine.`);
   }
   return {
     ref,
@@ -128,10 +131,10 @@ function readDescription(body: Buffer): MachineDescription {
   const answer = parse(body);
   const { state, ip = null } = answer;
   if (!machineStates.includes(state as MachineState)) {
-    throw new MachineError('bad_answer', `The control plane answered the state ${show(state)}, which is none.`);
+    throw new MachineError('bad_answer', `The control plane returned the state ${quote(state)}, which is not valid.`);
   }
   if (ip !== null && (typeof ip !== 'string' || ip.length > 100)) {
-    throw new MachineError('bad_answer', `The control plane answered the address ${show(ip)}, which is none.`);
+    throw new MachineError('bad_answer', `The control plane returned the address ${quote(ip)}, which is not valid.`);
   }
   return { state: state as MachineState, ip };
 }
@@ -141,15 +144,15 @@ function parse(body: Buffer): Record<string, unknown> {
     const answer: unknown = JSON.parse(body.toString('utf8'));
     if (typeof answer === 'object' && answer !== null) return answer as Record<string, unknown>;
   } catch {
-    // Said below.
+    // Reported below.
   }
-  throw new MachineError('bad_answer', 'The control plane’s answer is no JSON object.');
+  throw new MachineError('bad_answer', 'The control plane’s answer is not a JSON object.');
 }
 
-function badAnswer(what: string, status: number): MachineError {
-  return new MachineError('bad_answer', `The control plane answered ${what} with status ${status}.`);
+function badAnswer(request: string, status: number): MachineError {
+  return new MachineError('bad_answer', `The control plane answered ${request} with status ${status}.`);
 }
 
-function show(value: unknown): string {
+function quote(value: unknown): string {
   return (JSON.stringify(value) ?? 'nothing').slice(0, 60);
 }

@@ -1,10 +1,10 @@
-/** What a provider knows its machine by, and what it may need to speak for it. */
+/** Identity and configuration of an agent's machine, as its provider needs them. */
 export interface Machine {
   agentId: string;
   organizationId: string;
   providerRef: string | null;
   providerConfig: Record<string, unknown>;
-  /** Our signature of a text, with the organization's secret. */
+  /** Signs a text with the organization's secret. */
   sign: (text: string) => string;
 }
 
@@ -16,64 +16,67 @@ export interface MachineDescription {
   ip: string | null;
 }
 
-/** A machine of ours, as its provider lists it. */
+/** A machine in a provider's list of the service's machines. */
 export interface ListedMachine {
-  /** What the provider knows it by: an agent's providerRef. */
+  /** The provider's name for the machine, as in an agent's providerRef. */
   ref: string;
-  /** Another name of it there, by whose beginning it may be called too. */
+  /** Second identifier at the provider, such as a container id. An agent may also name a prefix of it. */
   id?: string;
-  /** Whose it is, as the machine itself says. */
+  /** Agent and organization that the machine's tags or labels name; null if absent. */
   agentId: string | null;
   organizationId: string | null;
   state: MachineState;
-  /** Until when somebody said that it is needed. */
+  /** Time until which the machine is needed according to its tags or labels; null if absent. */
   expiresAt: Date | null;
 }
 
 /**
- * Where a machine comes from. Every order may be given twice; an order that was taken may still be under way, and
- * `describe` says how far it is. What cannot be done is thrown as a MachineError, within half a minute.
+ * Controls the machines of one kind. Callers may repeat an order. An accepted order may still be in progress:
+ * `describe` returns the current state. A failed operation throws a MachineError within 30 seconds.
  */
 export interface MachineProvider {
   describe(machine: Machine): Promise<MachineDescription>;
   start(machine: Machine): Promise<void>;
   stop(machine: Machine): Promise<void>;
-  /** Ends the boot that runs and begins another one. */
+  /** Ends the current boot and starts a new one. */
   reboot(machine: Machine): Promise<void>;
-  /** Leaves nothing of the machine. */
+  /** Deletes the machine completely. */
   terminate(machine: Machine): Promise<void>;
 
-  /** What may be listed together with this machine, as a name: a region, an engine; null where nothing may be. */
+  /**
+   * Name of the place whose machines are listed together with this one, such as a region or a Docker Engine. Null if
+   * the machine cannot be listed.
+   */
   placeOf?(machine: Machine): string | null;
-  /** The machines of ours at the place where this one is; null where the place doesn't tell. */
+  /** Lists the service's machines at the place of this machine; null if the place cannot list them. */
   list?(machine: Machine): Promise<ListedMachine[] | null>;
-  /** Its places have machines of strangers too, and only what is marked as an organization's is that one's. */
+  /** Whether its places have machines of other owners, too. Then a machine's mark names its organization. */
   readonly isShared?: true;
 }
 
 export type MachineFault =
-  /** This provider can't do such a thing at all. */
+  /** The provider does not support the operation. */
   | 'not_supported'
-  /** What the agent says of its machine can't be used. */
+  /** The configuration of the agent's machine, or of its provider, is invalid. */
   | 'misconfigured'
-  /** There is such a machine, and nothing on it says that it is the organization's. */
+  /** The machine exists but is not marked as the organization's. */
   | 'not_ours'
-  /** There is no such machine. */
+  /** The machine does not exist. */
   | 'gone'
-  /** There was no answer. */
+  /** The provider did not answer. */
   | 'unreachable'
-  /** We ask too often. */
+  /** The provider limits the rate of calls. */
   | 'throttled'
-  /** We may not. That passes: keys are rotated, and a machine that runs must not be given up for it. */
+  /** The provider forbids the call. Not permanent: keys are rotated, and a running machine must not be abandoned. */
   | 'denied'
-  /** There was an answer, and it said no or made no sense. */
+  /** The provider refused the call, or its answer is invalid. */
   | 'bad_answer'
-  /** It was tried and did not work. */
+  /** The operation was tried and failed. */
   | 'failed';
 
 const permanent: ReadonlySet<MachineFault> = new Set(['not_supported', 'misconfigured', 'not_ours', 'gone']);
 
-/** Why a machine did not do what it was told; the message is for the people whose machine it is. */
+/** Failure of a machine operation. Its message is written for the users of the agent. */
 export class MachineError extends Error {
   override name = 'MachineError';
 
@@ -85,7 +88,7 @@ export class MachineError extends Error {
     super(message, options);
   }
 
-  /** Trying again changes nothing. */
+  /** Whether a retry is useless. */
   get permanent(): boolean {
     return permanent.has(this.fault);
   }

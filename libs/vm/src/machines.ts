@@ -10,7 +10,7 @@ import { NoLocalMachines } from './local/no-local-machines';
 import { type Machine, type MachineDescription, MachineError, type MachineProvider } from './machine';
 import { VmConfig } from './vm.config';
 
-/** The providers that this service has, by their names. */
+/** The machine providers of this service, by name. */
 @Injectable()
 export class Machines implements OnApplicationShutdown {
   private readonly ec2: Ec2Machines;
@@ -45,8 +45,8 @@ export class Machines implements OnApplicationShutdown {
     this.ec2.close();
   }
 
-  /** A name that nobody answers to has a provider too: one that says so. */
-  of(provider: string): MachineProvider {
+  /** Returns the provider of this name. For an unknown name, all operations of the returned provider fail. */
+  get(provider: string): MachineProvider {
     return this.providers[provider as AgentProvider] ?? new MissingProvider(provider);
   }
 }
@@ -76,7 +76,7 @@ class MissingProvider implements MachineProvider {
 
   private refuse(): Promise<never> {
     return Promise.reject(
-      new MachineError('not_supported', `This service has no machine provider of the name ${this.name}.`),
+      new MachineError('not_supported', `This service has no machine provider named ${this.name}.`),
     );
   }
 }

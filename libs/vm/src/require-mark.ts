@@ -1,23 +1,23 @@
 import { type Machine, MachineError } from './machine';
 
 export interface Mark {
-  /** The machine, as its provider calls it. */
-  what: string;
+  /** Kind and name of the machine, for the error message. */
+  name: string;
   marked: 'tagged' | 'labelled';
   key: string;
-  /** What the machine carries under the key. */
+  /** Value of the machine's tag or label with this key. */
   value: string | null | undefined;
 }
 
 /**
- * Throws unless the machine says itself that it is the organization's. Whoever may make agents could otherwise switch
- * everything that the deployment's credentials reach. Whose else it is, is not told.
+ * Throws unless the machine is marked as the organization's. Otherwise a user who may create agents could control every
+ * machine that the deployment's credentials reach. The error does not name the actual owner.
  */
-export function requireMark({ organizationId }: Machine, { what, marked, key, value }: Mark): void {
+export function requireMark({ organizationId }: Machine, { name, marked, key, value }: Mark): void {
   if (value === organizationId) return;
   const verb = marked === 'tagged' ? 'tag' : 'label';
   throw new MachineError(
     'not_ours',
-    `The ${what} is not ${marked} as this organization’s and is left alone: ${verb} it ${key}=${organizationId}.`,
+    `The ${name} is not ${marked} as this organization’s and is left alone: ${verb} it ${key}=${organizationId}.`,
   );
 }

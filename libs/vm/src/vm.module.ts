@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { Module } from '@nestjs/common';
 import { ownAddress, processEnvironment } from '@muster/platform';
-import { workerGround } from './local/worker-ground';
+import { readConfinementInput } from './local/read-confinement-input';
 import { LocalMachines } from './local/local-machines';
 import { WorkerSupervision } from './local/worker-supervision';
 import { Machines } from './machines';
@@ -23,7 +23,7 @@ import { VmConfig } from './vm.config';
           enabled: config.localAgents,
           machines,
           serviceUrl: config.localServiceUrl ?? ownAddress(config),
-          ...workerGround(machines.root, processEnvironment, config.localWorkerProgram),
+          ...readConfinementInput(machines.root, processEnvironment, config.localWorkerProgram),
         }),
     },
   ],

@@ -53,12 +53,12 @@ describe('a model that fails in the middle of a session', () => {
   };
 
   it.each<[string, ModelScript, string, RegExp]>([
-    ['hangs', { hang: true }, 'execution_timeout', /said nothing for 1000 ms/],
+    ['hangs', { hang: true }, 'execution_timeout', /sent no output for 1000 ms/],
     ['refuses', { refusal: 'I would rather not.' }, 'model_failed', /refuses to answer/],
     ['talks nonsense', { content: 'Sure! Here you go.' }, 'model_failed', /does not fit/],
     ['answers something else', { json: { status: 'act' } }, 'model_failed', /does not fit/],
-    ['is no model at all', { raw: '<html>', contentType: 'text/html' }, 'model_failed', /no answer of its API/],
-    ['is over its rate limit', { status: 429, headers: { 'retry-after': '3600' } }, 'model_failed', /rest of 3600 s/],
+    ['is no model at all', { raw: '<html>', contentType: 'text/html' }, 'model_failed', /does not follow its API/],
+    ['is over its rate limit', { status: 429, headers: { 'retry-after': '3600' } }, 'model_failed', /pause of 3600 s/],
     ['answers with an error', { status: 400 }, 'model_failed', /answered 400/],
   ])('and %s: it pauses with the reason, and goes on there when somebody resumes it', async (_, script, code, why) => {
     const session = await begin(script);

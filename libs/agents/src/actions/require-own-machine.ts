@@ -23,7 +23,7 @@ export async function requireOwnMachine(
     'agent_to_order',
   );
   if (!row) return;
-  const provider = machines.of(row.provider);
+  const provider = machines.get(row.provider);
   if (!provider.isShared) return;
   const refused = provider.describe(machineOf(row, keyRing, clock)).then(
     () => null,

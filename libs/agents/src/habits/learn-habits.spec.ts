@@ -36,7 +36,7 @@ describe('what is learned of a machine’s idle times', () => {
       reboot: async () => undefined,
       terminate: async () => undefined,
     };
-    jest.spyOn(harness.app.nest.get(Machines, { strict: false }), 'of').mockReturnValue(provider);
+    jest.spyOn(harness.app.nest.get(Machines, { strict: false }), 'get').mockReturnValue(provider);
   });
   afterAll(() => harness.close());
   beforeEach(async () => {

@@ -84,7 +84,7 @@ async function terminate(parts: MachineParts, order: Order): Promise<void> {
   let left: string | null = null;
   try {
     const machine = machineOf(order, keyRing, clock);
-    await held(parts, order, () => machines.of(order.provider).terminate(machine));
+    await held(parts, order, () => machines.get(order.provider).terminate(machine));
   } catch (error) {
     // What nobody here can end is not ours to wait for.
     if (!isPermanent(error)) {
@@ -124,7 +124,7 @@ function leftAlone(reason: string): string {
 async function beginAsDescribed(parts: MachineParts, order: Order): Promise<void> {
   const { database, machines, keyRing, clock } = parts;
   const { agentId, organizationId } = order;
-  const found = await describeWithin(machines.of(order.provider), machineOf(order, keyRing, clock), describeLimitMs);
+  const found = await describeWithin(machines.get(order.provider), machineOf(order, keyRing, clock), describeLimitMs);
   if (!found) return;
   await database.transaction('system', async (tx) => {
     if (found.state === 'running' || found.state === 'starting') {

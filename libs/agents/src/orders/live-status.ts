@@ -27,7 +27,7 @@ export async function readLiveStatus(
     'live_status',
   );
   if (!row) throw noSuchAgent();
-  const found = await describeWithin(machines.of(row.provider), machineOf(row, keyRing, clock), guardMs);
+  const found = await describeWithin(machines.get(row.provider), machineOf(row, keyRing, clock), guardMs);
   const { status, lastSeen, lastActivityAt, publicTunnelUrl } = row;
   const known = found !== null && found.state !== 'unknown';
   return {

@@ -23,7 +23,7 @@ export async function rebootMachine(
 ): Promise<void> {
   const { machines, keyRing, clock } = parts;
   const { issuedAgoMs, forMs } = order;
-  const provider = machines.of(order.provider);
+  const provider = machines.get(order.provider);
   const machine = machineOf(order, keyRing, clock);
   if (issuedAgoMs !== null ? issuedAgoMs >= rebootTimeoutMs : forMs >= rebootTimeoutMs) {
     const found = await describeWithin(provider, machine, describeLimitMs);

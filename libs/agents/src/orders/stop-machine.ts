@@ -30,7 +30,7 @@ export async function stopMachine(
 ): Promise<void> {
   const { machines, keyRing, clock } = parts;
   const { issuedAgoMs, forMs, refusals, attempt } = order;
-  const provider = machines.of(order.provider);
+  const provider = machines.get(order.provider);
   const machine = machineOf(order, keyRing, clock);
   let found: MachineDescription | null = null;
   const leftMs = Math.max(stopTimeoutMs - forMs, 0);

@@ -118,7 +118,7 @@ async function wasSilentBefore(tx: Transaction, agentId: string, wakeId: string)
 async function tryToStart(parts: MachineParts, claimed: Claimed): Promise<void> {
   const { database, machines, keyRing, clock } = parts;
   const { wakeId, attempt, wasSilent } = claimed;
-  const provider = machines.of(claimed.provider);
+  const provider = machines.get(claimed.provider);
   const machine = machineOf(claimed, keyRing, clock);
   try {
     // A try before may have been taken by a provider whose answer we never had.
@@ -157,7 +157,7 @@ async function rebootSilent({ database, machines, keyRing, clock }: MachineParts
     `UPDATE agent SET ended_boots = ${withEndedBoot('agent')} WHERE id = $1 AND status = 'starting'`,
     [agentId],
   );
-  await machines.of(claimed.provider).reboot(machineOf(claimed, keyRing, clock));
+  await machines.get(claimed.provider).reboot(machineOf(claimed, keyRing, clock));
   await database.transaction('system', async (tx) => {
     const message = 'The machine is on and did not report to the wake before: it is rebooted';
     appendTimeline(tx, { organizationId, agentId }, [
@@ -195,7 +195,7 @@ async function finish(
   const { database, machines, keyRing, clock } = parts;
   const { wakeId, agentId } = claimed;
   const found = await describeWithin(
-    machines.of(claimed.provider),
+    machines.get(claimed.provider),
     machineOf(claimed, keyRing, clock),
     describeLimitMs,
   );

@@ -39,7 +39,7 @@ describe('the reaper', () => {
     ending = new AbortController();
     const { nest } = harness.app;
     const real = nest.get(Machines);
-    const machines = { of: (provider: string) => (provider === 'ec2' ? cloud : real.of(provider)) };
+    const machines = { get: (provider: string) => (provider === 'ec2' ? cloud : real.get(provider)) };
     parts = { database: db, machines, keyRing: nest.get(KeyRing), clock: nest.get(Clock) };
     await db.query('system', 'DELETE FROM machine_finding');
     await db.query('system', 'DELETE FROM agent');

@@ -9,7 +9,7 @@ import { isMachineOf, type Place, type Survey, surveyPlace } from './survey-plac
 
 export interface ReaperParts {
   database: Database;
-  machines: Pick<Machines, 'of'>;
+  machines: Pick<Machines, 'get'>;
   keyRing: KeyRing;
   clock: Clock;
 }
@@ -90,7 +90,7 @@ async function findPlaces({ database, machines, keyRing, clock }: ReaperParts): 
   );
   const places = new Map<string, Place>();
   const add = (provider: string, machine: Machine): Place | null => {
-    const name = machines.of(provider).placeOf?.(machine) ?? null;
+    const name = machines.get(provider).placeOf?.(machine) ?? null;
     if (name === null) return null;
     const key = `${provider} ${name}`;
     const place = places.get(key) ?? { provider, name, asking: machine, living: [] };
@@ -115,7 +115,7 @@ async function reapPlace(
   { counts, round }: Tally,
 ): Promise<void> {
   const { database, machines } = parts;
-  const provider = machines.of(place.provider);
+  const provider = machines.get(place.provider);
   const [{ began } = { began: new Date(0) }] = await database.query<{ began: Date }>(
     'system',
     'SELECT muster_now() AS began',

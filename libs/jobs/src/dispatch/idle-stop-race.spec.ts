@@ -25,7 +25,7 @@ describe('a job that arrives at the moment of an idle stop', () => {
       reboot: async () => undefined,
       terminate: async () => undefined,
     };
-    jest.spyOn(lab.harness.app.nest.get(Machines, { strict: false }), 'of').mockReturnValue(provider);
+    jest.spyOn(lab.harness.app.nest.get(Machines, { strict: false }), 'get').mockReturnValue(provider);
     machine = lab.harness.app.nest.get(MachineControl, { strict: false });
     const { organizationId } = lab;
     agentIds = await Promise.all(

@@ -38,7 +38,7 @@ describe('prewakeMachines', () => {
       reboot: async () => undefined,
       terminate: async () => undefined,
     };
-    jest.spyOn(harness.app.nest.get(Machines, { strict: false }), 'of').mockReturnValue(provider);
+    jest.spyOn(harness.app.nest.get(Machines, { strict: false }), 'get').mockReturnValue(provider);
   });
   afterAll(() => harness.close());
   beforeEach(async () => {

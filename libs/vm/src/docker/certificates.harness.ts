@@ -5,7 +5,7 @@ export interface Certified {
   key: string;
 }
 
-/** A certificate authority of the test's own: X.509 written out, so that no program besides Node is needed. */
+/** Creates a certificate authority for tests. It encodes X.509 itself, so that only Node is needed. */
 export function makeAuthority(name: string): { ca: string; issue: (subject: string) => Certified } {
   const own = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const make = (subject: string, publicKey: KeyObject, extensions: Buffer[]) => {

@@ -6,14 +6,14 @@ import { FakeDocker, json } from './fake-docker.harness';
 
 const label = 'muster.organization';
 
-async function ground(kind: 'socket' | 'tcp' = 'socket') {
+async function startFixture(kind: 'socket' | 'tcp' = 'socket') {
   const docker = new FakeDocker();
   const outbound = new Outbound(['127.0.0.0/8']);
   const host = kind === 'socket' ? await docker.listenOnSocket() : await docker.listen();
-  const own = kind === 'socket';
+  const isOwn = kind === 'socket';
   const machine = testMachine({
     providerRef: 'worker-1',
-    providerConfig: { container: 'worker-1', ...(own ? {} : { host }) },
+    providerConfig: { container: 'worker-1', ...(isOwn ? {} : { host }) },
   });
   const container = docker.add('worker-1', { [label]: machine.organizationId });
   return {
@@ -21,7 +21,7 @@ async function ground(kind: 'socket' | 'tcp' = 'socket') {
     host,
     container,
     outbound,
-    provider: new DockerMachines({ outbound, timeoutMs: 2000, graceSeconds: 1, ...(own ? { host } : {}) }),
+    provider: new DockerMachines({ outbound, timeoutMs: 2000, graceSeconds: 1, ...(isOwn ? { host } : {}) }),
     machine,
     mark: (organizationId: string | null) => {
       if (organizationId === null) delete container.labels[label];
@@ -37,23 +37,23 @@ async function ground(kind: 'socket' | 'tcp' = 'socket') {
   };
 }
 
-for (const [where, kind] of [
+for (const [location, kind] of [
   ['on the deployment’s socket', 'socket'],
   ['at an agent’s host', 'tcp'],
 ] as const) {
-  describeProvider(`docker ${where}`, () => ground(kind));
-  describeSharedProvider(`docker ${where}`, () => ground(kind));
+  describeProvider(`docker ${location}`, () => startFixture(kind));
+  describeSharedProvider(`docker ${location}`, () => startFixture(kind));
 }
 
 describe('a Docker Engine', () => {
-  let under: Awaited<ReturnType<typeof ground>>;
-  beforeEach(async () => (under = await ground()));
-  afterEach(() => under.close());
+  let fixture: Awaited<ReturnType<typeof startFixture>>;
+  beforeEach(async () => (fixture = await startFixture()));
+  afterEach(() => fixture.close());
 
   const orders = (calls: string[]) => calls.filter((call) => !call.startsWith('GET'));
 
-  it('tells a container’s state and address, and that one it does not know is gone', async () => {
-    const { docker, container, provider, machine } = under;
+  it('returns the state and address of a container, and gone for an unknown container', async () => {
+    const { docker, container, provider, machine } = fixture;
     container.status = 'running';
     expect(await provider.describe(machine)).toEqual({ state: 'running', ip: '172.17.0.2' });
     for (const [status, state] of [
@@ -71,8 +71,8 @@ describe('a Docker Engine', () => {
     expect(await provider.describe(machine)).toEqual({ state: 'gone', ip: null });
   });
 
-  it('is told exactly what its interface takes', async () => {
-    const { docker, provider, machine } = under;
+  it('receives exactly the calls that its API documents', async () => {
+    const { docker, provider, machine } = fixture;
     await provider.start(machine);
     await provider.reboot(machine);
     await provider.stop(machine);
@@ -85,8 +85,8 @@ describe('a Docker Engine', () => {
     ]);
   });
 
-  it('is given the time that a container takes to end', async () => {
-    const { docker, container, provider, machine } = under;
+  it('has time to stop a container that ends slowly', async () => {
+    const { docker, container, provider, machine } = fixture;
     await provider.start(machine);
     docker.endMs = 700;
     await provider.stop(machine);
@@ -95,23 +95,23 @@ describe('a Docker Engine', () => {
 
   it.each([
     ['older', '1.41', '1.12'],
-    ['newer, and has forgotten old versions', '1.52', '1.44'],
+    ['newer, without support for old versions', '1.52', '1.44'],
   ])('may be %s', async (_, apiVersion, minApiVersion) => {
-    Object.assign(under.docker, { apiVersion, minApiVersion });
-    await under.provider.start(under.machine);
-    expect((await under.provider.describe(under.machine)).state).toBe('running');
+    Object.assign(fixture.docker, { apiVersion, minApiVersion });
+    await fixture.provider.start(fixture.machine);
+    expect((await fixture.provider.describe(fixture.machine)).state).toBe('running');
   });
 
-  it('may be replaced by another version', async () => {
-    const { docker, provider, machine } = under;
+  it('is asked for its version again after an older engine has replaced it', async () => {
+    const { docker, provider, machine } = fixture;
     await provider.describe(machine);
     docker.apiVersion = '1.41';
     await expect(provider.describe(machine)).rejects.toMatchObject({ permanent: false });
     expect((await provider.describe(machine)).state).toBe('stopped');
   });
 
-  it('that knows no such container says so for good, and nothing is left to stop', async () => {
-    const { docker, provider, machine } = under;
+  it('fails start and reboot of a missing container permanently, and accepts its stop and terminate', async () => {
+    const { docker, provider, machine } = fixture;
     docker.containers.clear();
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
     await expect(provider.reboot(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
@@ -120,59 +120,59 @@ describe('a Docker Engine', () => {
     expect(orders(docker.calls)).toEqual([]);
   });
 
-  it('that hangs is not waited for, whether at once or in an answer', async () => {
-    for (const begin of [() => undefined, (response: ServerResponse) => response.writeHead(200).write('{"Api')]) {
-      under.docker.interfere = (response) => {
-        begin(response);
+  it('times out as unreachable if it hangs before or during its answer', async () => {
+    for (const respond of [() => undefined, (response: ServerResponse) => response.writeHead(200).write('{"Api')]) {
+      fixture.docker.interfere = (response) => {
+        respond(response);
         return true;
       };
-      for (const error of await expectBoundedFailure(under.provider, under.machine)) {
+      for (const error of await expectBoundedFailure(fixture.provider, fixture.machine)) {
         expect([error.fault, error.permanent]).toEqual(['unreachable', false]);
       }
     }
   });
 
-  it('that is not there is unreachable', async () => {
-    await under.docker.close();
-    for (const error of await expectBoundedFailure(under.provider, under.machine)) {
+  it('is unreachable if nothing listens at its address', async () => {
+    await fixture.docker.close();
+    for (const error of await expectBoundedFailure(fixture.provider, fixture.machine)) {
       expect(error.fault).toBe('unreachable');
     }
   });
 
   it.each([
     ['fails', 500, { message: 'driver failed programming external connectivity' }, 'failed', /driver failed/],
-    ['asks for patience', 429, { message: 'too many requests' }, 'throttled', /429/],
-    ['forbids it', 403, { message: 'authorization denied by plugin' }, 'denied', /denied by plugin/],
-    ['answers no state', 200, { State: { Status: 'on fire' } }, 'bad_answer', /"on fire"/],
-    ['answers nothing of use', 200, '<html>', 'bad_answer', /state null/],
-  ] as const)('that %s is answered with what it said', async (_, status, body, fault, words) => {
-    under.docker.interfere = (response, path) => {
+    ['limits the rate of calls', 429, { message: 'too many requests' }, 'throttled', /429/],
+    ['denies the call', 403, { message: 'authorization denied by plugin' }, 'denied', /denied by plugin/],
+    ['returns an unknown state', 200, { State: { Status: 'on fire' } }, 'bad_answer', /"on fire"/],
+    ['returns an invalid answer', 200, '<html>', 'bad_answer', /state null/],
+  ] as const)('causes an error that quotes its answer if it %s', async (_, status, body, fault, pattern) => {
+    fixture.docker.interfere = (response, path) => {
       if (path === '/version') return false;
       json(response, status, body);
       return true;
     };
-    for (const error of await expectBoundedFailure(under.provider, under.machine)) {
+    for (const error of await expectBoundedFailure(fixture.provider, fixture.machine)) {
       expect([error.fault, error.permanent]).toEqual([fault, false]);
-      expect(error.message).toMatch(words);
+      expect(error.message).toMatch(pattern);
     }
   });
 
-  it('has to be one', async () => {
-    under.docker.interfere = (response) => {
+  it('is rejected if it is not a Docker Engine', async () => {
+    fixture.docker.interfere = (response) => {
       response.writeHead(200).end('<html>');
       return true;
     };
-    for (const error of await expectBoundedFailure(under.provider, under.machine))
-      expect(error.message).toMatch(/no Docker/);
+    for (const error of await expectBoundedFailure(fixture.provider, fixture.machine))
+      expect(error.message).toMatch(/not a Docker Engine/);
   });
 
-  it('says why it refuses an order', async () => {
-    under.container.status = 'paused';
-    await expect(under.provider.start(under.machine)).rejects.toThrow(/409, cannot start a paused container/);
+  it('causes an error with its reason if it refuses an order', async () => {
+    fixture.container.status = 'paused';
+    await expect(fixture.provider.start(fixture.machine)).rejects.toThrow(/409, cannot start a paused container/);
   });
 
-  it('lists what carries our label, and nothing else', async () => {
-    const { docker, provider, machine } = under;
+  it('lists only containers with the agent label', async () => {
+    const { docker, provider, machine } = fixture;
     const [agentId, expiresAt] = [newId(), new Date('2030-01-01T00:00:00Z')];
     const { organizationId } = machine;
     docker.containers.get('worker-1')!.labels['muster.agent'] = machine.agentId;
@@ -187,21 +187,21 @@ describe('a Docker Engine', () => {
     );
   });
 
-  it('is no agent’s to name by its socket, nor at an address that is not public', async () => {
-    const elsewhere = new DockerMachines({ outbound: new Outbound([]) });
-    for (const host of [under.host, 'tcp://127.0.0.1:2375', 'tcp://169.254.169.254:80', 'ssh://somewhere']) {
-      const machine = { ...under.machine, providerConfig: { container: 'worker-1', host } };
-      for (const error of await expectBoundedFailure(elsewhere, machine)) expect(error.fault).toBe('misconfigured');
+  it('cannot be named by an agent as a socket or at a private address', async () => {
+    const guarded = new DockerMachines({ outbound: new Outbound([]) });
+    for (const host of [fixture.host, 'tcp://127.0.0.1:2375', 'tcp://169.254.169.254:80', 'ssh://somewhere']) {
+      const machine = { ...fixture.machine, providerConfig: { container: 'worker-1', host } };
+      for (const error of await expectBoundedFailure(guarded, machine)) expect(error.fault).toBe('misconfigured');
     }
-    for (const error of await expectBoundedFailure(elsewhere, under.machine)) expect(error.fault).toBe('misconfigured');
-    expect(under.docker.calls).toEqual([]);
+    for (const error of await expectBoundedFailure(guarded, fixture.machine)) expect(error.fault).toBe('misconfigured');
+    expect(fixture.docker.calls).toEqual([]);
   });
 
   it.each(['..', '../version', 'a/b', 'a?all=true', ''])(
-    'is never asked for a container named %j',
+    'is never called for a container named %j',
     async (providerRef) => {
-      const machine = { ...under.machine, providerRef };
-      await expect(under.provider.start(machine)).rejects.toMatchObject({ fault: 'misconfigured' });
+      const machine = { ...fixture.machine, providerRef };
+      await expect(fixture.provider.start(machine)).rejects.toMatchObject({ fault: 'misconfigured' });
     },
   );
 });

@@ -12,13 +12,13 @@ import { Engine, type EngineCall, type EngineTls, messageOf } from './engine';
 
 export interface DockerOptions {
   outbound: Pick<Outbound, 'fetch'>;
-  /** The deployment's own engine. Only it may be a socket. */
+  /** Host of the deployment's own engine. Only this host may be a socket. */
   host?: string;
-  /** How that engine is spoken to; agents' own are never shown our certificate. */
+  /** TLS to the deployment's engine. Engines that agents name never receive the service's certificate. */
   tls?: EngineTls;
-  /** For an order with everything that it takes. */
+  /** Limit for a whole order with all its calls, without the grace period. */
   timeoutMs?: number;
-  /** How long a container may take to end by itself before it is killed. */
+  /** Seconds that a container may take to end before it is killed. */
   graceSeconds?: number;
 }
 
@@ -27,7 +27,7 @@ const labels = { agent: 'muster.agent', organization: 'muster.organization', exp
 const states: Record<string, MachineState> = {
   created: 'stopped',
   running: 'running',
-  // Its processes are there and do nothing; neither start nor stop says anything of it.
+  // The processes of a paused container exist but do not run, so it is neither running nor stopped.
   paused: 'unknown',
   restarting: 'starting',
   removing: 'stopping',
@@ -43,8 +43,8 @@ interface Container {
 }
 
 /**
- * Containers that exist already, by name or id. Nothing is done to one, and nothing told of it, that does not carry the
- * label of the agent's organization, whoever's the engine is.
+ * Existing containers, by name or id. A container without the label of the agent's organization is neither changed nor
+ * described, on the deployment's engine as well as on an agent's.
  */
 export class DockerMachines implements MachineProvider {
   readonly isShared = true;
@@ -65,25 +65,37 @@ export class DockerMachines implements MachineProvider {
     };
   }
 
-  /** 304: it ran already. */
+  /** Status 304: the container was already running. */
   async start(machine: Machine): Promise<void> {
-    await this.order(machine, { what: 'start', path: 'start', fine: [204, 304] });
+    await this.order(machine, { action: 'start the container', path: 'start', accepted: [204, 304] });
   }
 
   async stop(machine: Machine): Promise<void> {
     const path = `stop?t=${this.options.graceSeconds}`;
-    await this.order(machine, { what: 'stop', path, fine: [204, 304], waits: true, goneIsFine: true });
+    await this.order(machine, {
+      action: 'stop the container',
+      path,
+      accepted: [204, 304],
+      waits: true,
+      acceptsMissing: true,
+    });
   }
 
   async reboot(machine: Machine): Promise<void> {
     const path = `restart?t=${this.options.graceSeconds}`;
-    await this.order(machine, { what: 'restart', path, fine: [204], waits: true });
+    await this.order(machine, { action: 'restart the container', path, accepted: [204], waits: true });
   }
 
-  /** 409: somebody is removing it at this moment. */
+  /** Status 409: the container is already being removed. */
   async terminate(machine: Machine): Promise<void> {
     const path = '?force=true&v=true';
-    await this.order(machine, { what: 'remove', method: 'DELETE', path, fine: [204, 409], goneIsFine: true });
+    await this.order(machine, {
+      action: 'remove the container',
+      method: 'DELETE',
+      path,
+      accepted: [204, 409],
+      acceptsMissing: true,
+    });
   }
 
   placeOf({ providerConfig }: Machine): string | null {
@@ -112,21 +124,28 @@ export class DockerMachines implements MachineProvider {
 
   private async order(
     machine: Machine,
-    order: { what: string; path: string; fine: number[]; method?: 'DELETE'; waits?: boolean; goneIsFine?: boolean },
+    order: {
+      action: string;
+      path: string;
+      accepted: number[];
+      method?: 'DELETE';
+      waits?: boolean;
+      acceptsMissing?: boolean;
+    },
   ): Promise<void> {
-    const { what, path, fine, method = 'POST', waits = false, goneIsFine = false } = order;
-    // Stopping answers when it is done, and it is killed after its grace.
+    const { action, path, accepted, method = 'POST', waits = false, acceptsMissing = false } = order;
+    // The engine answers a stop or a restart when the container has ended, at the latest after the grace period.
     const call = this.begin(machine, waits ? this.options.graceSeconds * 1000 : 0);
     const container = await this.inspect(machine, call);
-    const at = `/containers/${refOf(machine)}${method === 'DELETE' ? '' : '/'}${path}`;
-    const { status, body } = container ? await call({ method, path: at }) : { status: 404, body: null };
-    if (fine.includes(status)) return;
-    if (status === 404 && goneIsFine) return;
+    const fullPath = `/containers/${refOf(machine)}${method === 'DELETE' ? '' : '/'}${path}`;
+    const { status, body } = container ? await call({ method, path: fullPath }) : { status: 404, body: null };
+    if (accepted.includes(status)) return;
+    if (status === 404 && acceptsMissing) return;
     if (status === 404) throw new MachineError('gone', `There is no container ${refOf(machine)}.`);
-    throw refusal(what, status, body);
+    throw refusal(action, status, body);
   }
 
-  /** Calls that together take no longer than an order may. */
+  /** Returns a function for calls to the engine that share the time limit of one order. */
   private begin(machine: Machine, moreMs = 0) {
     const engine = this.engineOf(machine);
     const deadline = Date.now() + this.options.timeoutMs + moreMs;
@@ -140,7 +159,7 @@ export class DockerMachines implements MachineProvider {
     if (status !== 200) throw refusal('describe the container', status, body);
     const container = readContainer(body);
     requireMark(machine, {
-      what: `container ${refOf(machine)}`,
+      name: `container ${refOf(machine)}`,
       marked: 'labelled',
       key: labels.organization,
       value: container.Config.Labels[labels.organization],
@@ -150,16 +169,20 @@ export class DockerMachines implements MachineProvider {
 
   private engineOf(machine: Machine): Engine {
     const host = this.placeOf(machine);
-    if (!host) throw new MachineError('misconfigured', 'The agent names no Docker host, and this service has none.');
+    if (!host)
+      throw new MachineError(
+        'misconfigured',
+        'The agent’s providerConfig has no host, and this service has no DOCKER_HOST.',
+      );
     const isOwn = host === this.options.host;
     if (!isOwn && !host.startsWith('tcp://')) {
       throw new MachineError(
         'misconfigured',
-        'The socket of a Docker Engine is for the deployment to name, not for an agent.',
+        'The Docker host of an agent must start with tcp://. Only DOCKER_HOST can be a socket.',
       );
     }
-    const known = this.engines.get(host);
-    if (known) return known;
+    const cached = this.engines.get(host);
+    if (cached) return cached;
     const engine = new Engine(host, isOwn ? { tls: this.options.tls } : { outbound: this.options.outbound });
     this.engines.set(host, engine);
     return engine;
@@ -183,8 +206,8 @@ function bareName(name: string | undefined): string | null {
 function readContainer(body: unknown): Container {
   const { Name = '', State, Config, NetworkSettings } = (body ?? {}) as Partial<Container>;
   if (typeof State?.Status !== 'string' || !states[State.Status]) {
-    const said = JSON.stringify(State?.Status ?? null).slice(0, 60);
-    throw new MachineError('bad_answer', `The Docker Engine answered the state ${said}, which is none.`);
+    const status = JSON.stringify(State?.Status ?? null).slice(0, 60);
+    throw new MachineError('bad_answer', `The Docker Engine returned the state ${status}, which is not valid.`);
   }
   return {
     Name,
@@ -194,7 +217,7 @@ function readContainer(body: unknown): Container {
   };
 }
 
-function refusal(what: string, status: number, body: unknown): MachineError {
+function refusal(action: string, status: number, body: unknown): MachineError {
   const fault =
     status === 429
       ? 'throttled'
@@ -203,6 +226,9 @@ function refusal(what: string, status: number, body: unknown): MachineError {
         : status >= 500
           ? 'failed'
           : 'bad_answer';
-  const said = messageOf(body);
-  return new MachineError(fault, `The Docker Engine did not ${what}: status ${status}${said ? `, ${said}` : ''}.`);
+  const message = messageOf(body);
+  return new MachineError(
+    fault,
+    `The Docker Engine did not ${action}: status ${status}${message ? `, ${message}` : ''}.`,
+  );
 }

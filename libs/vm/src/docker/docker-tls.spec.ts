@@ -7,17 +7,17 @@ import { type Certified, makeAuthority } from './certificates.harness';
 import { DockerMachines } from './docker-machines';
 import { FakeDocker } from './fake-docker.harness';
 
-/** An engine that takes only clients whose certificate is of its own authority. */
-async function ground() {
+/** Starts an engine that accepts only clients with a certificate of its authority. */
+async function startFixture() {
   const authority = makeAuthority('docker');
   const docker = new FakeDocker({ ca: authority.ca, ...authority.issue('engine') });
   const host = await docker.listen();
   const folder = await mkdtemp(join(tmpdir(), 'muster-certificates-'));
-  const put = async (ca: string, { cert, key }: Certified) => {
+  const writeCertificates = async (ca: string, { cert, key }: Certified) => {
     const files = Object.entries({ 'ca.pem': ca, 'cert.pem': cert, 'key.pem': key });
     await Promise.all(files.map(([name, text]) => writeFile(join(folder, name), text, { mode: 0o600 })));
   };
-  await put(authority.ca, authority.issue('muster'));
+  await writeCertificates(authority.ca, authority.issue('muster'));
   const outbound = new Outbound(['127.0.0.0/8']);
   const options = { outbound, host, timeoutMs: 5000, graceSeconds: 1 };
   const machine = testMachine({ providerRef: 'worker-1', providerConfig: { container: 'worker-1' } });
@@ -26,7 +26,7 @@ async function ground() {
     docker,
     host,
     folder,
-    put,
+    writeCertificates,
     authority,
     options,
     outbound,
@@ -43,17 +43,17 @@ async function ground() {
   };
 }
 
-describeProvider('docker over TLS', ground);
+describeProvider('docker over TLS', startFixture);
 
 describe('a Docker Engine over TLS', () => {
-  let under: Awaited<ReturnType<typeof ground>>;
-  beforeEach(async () => (under = await ground()));
-  afterEach(() => under.close());
+  let fixture: Awaited<ReturnType<typeof startFixture>>;
+  beforeEach(async () => (fixture = await startFixture()));
+  afterEach(() => fixture.close());
 
-  it('is told nothing without a certificate of its authority, nor in the clear', async () => {
-    const { docker, options, machine, put, authority, folder } = under;
-    const stranger = makeAuthority('docker');
-    await put(authority.ca, stranger.issue('muster'));
+  it('receives no call without TLS or without a certificate of its authority', async () => {
+    const { docker, options, machine, writeCertificates, authority, folder } = fixture;
+    const otherAuthority = makeAuthority('docker');
+    await writeCertificates(authority.ca, otherAuthority.issue('muster'));
     for (const tls of [{ folder }, { folder: null }, undefined]) {
       for (const error of await expectBoundedFailure(new DockerMachines({ ...options, tls }), machine)) {
         expect(error.fault).toMatch(/unreachable|bad_answer/);
@@ -62,40 +62,41 @@ describe('a Docker Engine over TLS', () => {
     expect(docker.calls).toEqual([]);
   });
 
-  it('that is another one is not believed', async () => {
-    const { docker, provider, machine, put, authority } = under;
-    await put(makeAuthority('docker').ca, authority.issue('muster'));
+  it('is not trusted if its certificate is of another authority', async () => {
+    const { docker, provider, machine, writeCertificates, authority } = fixture;
+    await writeCertificates(makeAuthority('docker').ca, authority.issue('muster'));
     for (const error of await expectBoundedFailure(provider, machine)) {
       expect([error.fault, error.permanent]).toEqual(['unreachable', false]);
     }
     expect(docker.calls).toEqual([]);
   });
 
-  it('is spoken to with new certificates as soon as they are there', async () => {
-    const { provider, machine, put, authority } = under;
-    await put(authority.ca, makeAuthority('docker').issue('muster'));
+  it('is called with new certificates as soon as the files have changed', async () => {
+    const { provider, machine, writeCertificates, authority } = fixture;
+    await writeCertificates(authority.ca, makeAuthority('docker').issue('muster'));
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'unreachable' });
-    await put(authority.ca, authority.issue('muster'));
+    await writeCertificates(authority.ca, authority.issue('muster'));
     await provider.start(machine);
     expect((await provider.describe(machine)).state).toBe('running');
   });
 
-  it('is not spoken to where a certificate is missing, which is said', async () => {
-    const { folder, provider, machine } = under;
+  it('is not called if a certificate file is missing, and the error names the file', async () => {
+    const { folder, provider, machine } = fixture;
     await rm(join(folder, 'cert.pem'));
     for (const error of await expectBoundedFailure(provider, machine)) {
       expect([error.fault, error.message]).toEqual([
         'misconfigured',
-        'DOCKER_CERT_PATH has no cert.pem that can be read: ENOENT.',
+        'DOCKER_CERT_PATH has no readable cert.pem: ENOENT.',
       ]);
     }
   });
 
-  it('is the deployment’s alone: one that an agent names is shown no certificate of ours', async () => {
-    const { docker, host, folder, outbound, machine } = under;
+  it('receives no certificate of the service if an agent names it', async () => {
+    const { docker, host, folder, outbound, machine } = fixture;
     const provider = new DockerMachines({ outbound, host: 'tcp://127.0.0.1:1', tls: { folder }, timeoutMs: 2000 });
-    const named = { ...machine, providerConfig: { container: 'worker-1', host } };
-    for (const error of await expectBoundedFailure(provider, named)) expect(error.fault).toMatch(/unreachable|bad/);
+    const agentsMachine = { ...machine, providerConfig: { container: 'worker-1', host } };
+    for (const error of await expectBoundedFailure(provider, agentsMachine))
+      expect(error.fault).toMatch(/unreachable|bad/);
     expect(docker.calls).toEqual([]);
   });
 });

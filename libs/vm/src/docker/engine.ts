@@ -7,62 +7,65 @@ import { MachineError } from '../machine';
 
 export interface EngineCall {
   method: 'GET' | 'POST' | 'DELETE';
-  /** Without the API's version. */
+  /** Path without the API version. */
   path: string;
   timeoutMs: number;
 }
 
-/** Where ca.pem, cert.pem and key.pem are; null: without a certificate of ours, and with the authorities Node knows. */
+/** Folder with ca.pem, cert.pem and key.pem. If null, no certificate is sent and Node's authorities are trusted. */
 export interface EngineTls {
   folder: string | null;
 }
 
-/** What this speaks; an older engine is spoken to in its own version, and a newer one takes this. */
+/** Newest API version that is used. An older engine is called with its own version; a newer one supports this one. */
 const newestVersion = '1.44';
 const maxAnswerBytes = 8 * 1024 * 1024;
 
-/** One Docker Engine: the deployment's own, or one that an agent named and that the outbound guard lets through. */
+/** One Docker Engine: the deployment's own, or one that an agent named, which is called through the outbound guard. */
 export class Engine {
   private version?: string;
 
   constructor(
     private readonly host: string,
-    private readonly way: { outbound: Pick<Outbound, 'fetch'> } | { tls?: EngineTls },
+    private readonly transport: { outbound: Pick<Outbound, 'fetch'> } | { tls?: EngineTls },
   ) {}
 
   async call({ method, path, timeoutMs }: EngineCall): Promise<{ status: number; body: unknown }> {
-    const began = Date.now();
+    const startedAt = Date.now();
     const version = await this.agreedVersion(timeoutMs);
-    const leftMs = Math.max(1, timeoutMs - (Date.now() - began));
+    const leftMs = Math.max(1, timeoutMs - (Date.now() - startedAt));
     const answer = await this.exchange(method, `/v${version}${path}`, leftMs);
     const body = parse(answer.body);
-    // It was replaced by one that does not speak this version.
+    // The engine was replaced by one that does not support this version. The next call asks for the version again.
     if (answer.status === 400 && /version/i.test(messageOf(body))) this.version = undefined;
     return { status: answer.status, body };
   }
 
-  /** Nobody waits for the question of somebody else, which may hang. */
+  /** Concurrent calls do not share one request for the version, because that request may hang. */
   private async agreedVersion(timeoutMs: number): Promise<string> {
     if (this.version) return this.version;
     const { status, body } = await this.exchange('GET', '/version', timeoutMs);
     const { ApiVersion } = (parse(body) ?? {}) as { ApiVersion?: unknown };
     if (status !== 200 || typeof ApiVersion !== 'string' || !/^\d+\.\d+$/.test(ApiVersion)) {
-      throw new MachineError('bad_answer', `What answers at ${this.host} is no Docker Engine (status ${status}).`);
+      throw new MachineError('bad_answer', `The server at ${this.host} is not a Docker Engine (status ${status}).`);
     }
     return (this.version = older(ApiVersion, newestVersion));
   }
 
   private async exchange(method: EngineCall['method'], path: string, timeoutMs: number): Promise<OutboundAnswer> {
     try {
-      if (!('outbound' in this.way)) return await callDirectly(this.host, { method, path, timeoutMs }, this.way.tls);
-      return await this.way.outbound.fetch({ url: `http://${authorityOf(this.host)}${path}`, method, timeoutMs });
+      if (!('outbound' in this.transport))
+        return await callDirectly(this.host, { method, path, timeoutMs }, this.transport.tls);
+      return await this.transport.outbound.fetch({ url: `http://${authorityOf(this.host)}${path}`, method, timeoutMs });
     } catch (error) {
       if (error instanceof MachineError) throw error;
       if (error instanceof OutboundRefused) {
-        throw new MachineError('misconfigured', `The Docker host is not called: ${error.message}.`);
+        throw new MachineError('misconfigured', `The service does not call this Docker host: ${error.message}.`);
       }
       const { code, message } = error as NodeJS.ErrnoException;
-      throw new MachineError('unreachable', `The Docker Engine did not answer: ${code ?? message}.`, { cause: error });
+      throw new MachineError('unreachable', `The call to the Docker Engine failed: ${code ?? message}.`, {
+        cause: error,
+      });
     }
   }
 }
@@ -79,18 +82,18 @@ async function callDirectly(
 ): Promise<OutboundAnswer> {
   const isSocket = host.startsWith('unix://');
   const isTls = tls !== undefined && !isSocket;
-  const where = isSocket
+  const address = isSocket
     ? { socketPath: host.slice('unix://'.length), host: 'docker' }
     : addressOf(authorityOf(host, isTls ? 2376 : 2375));
   const certificates = isTls ? await readCertificates(tls) : {};
   const send = isTls ? requestOverTls : request;
   return new Promise((resolve, reject) => {
-    const outgoing = send({ ...where, ...certificates, method, path, agent: false }, (response) => {
+    const outgoing = send({ ...address, ...certificates, method, path, agent: false }, (response) => {
       const chunks: Buffer[] = [];
       let length = 0;
       response.on('data', (chunk: Buffer) => {
         length += chunk.length;
-        if (length > maxAnswerBytes) response.destroy(new Error('its answer is too long'));
+        if (length > maxAnswerBytes) response.destroy(new Error('the answer is too long'));
         chunks.push(chunk);
       });
       response.on('end', () => {
@@ -109,12 +112,12 @@ async function callDirectly(
   });
 }
 
-/** Anew each time: they are changed under a service that runs. */
+/** Reads the certificates again for each call, because they may be replaced while the service runs. */
 async function readCertificates({ folder }: EngineTls): Promise<{ ca?: Buffer; cert?: Buffer; key?: Buffer }> {
   if (folder === null) return {};
   const read = (name: string) =>
     readFile(join(folder, name)).catch((error: NodeJS.ErrnoException) => {
-      throw new MachineError('misconfigured', `DOCKER_CERT_PATH has no ${name} that can be read: ${error.code}.`);
+      throw new MachineError('misconfigured', `DOCKER_CERT_PATH has no readable ${name}: ${error.code}.`);
     });
   const [ca, cert, key] = await Promise.all([read('ca.pem'), read('cert.pem'), read('key.pem')]);
   return { ca, cert, key };
@@ -133,7 +136,7 @@ function addressOf(authority: string): { host: string; port: string } {
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port || '80' };
 }
 
-/** Null where there is no JSON; what may be missing of it is the caller's to see. */
+/** Returns null if the body is not JSON. The caller checks which fields are present. */
 function parse(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8'));

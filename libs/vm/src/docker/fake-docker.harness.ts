@@ -13,22 +13,22 @@ export interface FakeContainer {
 }
 
 /**
- * A Docker Engine's HTTP interface over a unix socket or TCP, as its reference describes it: versioned paths, JSON
- * errors, 304 for what is so already, filters, and refusal of versions that it does not speak.
+ * Simulates a Docker Engine's HTTP API over a Unix socket or TCP, as its reference describes it: versioned paths, JSON
+ * errors, 304 for a state that is already reached, filters, and refusal of unsupported versions.
  */
 export class FakeDocker {
   readonly containers = new Map<string, FakeContainer>();
   readonly calls: string[] = [];
   apiVersion = '1.47';
   minApiVersion = '1.24';
-  /** How long a container takes to end when it is asked to. */
+  /** Milliseconds that a container takes to end after a stop. */
   endMs = 0;
   interfere?: (response: ServerResponse, path: string) => boolean;
   private boots = 0;
   private folder?: string;
   private readonly server: Server;
 
-  /** With certificates: over TLS, and only with those who show one of the same authority. */
+  /** With certificates, it uses TLS and accepts only clients with a certificate of the same authority. */
   constructor(tls?: { ca: string; cert: string; key: string }) {
     const answer = (request: IncomingMessage, response: ServerResponse) => void this.answer(request, response);
     this.server = tls
@@ -110,7 +110,7 @@ export class FakeDocker {
     }
     if (!/^\d+$/.test(query.get('t') ?? '')) return json(response, 400, { message: 'invalid value for t' });
     if (order === 'stop' && container.status !== 'running') return nothing(response, 304);
-    // It is killed after its grace.
+    // The container is killed after the grace period.
     await new Promise((resolve) => setTimeout(resolve, Math.min(this.endMs, Number(query.get('t')) * 1000)));
     container.status = 'exited';
     if (order === 'restart') this.boot(container);
@@ -118,7 +118,9 @@ export class FakeDocker {
   }
 
   private find(name: string): [string, FakeContainer] | undefined {
-    return [...this.containers].find(([known, { id }]) => known === name || (name.length >= 8 && id.startsWith(name)));
+    return [...this.containers].find(
+      ([fullName, { id }]) => fullName === name || (name.length >= 8 && id.startsWith(name)),
+    );
   }
 
   private describe(name: string, { id, status, labels }: FakeContainer) {

@@ -27,21 +27,21 @@ const faults: Record<string, MachineFault> = {
   TimeoutError: 'unreachable',
 };
 
-const words: Partial<Record<MachineFault, string>> = {
-  throttled: 'EC2 asks us to call less often',
-  denied: 'EC2 does not let this service do that',
+const messages: Partial<Record<MachineFault, string>> = {
+  throttled: 'EC2 limits the rate of calls',
+  denied: 'EC2 does not permit this call',
   unreachable: 'EC2 did not answer',
 };
 
-/** What the SDK threw, in the port's terms. */
+/** Converts an error of the SDK into a MachineError. */
 export function asMachineError(
   error: Error & { $metadata?: { httpStatusCode?: number }; code?: string },
 ): MachineError {
   const status = error.$metadata?.httpStatusCode;
   const fault = faults[error.name] ?? (status === undefined ? 'unreachable' : byStatus(status));
   const name = error.name === 'Error' ? (error.code ?? 'Error') : error.name;
-  const said = `${name}: ${error.message}`.split('\n')[0]!.slice(0, 300);
-  return new MachineError(fault, `${words[fault] ?? 'EC2 refused'} (${said}).`, { cause: error });
+  const detail = `${name}: ${error.message}`.split('\n')[0]!.slice(0, 300);
+  return new MachineError(fault, `${messages[fault] ?? 'EC2 refused the call'} (${detail}).`, { cause: error });
 }
 
 function byStatus(status: number): MachineFault {

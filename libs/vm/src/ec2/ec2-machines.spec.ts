@@ -7,7 +7,7 @@ import { credentials, FakeEc2, refuse } from './fake-ec2.harness';
 const region = 'eu-central-1';
 const tag = 'muster:organization';
 
-async function ground(options: Ec2Options = {}) {
+async function startFixture(options: Ec2Options = {}) {
   const ec2 = new FakeEc2();
   const endpoint = await ec2.listen();
   const instanceId = `i-${randomBytes(4).toString('hex')}`;
@@ -37,35 +37,35 @@ async function ground(options: Ec2Options = {}) {
   };
 }
 
-describeProvider('ec2', ground);
-describeSharedProvider('ec2', ground);
+describeProvider('ec2', startFixture);
+describeSharedProvider('ec2', startFixture);
 
 describe('EC2', () => {
-  let under: Awaited<ReturnType<typeof ground>>;
-  beforeEach(async () => (under = await ground()));
-  afterEach(() => under.close());
+  let fixture: Awaited<ReturnType<typeof startFixture>>;
+  beforeEach(async () => (fixture = await startFixture()));
+  afterEach(() => fixture.close());
 
   const orders = (calls: string[]) => calls.filter((call) => call !== 'DescribeInstances');
 
-  it('tells an instance’s state and address, and that one it does not know is gone', async () => {
-    const { ec2, instance, provider, machine, instanceId } = under;
+  it('returns the state and address of an instance, and gone for an unknown instance', async () => {
+    const { ec2, instance, provider, machine, instanceId } = fixture;
     instance.state = 'running';
     expect(await provider.describe(machine)).toEqual({ state: 'running', ip: '10.0.0.7' });
-    for (const [state, ours] of [
+    for (const [state, expected] of [
       ['pending', 'starting'],
       ['stopping', 'stopping'],
       ['shutting-down', 'stopping'],
       ['terminated', 'gone'],
     ] as const) {
       instance.state = state;
-      expect(await provider.describe(machine)).toEqual({ state: ours, ip: null });
+      expect(await provider.describe(machine)).toEqual({ state: expected, ip: null });
     }
     ec2.instances.delete(instanceId);
     expect(await provider.describe(machine)).toEqual({ state: 'gone', ip: null });
   });
 
-  it('starts an instance that was still stopping once it has stopped', async () => {
-    const { ec2, instance, provider, machine } = under;
+  it('starts a stopping instance once it has stopped', async () => {
+    const { ec2, instance, provider, machine } = fixture;
     instance.state = 'running';
     ec2.transitMs = 200;
     await provider.stop(machine);
@@ -75,8 +75,8 @@ describe('EC2', () => {
     expect(orders(ec2.calls)).toEqual(['StopInstances', 'StartInstances']);
   });
 
-  it('stops an instance that boots slowly as soon as it can be stopped', async () => {
-    const { ec2, instance, provider, machine } = under;
+  it('stops a slowly booting instance as soon as it runs', async () => {
+    const { ec2, instance, provider, machine } = fixture;
     ec2.transitMs = 200;
     await provider.start(machine);
     expect(await provider.describe(machine)).toEqual({ state: 'starting', ip: null });
@@ -84,14 +84,14 @@ describe('EC2', () => {
     expect(instance.state).toBe('stopping');
   });
 
-  it('does not wait for ever for a state to pass, and it is worth another try', async () => {
-    const { instance, provider, machine } = under;
+  it('fails with a retryable error if an instance stays in a transitional state', async () => {
+    const { instance, provider, machine } = fixture;
     instance.state = 'stopping';
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'failed', permanent: false });
   });
 
-  it('orders again when the state it was told of was no longer true', async () => {
-    const { ec2, provider, machine } = under;
+  it('is called again if it refused an order because the instance’s state had changed', async () => {
+    const { ec2, provider, machine } = fixture;
     let first = true;
     ec2.interfere = (response, action) => {
       if (action !== 'StartInstances' || !first) return false;
@@ -103,8 +103,8 @@ describe('EC2', () => {
     expect(orders(ec2.calls)).toEqual(['StartInstances', 'StartInstances']);
   });
 
-  it('says of an instance that is gone that trying again changes nothing, and nothing is left to stop', async () => {
-    const { ec2, provider, machine, instanceId } = under;
+  it('fails start and reboot of a missing instance permanently, and accepts its stop and terminate', async () => {
+    const { ec2, provider, machine, instanceId } = fixture;
     ec2.instances.delete(instanceId);
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
     await expect(provider.reboot(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
@@ -113,16 +113,16 @@ describe('EC2', () => {
     expect(orders(ec2.calls)).toEqual([]);
   });
 
-  it('that hangs is not waited for', async () => {
-    under.ec2.interfere = () => true;
-    for (const error of await expectBoundedFailure(under.provider, under.machine)) {
+  it('times out as unreachable if it hangs', async () => {
+    fixture.ec2.interfere = () => true;
+    for (const error of await expectBoundedFailure(fixture.provider, fixture.machine)) {
       expect([error.fault, error.permanent]).toEqual(['unreachable', false]);
     }
   });
 
-  it('that is not there is unreachable', async () => {
-    await under.ec2.close();
-    for (const error of await expectBoundedFailure(under.provider, under.machine)) {
+  it('is unreachable if nothing listens at its endpoint', async () => {
+    await fixture.ec2.close();
+    for (const error of await expectBoundedFailure(fixture.provider, fixture.machine)) {
       expect(error.fault).toBe('unreachable');
     }
   });
@@ -135,13 +135,17 @@ describe('EC2', () => {
     ],
     ['fails', (response: ServerResponse) => refuse(response, 'InternalError', 'An internal error.', 500), 'failed'],
     [
-      'does not allow it',
+      'denies the call',
       (response: ServerResponse) => refuse(response, 'UnauthorizedOperation', 'You are not authorized.', 403),
       'denied',
     ],
-    ['answers no XML', (response: ServerResponse) => response.writeHead(200).end('<html'), /bad_answer|unreachable/],
-  ])('that %s says so, and it passes', async (_, answer, fault) => {
-    const { ec2, make, machine } = under;
+    [
+      'returns invalid XML',
+      (response: ServerResponse) => response.writeHead(200).end('<html'),
+      /bad_answer|unreachable/,
+    ],
+  ])('causes a retryable error if it %s', async (_, answer, fault) => {
+    const { ec2, make, machine } = fixture;
     ec2.interfere = (response) => {
       answer(response);
       return true;
@@ -151,34 +155,34 @@ describe('EC2', () => {
       expect(error.fault).toMatch(fault);
       expect(error.permanent).toBe(false);
     }
-    // Twice each, and no more.
+    // Each of the five operations calls EC2 at most twice.
     expect(ec2.calls.length).toBeLessThanOrEqual(10);
     patient.close();
   });
 
-  it('is not believed when it names a state that is none', async () => {
-    under.instance.state = 'on-fire' as never;
-    for (const error of await expectBoundedFailure(under.provider, under.machine))
+  it('is rejected if it returns an unknown state', async () => {
+    fixture.instance.state = 'on-fire' as never;
+    for (const error of await expectBoundedFailure(fixture.provider, fixture.machine))
       expect(error.fault).toBe('bad_answer');
   });
 
   it.each([
     ['key', { accessKeyId: 'AKIAOTHER', secretAccessKey: credentials.secretAccessKey }],
     ['secret', { ...credentials, secretAccessKey: 'wrong' }],
-  ])('refuses another %s', async (_, wrong) => {
-    const stranger = under.make({ credentials: wrong });
-    for (const error of await expectBoundedFailure(stranger, under.machine)) expect(error.fault).toBe('denied');
-    expect(under.ec2.calls).toEqual([]);
-    stranger.close();
+  ])('refuses a wrong %s', async (_, wrong) => {
+    const otherClient = fixture.make({ credentials: wrong });
+    for (const error of await expectBoundedFailure(otherClient, fixture.machine)) expect(error.fault).toBe('denied');
+    expect(fixture.ec2.calls).toEqual([]);
+    otherClient.close();
   });
 
-  it('refuses what was signed for another region', async () => {
-    const machine = { ...under.machine, providerConfig: { region: 'us-east-1' } };
-    await expect(under.provider.start(machine)).rejects.toMatchObject({ fault: 'denied' });
+  it('refuses a request that is signed for another region', async () => {
+    const machine = { ...fixture.machine, providerConfig: { region: 'us-east-1' } };
+    await expect(fixture.provider.start(machine)).rejects.toMatchObject({ fault: 'denied' });
   });
 
-  it('lists all that is tagged with an agent, page by page, with whose it is and until when', async () => {
-    const { ec2, provider, machine, instanceId, instance } = under;
+  it('lists all instances with an agent tag page by page, with their organization and expiry', async () => {
+    const { ec2, provider, machine, instanceId, instance } = fixture;
     const expiresAt = new Date(Date.now() + 3_600_000);
     for (let i = 0; i < 4; i += 1) ec2.add(`i-0000000${i}`, 'running', { 'muster:agent': `agent ${i}` });
     ec2.add('i-00000009', 'running', { other: 'tag' });
@@ -196,14 +200,17 @@ describe('EC2', () => {
     });
   });
 
-  it('is never told to tag what it has not made', async () => {
-    const { ec2, provider, machine } = under;
+  it('never receives a request to tag an existing instance', async () => {
+    const { ec2, provider, machine } = fixture;
     for (const order of ['start', 'reboot', 'stop', 'terminate'] as const) await provider[order](machine);
     expect(ec2.calls).not.toContain('CreateTags');
   });
 
-  it.each([[{}], [{ region }], [{ instanceId: 'i-00000001' }]])('needs more than %j', async (providerConfig) => {
-    const machine = { ...under.machine, providerRef: null, providerConfig };
-    await expect(under.provider.start(machine)).rejects.toMatchObject({ fault: 'misconfigured', permanent: true });
-  });
+  it.each([[{}], [{ region }], [{ instanceId: 'i-00000001' }]])(
+    'is not called with the incomplete configuration %j',
+    async (providerConfig) => {
+      const machine = { ...fixture.machine, providerRef: null, providerConfig };
+      await expect(fixture.provider.start(machine)).rejects.toMatchObject({ fault: 'misconfigured', permanent: true });
+    },
+  );
 });

@@ -13,13 +13,13 @@ import { requireMark } from '../require-mark';
 import { asMachineError } from './ec2-errors';
 
 export interface Ec2Options {
-  /** For every region; absent means each region's own. */
+  /** Endpoint of every region. If absent, each region has its own. */
   endpoint?: string;
-  /** Absent means the platform's own. */
+  /** If absent, the platform's credentials are used. */
   credentials?: { accessKeyId: string; secretAccessKey: string };
-  /** For one call. */
+  /** Limit for one call. */
   timeoutMs?: number;
-  /** For an order with everything that it takes. */
+  /** Limit for a whole order with its waits and calls. */
   patienceMs?: number;
   pollMs?: number;
 }
@@ -40,9 +40,9 @@ const states: Record<string, MachineState> = {
 const ending = ['shutting-down', 'terminated'];
 
 /**
- * Instances that exist already, by their ids. Everybody's calls go out with the deployment's own credentials, so nothing
- * is done to an instance, and nothing told of it, that does not carry the tag of the agent's organization. The SDK is loaded with the first use: it is large, and most services have
- * no such agent.
+ * Existing EC2 instances, by their ids. The calls of all organizations use the deployment's credentials, so an instance
+ * without the tag of the agent's organization is neither changed nor described. The SDK is loaded on first use, because
+ * it is large and most services have no such agent.
  */
 export class Ec2Machines implements MachineProvider {
   readonly isShared = true;
@@ -60,9 +60,9 @@ export class Ec2Machines implements MachineProvider {
     return { state: stateOf(instance), ip: instance.PublicIpAddress ?? instance.PrivateIpAddress ?? null };
   }
 
-  /** AWS refuses to start an instance that is still stopping, so that is waited for. */
+  /** Waits while the instance is stopping, because AWS refuses to start it then. */
   async start(machine: Machine): Promise<void> {
-    await this.carryOut(machine, 'start', async (state, { sdk, send }) => {
+    await this.execute(machine, 'start', async (state, { sdk, send }) => {
       if (state === 'running' || state === 'pending') return true;
       if (state === 'stopped') await send(new sdk.StartInstancesCommand({ InstanceIds: [idOf(machine)] }));
       return state === 'stopped';
@@ -70,7 +70,7 @@ export class Ec2Machines implements MachineProvider {
   }
 
   async stop(machine: Machine): Promise<void> {
-    await this.carryOut(machine, 'stop', async (state, { sdk, send }) => {
+    await this.execute(machine, 'stop', async (state, { sdk, send }) => {
       if (state === null || state === 'stopped' || state === 'stopping' || ending.includes(state)) return true;
       if (state === 'running') await send(new sdk.StopInstancesCommand({ InstanceIds: [idOf(machine)] }));
       return state === 'running';
@@ -78,7 +78,7 @@ export class Ec2Machines implements MachineProvider {
   }
 
   async reboot(machine: Machine): Promise<void> {
-    await this.carryOut(machine, 'reboot', async (state, { sdk, send }) => {
+    await this.execute(machine, 'reboot', async (state, { sdk, send }) => {
       const InstanceIds = [idOf(machine)];
       if (state === 'stopped') await send(new sdk.StartInstancesCommand({ InstanceIds }));
       if (state === 'running') await send(new sdk.RebootInstancesCommand({ InstanceIds }));
@@ -87,7 +87,7 @@ export class Ec2Machines implements MachineProvider {
   }
 
   async terminate(machine: Machine): Promise<void> {
-    await this.carryOut(machine, 'terminate', async (state, { sdk, send }) => {
+    await this.execute(machine, 'terminate', async (state, { sdk, send }) => {
       if (state === null || ending.includes(state)) return true;
       await send(new sdk.TerminateInstancesCommand({ InstanceIds: [idOf(machine)] }));
       return true;
@@ -99,7 +99,7 @@ export class Ec2Machines implements MachineProvider {
   }
 
   async list(machine: Machine): Promise<ListedMachine[]> {
-    const { sdk, send } = await this.at(machine);
+    const { sdk, send } = await this.connect(machine);
     const found: ListedMachine[] = [];
     let NextToken: string | undefined;
     do {
@@ -121,41 +121,41 @@ export class Ec2Machines implements MachineProvider {
     this.clients.clear();
   }
 
-  /** Tries until the instance's state allows the order: a state between two others passes. */
-  private async carryOut(
+  /** Retries until the instance's state allows the order, because a transitional state ends by itself. */
+  private async execute(
     machine: Machine,
     order: 'start' | 'stop' | 'reboot' | 'terminate',
-    attempt: (state: string | null, at: { sdk: Sdk; send: Send }) => Promise<boolean>,
+    attempt: (state: string | null, connection: { sdk: Sdk; send: Send }) => Promise<boolean>,
   ): Promise<void> {
     const { patienceMs, pollMs } = this.options;
     const deadline = Date.now() + patienceMs;
-    const mustWait = (state: string | null) =>
-      new MachineError('failed', `The instance is ${state}, and the order to ${order} has to wait for that.`);
-    for (let known: string | null = null; ;) {
-      const at = await this.at(machine, deadline);
+    const stayed = (state: string | null) =>
+      new MachineError('failed', `The instance stayed ${state}, which does not allow the order to ${order}.`);
+    for (let lastState: string | null = null; ;) {
+      const connection = await this.connect(machine, deadline);
       const state: string | null = await this.find(machine, deadline).then(rawState, (error: unknown) => {
-        // With the last moments of its patience it asked in vain: what it waited for has not come.
-        throw known !== null && Date.now() >= deadline ? mustWait(known) : error;
+        // The last call failed because the order's time was over. The state explains the failure better.
+        throw lastState !== null && Date.now() >= deadline ? stayed(lastState) : error;
       });
-      known = state;
+      lastState = state;
       if ((order === 'start' || order === 'reboot') && (state === null || ending.includes(state))) throw gone(machine);
       try {
-        if (await attempt(state, at)) return;
+        if (await attempt(state, connection)) return;
       } catch (error) {
         if (order === 'terminate' && error instanceof MachineError && error.fault === 'gone') return;
-        // It was in another state by then.
+        // The instance changed its state between the two calls.
         if (!(error instanceof WrongState)) throw error;
       }
       if (Date.now() + pollMs > deadline) {
-        throw mustWait(state);
+        throw stayed(state);
       }
       await sleep(pollMs);
     }
   }
 
-  /** The instance, or null where there is none. */
+  /** Returns the instance, or null if it does not exist. Throws if it is not marked as the organization's. */
   private async find(machine: Machine, deadline?: number): Promise<Instance | null> {
-    const { sdk, send } = await this.at(machine, deadline);
+    const { sdk, send } = await this.connect(machine, deadline);
     const id = idOf(machine);
     let answer;
     try {
@@ -167,18 +167,18 @@ export class Ec2Machines implements MachineProvider {
     const instance = instancesOf(answer).find(({ InstanceId }) => InstanceId === id);
     if (!instance) return null;
     requireMark(machine, {
-      what: `instance ${id}`,
+      name: `instance ${id}`,
       marked: 'tagged',
       key: tags.organization,
       value: tagOf(instance, tags.organization),
     });
     if (!states[rawState(instance)!]) {
-      throw new MachineError('bad_answer', `EC2 answered the state ${rawState(instance)}, which is none.`);
+      throw new MachineError('bad_answer', `EC2 returned the state ${rawState(instance)}, which is not valid.`);
     }
     return instance;
   }
 
-  private async at(machine: Machine, deadline = Date.now() + this.options.patienceMs) {
+  private async connect(machine: Machine, deadline = Date.now() + this.options.patienceMs) {
     const region = this.placeOf(machine);
     if (!region) throw new MachineError('misconfigured', 'The agent’s providerConfig has no region.');
     idOf(machine);
@@ -189,7 +189,7 @@ export class Ec2Machines implements MachineProvider {
     return { sdk, send };
   }
 
-  /** In time, whatever hangs: the platform's credentials, the connection, or the answer. */
+  /** Sends a command. The time limit covers the platform's credentials, the connection and the answer. */
   private async bounded(client: EC2Client, command: Parameters<Send>[0], deadline: number): Promise<unknown> {
     const limitMs = Math.max(1, Math.min(this.options.timeoutMs, deadline - Date.now()));
     const abort = new AbortController();
@@ -207,8 +207,8 @@ export class Ec2Machines implements MachineProvider {
   }
 
   private clientOf(sdk: Sdk, region: string): EC2Client {
-    const known = this.clients.get(region);
-    if (known) return known;
+    const cached = this.clients.get(region);
+    if (cached) return cached;
     const { endpoint, credentials, timeoutMs } = this.options;
     const client = new sdk.EC2Client({
       region,
@@ -231,7 +231,7 @@ function idOf({ providerRef, providerConfig }: Machine): string {
 }
 
 function gone(machine: Machine): MachineError {
-  return new MachineError('gone', `There is no instance ${idOf(machine)} in its region any more.`);
+  return new MachineError('gone', `The instance ${idOf(machine)} does not exist in its region.`);
 }
 
 function instancesOf({ Reservations }: { Reservations?: { Instances?: Instance[] }[] }): Instance[] {

@@ -24,22 +24,22 @@ class Ec2Error extends Error {
 }
 
 /**
- * EC2's Query API over HTTP, as AWS documents it: form-encoded actions, SigV4 in the headers, XML answers, states that
- * take their time, and the refusals of orders that a state does not allow.
+ * Simulates EC2's Query API over HTTP, as AWS documents it: form-encoded actions, SigV4 in the headers, XML answers,
+ * transitional states, and refusals of orders that a state does not allow.
  */
 export class FakeEc2 {
   readonly instances = new Map<string, FakeInstance>();
   readonly calls: string[] = [];
-  /** How long each state between two others lasts. */
+  /** Duration of each transitional state in milliseconds. */
   transitMs = 40;
   pageSize = 2;
-  /** In place of an answer, for as long as it answers true. */
+  /** Called before each answer. If it returns true, it has answered the request. */
   interfere?: (response: ServerResponse, action: string) => boolean;
   private boots = 0;
   private readonly server: Server = createServer((request, response) => {
     this.answer(request, response).catch((error: Error) => {
-      const known = error instanceof Ec2Error ? error : new Ec2Error('InternalError', error.message, 500);
-      refuse(response, known.code, known.message, known.status);
+      const ec2Error = error instanceof Ec2Error ? error : new Ec2Error('InternalError', error.message, 500);
+      refuse(response, ec2Error.code, ec2Error.message, ec2Error.status);
     });
   });
 
@@ -65,11 +65,11 @@ export class FakeEc2 {
     const body = Buffer.concat(chunks).toString('utf8');
     if (request.method !== 'POST' || request.url !== '/') throw new Ec2Error('InvalidRequest', 'Not the Query API.');
     if (!/^application\/x-www-form-urlencoded/.test(request.headers['content-type'] ?? '')) {
-      throw new Ec2Error('MalformedQueryString', 'The body is no form.');
+      throw new Ec2Error('MalformedQueryString', 'The body is not a form.');
     }
     requireSignature(request, body);
     const form = new URLSearchParams(body);
-    if (form.get('Version') !== '2016-11-15') throw new Ec2Error('NoSuchVersion', 'The version is not known.');
+    if (form.get('Version') !== '2016-11-15') throw new Ec2Error('NoSuchVersion', 'The version is not supported.');
     const action = form.get('Action') ?? '';
     this.calls.push(action);
     if (this.interfere?.(response, action)) return;
@@ -105,7 +105,8 @@ export class FakeEc2 {
   private describe(form: URLSearchParams): string {
     const ids = listOf(form, 'InstanceId');
     if (ids.length) return reservations(ids.map((id) => [id, this.get(id)]));
-    if (form.get('Filter.1.Name') !== 'tag-key') throw new Ec2Error('InvalidParameterValue', 'Only tag-key is known.');
+    if (form.get('Filter.1.Name') !== 'tag-key')
+      throw new Ec2Error('InvalidParameterValue', 'Only the filter tag-key is supported.');
     const keys = listOf(form, 'Filter.1.Value');
     const all = [...this.instances].filter(([, { tags }]) => keys.some((key) => tags.has(key)));
     const from = Number(form.get('NextToken') ?? 0);
@@ -182,10 +183,10 @@ export function refuse(response: ServerResponse, code: string, message: string, 
     );
 }
 
-function wrongState({ state }: FakeInstance, what: string): Ec2Error {
+function wrongState({ state }: FakeInstance, action: string): Ec2Error {
   return new Ec2Error(
     'IncorrectInstanceState',
-    `The instance is not in a state from which it can be ${what}: ${state}.`,
+    `The instance is not in a state from which it can be ${action}: ${state}.`,
   );
 }
 
@@ -218,12 +219,12 @@ function escapeXml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Signature Version 4, as strictly as AWS: every signed header, the body's hash, the day, the region, the service. */
+/** Checks Signature Version 4 as strictly as AWS: signed headers, hash of the body, day, region and service. */
 function requireSignature(request: IncomingMessage, body: string): void {
   const { authorization = '', 'x-amz-date': date = '', host = '' } = request.headers as Record<string, string>;
   const form =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8}\/[\w-]+\/\w+\/aws4_request), ?SignedHeaders=([\w;-]+), ?Signature=([0-9a-f]{64})$/;
-  const [, keyId, scope = '', names = '', given = ''] = form.exec(authorization) ?? [];
+  const [, keyId, scope = '', names = '', signature = ''] = form.exec(authorization) ?? [];
   if (!keyId || !/^\d{8}T\d{6}Z$/.test(date) || !host) {
     throw new Ec2Error('MissingAuthenticationToken', 'Request is missing Authentication Token', 403);
   }
@@ -233,9 +234,9 @@ function requireSignature(request: IncomingMessage, body: string): void {
   const signedAt = Date.parse(date.replace(/(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/, '$1-$2-$3T$4:$5:$6Z'));
   if (Math.abs(Date.now() - signedAt) > 300_000) throw new Ec2Error('RequestExpired', 'Request has expired.');
   const signed = names.split(';');
-  const loose = Object.keys(request.headers).filter((name) => name === 'host' || name.startsWith('x-amz-'));
-  const inOrder = signed.join() === [...signed].sort().join() && loose.every((name) => signed.includes(name));
-  const wanted = `${date.slice(0, 8)}/${region}/ec2/aws4_request`;
+  const mustBeSigned = Object.keys(request.headers).filter((name) => name === 'host' || name.startsWith('x-amz-'));
+  const inOrder = signed.join() === [...signed].sort().join() && mustBeSigned.every((name) => signed.includes(name));
+  const expectedScope = `${date.slice(0, 8)}/${region}/ec2/aws4_request`;
   const canonical = [
     'POST',
     '/',
@@ -253,12 +254,12 @@ function requireSignature(request: IncomingMessage, body: string): void {
   const key = scope
     .split('/')
     .reduce<string | Buffer>(
-      (made, part) => createHmac('sha256', made).update(part).digest(),
+      (partialKey, part) => createHmac('sha256', partialKey).update(part).digest(),
       `AWS4${credentials.secretAccessKey}`,
     );
   const text = ['AWS4-HMAC-SHA256', date, scope, createHash('sha256').update(canonical).digest('hex')].join('\n');
   const expected = createHmac('sha256', key).update(text).digest();
-  if (scope !== wanted || !inOrder || !timingSafeEqual(expected, Buffer.from(given, 'hex'))) {
+  if (scope !== expectedScope || !inOrder || !timingSafeEqual(expected, Buffer.from(signature, 'hex'))) {
     throw new Ec2Error('SignatureDoesNotMatch', 'The request signature we calculated does not match.', 403);
   }
 }

@@ -4,30 +4,30 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isUuid } from '@muster/platform';
 
-/** Numbers that no distribution gives to anybody; and those of a container that has only the usual 65,536. */
+/** User ids that no distribution assigns. The second range is for a container that maps only the usual 65,536 ids. */
 const ranges = [
   { first: 1_900_000_000, count: 200_000_000 },
   { first: 20_000, count: 39_000 },
 ];
 
-/** The user, by number alone, that an agent's machine runs as: it has no other one's, in this folder or another. */
+/** Returns the id of the user that an agent's machine runs as. Assigns an id that is free in this folder if needed. */
 export async function accountOf(root: string, agentId: string): Promise<number> {
-  const known = readAccount(root, agentId);
-  if (known) return known;
-  const taken = new Set(
+  const assigned = readAccount(root, agentId);
+  if (assigned) return assigned;
+  const assignedIds = new Set(
     readdirSync(root)
       .filter(isUuid)
       .map((id) => readAccount(root, id)),
   );
   const { first, count } = ranges.find((range) => isMapped(range.first + range.count - 1)) ?? ranges[1]!;
-  // By its id, so that agents of two folders on one computer hardly ever meet.
+  // Derived from the agent's id, so that agents of two folders on one computer rarely get the same user.
   let uid = first + (createHash('sha256').update(agentId).digest().readUInt32BE() % count);
-  while (taken.has(uid)) uid = uid + 1 < first + count ? uid + 1 : first;
+  while (assignedIds.has(uid)) uid = uid + 1 < first + count ? uid + 1 : first;
   await writeFile(accountFile(root, agentId), `${uid}\n`, { mode: 0o600 });
   return uid;
 }
 
-/** The account that was given to it, if any was. */
+/** Returns the user id that the agent was assigned; null if it has none. */
 export function readAccount(root: string, agentId: string): number | null {
   try {
     return Number(readFileSync(accountFile(root, agentId), 'utf8')) || null;

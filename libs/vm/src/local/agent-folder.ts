@@ -6,17 +6,17 @@ import { accountOf, readAccount } from './agent-account';
 import { type Confinement, openFolders } from './confinement';
 import { isAlive, type ProcessIdentity } from './processes';
 
-/** What the machine is to be. Anybody may write it; the one who supervises makes it so. */
+/** Desired state of the machine. Any process may write it; the supervising process applies it. */
 export interface Wanted {
   state: 'running' | 'stopped' | 'removed' | 'given up';
-  /** Each start from a standstill and each reboot is a new one: a worker of another order has to go. */
+  /** Id of the last start or reboot. A worker that was started by another order is replaced. */
   order: string;
   at: number;
   reason?: string;
 }
 
-/** The worker that was begun last. */
-export interface Begun extends ProcessIdentity {
+/** The worker process that was started last. */
+export interface WorkerRecord extends ProcessIdentity {
   order: string;
   at: number;
 }
@@ -24,8 +24,8 @@ export interface Begun extends ProcessIdentity {
 const logLimitBytes = 10 * 1024 * 1024;
 
 /**
- * The folder of one local agent: what it should be, what it is, its log; and within it its machine, the folder of the
- * worker and its scripts. They write there and nowhere else: nothing of it is ever read or written from here.
+ * The folder of one local agent: its desired state, its current worker and its log. The subfolder `machine` belongs to
+ * the worker and its scripts. They write only there, and this process neither reads nor writes files in it.
  */
 export class AgentFolder {
   readonly path: string;
@@ -60,51 +60,51 @@ export class AgentFolder {
     return wanted;
   }
 
-  /** Its user by number, if it was given one. */
+  /** Returns the id of the agent's user; null if it has none. */
   account(): number | null {
     return readAccount(this.root, this.agentId);
   }
 
-  /** The machine's folder, in the hands of the account that it runs as. */
+  /** Creates the machine's folder and transfers it to the account that it runs as. Returns the account, if any. */
   async prepareMachine(confinement: Confinement): Promise<number | null> {
     if (!existsSync(this.machine)) await this.makeMachine();
     if (!confinement.account) return null;
     const account = await accountOf(this.root, this.agentId);
     await openFolders(this.root, this.path);
-    if ((await stat(this.machine)).uid !== account) await giveTo(account, this.machine);
+    if ((await stat(this.machine)).uid !== account) await chownAll(account, this.machine);
     return account;
   }
 
-  /** What a worker left here when this folder was still its own goes along. */
+  /** Moves in what a worker of an earlier version left in the agent's folder, which was its own then. */
   private async makeMachine(): Promise<void> {
     const draft = join(this.path, 'machine.new');
     await mkdir(draft, { recursive: true, mode: 0o700 });
-    const ours = /^(machine\.new|account|lease|wanted\.json.*|worker\.(json|log).*)$/;
-    const names = (await readdir(this.path)).filter((name) => !ours.test(name));
+    const ownFiles = /^(machine\.new|account|lease|wanted\.json.*|worker\.(json|log).*)$/;
+    const names = (await readdir(this.path)).filter((name) => !ownFiles.test(name));
     for (const name of names) await rename(join(this.path, name), join(draft, name));
     await rename(draft, this.machine);
   }
 
-  begun(): Promise<Begun | null> {
-    return readJson<Begun>(join(this.path, 'worker.json'));
+  workerRecord(): Promise<WorkerRecord | null> {
+    return readJson<WorkerRecord>(join(this.path, 'worker.json'));
   }
 
-  /** The worker, if it is there. */
-  async living(): Promise<Begun | null> {
-    const begun = await this.begun();
-    return begun && isAlive(begun) ? begun : null;
+  /** Returns the worker if it is alive. */
+  async living(): Promise<WorkerRecord | null> {
+    const record = await this.workerRecord();
+    return record && isAlive(record) ? record : null;
   }
 
-  async recordBegun(begun: Begun): Promise<void> {
-    await writeJson(join(this.path, 'worker.json'), begun);
+  async recordWorker(record: WorkerRecord): Promise<void> {
+    await writeJson(join(this.path, 'worker.json'), record);
   }
 
-  /** A worker whose lease nobody renews ends itself. */
+  /** Renews the worker's lease. A worker ends itself when its lease is no longer renewed. */
   async renewLease(): Promise<void> {
     await writeFile(this.leaseFile, `${new Date().toISOString()}\n`, { mode: 0o600 });
   }
 
-  /** In place, because the worker goes on writing to the file that it has. */
+  /** Truncates the log in place, because the worker keeps writing to the file that it opened. */
   async rotateLog(): Promise<void> {
     const size = await stat(this.logFile).then(
       (found) => found.size,
@@ -115,7 +115,7 @@ export class AgentFolder {
     await truncate(this.logFile);
   }
 
-  async lastWords(): Promise<string> {
+  async logTail(): Promise<string> {
     const text = await readFile(this.logFile, 'utf8').catch(() => '');
     return text.slice(-2000).trim().split('\n').slice(-3).join(' | ').slice(-500);
   }
@@ -129,7 +129,7 @@ async function readJson<T>(file: string): Promise<T | null> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as T;
   } catch (error) {
-    // Nothing there, or a disk that filled up in the middle: both mean that nothing is known.
+    // The file is missing, or incomplete because the disk was full. Both count as no file.
     if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
@@ -141,7 +141,7 @@ async function writeJson(file: string, value: object): Promise<void> {
   await rename(draft, file);
 }
 
-async function giveTo(account: number, folder: string): Promise<void> {
+async function chownAll(account: number, folder: string): Promise<void> {
   await lchown(folder, account, account);
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   for (const { parentPath, name } of entries) await lchown(join(parentPath, name), account, account);

@@ -1,8 +1,9 @@
-"""Starts a program where it sees its own folder, the system's programs, and nothing else of this machine.
+"""Starts a program that sees only its own folder, the system's programs and the paths that are listed for it.
 
-The one argument is JSON: command, machine (the folder that is its own), home, uid (of the account; null: ours),
-namespaces (whether it gets its own). With those also paths: readable, lent (readable as their owner reads them), hidden
-(which wins over these), and needed (which wins over hidden). Standard library only.
+The one argument is JSON: command, machine (the program's own folder), home, uid (of the account; null: the service's),
+namespaces (whether the program gets separate ones). With namespaces also lists of paths: readable, ownerReadable
+(readable with the permissions of their owner), hidden (overrides both), and needed (overrides hidden).
+Uses only the standard library.
 """
 
 import ctypes
@@ -31,8 +32,8 @@ def main():
     call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     if not order["namespaces"]:
         become_the_program()
-    # What leads to a path may be links that have no meaning in the new root.
-    for name in ("readable", "lent", "hidden"):
+    # The links in a path may not exist in the new root, so its real path is listed, too.
+    for name in ("readable", "ownerReadable", "hidden"):
         order[name] = list(dict.fromkeys(each for path in order[name] for each in (path, os.path.realpath(path))))
     enter_namespaces()
     inner = os.fork()
@@ -52,16 +53,16 @@ def main():
 
 def enter_namespaces():
     uid, gid = os.geteuid(), os.getegid()
-    ours = 0 if order["uid"] is not None else CLONE_NEWUSER
-    call("unshare", CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | ours)
-    if ours:
+    user_namespace = 0 if order["uid"] is not None else CLONE_NEWUSER
+    call("unshare", CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | user_namespace)
+    if user_namespace:
         for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
             with open(f"/proc/self/{name}", "w") as file:
                 file.write(text)
 
 
 def be_init():
-    """The first process of the namespace: the program's parent, and whose parent has ended; with it, all end."""
+    """First process of the namespace: parent of the program and of orphaned processes. All processes end with it."""
     global worker
     for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(name, lambda number, _: worker and os.kill(worker, number))
@@ -73,7 +74,7 @@ def be_init():
         os.setsid()
         become_the_program()
     drop_capabilities()
-    # Its account is the program's: nothing of it is to be read or changed from there.
+    # This process may have the program's account. The program must not read or change its memory.
     call("prctl", PR_SET_DUMPABLE, 0, 0, 0, 0)
     while True:
         try:
@@ -85,7 +86,7 @@ def be_init():
 
 
 def build_root():
-    """A new root with what is named, read-only but for the machine's folder; then the old one is let go."""
+    """Builds a root with the listed paths, read-only except for the machine's folder, and detaches the old root."""
     mount(None, "/", None, MS_REC | MS_PRIVATE)
     mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m")
     for name in ("new", "old"):
@@ -112,11 +113,11 @@ def build_root():
     for path in order["readable"]:
         if os.path.exists("/old" + path) and not is_system(path):
             show(path)
-    for path in order["lent"]:
+    for path in order["ownerReadable"]:
         if os.path.exists("/old" + path) and not is_system(path):
-            lend(path)
+            show_as_owner(path)
     hidden = [path for path in order["hidden"] if hide(path)]
-    # Its own, and what it is of, above what hides everything around them.
+    # The needed paths and the machine's folder are mounted over the hidden folders that contain them.
     for path in order["needed"]:
         show(path)
     show(order["machine"], writable=True)
@@ -131,13 +132,13 @@ def build_root():
 
 
 def show(path, writable=False):
-    target = place_for(path)
+    target = mount_point_for(path)
     mount("/old" + path, target, None, MS_BIND | MS_REC)
     if not writable:
         read_only(target)
 
 
-def place_for(path):
+def mount_point_for(path):
     target = "/new" + path
     if not os.path.lexists(target):
         if os.path.isdir("/old" + path):
@@ -148,14 +149,14 @@ def place_for(path):
     return target
 
 
-def lend(path):
-    """Read-only, and what its owner may read the program's account may. Not every file system can do that: then as it is."""
+def show_as_owner(path):
+    """Mounts read-only what the owner can read, so that the account can read it. Falls back to a plain mount."""
     try:
         tree = call("syscall", number(OPEN_TREE), number(AT_FDCWD), os.fsencode("/old" + path), number(1 | AT_RECURSIVE))
         try:
             if order["uid"] is not None:
                 read_as_owner(tree, os.stat("/old" + path))
-            target = os.fsencode(place_for(path))
+            target = os.fsencode(mount_point_for(path))
             call("syscall", number(MOVE_MOUNT), number(tree), b"", number(AT_FDCWD), target, number(4))
         finally:
             os.close(tree)
@@ -165,7 +166,7 @@ def lend(path):
 
 
 def read_as_owner(tree, owner):
-    """The mount gets a user namespace in which the owner's number is the account's. Nobody lives in it."""
+    """Maps the owner's id to the account's in the mount, with a user namespace in which no process stays."""
     ready, done = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
@@ -198,7 +199,7 @@ def number(value):
 
 
 def hide(path):
-    """Answers whether there is now an empty folder instead."""
+    """Hides a path. Returns whether it is an empty folder now."""
     target = "/new" + path
     if os.path.isdir(target):
         mount("tmpfs", target, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=4m")
@@ -222,7 +223,7 @@ def make_devices():
 
 
 def resolver():
-    """Where names are looked up: /etc/resolv.conf is often a link into /run."""
+    """Returns the file with the name servers: /etc/resolv.conf is often a link into /run."""
     try:
         target = os.readlink("/old/etc/resolv.conf")
     except OSError:
@@ -231,13 +232,13 @@ def resolver():
 
 
 def is_system(path):
-    """Shown already, with all that is in it."""
+    """Whether the path is in a system folder, which is already mounted."""
     top = path.split("/")[1]
     return top in SYSTEM and not os.path.islink("/new/" + top)
 
 
 def read_only(target):
-    """With all that is mounted below it."""
+    """Makes a mount read-only, with all mounts below it."""
     attributes = (ctypes.c_uint64 * 4)(MOUNT_ATTR_RDONLY, 0, 0, 0)
     numbers = [ctypes.c_long(each) for each in (MOUNT_SETATTR, AT_FDCWD)]
     call("syscall", *numbers, os.fsencode(target), AT_RECURSIVE, attributes, ctypes.c_size_t(32))
@@ -292,7 +293,7 @@ def syscall_number(name):
     try:
         return ctypes.c_long(numbers[platform.machine()][name])
     except KeyError:
-        raise OSError(errno.ENOSYS, f"{name} is not known on {platform.machine()}")
+        raise OSError(errno.ENOSYS, f"{name} is not supported on {platform.machine()}")
 
 
 def code_of(status):

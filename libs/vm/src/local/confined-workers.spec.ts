@@ -7,14 +7,14 @@ import { waitFor } from '@muster/testing';
 import { testMachine } from '../conformance';
 import { accountOf } from './agent-account';
 import { confine, findConfinement } from './confinement';
-import { imagingGround } from './imaging-ground';
-import { bootsIn, folder, supervise, useGrounds } from './local-ground.harness';
-import { workerGround } from './worker-ground';
+import { imagingEnvironment } from './imaging-environment';
+import { bootsIn, folder, supervise, useFixtures } from './local-fixture.harness';
+import { readConfinementInput } from './read-confinement-input';
 
-useGrounds();
+useFixtures();
 
 const isRoot = process.getuid!() === 0;
-/** Linux 5.12, and ext4, XFS or Btrfs: elsewhere a folder is lent as it is. */
+/** Whether mounts can map owners: since Linux 5.12 on ext4, XFS and Btrfs. Elsewhere a plain mount is used. */
 const mapsOwners =
   Number(
     release()
@@ -23,7 +23,7 @@ const mapsOwners =
       .join(''),
   ) >= 5_012 && [0xef53, 0x58465342, 0x9123683e].includes(statfsSync(tmpdir()).type);
 const confined = { confinement: undefined };
-const noteOf = (root: string, agentId: string) => {
+const recordOf = (root: string, agentId: string) => {
   try {
     return JSON.parse(readFileSync(join(root, agentId, 'worker.json'), 'utf8')) as { pid: number };
   } catch {
@@ -31,40 +31,43 @@ const noteOf = (root: string, agentId: string) => {
   }
 };
 
-describe('a worker that is confined as well as can be', () => {
-  it('is found again when its service had no time to note it, and ends with all of it', async () => {
+describe('a worker with the best available confinement', () => {
+  it('is found again if its record is missing, and is terminated with its folder', async () => {
     const { root, machines } = await supervise(await folder(), confined);
     const machine = testMachine();
     await machines.start(machine);
     await waitFor('its boot', async () => (await bootsIn(root, machine.agentId)).length === 1);
-    const { pid } = noteOf(root, machine.agentId)!;
+    const { pid } = recordOf(root, machine.agentId)!;
     await rm(join(root, machine.agentId, 'worker.json'));
-    const again = await waitFor('the note', () => noteOf(root, machine.agentId));
+    const again = await waitFor('the record', () => recordOf(root, machine.agentId));
     expect(again.pid).toBe(pid);
     expect(await bootsIn(root, machine.agentId)).toHaveLength(1);
     await machines.terminate(machine);
     expect(readdirSync(root)).not.toContain(machine.agentId);
   });
 
-  (isRoot ? it : it.skip)('is not taken for a process that another account puts in its place', async () => {
-    const { root, machines } = await supervise(await folder(), confined);
-    const machine = testMachine();
-    const env = { PATH: process.env['PATH'], MUSTER_LEASE_FILE: join(root, machine.agentId, 'lease') };
-    const forger = spawn('setpriv', ['--reuid', '45678', '--clear-groups', 'sleep', '600'], { env, stdio: 'ignore' });
-    const gone = new Promise((resolve) => forger.once('exit', resolve));
-    await waitFor('the forger', () => readFileSync(`/proc/${forger.pid}/cmdline`, 'utf8').startsWith('sleep'));
-    await machines.start(machine);
-    await waitFor('a boot of its own', async () => (await bootsIn(root, machine.agentId)).length === 1);
-    expect(noteOf(root, machine.agentId)!.pid).not.toBe(forger.pid);
-    forger.kill('SIGKILL');
-    await gone;
-  });
+  (isRoot ? it : it.skip)(
+    'is not confused with a process of another account that imitates its environment',
+    async () => {
+      const { root, machines } = await supervise(await folder(), confined);
+      const machine = testMachine();
+      const env = { PATH: process.env['PATH'], MUSTER_LEASE_FILE: join(root, machine.agentId, 'lease') };
+      const forger = spawn('setpriv', ['--reuid', '45678', '--clear-groups', 'sleep', '600'], { env, stdio: 'ignore' });
+      const gone = new Promise((resolve) => forger.once('exit', resolve));
+      await waitFor('the forger', () => readFileSync(`/proc/${forger.pid}/cmdline`, 'utf8').startsWith('sleep'));
+      await machines.start(machine);
+      await waitFor('a boot of its own', async () => (await bootsIn(root, machine.agentId)).length === 1);
+      expect(recordOf(root, machine.agentId)!.pid).not.toBe(forger.pid);
+      forger.kill('SIGKILL');
+      await gone;
+    },
+  );
 
-  (isRoot ? it : it.skip)('has an account that no other agent has, and keeps it', async () => {
+  (isRoot ? it : it.skip)('keeps an account that no other agent has', async () => {
     const root = await folder();
     const ids = [testMachine(), testMachine(), testMachine()].map(({ agentId }) => agentId);
     for (const id of ids) await mkdir(join(root, id));
-    // The first one's number is taken already.
+    // The number that is derived from the first agent's id is already assigned to the second agent.
     writeFileSync(join(root, ids[1]!, 'account'), String(await accountOf(root, ids[0]!)));
     await rm(join(root, ids[0]!, 'account'));
     const accounts = [];
@@ -73,7 +76,7 @@ describe('a worker that is confined as well as can be', () => {
     for (const [at, id] of ids.entries()) expect(await accountOf(root, id)).toBe(accounts[at]);
   });
 
-  it('takes along what an earlier version left around its folder, and follows no link in it', async () => {
+  it('gets the files of an earlier version in its folder, without following links', async () => {
     const { root, machines, supervision } = await supervise(await folder(), confined);
     const machine = testMachine();
     const path = join(root, machine.agentId);
@@ -91,51 +94,54 @@ describe('a worker that is confined as well as can be', () => {
 });
 
 describe('the folders of a practice', () => {
-  it('are those that the variables name, and none of the system’s own', () => {
-    const { env, lent } = imagingGround({
+  it('are the folders that the variables name, without system folders', () => {
+    const { env, ownerReadable } = imagingEnvironment({
       IMAGING_ROOT: '/mnt/images',
       IMAGING_ALLOWED_ROOTS: '/mnt/images; /srv/more/old;relative',
       IMAGING_DATA_FILE: '/srv/data/images.dat',
       IMAGING_PATH_MAP: '\\\\server\\share=/mnt/share',
       PRACTICE_DATABASE: 'sqlite:////srv/practice/practice.db',
-      PRACTICE_PASSWORD: 'none of its business',
-      IMAGING_ROOT_2: 'nor this',
+      PRACTICE_PASSWORD: 'not passed on',
+      IMAGING_ROOT_2: 'not passed on either',
     });
-    // One that is relative counts from where the service was started.
+    // A relative path starts at the folder in which the service was started.
     const folders = ['/mnt/images', '/mnt/share', '/srv/data', '/srv/more/old', '/srv/practice', resolve('relative')];
-    expect(lent.sort()).toEqual(folders.sort());
+    expect(ownerReadable.sort()).toEqual(folders.sort());
     expect(Object.keys(env).sort()).toEqual([
       ...['IMAGING_ALLOWED_ROOTS', 'IMAGING_DATA_FILE', 'IMAGING_PATH_MAP', 'IMAGING_ROOT', 'PRACTICE_DATABASE'],
     ]);
     const odd = { IMAGING_ROOT: '/', IMAGING_ALLOWED_ROOTS: '/etc;/tmp', PRACTICE_DATABASE: 'odbc:Driver=/srv/a/b.so' };
-    expect(imagingGround(odd).lent).toEqual([]);
+    expect(imagingEnvironment(odd).ownerReadable).toEqual([]);
   });
 
-  (isRoot && mapsOwners ? it : it.skip)('are read as their owner reads them, and written by nobody', async () => {
-    const [root, place] = [await folder(), await folder()];
-    await chmod(root, 0o711);
-    await writeFile(join(place, 'image'), 'seen', { mode: 0o600 });
-    const machine = join(root, 'machine');
-    await mkdir(machine);
-    await chown(machine, 45_678, 45_678);
-    const code = `try { require('fs').writeFileSync('${place}/image', '') } catch (error) { console.log(error.code) }
-      console.log(require('fs').readFileSync('${place}/image', 'utf8'))`;
-    const input = { ...workerGround(root, { PATH: process.env['PATH']! }), lent: [place] };
-    const command = [process.execPath, '-e', code];
-    const worker = { account: 45_678, machine, home: machine, lease: machine, command };
-    const [program, ...args] = confine({ account: true, namespaces: true }, worker, input);
-    const { stdout, stderr } = spawnSync(program!, args, { encoding: 'utf8', env: input.baseEnv, cwd: '/' });
-    expect([stdout, stderr]).toEqual(['EROFS\nseen\n', '']);
-    await Promise.all([root, place].map((each) => rm(each, { recursive: true })));
-  });
+  (isRoot && mapsOwners ? it : it.skip)(
+    'can be read with the permissions of their owner, and not written',
+    async () => {
+      const [root, imageFolder] = [await folder(), await folder()];
+      await chmod(root, 0o711);
+      await writeFile(join(imageFolder, 'image'), 'seen', { mode: 0o600 });
+      const machine = join(root, 'machine');
+      await mkdir(machine);
+      await chown(machine, 45_678, 45_678);
+      const code = `try { require('fs').writeFileSync('${imageFolder}/image', '') } catch (error) { console.log(error.code) }
+      console.log(require('fs').readFileSync('${imageFolder}/image', 'utf8'))`;
+      const input = { ...readConfinementInput(root, { PATH: process.env['PATH']! }), ownerReadable: [imageFolder] };
+      const command = [process.execPath, '-e', code];
+      const worker = { account: 45_678, machine, home: machine, lease: machine, command };
+      const [program, ...args] = confine({ account: true, namespaces: true }, worker, input);
+      const { stdout, stderr } = spawnSync(program!, args, { encoding: 'utf8', env: input.baseEnv, cwd: '/' });
+      expect([stdout, stderr]).toEqual(['EROFS\nseen\n', '']);
+      await Promise.all([root, imageFolder].map((each) => rm(each, { recursive: true })));
+    },
+  );
 });
 
-describe('what confinement there is', () => {
-  it('is found out by trying, and what fails is told', async () => {
+describe('the available confinement', () => {
+  it('is found by a trial, whose failure is returned', async () => {
     const root = await folder();
-    const ground = workerGround(root, { PATH: process.env['PATH']!, PYTHON: '/nowhere/python3' });
-    expect(await findConfinement(ground)).toMatchObject({ account: false, namespaces: false });
-    expect((await findConfinement(ground)).fault).toMatch(/nowhere/);
+    const input = readConfinementInput(root, { PATH: process.env['PATH']!, PYTHON: '/nowhere/python3' });
+    expect(await findConfinement(input)).toMatchObject({ account: false, namespaces: false });
+    expect((await findConfinement(input)).fault).toMatch(/nowhere/);
     expect(readdirSync(root)).toEqual(['worker.cjs']);
   });
 });

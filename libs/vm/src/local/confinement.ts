@@ -4,33 +4,33 @@ import { chmod, chown, mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { newId } from '@muster/platform';
 
-/** How the worker of a local agent is kept from the service and from other agents. */
+/** How the worker of a local agent is isolated from the service and from other agents. */
 export interface Confinement {
-  /** A user of its own; only root can give it one. */
+  /** Whether the worker has a separate user, which only root can assign. */
   account: boolean;
-  /** Processes and a file system of its own. */
+  /** Whether the worker has separate namespaces for processes and file systems. */
   namespaces: boolean;
-  /** Why there is neither. */
+  /** Reason why neither is available. */
   fault?: string;
 }
 
 export const unconfined: Confinement = { account: false, namespaces: false };
 
 export interface ConfinementInput {
-  /** The folder of all local agents. */
+  /** Folder of all local agents. */
   root: string;
   program: string;
-  /** The environment that workers get. */
+  /** Environment of the workers. */
   baseEnv: Record<string, string>;
   /** Further paths that no script may see, such as files with secrets. */
   secretPaths: string[];
-  /** Further paths that every worker may read as their owner does, where they are not hidden. */
-  lent?: string[];
-  /** And those that it must. */
+  /** Further paths that every worker may read with the permissions of their owner, unless they are hidden. */
+  ownerReadable?: string[];
+  /** Further paths that every worker must be able to read, even if they are hidden. */
   needed?: string[];
 }
 
-/** A worker's part of the machine. */
+/** Account, folders and command of one worker. */
 export interface Confined {
   account: number | null;
   machine: string;
@@ -39,7 +39,7 @@ export interface Confined {
   command: string[];
 }
 
-/** The best that can be had here, found by trying it. */
+/** Returns the best confinement that works on this machine, found by trials. */
 export async function findConfinement(input: ConfinementInput): Promise<Confinement> {
   const isRoot = process.getuid!() === 0;
   const candidates = [{ account: isRoot, namespaces: true }, ...(isRoot ? [{ account: true, namespaces: false }] : [])];
@@ -52,7 +52,7 @@ export async function findConfinement(input: ConfinementInput): Promise<Confinem
   return { ...unconfined, fault };
 }
 
-/** The command that runs the worker confined. */
+/** Returns the command that runs the worker confined. */
 export function confine(confinement: Confinement, worker: Confined, input: ConfinementInput): string[] {
   const { account, machine, home, lease, command } = worker;
   if (!confinement.account && !confinement.namespaces) return command;
@@ -63,8 +63,8 @@ export function confine(confinement: Confinement, worker: Confined, input: Confi
     uid: account,
     namespaces: confinement.namespaces,
     readable: readablePaths(input.baseEnv),
-    lent: input.lent ?? [],
-    // Beside the folder of all agents are the service's database and keys; beside its code may be its settings.
+    ownerReadable: input.ownerReadable ?? [],
+    // Next to the folder of all agents are the service's database and keys; its code folder may contain its settings.
     hidden: [dirname(input.root), input.root, codeFolder, ...input.secretPaths].filter(isBelowSystemFolder),
     needed: [
       ...partsOf(input.program),
@@ -82,7 +82,7 @@ const codeFolder = basename(built) === 'dist' ? dirname(built) : built;
 const contracts = join(built, 'libs/contracts/src');
 const tryMs = 15_000;
 
-/** Runs a worker's needs once: its program is there to read, and Python to run. */
+/** Tries a confinement: the worker program must be readable and Python must run. Returns the failure, or null. */
 async function faultOf(confinement: Confinement, input: ConfinementInput): Promise<string | null> {
   const { root, program, baseEnv } = input;
   const folder = join(root, `.try-${newId()}`);
@@ -101,7 +101,7 @@ async function faultOf(confinement: Confinement, input: ConfinementInput): Promi
       const { status, error } = require('child_process').spawnSync(${python}, ['-c', '']);
       if (status !== 0) throw error ?? new Error(${python} + ' ends with ' + status);`;
     const command = [process.execPath, '-e', attempt];
-    return await saidBy(confine(confinement, { account, machine, home: machine, lease, command }, input), baseEnv);
+    return await runTrial(confine(confinement, { account, machine, home: machine, lease, command }, input), baseEnv);
   } catch (error) {
     return (error as Error).message;
   } finally {
@@ -109,56 +109,59 @@ async function faultOf(confinement: Confinement, input: ConfinementInput): Promi
   }
 }
 
-/** Another user has to get to its own folder through those around it; it can list neither. */
+/** Lets other users pass through these folders to their own folder. They still cannot list them. */
 export async function openFolders(...folders: string[]): Promise<void> {
   for (const folder of folders) await chmod(folder, 0o711);
 }
 
-function saidBy([program, ...args]: string[], env: Record<string, string>): Promise<string | null> {
+function runTrial([program, ...args]: string[], env: Record<string, string>): Promise<string | null> {
   return new Promise((done) => {
     const child = spawn(program!, args, { cwd: '/', env, stdio: ['ignore', 'ignore', 'pipe'] });
     const late = setTimeout(() => child.kill('SIGKILL'), tryMs);
-    let said = '';
-    child.stderr.on('data', (piece: Buffer) => (said += piece.toString()));
+    let stderr = '';
+    child.stderr.on('data', (piece: Buffer) => (stderr += piece.toString()));
     const end = (fault: string | null) => {
       clearTimeout(late);
       done(fault);
     };
     child.once('error', (error) => end(error.message));
     child.once('close', (code) => {
-      const lines = said.split('\n').filter(Boolean);
-      const line = lines.find((each) => /^(confine|\w*Error):/.test(each)) ?? lines.at(-1) ?? `it ended with ${code}`;
+      const lines = stderr.split('\n').filter(Boolean);
+      const line =
+        lines.find((each) => /^(confine|\w*Error):/.test(each)) ??
+        lines.at(-1) ??
+        `the trial ended with exit code ${code}`;
       end(code === 0 ? null : line.replace(/^confine: /, ''));
     });
   });
 }
 
-/** What was built with the service is of many files, and takes words of the wire from contracts; any other is one. */
+/** Returns the paths of a worker program. The one that is built with the service has a folder and uses contracts. */
 function partsOf(program: string): string[] {
   return program.startsWith(`${codeFolder}/`)
     ? [dirname(program), contracts].filter((path) => existsSync(path))
     : [program];
 }
 
-/** Without /usr itself, or /tmp, there would be no ground to stand on. */
+/** Whether a path can be hidden. No program could run without a top-level folder such as /usr or /tmp. */
 function isBelowSystemFolder(path: string): boolean {
   return dirname(path) !== '/' && path !== '/';
 }
 
-/** Where programs are outside of the system's own folders: a Python or Node of one's own, a browser. */
+/** Returns the paths of programs outside the system folders, such as a separate Python, Node or browser. */
 function readablePaths({ PATH = '', PYTHON, CHROMIUM, SSL_CERT_FILE }: Record<string, string>): string[] {
   const folders = PATH.split(delimiter).filter(isAbsolute);
   const programs = [process.execPath, PYTHON, CHROMIUM].filter((path) => path !== undefined && isAbsolute(path));
-  const beside = programs.flatMap((path) => [path!, realpathOf(path!)]).map(dirname);
-  const found = [...folders, ...beside].flatMap((folder) => {
-    const above = dirname(folder);
-    if (basename(folder) === 'shims') return [above];
-    // A program's libraries are beside its folder, and nothing else of a home is.
+  const programFolders = programs.flatMap((path) => [path!, realpathOf(path!)]).map(dirname);
+  const found = [...folders, ...programFolders].flatMap((folder) => {
+    const parent = dirname(folder);
+    if (basename(folder) === 'shims') return [parent];
+    // Only the libraries next to a program's folder are added, because the parent may be a home folder.
     return [
       folder,
-      join(above, 'lib'),
-      join(above, 'pyvenv.cfg'),
-      ...(basename(folder) === 'bin' ? [join(above, 'lib64')] : []),
+      join(parent, 'lib'),
+      join(parent, 'pyvenv.cfg'),
+      ...(basename(folder) === 'bin' ? [join(parent, 'lib64')] : []),
     ];
   });
   const all = [...found, ...(SSL_CERT_FILE ? [SSL_CERT_FILE] : [])];
@@ -173,7 +176,7 @@ function realpathOf(path: string): string {
   }
 }
 
-/** The service's own, to begin with; the scripts' is found by the worker. */
+/** Returns the Python that runs confine.py. The worker finds the Python of the scripts itself. */
 function pythonOf({ PYTHON }: Record<string, string>): string {
   return PYTHON ?? 'python3';
 }

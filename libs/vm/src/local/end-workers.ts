@@ -6,18 +6,18 @@ import { AgentFolder } from './agent-folder';
 import { FolderLock } from './folder-lock';
 import { endTree } from './processes';
 
-/** Ends the workers of a service that is gone and did not end them itself. What they should be stays written. */
+/** Ends the workers that a service left running when it ended. Their desired states stay unchanged. */
 export async function endWorkers(root: string): Promise<void> {
   const lock = new FolderLock(root);
-  if (!existsSync(root) || !(await lock.tryTake())) return;
+  if (!existsSync(root) || !(await lock.tryAcquire())) return;
   try {
     const ids = (await readdir(root)).filter(isUuid);
     await Promise.all(
       ids.map(async (id) => {
         const folder = new AgentFolder(root, id);
-        const begun = await folder.begun();
-        if (!begun) return;
-        await endTree({ folder: folder.path, root: begun, account: folder.account() }, { graceMs: 2000 });
+        const record = await folder.workerRecord();
+        if (!record) return;
+        await endTree({ folder: folder.path, root: record, account: folder.account() }, { graceMs: 2000 });
         await rm(join(folder.path, 'worker.json'), { force: true });
       }),
     );

@@ -7,7 +7,7 @@ interface Holder extends ProcessIdentity {
   id: string;
 }
 
-/** One process at a time supervises a folder of local agents. The lock of a process that is gone is nobody's. */
+/** Lets one process at a time supervise a folder of local agents. The lock of a process that has ended is free. */
 export class FolderLock {
   private readonly file: string;
   private readonly self: Holder = { ...identify(process.pid)!, id: newId() };
@@ -21,7 +21,7 @@ export class FolderLock {
     return this.held;
   }
 
-  async tryTake(): Promise<boolean> {
+  async tryAcquire(): Promise<boolean> {
     if (this.held) return true;
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     const draft = `${this.file}.${this.self.id}`;
@@ -48,7 +48,10 @@ export class FolderLock {
     }
   }
 
-  /** Two that clear the same lock at once: the one that moved the other's new lock away puts it back. */
+  /**
+   * Removes the lock of a process that has ended. Returns false if the holder is alive. If two processes do this at
+   * once, one may move the other's new lock away; it puts that lock back.
+   */
   private async clearStale(): Promise<boolean> {
     const stale = await this.holder();
     if (stale && isAlive(stale)) return false;

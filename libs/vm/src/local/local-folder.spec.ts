@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { waitFor } from '@muster/testing';
 import { testMachine } from '../conformance';
 import { endWorkers } from './end-workers';
-import { folder, processesIn, supervise, useGrounds, workerOf } from './local-ground.harness';
+import { folder, processesIn, supervise, useFixtures, workerOf } from './local-fixture.harness';
 import { LocalMachines } from './local-machines';
 
-useGrounds();
+useFixtures();
 
 describe('the folder of local agents', () => {
-  it('has one supervisor, and another process’s orders are carried out by that one', async () => {
+  it('has one supervisor, which also executes the orders of other processes', async () => {
     const root = await folder();
     const first = await supervise(root);
     const second = await supervise(root);
@@ -27,7 +27,7 @@ describe('the folder of local agents', () => {
     await waitFor('it runs', async () => (await second.machines.describe(machine)).state === 'running');
   });
 
-  it('can be cleared of the workers that a killed service left, and of no others', async () => {
+  it('can be cleared of the workers of a killed service, but not of a running one', async () => {
     const root = await folder();
     const machine = testMachine();
     const script = join(root, 'service.cjs');
@@ -35,7 +35,7 @@ describe('the folder of local agents', () => {
     const service = spawn(process.execPath, [script], { stdio: ['ignore', 'inherit', 'inherit'] });
     const gone = new Promise((resolve) => service.once('exit', resolve));
     const pid = await workerOf({ root }, machine.agentId);
-    await waitFor('the service’s note', () => existsSync(join(root, machine.agentId, 'worker.json')));
+    await waitFor('the service’s record', () => existsSync(join(root, machine.agentId, 'worker.json')));
     await endWorkers(root);
     expect(processesIn(root)).toEqual([pid]);
     service.kill('SIGKILL');
@@ -46,12 +46,12 @@ describe('the folder of local agents', () => {
     await waitFor('it runs again', async () => (await next.machines.describe(machine)).state === 'running');
   });
 
-  it('that nobody supervises fails an order in time', async () => {
+  it('fails an order after its time limit if no process supervises it', async () => {
     const machines = new LocalMachines(await folder(), 100);
     await expect(machines.start(testMachine())).rejects.toMatchObject({ fault: 'unreachable' });
   });
 
-  it('is left alone by a service that has no local agents', async () => {
+  it('is not supervised by a service without local agents', async () => {
     const root = await folder();
     const machine = testMachine();
     await new LocalMachines(root).folderOf(machine.agentId).want('running');
@@ -61,13 +61,13 @@ describe('the folder of local agents', () => {
     expect(processesIn(root)).toEqual([]);
   });
 
-  it('says so for good when there is no worker program', async () => {
-    const ground = await supervise(await folder(), { program: '/nowhere/worker.js' });
-    await expect(ground.machines.start(testMachine())).rejects.toMatchObject({ fault: 'misconfigured' });
+  it('fails an order permanently if the worker program is missing', async () => {
+    const fixture = await supervise(await folder(), { program: '/nowhere/worker.js' });
+    await expect(fixture.machines.start(testMachine())).rejects.toMatchObject({ fault: 'misconfigured' });
   });
 });
 
-/** What a service that is killed leaves: a worker with its note, and a lock whose holder is gone. */
+/** Script of a service that holds the lock and starts and records a worker, so that a test can kill it. */
 function serviceScript(root: string, agentId: string): string {
   const dir = join(root, agentId);
   const machine = join(dir, 'machine');

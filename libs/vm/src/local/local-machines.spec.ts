@@ -4,10 +4,10 @@ import { readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitFor } from '@muster/testing';
 import { describeProvider, testMachine } from '../conformance';
-import { bootsIn, folder, processesIn, supervise, useGrounds, workerOf } from './local-ground.harness';
+import { bootsIn, folder, processesIn, supervise, useFixtures, workerOf } from './local-fixture.harness';
 import { isAlive } from './processes';
 
-useGrounds();
+useFixtures();
 
 describeProvider('local', async () => {
   const root = await folder();
@@ -24,7 +24,7 @@ describeProvider('local', async () => {
 });
 
 describe('a local worker', () => {
-  it('is listed by its folder, whether it runs or not', async () => {
+  it('is listed whether it runs or not', async () => {
     const { machines } = await supervise(await folder());
     const [running, stopped] = [testMachine(), testMachine()];
     await machines.start(running);
@@ -35,19 +35,19 @@ describe('a local worker', () => {
     expect(states).toEqual({ [running.agentId]: 'running', [stopped.agentId]: 'stopped' });
   });
 
-  it('has the address that it reports itself, and no other one', async () => {
+  it('is described without an address, because it reports its address itself', async () => {
     const { machines } = await supervise(await folder());
     const machine = testMachine();
     await machines.start(machine);
     expect(await machines.describe(machine)).toEqual({ state: 'running', ip: null });
   });
 
-  it('gets what it needs to report and nothing of the service’s secrets', async () => {
+  it('gets the environment that it needs, without the service’s secrets', async () => {
     process.env['MASTER_KEYS'] = 'secret';
-    const ground = await supervise(await folder());
+    const fixture = await supervise(await folder());
     const machine = testMachine();
-    await ground.machines.start(machine);
-    const file = join(ground.root, machine.agentId, 'machine/env.json');
+    await fixture.machines.start(machine);
+    const file = join(fixture.root, machine.agentId, 'machine/env.json');
     const env = await waitFor('its environment', async () =>
       readFile(file, 'utf8').then(
         (text) => (text ? (JSON.parse(text) as Record<string, string>) : null),
@@ -66,14 +66,14 @@ describe('a local worker', () => {
     expect(env).toMatchObject({ AGENT_ID: machine.agentId, SERVICE_API_KEY: 'msk_key' });
   });
 
-  it('is its own process group, and is stopped with all that it began, wherever that went', async () => {
+  it('leads a process group, and is stopped with all its children, including detached ones', async () => {
     const root = await folder();
     await writeFile(join(root, 'children'), '');
     await writeFile(join(root, 'stubborn'), '');
-    const ground = await supervise(root);
+    const fixture = await supervise(root);
     const machine = testMachine();
-    await ground.machines.start(machine);
-    const pid = await workerOf(ground, machine.agentId);
+    await fixture.machines.start(machine);
+    const pid = await workerOf(fixture, machine.agentId);
     const children = await waitFor('its children', () => {
       const rows = execFileSync('ps', ['-eo', 'pid=,ppid=', '--no-headers'], { encoding: 'utf8' });
       const found = rows.split('\n').flatMap((line) => {
@@ -84,52 +84,52 @@ describe('a local worker', () => {
     });
     const group = execFileSync('ps', ['-o', 'pgid=', '-p', String(pid)], { encoding: 'utf8' }).trim();
     expect(Number(group)).toBe(pid);
-    await ground.machines.stop(machine);
+    await fixture.machines.stop(machine);
     for (const each of [pid, ...children]) expect(existsSync(`/proc/${each}`) && stateOf(each) !== 'Z').toBe(false);
     expect(existsSync(join(root, machine.agentId))).toBe(true);
   });
 
   it('is started again when it dies', async () => {
-    const ground = await supervise(await folder());
+    const fixture = await supervise(await folder());
     const machine = testMachine();
-    await ground.machines.start(machine);
-    const first = await workerOf(ground, machine.agentId);
+    await fixture.machines.start(machine);
+    const first = await workerOf(fixture, machine.agentId);
     process.kill(first, 'SIGKILL');
     const second = await waitFor('another one', async () => {
-      const pid = await workerOf(ground, machine.agentId);
+      const pid = await workerOf(fixture, machine.agentId);
       return pid !== first && pid;
     });
-    await waitFor('it runs', async () => (await ground.machines.describe(machine)).state === 'running');
+    await waitFor('it runs', async () => (await fixture.machines.describe(machine)).state === 'running');
     expect(second).not.toBe(first);
-    expect(ground.givenUp).toEqual([]);
+    expect(fixture.abandoned).toEqual([]);
   });
 
-  it('that dies again and again is given up, loudly, until somebody starts it', async () => {
+  it('is reported and not restarted after six deaths, until the next start', async () => {
     const root = await folder();
     await writeFile(join(root, 'crash'), '');
-    const ground = await supervise(root);
+    const fixture = await supervise(root);
     const machine = testMachine();
-    await ground.machines.start(machine);
-    await waitFor('the giving up', () => ground.givenUp.length > 0);
-    expect(ground.givenUp).toEqual([[machine.agentId, expect.stringMatching(/died 6 times.*cannot go on/)]]);
-    await waitFor('it to stand', async () => (await ground.machines.describe(machine)).state === 'stopped');
+    await fixture.machines.start(machine);
+    await waitFor('the report', () => fixture.abandoned.length > 0);
+    expect(fixture.abandoned).toEqual([[machine.agentId, expect.stringMatching(/died 6 times.*cannot continue/)]]);
+    await waitFor('it to be stopped', async () => (await fixture.machines.describe(machine)).state === 'stopped');
     const boots = (await bootsIn(root, machine.agentId)).length;
     expect(boots).toBe(6);
     await rm(join(root, 'crash'));
-    await ground.machines.start(machine);
-    await waitFor('it runs', async () => (await ground.machines.describe(machine)).state === 'running');
+    await fixture.machines.start(machine);
+    await waitFor('it runs', async () => (await fixture.machines.describe(machine)).state === 'running');
     await waitFor('a seventh boot', async () => (await bootsIn(root, machine.agentId)).length === 7);
   });
 
-  it('is ended by a service that ends in order, and runs again with the next one', async () => {
+  it('is ended by a service that shuts down, and runs again with the next one', async () => {
     const root = await folder();
-    const ground = await supervise(root);
+    const fixture = await supervise(root);
     const [on, off] = [testMachine(), testMachine()];
-    await ground.machines.start(on);
-    await ground.machines.start(off);
-    await workerOf(ground, off.agentId);
-    await ground.machines.stop(off);
-    await ground.supervision.close();
+    await fixture.machines.start(on);
+    await fixture.machines.start(off);
+    await workerOf(fixture, off.agentId);
+    await fixture.machines.stop(off);
+    await fixture.supervision.close();
     expect(processesIn(root)).toEqual([]);
     const next = await supervise(root);
     await waitFor('it runs', async () => (await next.machines.describe(on)).state === 'running');
@@ -137,46 +137,46 @@ describe('a local worker', () => {
     expect(await bootsIn(root, off.agentId)).toHaveLength(1);
   });
 
-  it('outlives a service that is killed, and is found by the next one', async () => {
+  it('survives a killed service, and is found by the next one', async () => {
     const root = await folder();
     const machine = testMachine();
     const script = join(root, 'service.cjs');
     await writeFile(script, serviceScript(root, machine.agentId));
     const service = spawn(process.execPath, [script], { stdio: ['ignore', 'inherit', 'inherit'] });
     const pid = await workerOf({ root }, machine.agentId);
-    await waitFor('the service’s note', () => existsSync(join(root, machine.agentId, 'worker.json')));
+    await waitFor('the service’s record', () => existsSync(join(root, machine.agentId, 'worker.json')));
     const gone = new Promise((resolve) => service.once('exit', resolve));
     service.kill('SIGKILL');
     await gone;
     expect(existsSync(`/proc/${pid}`)).toBe(true);
-    const ground = await supervise(root);
-    expect(ground.supervision.isSupervising).toBe(true);
-    expect((await ground.machines.describe(machine)).state).toBe('running');
-    await ground.machines.start(machine);
+    const fixture = await supervise(root);
+    expect(fixture.supervision.isSupervising).toBe(true);
+    expect((await fixture.machines.describe(machine)).state).toBe('running');
+    await fixture.machines.start(machine);
     expect(await bootsIn(root, machine.agentId)).toEqual([String(pid)]);
     process.kill(pid, 'SIGKILL');
     await waitFor('another one', async () => (await bootsIn(root, machine.agentId)).length === 2);
   });
 
-  it('that a service began and had no time to note is found too', async () => {
+  it('is found if its record is missing', async () => {
     const root = await folder();
-    const ground = await supervise(root);
+    const fixture = await supervise(root);
     const machine = testMachine();
-    await ground.machines.start(machine);
-    const pid = await workerOf(ground, machine.agentId);
+    await fixture.machines.start(machine);
+    const pid = await workerOf(fixture, machine.agentId);
     await rm(join(root, machine.agentId, 'worker.json'));
-    await waitFor('the note', () => existsSync(join(root, machine.agentId, 'worker.json')));
+    await waitFor('the record', () => existsSync(join(root, machine.agentId, 'worker.json')));
     expect(JSON.parse(readFileSync(join(root, machine.agentId, 'worker.json'), 'utf8'))).toMatchObject({ pid });
     expect(await bootsIn(root, machine.agentId)).toHaveLength(1);
   });
 
-  it('is none of a process that has its number by chance', async () => {
+  it('is not confused with another process that has its number', async () => {
     const root = await folder();
-    const ground = await supervise(root);
+    const fixture = await supervise(root);
     const machine = testMachine();
-    await ground.machines.start(machine);
+    await fixture.machines.start(machine);
     const bystander = spawn(process.execPath, ['-e', 'setInterval(()=>{},1000)'], { stdio: 'ignore' });
-    await ground.supervision.close();
+    await fixture.supervision.close();
     await writeFile(
       join(root, machine.agentId, 'worker.json'),
       JSON.stringify({ pid: bystander.pid, startTime: '1', order: 'x', at: 0 }),
@@ -188,39 +188,39 @@ describe('a local worker', () => {
     bystander.kill('SIGKILL');
   });
 
-  it('has a lease that is renewed while somebody supervises', async () => {
-    const ground = await supervise(await folder());
+  it('has a lease that is renewed while it is supervised', async () => {
+    const fixture = await supervise(await folder());
     const machine = testMachine();
-    await ground.machines.start(machine);
-    const lease = join(ground.root, machine.agentId, 'lease');
+    await fixture.machines.start(machine);
+    const lease = join(fixture.root, machine.agentId, 'lease');
     const first = (await stat(lease)).mtimeMs;
     await waitFor('a newer lease', async () => (await stat(lease)).mtimeMs > first);
-    await ground.supervision.close();
+    await fixture.supervision.close();
     const last = (await stat(lease)).mtimeMs;
     expect((await stat(lease)).mtimeMs).toBe(last);
   });
 
-  it('keeps writing to a log that is cut before it grows too large', async () => {
-    const ground = await supervise(await folder());
+  it('has a log that is truncated when it is too large', async () => {
+    const fixture = await supervise(await folder());
     const machine = testMachine();
-    await ground.machines.start(machine);
-    const log = join(ground.root, machine.agentId, 'worker.log');
+    await fixture.machines.start(machine);
+    const log = join(fixture.root, machine.agentId, 'worker.log');
     await waitFor('its first line', async () => (await readFile(log, 'utf8')).includes('awake'));
     await truncate(log, 11 * 1024 * 1024);
-    await waitFor('the cut', async () => (await stat(log)).size < 1024 && existsSync(`${log}.1`));
+    await waitFor('the truncation', async () => (await stat(log)).size < 1024 && existsSync(`${log}.1`));
   });
 
-  it('does not run for an agent that is off or no more', async () => {
-    const ground = await supervise(await folder());
+  it('does not keep running for a stopped agent', async () => {
+    const fixture = await supervise(await folder());
     const machine = testMachine();
-    await ground.machines.start(machine);
-    await workerOf(ground, machine.agentId);
-    const wanted = join(ground.root, machine.agentId, 'wanted.json');
+    await fixture.machines.start(machine);
+    await workerOf(fixture, machine.agentId);
+    const wanted = join(fixture.root, machine.agentId, 'wanted.json');
     const content = JSON.parse(await readFile(wanted, 'utf8')) as object;
     await writeFile(wanted, JSON.stringify({ ...content, at: Date.now() - 60_000 }));
-    ground.statuses.set(machine.agentId, 'stopped');
-    await waitFor('its end', () => processesIn(ground.root).length === 0);
-    expect((await ground.machines.describe(machine)).state).toBe('stopped');
+    fixture.statuses.set(machine.agentId, 'stopped');
+    await waitFor('its end', () => processesIn(fixture.root).length === 0);
+    expect((await fixture.machines.describe(machine)).state).toBe('stopped');
   });
 });
 
@@ -228,7 +228,7 @@ function stateOf(pid: number): string {
   return readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]![0]!;
 }
 
-/** What a service that is killed leaves: a worker with its note, and a lock whose holder is gone. */
+/** Script of a service that holds the lock and starts and records a worker, so that a test can kill it. */
 function serviceScript(root: string, agentId: string): string {
   const dir = join(root, agentId);
   const machine = join(dir, 'machine');

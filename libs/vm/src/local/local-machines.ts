@@ -14,13 +14,13 @@ import { AgentFolder } from './agent-folder';
 import { isAlive } from './processes';
 
 export interface LocalSupervisor {
-  /** Does at once what the folder wants; false where another process supervises, which sees it by itself. */
-  settle(agentId: string): Promise<boolean>;
+  /** Applies the folder's desired state at once. Returns false if another process supervises, which sees it itself. */
+  applyNow(agentId: string): Promise<boolean>;
 }
 
 /**
- * A machine that is a worker process on this one. An order is written into the agent's folder; the process that
- * supervises the folders carries it out, and whoever gave it waits until it sees that done.
+ * Machines that are worker processes on this computer. An order is written into the agent's folder. The process that
+ * supervises the folders executes it, and the caller waits until it is done.
  */
 export class LocalMachines implements MachineProvider {
   supervisor?: LocalSupervisor;
@@ -31,7 +31,7 @@ export class LocalMachines implements MachineProvider {
     private readonly patienceMs = 25_000,
   ) {}
 
-  /** Without an address: the worker reports the one that others may reach this machine by, and nobody knows more. */
+  /** Returns no address, because only the worker reports how others can reach this computer. */
   async describe({ agentId }: Machine): Promise<MachineDescription> {
     const folder = this.folderOf(agentId);
     if (!existsSync(this.root)) return { state: 'unknown', ip: null };
@@ -46,30 +46,30 @@ export class LocalMachines implements MachineProvider {
   async start({ agentId }: Machine): Promise<void> {
     const folder = this.folderOf(agentId);
     await this.wantOnce(folder);
-    await this.carriedOut(agentId, 'start', () => this.runs(folder));
+    await this.applyAndWait(agentId, 'start', () => this.isRunning(folder));
   }
 
   async stop({ agentId }: Machine): Promise<void> {
     const folder = this.folderOf(agentId);
     if (!folder.exists()) return;
     await folder.want('stopped');
-    await this.carriedOut(agentId, 'stop', () => this.stands(folder));
+    await this.applyAndWait(agentId, 'stop', () => this.isStopped(folder));
   }
 
   async reboot({ agentId }: Machine): Promise<void> {
     const folder = this.folderOf(agentId);
     await folder.want('running');
-    await this.carriedOut(agentId, 'reboot', () => this.runs(folder));
+    await this.applyAndWait(agentId, 'reboot', () => this.isRunning(folder));
   }
 
   async terminate({ agentId }: Machine): Promise<void> {
     const folder = this.folderOf(agentId);
     if (!folder.exists()) return;
     await folder.want('removed');
-    await this.carriedOut(agentId, 'terminate', () => Promise.resolve(!folder.exists()));
+    await this.applyAndWait(agentId, 'terminate', () => Promise.resolve(!folder.exists()));
   }
 
-  /** Each machine that supervises has folders of its own. */
+  /** The computer and the folder, because each computer has its own folders. */
   placeOf(): string {
     return `${hostname()}:${this.root}`;
   }
@@ -88,36 +88,39 @@ export class LocalMachines implements MachineProvider {
     return new AgentFolder(this.root, agentId);
   }
 
-  /** Those who ask at the same moment ask for one start: a second order would be a second boot. */
+  /** Concurrent calls share one start, because a second order would be a second boot. */
   private wantOnce(folder: AgentFolder): Promise<void> {
     const { agentId } = folder;
-    const asked =
+    const pending =
       this.starts.get(agentId) ??
       (async () => {
         if ((await folder.wanted())?.state !== 'running') await folder.want('running');
       })().finally(() => this.starts.delete(agentId));
-    this.starts.set(agentId, asked);
-    return asked;
+    this.starts.set(agentId, pending);
+    return pending;
   }
 
-  private async carriedOut(agentId: string, order: string, done: () => Promise<boolean>): Promise<void> {
-    if (await this.supervisor?.settle(agentId)) return;
+  private async applyAndWait(agentId: string, order: string, done: () => Promise<boolean>): Promise<void> {
+    if (await this.supervisor?.applyNow(agentId)) return;
     const deadline = Date.now() + this.patienceMs;
     while (!(await done())) {
       if (Date.now() > deadline) {
-        throw new MachineError('unreachable', `No process supervises ${this.root}, so the order to ${order} waits.`);
+        throw new MachineError(
+          'unreachable',
+          `No process supervises ${this.root}, so the order to ${order} is still pending.`,
+        );
       }
       await sleep(100);
     }
   }
 
-  private async runs(folder: AgentFolder): Promise<boolean> {
+  private async isRunning(folder: AgentFolder): Promise<boolean> {
     const [wanted, living] = await Promise.all([folder.wanted(), folder.living()]);
     return living !== null && living.order === wanted?.order;
   }
 
-  private async stands(folder: AgentFolder): Promise<boolean> {
-    const begun = await folder.begun();
-    return begun === null || !isAlive(begun);
+  private async isStopped(folder: AgentFolder): Promise<boolean> {
+    const record = await folder.workerRecord();
+    return record === null || !isAlive(record);
   }
 }

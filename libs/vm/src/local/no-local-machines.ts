@@ -1,6 +1,6 @@
 import { type MachineDescription, MachineError, type MachineProvider } from '../machine';
 
-/** What becomes of local agents where the service has none any more: they can be ended, and nothing else. */
+/** Provider of existing local agents if the service no longer allows them. They can only be stopped and terminated. */
 export class NoLocalMachines implements MachineProvider {
   describe(): Promise<MachineDescription> {
     return Promise.resolve({ state: 'gone', ip: null });
@@ -24,5 +24,5 @@ export class NoLocalMachines implements MachineProvider {
 }
 
 function refuse(): Promise<never> {
-  return Promise.reject(new MachineError('not_supported', 'This service has no local agents.'));
+  return Promise.reject(new MachineError('not_supported', 'This service does not allow local agents.'));
 }

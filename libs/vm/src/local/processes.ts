@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A process and no later one with the same number. */
+/** Identifies a process, and no later process with the same number. */
 export interface ProcessIdentity {
   pid: number;
-  /** Clock ticks since the machine's start. */
+  /** Start of the process in clock ticks since the boot of the computer. */
   startTime: string;
 }
 
@@ -14,11 +14,11 @@ interface Process extends ProcessIdentity {
   session: number;
 }
 
-/** One row of /proc; what has ended and was not waited for counts as gone. */
+/** Reads a process from /proc. Returns null if it has ended, also if its parent has not waited for it yet. */
 function readProcess(pid: number): Process | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name, in brackets, may hold anything.
+    // The name, in parentheses, may contain any character.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (['Z', 'X', 'x'].includes(fields[0]!)) return null;
     const [parent, group, session] = fields.slice(1, 4).map(Number);
@@ -38,8 +38,8 @@ export function isAlive({ pid, startTime }: ProcessIdentity): boolean {
 }
 
 /**
- * The process whose environment has exactly this entry; the oldest where there are several. A script of another agent
- * may write such an entry too: it has another account, or is a process of a namespace, and is not looked at.
+ * Returns the oldest process whose environment has exactly this entry. A script of another agent may set the same
+ * entry, but it has another account or process namespace and is ignored.
  */
 export function findByEnvironment(entry: string, account: number | null): ProcessIdentity | null {
   const accounts = [process.getuid!(), account];
@@ -51,56 +51,57 @@ export function findByEnvironment(entry: string, account: number | null): Proces
 }
 
 export interface Tree {
-  /** Every process with a variable of ours that leads into this folder belongs to the tree. */
+  /** Every process with a MUSTER_ variable that points into this folder belongs to the tree. */
   folder: string;
   root: ProcessIdentity | null;
-  /** And every process of this account, wherever it says that it belongs. */
+  /** Every process of this account belongs to the tree, too. */
   account?: number | null;
 }
 
 /**
- * Ends a worker and everything that it began: TERM to the worker, which may end its work in order, then TERM and KILL
- * to whatever is left, wherever it has gone. Answers how many could not be ended: those that the kernel itself holds.
+ * Ends a worker and all processes that it started. Sends SIGTERM to the worker, which may end its work in order. Then
+ * sends SIGTERM and SIGKILL to the remaining processes. Returns how many could not be ended, because the kernel blocks
+ * them.
  */
 export async function endTree(
   tree: Tree,
-  { graceMs, hurry }: { graceMs: number; hurry?: AbortSignal },
+  { graceMs, skipGrace }: { graceMs: number; skipGrace?: AbortSignal },
 ): Promise<number> {
-  const known = new Map<number, Process>();
-  const look = () => {
-    for (const found of processesOf(tree, known)) known.set(found.pid, found);
-    const left = [...known.values()].filter(isAlive);
-    known.clear();
-    for (const found of left) known.set(found.pid, found);
+  const observed = new Map<number, Process>();
+  const refresh = () => {
+    for (const found of processesOf(tree, observed)) observed.set(found.pid, found);
+    const left = [...observed.values()].filter(isAlive);
+    observed.clear();
+    for (const found of left) observed.set(found.pid, found);
     return left;
   };
-  look();
+  refresh();
   if (tree.root && isAlive(tree.root)) {
     signal(tree.root.pid, 'SIGTERM');
-    await until(() => !isAlive(tree.root!) || hurry?.aborted === true, graceMs);
-    if (hurry?.aborted) await until(() => !isAlive(tree.root!), Math.min(graceMs, 3000));
+    await until(() => !isAlive(tree.root!) || skipGrace?.aborted === true, graceMs);
+    if (skipGrace?.aborted) await until(() => !isAlive(tree.root!), Math.min(graceMs, 3000));
   }
-  for (const { pid } of look()) signal(pid, 'SIGTERM', 'SIGCONT');
-  await until(() => look().length === 0, Math.min(graceMs, 2000));
+  for (const { pid } of refresh()) signal(pid, 'SIGTERM', 'SIGCONT');
+  await until(() => refresh().length === 0, Math.min(graceMs, 2000));
   for (let round = 0; round < 200; round += 1) {
-    const left = look();
+    const left = refresh();
     if (left.length === 0) return 0;
     for (const { pid } of left) signal(pid, 'SIGKILL');
     await sleep(25);
   }
-  return look().length;
+  return refresh().length;
 }
 
-/** By a mark in the environment, by process group and session of the root, and by descent from any of them. */
-function processesOf({ folder, root, account }: Tree, known: ReadonlyMap<number, Process>): Process[] {
+/** Finds processes by environment, account, process group or session of the root, and descent from any of them. */
+function processesOf({ folder, root, account }: Tree, observed: ReadonlyMap<number, Process>): Process[] {
   const all = allProcesses();
   const rootLives = root !== null && isAlive(root);
   const found = new Set<number>();
   for (const each of all) {
     const inGroup = rootLives && (each.group === root.pid || each.session === root.pid);
-    const was = known.get(each.pid)?.startTime === each.startTime;
-    const isIts = account ? accountOf(each.pid) === account : false;
-    if (inGroup || was || isIts || leadsInto(each.pid, folder)) found.add(each.pid);
+    const wasKnown = observed.get(each.pid)?.startTime === each.startTime;
+    const hasAccount = account ? accountOf(each.pid) === account : false;
+    if (inGroup || wasKnown || hasAccount || leadsInto(each.pid, folder)) found.add(each.pid);
   }
   for (let grown = found.size > 0; grown;) {
     const more = all.filter(({ pid, parent }) => found.has(parent) && !found.has(pid));
@@ -111,7 +112,7 @@ function processesOf({ folder, root, account }: Tree, known: ReadonlyMap<number,
   return all.filter(({ pid }) => found.has(pid));
 }
 
-/** Only names that the worker and its runs carry: a shell that stands in the folder is none of ours. */
+/** Only the MUSTER_ variables of the worker and its runs count: a user's shell in the folder is not included. */
 function leadsInto(pid: number, folder: string): boolean {
   return environmentOf(pid).some((entry) => {
     if (!entry.startsWith('MUSTER_')) return false;

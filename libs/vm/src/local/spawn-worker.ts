@@ -12,19 +12,19 @@ export interface WorkerStart {
   key: string;
 }
 
-/** A worker in its machine, confined; it goes on when we end. */
+/** Starts a confined worker in its machine's folder. The worker keeps running when this process ends. */
 export async function spawnWorker({ folder, confinement, input, serviceUrl, key }: WorkerStart): Promise<ChildProcess> {
   const { agentId, leaseFile, machine, home } = folder;
   await folder.renewLease();
   const account = await folder.prepareMachine(confinement);
   const worker = [process.execPath, '--enable-source-maps', input.program];
-  const place = { account, machine, home, lease: leaseFile, command: worker };
-  const [command, ...args] = confine(confinement, place, input);
+  const confined = { account, machine, home, lease: leaseFile, command: worker };
+  const [command, ...args] = confine(confinement, confined, input);
   const isConfined = confinement.account || confinement.namespaces;
   const log = await open(folder.logFile, 'a', 0o600);
   try {
     const child = spawn(command!, args, {
-      // Its own folder may be closed to us, and is entered by whoever confines it.
+      // This process may have no access to the machine's folder; confine.py changes to it.
       cwd: isConfined ? '/' : machine,
       detached: true,
       stdio: ['ignore', log.fd, log.fd],

@@ -4,47 +4,47 @@ import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { isUuid } from '@muster/platform';
 import { MachineError } from '../machine';
-import type { AgentFolder, Begun, Wanted } from './agent-folder';
+import type { AgentFolder, WorkerRecord, Wanted } from './agent-folder';
 import { FolderLock } from './folder-lock';
 import { type Confinement, type ConfinementInput, findConfinement } from './confinement';
 import type { LocalMachines, LocalSupervisor } from './local-machines';
 import { endTree, findByEnvironment, identify, isAlive } from './processes';
 import { spawnWorker } from './spawn-worker';
 
-/** What the supervision has to know of agents, and tell of them. */
+/** Access to the agents, which the supervision needs. */
 export interface LocalAgents {
-  /** The key that the agent's worker reports with; null where there is none for it. */
+  /** Returns the key with which the agent's worker reports; null if there is none. */
   keyOf(agentId: string): Promise<string | null>;
-  /** The status of each of these agents that there is. */
+  /** Returns the statuses of those agents that exist. */
   statusesOf(agentIds: string[]): Promise<Map<string, string>>;
-  /** Its worker died again and again, and is not started any more. */
+  /** Records that the agent's worker has died too often and is not started again. */
   gaveUp(agentId: string, reason: string): Promise<void>;
 }
 
 export interface SupervisionOptions {
-  /** A service without local agents looks after no folders. */
+  /** Whether the service allows local agents. If not, it supervises no folders. */
   enabled?: boolean;
   machines: LocalMachines;
   program: string;
   serviceUrl: string;
-  /** Of our own environment, what a worker and its scripts may have. */
+  /** Part of the service's environment that a worker and its scripts get. */
   baseEnv: Record<string, string>;
-  /** What no worker may read, beside our own folders: files with secrets. */
+  /** Files with secrets, which no worker may read. The service's own folders are always hidden. */
   secretPaths?: string[];
-  /** What every worker may read beside the system's own, and what it must: the files of a practice, Pillow. */
-  lent?: string[];
+  /** Further paths that every worker may read (a practice's files), and paths that it must be able to read (Pillow). */
+  ownerReadable?: string[];
   needed?: string[];
-  /** How workers are confined; absent: as well as can be. */
+  /** Confinement of the workers. If absent, the best one that is available. */
   confinement?: Confinement;
   graceMs?: number;
   roundMs?: number;
   leaseMs?: number;
   restartDelayMs?: number;
-  /** A worker that lived this long was healthy. */
+  /** Milliseconds after which a worker counts as healthy, so that its earlier deaths are forgotten. */
   healthyAfterMs?: number;
 }
 
-const deathsUntilGivenUp = 5;
+const maxRestarts = 5;
 const maxRestartDelayMs = 30_000;
 
 interface Trouble {
@@ -53,9 +53,9 @@ interface Trouble {
 }
 
 /**
- * Keeps the workers of local agents as their folders want them. Workers are processes of their own: they outlive a
- * service that was killed, and are found again by the next one. A service that ends in order takes them along, and
- * leaves what they should be as it is.
+ * Keeps the workers of local agents in the desired states of their folders. Workers are separate processes that survive
+ * a killed service, and the next one finds them again. A service that shuts down ends them and leaves their desired
+ * states unchanged.
  */
 export class WorkerSupervision implements LocalSupervisor {
   private readonly logger = new Logger('local agents');
@@ -64,7 +64,7 @@ export class WorkerSupervision implements LocalSupervisor {
   private readonly lock: FolderLock;
   private readonly queues = new Map<string, Promise<unknown>>();
   private readonly troubles = new Map<string, Trouble>();
-  /** Agents whose worker we have seen alive or begun; what is dead at first sight died while nobody looked. */
+  /** Agents whose worker this process has seen alive or started. Only the deaths of these workers are counted. */
   private readonly seen = new Set<string>();
   private readonly closing = new AbortController();
   private readonly timers = new Set<NodeJS.Timeout>();
@@ -81,7 +81,7 @@ export class WorkerSupervision implements LocalSupervisor {
       restartDelayMs: 500,
       healthyAfterMs: 60_000,
       secretPaths: [],
-      lent: [],
+      ownerReadable: [],
       needed: [],
       ...options,
     };
@@ -94,23 +94,23 @@ export class WorkerSupervision implements LocalSupervisor {
     return this.lock.isHeld;
   }
 
-  /** Begins, and answers after the first round. */
+  /** Starts the supervision. Returns after the first round. */
   async begin(agents: LocalAgents): Promise<void> {
     this.agents = agents;
     if (!this.options.enabled) return;
     await this.tick();
   }
 
-  async settle(agentId: string): Promise<boolean> {
+  async applyNow(agentId: string): Promise<boolean> {
     if (!this.lock.isHeld || this.closing.signal.aborted) return false;
     await this.inTurn(agentId, async () => {
       this.troubles.delete(agentId);
-      await this.fulfil(this.folderOf(agentId));
+      await this.applyWanted(this.folderOf(agentId));
     });
     return true;
   }
 
-  /** Ends every worker within a few seconds; what they should be stays written. */
+  /** Ends every worker within a few seconds. Their desired states stay unchanged. */
   async close(): Promise<void> {
     this.closing.abort();
     for (const timer of this.timers) clearTimeout(timer);
@@ -120,44 +120,48 @@ export class WorkerSupervision implements LocalSupervisor {
     await Promise.all(
       folders.map((folder) =>
         this.inTurn(folder.agentId, async () => {
-          if (await folder.begun()) await this.end(folder);
-        }).catch((error: Error) => this.logger.error(error.message)),
+          if (await folder.workerRecord()) await this.end(folder);
+        }).catch((error: Error) =>
+          this.logger.error(`could not end the worker of agent ${folder.agentId}: ${error.message}`),
+        ),
       ),
     );
     await this.lock.release();
   }
 
   private async tick(): Promise<void> {
-    this.round = this.superviseAll().catch((error: Error) => this.logger.warn(`supervision failed: ${error.message}`));
+    this.round = this.superviseAll().catch((error: Error) =>
+      this.logger.warn(`the supervision of local workers failed: ${error.message}`),
+    );
     await this.round;
     this.after(this.options.roundMs, () => void this.tick());
   }
 
   private async superviseAll(): Promise<void> {
-    if (this.closing.signal.aborted || !(await this.lock.tryTake())) return;
-    const began = Date.now();
+    if (this.closing.signal.aborted || !(await this.lock.tryAcquire())) return;
+    const startedAt = Date.now();
     const ids = await this.agentIds();
     if (ids.length === 0) return;
-    await this.renewLeases(ids, began);
-    // Without the database the folders alone say what is to run, and that is enough to keep it running.
+    await this.renewLeases(ids, startedAt);
+    // Without the database, the desired states in the folders are enough to keep the workers running.
     const statuses = await this.agents!.statusesOf(ids).catch(() => null);
     await Promise.all(
       ids.map((id) =>
         this.inTurn(id, async () => {
           const folder = this.folderOf(id);
-          if (statuses) await this.followStatus(folder, statuses.get(id), began);
+          if (statuses) await this.followStatus(folder, statuses.get(id), startedAt);
           await this.superviseOne(folder);
-        }).catch((error: Error) => this.logger.warn(`agent ${id}: ${error.message}`)),
+        }).catch((error: Error) => this.logger.warn(`the supervision of agent ${id} failed: ${error.message}`)),
       ),
     );
   }
 
-  /** No worker runs for an agent that is off or gone, whatever was missed on the way there. */
+  /** Stops the worker of an agent that is stopped, terminated or deleted, even if the order to do so was lost. */
   private async followStatus(folder: AgentFolder, status: string | undefined, readAt: number): Promise<void> {
     const off = status === undefined || status === 'stopped' || status === 'terminated';
     if (!off) return;
     const wanted = await folder.wanted();
-    // What was ordered just now may be newer than the status that we read.
+    // A recent order may be newer than the status that was read.
     if (!wanted || wanted.at > readAt - 5000) return;
     if (status === 'terminated' && wanted.state !== 'removed') await folder.want('removed');
     else if (wanted.state === 'running') await folder.want('stopped');
@@ -168,30 +172,30 @@ export class WorkerSupervision implements LocalSupervisor {
     const { agentId } = folder;
     const wanted = await folder.wanted();
     if (!wanted) return;
-    const begun = await folder.begun();
+    const record = await folder.workerRecord();
     if (wanted.state !== 'running') {
-      if (begun || wanted.state === 'removed') await this.fulfil(folder);
+      if (record || wanted.state === 'removed') await this.applyWanted(folder);
       return;
     }
-    if (begun && isAlive(begun)) {
+    if (record && isAlive(record)) {
       this.seen.add(agentId);
       await folder.rotateLog();
-      // Should it die from here on, that is to be seen and counted, not taken for a worker that was never begun.
-      if (begun.order === wanted.order) return;
-    } else if (begun) {
-      await this.recordDeath(folder, begun);
+      // If the worker dies after this check, `applyWanted` would start a new one without counting the death.
+      if (record.order === wanted.order) return;
+    } else if (record) {
+      await this.recordDeath(folder, record);
     }
     const trouble = this.troubles.get(agentId);
-    if (trouble && trouble.deaths > deathsUntilGivenUp) return this.giveUp(folder, wanted);
+    if (trouble && trouble.deaths > maxRestarts) return this.giveUp(folder, wanted);
     if (trouble && Date.now() < trouble.notBefore) return;
-    await this.fulfil(folder).catch((error: Error) => {
+    await this.applyWanted(folder).catch((error: Error) => {
       this.addTrouble(agentId, 0);
       throw error;
     });
   }
 
-  /** Makes the machine what the folder wants. */
-  private async fulfil(folder: AgentFolder): Promise<void> {
+  /** Brings the machine into the folder's desired state. */
+  private async applyWanted(folder: AgentFolder): Promise<void> {
     const wanted = await folder.wanted();
     if (!wanted) return;
     if (wanted.state === 'running') {
@@ -212,20 +216,20 @@ export class WorkerSupervision implements LocalSupervisor {
 
   private async startWorker(folder: AgentFolder, { order }: Wanted): Promise<void> {
     const { agentId, leaseFile } = folder;
-    if (this.closing.signal.aborted) throw new MachineError('failed', 'The service is ending.');
-    // One that a service began and had no time to note.
+    if (this.closing.signal.aborted) throw new MachineError('failed', 'The service is shutting down.');
+    // A worker that a service started without having time to record it.
     const orphan = findByEnvironment(`MUSTER_LEASE_FILE=${leaseFile}`, folder.account());
-    if (orphan) return this.recordBegun(folder, { ...orphan, order, at: Date.now() });
+    if (orphan) return this.recordWorker(folder, { ...orphan, order, at: Date.now() });
     const { program, serviceUrl } = this.options;
     if (!existsSync(program)) throw new MachineError('misconfigured', `There is no worker program at ${program}.`);
     const key = await this.agents!.keyOf(agentId);
-    if (!key) throw new MachineError('failed', 'There is no worker key for this agent that the service can hand out.');
+    if (!key) throw new MachineError('failed', 'The service has no worker key for this agent.');
     const input = this.confinementInput();
     const confinement = await this.findConfinement();
     const child = await spawnWorker({ folder, confinement, input, serviceUrl, key });
-    child.once('exit', () => this.after(0, () => this.look(agentId)));
+    child.once('exit', () => this.after(0, () => this.check(agentId)));
     child.unref();
-    await this.recordBegun(folder, { ...(identify(child.pid!) ?? gone(child.pid!)), order, at: Date.now() });
+    await this.recordWorker(folder, { ...(identify(child.pid!) ?? gone(child.pid!)), order, at: Date.now() });
     this.logger.log(`worker of agent ${agentId} started`, { pid: child.pid });
   }
 
@@ -237,33 +241,33 @@ export class WorkerSupervision implements LocalSupervisor {
   }
 
   private confinementInput(): ConfinementInput {
-    const { machines, program, baseEnv, secretPaths, lent, needed } = this.options;
-    return { root: machines.root, program, baseEnv, secretPaths, lent, needed };
+    const { machines, program, baseEnv, secretPaths, ownerReadable, needed } = this.options;
+    return { root: machines.root, program, baseEnv, secretPaths, ownerReadable, needed };
   }
 
-  private async recordBegun(folder: AgentFolder, begun: Begun): Promise<void> {
-    await folder.recordBegun(begun);
+  private async recordWorker(folder: AgentFolder, record: WorkerRecord): Promise<void> {
+    await folder.recordWorker(record);
     this.seen.add(folder.agentId);
   }
 
   private async end(folder: AgentFolder): Promise<void> {
-    const root = await folder.begun();
+    const root = await folder.workerRecord();
     const left = await endTree(
       { folder: folder.path, root, account: folder.account() },
-      { graceMs: this.options.graceMs, hurry: this.closing.signal },
+      { graceMs: this.options.graceMs, skipGrace: this.closing.signal },
     );
     if (left > 0) throw new MachineError('failed', `${left} processes of the worker cannot be ended.`);
     await rm(join(folder.path, 'worker.json'), { force: true });
   }
 
-  private async recordDeath(folder: AgentFolder, { at, pid }: Begun): Promise<void> {
+  private async recordDeath(folder: AgentFolder, { at, pid }: WorkerRecord): Promise<void> {
     const { agentId } = folder;
     await rm(join(folder.path, 'worker.json'), { force: true });
     if (!this.seen.has(agentId)) return;
     const trouble = this.addTrouble(agentId, Date.now() - at);
     this.logger.warn(`worker of agent ${agentId} died`, { pid, deaths: trouble.deaths });
     const waitMs = trouble.notBefore - Date.now();
-    if (trouble.deaths <= deathsUntilGivenUp) this.after(waitMs, () => this.look(agentId));
+    if (trouble.deaths <= maxRestarts) this.after(waitMs, () => this.check(agentId));
   }
 
   private addTrouble(agentId: string, livedMs: number): Trouble {
@@ -276,8 +280,8 @@ export class WorkerSupervision implements LocalSupervisor {
 
   private async giveUp(folder: AgentFolder, { order }: Wanted): Promise<void> {
     const { agentId } = folder;
-    const words = await folder.lastWords();
-    const reason = `The worker died ${deathsUntilGivenUp + 1} times and is not started again${words ? `: ${words}` : '.'}`;
+    const logTail = await folder.logTail();
+    const reason = `The worker died ${maxRestarts + 1} times and is not started again${logTail ? `: ${logTail}` : '.'}`;
     this.logger.error(`agent ${agentId}: ${reason}`);
     await this.agents!.gaveUp(agentId, reason);
     await this.end(folder);
@@ -285,9 +289,9 @@ export class WorkerSupervision implements LocalSupervisor {
     this.troubles.delete(agentId);
   }
 
-  private look(agentId: string): void {
+  private check(agentId: string): void {
     this.inTurn(agentId, () => this.superviseOne(this.folderOf(agentId))).catch((error: Error) =>
-      this.logger.warn(`agent ${agentId}: ${error.message}`),
+      this.logger.warn(`the supervision of agent ${agentId} failed: ${error.message}`),
     );
   }
 
@@ -300,13 +304,13 @@ export class WorkerSupervision implements LocalSupervisor {
     }
   }
 
-  /** One thing at a time for each agent. */
+  /** Runs the work of each agent one at a time. */
   private inTurn<T>(agentId: string, work: () => Promise<T>): Promise<T> {
     const before = this.queues.get(agentId) ?? Promise.resolve();
     const turn = before.then(work, work);
-    const settled = turn.catch(() => undefined);
-    this.queues.set(agentId, settled);
-    void settled.then(() => this.queues.get(agentId) === settled && this.queues.delete(agentId));
+    const finished = turn.catch(() => undefined);
+    this.queues.set(agentId, finished);
+    void finished.then(() => this.queues.get(agentId) === finished && this.queues.delete(agentId));
     return turn;
   }
 
@@ -328,7 +332,7 @@ export class WorkerSupervision implements LocalSupervisor {
   }
 }
 
-/** It ended before we could look at it. */
+/** Identity of a worker that ended before its start time could be read. */
 function gone(pid: number) {
   return { pid, startTime: 'unknown' };
 }

@@ -8,14 +8,14 @@ import { unconfined } from './confinement';
 import { LocalMachines } from './local-machines';
 import { type LocalAgents, WorkerSupervision } from './worker-supervision';
 
-/** A worker that writes down its boots and does, on its way, what its folder tells it to. */
+/** A worker that records its boots. Files in the root folder make it crash, ignore SIGTERM or start children. */
 const worker = `
 const fs = require('node:fs'), { spawn } = require('node:child_process'), { join } = require('node:path');
 const dir = process.env.MUSTER_WORKER_DIR;
 fs.appendFileSync(join(dir, 'boots'), process.pid + '\\n');
 fs.writeFileSync(join(dir, 'env.json'), JSON.stringify(process.env));
 const does = (name) => fs.existsSync(join(dir, '../..', name));
-if (does('crash')) { console.error('cannot go on'); process.exit(3); }
+if (does('crash')) { console.error('cannot continue'); process.exit(3); }
 if (does('stubborn')) process.on('SIGTERM', () => {});
 if (does('children')) {
   const stubborn = "process.on('SIGTERM',()=>{});setInterval(()=>{},1000)";
@@ -27,16 +27,16 @@ console.log('awake');
 setInterval(() => {}, 1000);
 `;
 
-export interface Ground {
+export interface LocalFixture {
   root: string;
   machines: LocalMachines;
   supervision: WorkerSupervision;
   statuses: Map<string, string>;
-  givenUp: [string, string][];
+  abandoned: [string, string][];
   agents: LocalAgents;
 }
 
-const grounds: { root: string; supervision: WorkerSupervision }[] = [];
+const fixtures: { root: string; supervision: WorkerSupervision }[] = [];
 
 export async function folder(): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'muster-local-'));
@@ -44,7 +44,7 @@ export async function folder(): Promise<string> {
   return root;
 }
 
-export async function supervise(root: string, settings: object = {}): Promise<Ground> {
+export async function supervise(root: string, settings: object = {}): Promise<LocalFixture> {
   const machines = new LocalMachines(root, 20_000);
   const supervision = new WorkerSupervision({
     machines,
@@ -59,18 +59,18 @@ export async function supervise(root: string, settings: object = {}): Promise<Gr
     ...settings,
   });
   const statuses = new Map<string, string>();
-  const givenUp: [string, string][] = [];
+  const abandoned: [string, string][] = [];
   const agents: LocalAgents = {
     keyOf: () => Promise.resolve('msk_key'),
     statusesOf: (ids) => Promise.resolve(new Map(ids.map((id) => [id, statuses.get(id) ?? 'online']))),
-    gaveUp: (...what) => Promise.resolve(void givenUp.push(what)),
+    gaveUp: (...report) => Promise.resolve(void abandoned.push(report)),
   };
   await supervision.begin(agents);
-  grounds.push({ root, supervision });
-  return { root, machines, supervision, statuses, givenUp, agents };
+  fixtures.push({ root, supervision });
+  return { root, machines, supervision, statuses, abandoned, agents };
 }
 
-/** Every process whose environment leads into the folder, or that one of those began. */
+/** Returns every process with a variable in its environment that points into the folder. */
 export function processesIn(root: string): number[] {
   const rows = execFileSync('ps', ['-eo', 'pid=,ppid=,stat='], { encoding: 'utf8' })
     .trim()
@@ -99,11 +99,11 @@ export async function workerOf({ root }: { root: string }, agentId: string): Pro
   });
 }
 
-/** Ends what the test began, and sees that nothing of it is left. */
-export function useGrounds(): void {
+/** Ends the supervisions of each test, and checks that no process is left. */
+export function useFixtures(): void {
   afterEach(async () => {
-    const all = grounds.splice(0);
-    // The newest first: whoever waits for a folder would take it over.
+    const all = fixtures.splice(0);
+    // The newest first, because a supervision that waits for a folder would take it over.
     for (const { supervision } of [...all].reverse()) await supervision.close();
     for (const { root } of all) {
       expect(processesIn(root)).toEqual([]);

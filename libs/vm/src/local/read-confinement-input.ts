@@ -1,17 +1,17 @@
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Environment } from '@muster/platform';
 import { type Confinement, type ConfinementInput, findConfinement } from './confinement';
-import { imagingGround } from './imaging-ground';
+import { imagingEnvironment } from './imaging-environment';
 
-/** What a worker and its scripts may know of the service's own environment. */
+/** Variables of the service's environment that a worker and its scripts get. */
 const passedOn = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SSL_CERT_FILE', 'PYTHON', 'CHROMIUM'];
 
-/** What is a file by its name's end, and no secret's. */
+/** Variables whose names end with _FILE although their files contain no secret. */
 const noSecrets = ['SSL_CERT_FILE', 'IMAGING_DATA_FILE'];
 
-/** What local workers run on, as this environment says. */
-export function workerGround(root: string, env: Environment, program?: string): ConfinementInput {
-  const { env: imagingEnv, lent, needed } = imagingGround(env);
+/** Reads from this environment how local workers are confined. */
+export function readConfinementInput(root: string, env: Environment, program?: string): ConfinementInput {
+  const { env: imagingEnv, ownerReadable, needed } = imagingEnvironment(env);
   return {
     root,
     program: resolve(program ?? join(__dirname, '../../../../apps/worker/src/main.js')),
@@ -19,17 +19,17 @@ export function workerGround(root: string, env: Environment, program?: string): 
       ...Object.fromEntries(passedOn.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
       ...imagingEnv,
     },
-    lent,
+    ownerReadable,
     needed,
-    // NAME_FILE is where the secret of that name is.
+    // A variable NAME_FILE contains the path of the secret NAME.
     secretPaths: Object.entries(env).flatMap(([name, value]) =>
       name.endsWith('_FILE') && !noSecrets.includes(name) && value && isAbsolute(value) ? [value] : [],
     ),
   };
 }
 
-/** Why scripts of local agents would not be confined with this folder and environment; null: they are. */
+/** Returns why scripts of local agents are not confined with this folder and environment; null if they are. */
 export async function whyUnconfined(root: string, env: Environment): Promise<string | null> {
-  const found: Confinement = await findConfinement(workerGround(root, env, env['LOCAL_WORKER_PROGRAM']));
+  const found: Confinement = await findConfinement(readConfinementInput(root, env, env['LOCAL_WORKER_PROGRAM']));
   return found.fault ?? null;
 }

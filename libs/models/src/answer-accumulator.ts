@@ -3,25 +3,25 @@ import type { ModelToolCall } from './model';
 import { ModelFault, nonsense } from './model-fault';
 import type { WireRequest } from './model-wire';
 
-/** What nobody asks for: an answer that is longer does not end. */
-const longestContent = 200_000;
-const longestArguments = 4_000_000;
-/** The API takes no more tools in a request either. */
-const mostCalls = 128;
-/** No model counts as many; what says so has not counted. */
-const mostTokens = 100_000_000;
+/** Maximum lengths in characters. A longer answer counts as endless. */
+const maxContentLength = 200_000;
+const maxArgumentsLength = 4_000_000;
+/** Maximum number of tool calls in an answer. The API also accepts at most this number of tools in a request. */
+const maxCalls = 128;
+/** Maximum plausible number of tokens. A larger reported number is ignored. */
+const maxTokens = 100_000_000;
 
-/** What was heard of an answer until now. Whoever answers may be anybody: nothing of it is believed unseen. */
-export class HeardAnswer {
+/** Accumulates an answer. The server may be untrusted, so every part of the answer is checked. */
+export class AnswerAccumulator {
   content = '';
   refusal = '';
   readonly toolCalls: ModelToolCall[] = [];
-  /** The model has said that this is all. */
+  /** Whether the model has marked the answer as complete. */
   isWhole = false;
   private usage: { inputTokens: number; outputTokens: number } | null = null;
-  private argumentsHeard = 0;
+  private argumentsLength = 0;
 
-  /** Throws where it is no answer of this wire, or one without an end. */
+  /** Adds a complete answer. Throws if the answer does not follow the API or is too long. */
   takeCompletion(completion: ChatCompletion | undefined): void {
     if (!isObject(completion)) throw nonsense();
     this.takeUsage(completion['usage']);
@@ -38,7 +38,7 @@ export class HeardAnswer {
     this.isWhole = true;
   }
 
-  /** Answers the text that it adds; throws as takeCompletion does. */
+  /** Adds a chunk and returns its text. Throws if the chunk does not follow the API or the answer is too long. */
   takeChunk(chunk: ChatCompletionChunk): string {
     if (!isObject(chunk)) throw nonsense();
     this.takeUsage(chunk['usage']);
@@ -49,49 +49,49 @@ export class HeardAnswer {
     if (!isObject(delta)) throw nonsense();
     for (const call of listIn(delta['tool_calls'])) {
       if (!isObject(call)) throw nonsense();
-      this.takeCall(this.placeOf(call), call);
+      this.takeCall(this.indexOfCall(call), call);
     }
     return this.takeText(delta['content'], delta['refusal']);
   }
 
-  /** As the model counted them; where it said nothing of it, guessed from the text. What was not answered cost nothing. */
+  /** Returns the tokens that the model reported, or an estimate from the text. Without either, they are zero. */
   tokens(request: WireRequest): { inputTokens: number; outputTokens: number; estimated: boolean } {
     if (this.usage) return { ...this.usage, estimated: false };
-    const said = [this.content, this.refusal, ...this.toolCalls.map(({ name, arguments: text }) => name + text)].join(
+    const text = [this.content, this.refusal, ...this.toolCalls.map(({ name, arguments: args }) => name + args)].join(
       '',
     );
-    if (said === '') return { inputTokens: 0, outputTokens: 0, estimated: false };
-    return { inputTokens: guessedInput(request), outputTokens: guessedTokens(said), estimated: true };
+    if (text === '') return { inputTokens: 0, outputTokens: 0, estimated: false };
+    return { inputTokens: estimatedInput(request), outputTokens: estimatedTokens(text), estimated: true };
   }
 
   private takeText(content: unknown, refusal: unknown): string {
     const text = textIn(content);
     this.content += text;
     this.refusal += textIn(refusal);
-    if (this.content.length + this.refusal.length > longestContent) throw endless();
+    if (this.content.length + this.refusal.length > maxContentLength) throw endless();
     return text;
   }
 
-  /** A piece of a call, or all of it. */
-  private takeCall(at: number, { id, function: said }: Record<string, unknown>): void {
-    const { name, arguments: given } = isObject(said) ? said : {};
+  /** Adds a part of a tool call, or a whole one. */
+  private takeCall(at: number, { id, function: called }: Record<string, unknown>): void {
+    const { name, arguments: args } = isObject(called) ? called : {};
     const call = (this.toolCalls[at] ??= { id: '', name: '', arguments: '' });
     call.id ||= textIn(id);
     call.name += textIn(name);
-    // Some answer the arguments as they are and not as a text.
-    const text = isObject(given) ? JSON.stringify(given) : textIn(given);
+    // Some servers return the arguments as an object instead of a text.
+    const text = isObject(args) ? JSON.stringify(args) : textIn(args);
     call.arguments += text;
-    this.argumentsHeard += text.length + call.name.length;
-    if (this.argumentsHeard > longestArguments) throw endless();
+    this.argumentsLength += text.length + call.name.length;
+    if (this.argumentsLength > maxArgumentsLength) throw endless();
   }
 
-  /** The wire numbers them; some leave the number out, and begin each call with its id. */
-  private placeOf({ index, id }: Record<string, unknown>): number {
+  /** Returns the index of a tool call. Some servers leave it out and start each call with its id. */
+  private indexOfCall({ index, id }: Record<string, unknown>): number {
     const last = this.toolCalls.length - 1;
     const isNext = last < 0 || (Boolean(id) && id !== this.toolCalls[last]?.id);
     const at = index ?? (isNext ? last + 1 : last);
     if (!Number.isInteger(at) || (at as number) < 0) throw nonsense();
-    if ((at as number) >= mostCalls) throw endless();
+    if ((at as number) >= maxCalls) throw endless();
     return at as number;
   }
 
@@ -104,7 +104,7 @@ export class HeardAnswer {
 }
 
 function endless(): ModelFault {
-  return new ModelFault('nonsense', 'The model’s answer is longer than any that could be asked for.');
+  return new ModelFault('nonsense', 'The model’s answer is too long.');
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -114,7 +114,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 function listIn(value: unknown): unknown[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw nonsense();
-  if (value.length > mostCalls) throw endless();
+  if (value.length > maxCalls) throw endless();
   return value;
 }
 
@@ -125,23 +125,23 @@ function textIn(value: unknown): string {
 }
 
 function isCount(value: unknown): value is number {
-  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= mostTokens;
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= maxTokens;
 }
 
 const charactersOfToken = 4;
-/** Of a picture of a thousand pixels. */
-const tokensOfPicture = 1000;
+/** Estimate for an image that is a thousand pixels wide. */
+const tokensOfImage = 1000;
 
-function guessedTokens(text: string): number {
+function estimatedTokens(text: string): number {
   return Math.ceil(text.length / charactersOfToken);
 }
 
-function guessedInput({ messages, tools }: WireRequest): number {
+function estimatedInput({ messages, tools }: WireRequest): number {
   let pictures = 0;
   const text = JSON.stringify([messages, tools ?? []], (key, value: unknown) => {
     if (key !== 'image_url') return value;
     pictures += 1;
     return null;
   });
-  return guessedTokens(text) + pictures * tokensOfPicture;
+  return estimatedTokens(text) + pictures * tokensOfImage;
 }
