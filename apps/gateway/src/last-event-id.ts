@@ -1,7 +1,7 @@
 import { AppError } from '@muster/contracts';
 import type { FastifyRequest } from 'fastify';
 
-/** What the reader of a stream has seen; undefined where it says nothing of that. */
+/** Returns the id of the last event that the reader has received; undefined if the header is absent. */
 export function lastEventIdOf(request: FastifyRequest): string | undefined {
   const given = request.headers['last-event-id'];
   if (given === undefined || given === '') return undefined;

@@ -14,21 +14,21 @@ import {
 import { gateway } from '../gateway.harness';
 import { report, wish } from '../feedback/feedback.harness';
 
-/** A million takes a minute. */
+/** A million rows take a minute. */
 const manyRows = longForm('FEEDBACK_EXPORT_ROWS', { short: 4000, long: 1_000_000 });
 const path = '/api/admin/feedback/export';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** What this process really holds: garbage comes and goes. */
+/** Returns the memory in use after a garbage collection. */
 function heldBytes(): number {
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }
 
-describe('the export of feedback', () => {
+describe('the feedback export', () => {
   let harness: Harness;
   let ours: Tenant;
 
@@ -40,7 +40,7 @@ describe('the export of feedback', () => {
 
   const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
   const read = (query: string) => ours.as.super_admin.get(`${path}${query}`);
-  /** The rows of an answer, each by its columns. */
+  /** Returns the rows of a CSV response as objects by column name. */
   const rowsOf = (text: string) => {
     const records: string[][] = [];
     let cells: string[] = [];
@@ -56,14 +56,14 @@ describe('the export of feedback', () => {
     return rows.map((row) => Object.fromEntries(row.map((cell, at) => [head![at], cell])));
   };
 
-  it('is for super_admins alone', async () => {
+  it('exports feedback only for super_admins', async () => {
     for (const client of [ours.as.admin, ours.as.member, ours.as.viewer, ours.api]) {
       expect((await client.get(path)).status).toBe(403);
     }
     expect((await harness.http.get(path)).status).toBe(401);
   });
 
-  it('is UTF-8 with a byte order mark, CRLF and a name, and has its columns also without a row', async () => {
+  it('exports UTF-8 CSV with a byte order mark, CRLF and a file name, and a header even without rows', async () => {
     const answer = await fetch(`${harness.url}${path}?status=rejected`, { headers: ours.as.super_admin.headers });
     expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect(answer.headers.get('content-disposition')).toMatch(/^attachment; filename="feedback-\d{4}-\d\d-\d\d\.csv"$/);
@@ -72,7 +72,7 @@ describe('the export of feedback', () => {
     );
   });
 
-  it('keeps every text whole, and runs in no spreadsheet', async () => {
+  it('exports every text completely, and escapes formulas for spreadsheets', async () => {
     const tenant = await harness.makeTenant('Cells');
     const texts = [
       ['=HYPERLINK("http://evil","x")', `'=HYPERLINK("http://evil","x")`],
@@ -96,7 +96,7 @@ describe('the export of feedback', () => {
     expect(rows.map(({ description }) => description)).toEqual(texts.map(([, shown]) => shown));
   });
 
-  it('is filtered by type, status, organization, machine and time, by id or by name', async () => {
+  it('filters the export by type, status, organization, machine and time, by id or by name', async () => {
     const name = `Practice ${newId()}`;
     const tenant = await harness.makeTenant(name);
     const { organizationId } = tenant;
@@ -133,7 +133,7 @@ describe('the export of feedback', () => {
     });
   });
 
-  describe('of very many', () => {
+  describe('a large feedback export', () => {
     const organization = newId();
     const open = (): Promise<IncomingMessage> =>
       new Promise((resolve, reject) => {
@@ -155,7 +155,7 @@ describe('the export of feedback', () => {
           [organization, from + 1, Math.min(from + step, manyRows)],
         );
       }
-      // A spy would keep every page that it saw.
+      // Not a jest spy, because a spy retains every result.
       const { db } = harness;
       const query = db.queryInOrder.bind(db);
       db.queryInOrder = (scope, text, ...more) => {
@@ -165,7 +165,7 @@ describe('the export of feedback', () => {
     }, 600_000);
     beforeEach(() => (read = 0));
 
-    it('begins at once and takes no memory for it', async () => {
+    it('starts a large export immediately and does not buffer it', async () => {
       const began = performance.now();
       const response = await open();
       let [bytes, lines, firstMs] = [0, 0, 0];
@@ -182,14 +182,14 @@ describe('the export of feedback', () => {
       const more = Math.max(...held) - held[0]!;
       process.stdout.write(
         `export: ${manyRows} rows, ${Math.round(bytes / 1e6)} MB in ${Math.round(totalMs)} ms, first byte after ` +
-          `${Math.round(firstMs)} ms, ${Math.round(more / 1e6)} MB more held at most than after its first twentieth\n`,
+          `${Math.round(firstMs)} ms, ${Math.round(more / 1e6)} MB more memory at most than after the first twentieth\n`,
       );
       expect(firstMs).toBeLessThan(totalMs / 2);
       expect(held.length).toBeGreaterThan(15);
       expect(more).toBeLessThan(20e6);
     }, 600_000);
 
-    it('goes no further than who reads it, and ends with who leaves', async () => {
+    it('reads no further ahead than the client, and stops when the client disconnects', async () => {
       const response = await open();
       response.pause();
       const settled = async () => {
@@ -197,10 +197,10 @@ describe('the export of feedback', () => {
         await new Promise((resolve) => setTimeout(resolve, 500));
         return pages() > 0 && pages() === before ? before : 0;
       };
-      const before = await waitFor('it to stand still', settled);
+      const before = await waitFor('the export to pause', settled);
       expect(before).toBeLessThan(manyRows / 500);
       response.destroy();
-      await waitFor('it to stand still', settled);
+      await waitFor('the export to stop', settled);
       expect(pages()).toBeLessThanOrEqual(before + 1);
     }, 60_000);
   });

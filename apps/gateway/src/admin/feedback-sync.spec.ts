@@ -5,7 +5,7 @@ import { gateway } from '../gateway.harness';
 
 const path = '/api/admin/feedback/sync';
 
-describe('the sync page of feedback', () => {
+describe('feedback synchronization', () => {
   let harness: Harness;
   let ours: Tenant;
 
@@ -21,7 +21,7 @@ describe('the sync page of feedback', () => {
   const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
   const read = async () => (await ours.as.super_admin.get(path)).body;
 
-  it('says what is configured, what waits, and which tracker is stopped and why', async () => {
+  it('reports each tracker’s configuration, why it is stopped, and the number of pending items', async () => {
     expect((await ours.as.admin.get(path)).status).toBe(403);
     expect(await read()).toEqual({
       enabled: false,
@@ -37,12 +37,12 @@ describe('the sync page of feedback', () => {
       codehost: { stopped: { since: expect.stringMatching(/Z$/), reason: 'answered 401' } },
       pending: 1,
     });
-    // What waits for the tracker that is not configured does not count.
+    // Links to a tracker that is not configured are not pending.
     await sql(`UPDATE feedback_link SET unlinked_at = now() WHERE tracker = 'codehost'`);
     expect((await read()).pending).toBe(0);
   });
 
-  it('shows what was given up, and sends it again', async () => {
+  it('lists links that failed permanently, and replays one on request', async () => {
     const { id: submissionId } = (await report(ours.api, bug)).body;
     await sql('UPDATE feedback_work_item SET due_at = NULL WHERE submission_id = $1', [submissionId]);
     const [{ id }] = await sql(

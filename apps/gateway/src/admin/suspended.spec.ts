@@ -87,14 +87,14 @@ describe('a suspended organization', () => {
     'a reboot of a machine that is off': () => act({ action: 'reboot' }),
   };
 
-  it.each(Object.keys(beginnings))('is refused %s, and nothing changes', async (name) => {
+  it.each(Object.keys(beginnings))('refuses %s to a suspended organization, and changes nothing', async (name) => {
     const before = await stateOf();
     const answer = await beginnings[name]!();
     expect([answer.status, answer.body.code]).toEqual([402, 'billing_gate_closed']);
     expect(await stateOf()).toEqual(before);
   });
 
-  it('is refused by every route that says so, and by no other', () => {
+  it('documents 402 for exactly the routes that a suspended organization is refused', () => {
     const { paths } = openApiDocument as {
       paths: Record<string, Record<string, { responses?: Record<string, unknown> }>>;
     };
@@ -110,7 +110,7 @@ describe('a suspended organization', () => {
     );
   });
 
-  it('reads, and stops and cancels what it has', async () => {
+  it('lets a suspended organization read, stop and cancel', async () => {
     for (const path of [
       '/api/agents',
       `/api/agents/${agentId}/logs`,
@@ -127,7 +127,7 @@ describe('a suspended organization', () => {
     expect((await ours.as.admin.delete(`/api/agents/${agentId}`)).status).toBe(204);
   });
 
-  it('begins again what it likes once it is resumed', async () => {
+  it('lets an organization create resources again after it is resumed', async () => {
     const path = `/api/admin/organizations/${ours.organizationId}`;
     expect((await root.as.super_admin.patch(path, { suspended: false })).status).toBe(200);
     expect((await ours.as.admin.post('/api/api-keys', { name: 'one more', scope: 'api' })).status).toBe(201);

@@ -4,7 +4,7 @@ import { newId } from '@muster/platform';
 import { type Harness, makeAgent, makeApiKey, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
-describe('what comes of an action that is a command', () => {
+describe('the outcome of an agent action that is a command', () => {
   let harness: Harness;
   let ours: Tenant;
   let apiKey: string;
@@ -43,7 +43,7 @@ describe('what comes of an action that is a command', () => {
     ['stop_recording', recording],
   ];
 
-  it.each(actions)('%s is told on the timeline, and its status answered, from the asking to the end', async (...of) => {
+  it.each(actions)('%s appears on the timeline at its request and end, and its status can be polled', async (...of) => {
     const [action, inputOf] = of;
     const input = await inputOf();
     const before = (await timeline()).length;
@@ -67,7 +67,7 @@ describe('what comes of an action that is a command', () => {
     for (const value of Object.values(input)) expect(JSON.stringify(told)).not.toContain(value);
   });
 
-  it('names the person who asked', async () => {
+  it('records on the timeline which user requested an action', async () => {
     await act('repair', { apiKey }, ours.as.member);
     const [told] = await timeline();
     expect(told).toMatchObject({
@@ -76,7 +76,7 @@ describe('what comes of an action that is a command', () => {
     });
   });
 
-  it('is an error on the timeline where it failed, with the reason and no more of it than fits', async () => {
+  it('records a failed action as an error with its reason, cut to 500 characters', async () => {
     const [one, two] = [await act('repair', { apiKey }), await act('deploy_extension', { version: '1' })];
     await result(one.commandId, { status: 'failed', error: 'the service refuses the new key', code: 'refused' });
     await result(two.commandId, { status: 'failed', error: 'x'.repeat(10_000) });
@@ -96,7 +96,7 @@ describe('what comes of an action that is a command', () => {
     expect(second.message).toBe(`deploy_extension failed: ${'x'.repeat(500)}`);
   });
 
-  it('is an error on the timeline where its time was over, or its agent was terminated', async () => {
+  it('records an error for an action that timed out or whose agent was terminated', async () => {
     const { commandId } = await act('repair', { apiKey });
     await act('start_recording');
     await harness.db.query(
@@ -120,7 +120,7 @@ describe('what comes of an action that is a command', () => {
     ]);
   });
 
-  it('is not told of a snippet, which has its own answer', async () => {
+  it('writes no timeline entry for a snippet, because a snippet has its own status', async () => {
     const answer = await ours.api.post(`/api/agents/${agentId}/run-snippet`, { code: 'print(1)' });
     await result(answer.body.commandId, { status: 'success', output: '1' });
     expect(await timeline()).toEqual([]);

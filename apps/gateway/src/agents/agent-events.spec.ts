@@ -38,7 +38,7 @@ describe('an agent’s event stream', () => {
   const from = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
   const path = () => `/api/agents/${of.agentId}/events`;
 
-  it('begins now, with a comment, the time to come back after, and an id to come back with', async () => {
+  it('starts a stream at the current position, with a comment, the retry time and an event id', async () => {
     await write('before');
     const stream = await open();
     expect(stream.response.statusCode).toBe(200);
@@ -57,7 +57,7 @@ describe('an agent’s event stream', () => {
     stream.close();
   });
 
-  it('shows each kind of entry as the contract says', async () => {
+  it('sends each kind of entry as the API contract defines it', async () => {
     const stream = await open(0);
     const jobId = newId();
     const at = new Date('2026-03-02T09:00:00.500Z');
@@ -114,7 +114,7 @@ describe('an agent’s event stream', () => {
     stream.close();
   });
 
-  it('resumes at every point, while others write, without a gap or a repeat', async () => {
+  it('resumes at every position during concurrent writes, without a gap or a repeated entry', async () => {
     const scenario = fc.record({
       written: fc.integer({ min: 0, max: 8 }),
       writers: fc.array(fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 6 }), {
@@ -151,7 +151,7 @@ describe('an agent’s event stream', () => {
     );
   });
 
-  it('hands on from one connection to the next without a gap, however often it breaks', async () => {
+  it('sends every entry once to a reader that reconnects again and again', async () => {
     const total = 120;
     const writing = (async () => {
       for (let n = 0; n < total; n += 3) await write('a', 'b', 'c');
@@ -169,7 +169,7 @@ describe('an agent’s event stream', () => {
     expect(seen).toEqual(from(1, total));
   });
 
-  it('catches up over many pages, of many entries and of large ones', async () => {
+  it('catches up over many pages of many entries and of large entries', async () => {
     await appendEntries(harness.db, of, ...from(1, 900).map((n) => logLine(`line ${n}`)));
     const large = 'x'.repeat(100_000);
     await appendEntries(harness.db, of, ...from(1, 20).map(() => logLine(large)));
@@ -181,7 +181,7 @@ describe('an agent’s event stream', () => {
     stream.close();
   });
 
-  it('takes what was deleted between for no gap', async () => {
+  it('resumes across deleted entries without a resync', async () => {
     const jobId = newId();
     await appendEntries(
       harness.db,
@@ -203,10 +203,10 @@ describe('an agent’s event stream', () => {
   });
 
   it.each([
-    ['is older than all that is kept', '3', '10'],
-    ['lies in the future', '99999999999999999999', '10'],
-    ['lies one ahead', '13', '10'],
-  ])('says resync where the id %s, and goes on from now', async (_, lastEventId, oldest) => {
+    ['is older than all stored entries', '3', '10'],
+    ['is far in the future', '99999999999999999999', '10'],
+    ['is one ahead of the latest entry', '13', '10'],
+  ])('sends resync if the last event id %s, and continues after the latest entry', async (_, lastEventId, oldest) => {
     await write(...from(1, 12).map(String));
     await harness.db.query('system', 'DELETE FROM timeline_entry WHERE agent_id = $1 AND seq < 10', [of.agentId]);
     const stream = await open(lastEventId);
@@ -220,7 +220,7 @@ describe('an agent’s event stream', () => {
     for (const each of [stream, again]) each.close();
   });
 
-  it('begins right before the oldest entry without a resync', async () => {
+  it('resumes right before the oldest entry without a resync', async () => {
     await write(...from(1, 12).map(String));
     await harness.db.query('system', 'DELETE FROM timeline_entry WHERE agent_id = $1 AND seq < 10', [of.agentId]);
     const stream = await open(9);
@@ -228,7 +228,7 @@ describe('an agent’s event stream', () => {
     stream.close();
   });
 
-  it('takes lastEventId from the query too; the header goes before it', async () => {
+  it('reads lastEventId from the query; the Last-Event-ID header takes precedence', async () => {
     await write('1', '2', '3');
     const { secret } = await makeApiKey(harness.db, of);
     const asked = (headers: Record<string, string>) =>
@@ -240,7 +240,7 @@ describe('an agent’s event stream', () => {
     for (const stream of [byQuery, byHeader]) stream.close();
   });
 
-  it('refuses an id that is none, and an agent that is not there or not ours', async () => {
+  it('refuses an invalid last event id, an unknown agent, and an agent of another organization', async () => {
     for (const id of ['abc', '-1', '1.5', '1 2', '123456789012345678901']) {
       const answer = await tenant.api.with({ 'last-event-id': id }).get(path());
       expect([answer.status, answer.body.code]).toEqual([400, 'invalid_payload']);
@@ -254,7 +254,7 @@ describe('an agent’s event stream', () => {
     }
   });
 
-  it('is closed to a key that is bound to another agent, and so are the logs', async () => {
+  it('refuses events and logs to a key that is bound to another agent', async () => {
     const { id: agentId } = await makeAgent(harness.db, { organizationId: of.organizationId, name: newId() });
     const { secret } = await makeApiKey(harness.db, { ...of, agentId });
     for (const url of [path(), `/api/agents/${of.agentId}/logs`]) {
@@ -264,7 +264,7 @@ describe('an agent’s event stream', () => {
     expect((await harness.http.withKey(secret).get(`/api/agents/${agentId}/logs`)).status).toBe(200);
   });
 
-  it('shows a reader nothing of another agent', async () => {
+  it('sends no entry of another agent', async () => {
     const stream = await open();
     const neighbour = await makeAgent(harness.db, { organizationId: of.organizationId, name: 'neighbour' });
     await appendEntries(harness.db, { ...of, agentId: neighbour.id }, logLine('not yours'));
@@ -274,7 +274,7 @@ describe('an agent’s event stream', () => {
     stream.close();
   });
 
-  it('sends a comment from time to time', async () => {
+  it('sends a comment at every heartbeat interval', async () => {
     const stream = await open();
     await waitFor('three comments', () => stream.comments.length >= 4);
     expect(stream.events).toEqual([]);
@@ -286,7 +286,7 @@ describe('an agent’s event stream', () => {
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
   });
 
-  it('lets go of a reader that does not read, while the others get everything', async () => {
+  it('disconnects a reader that does not read, while other readers receive every entry', async () => {
     const { secret } = await makeApiKey(harness.db, of);
     const before = harness.app.streams.count;
     const slow = connect(Number(new URL(harness.url).port), '127.0.0.1');
@@ -297,7 +297,7 @@ describe('an agent’s event stream', () => {
     const reader = await open();
     const line = 'x'.repeat(60_000);
     let written = 0;
-    await waitFor('the slow reader to be let go', async () => {
+    await waitFor('the slow reader to be disconnected', async () => {
       await write(...from(1, 20).map(() => line));
       written += 20;
       await reader.until(written);
@@ -306,10 +306,10 @@ describe('an agent’s event stream', () => {
     expect(reader.ids).toEqual(from(1, written));
     reader.close();
     slow.destroy();
-    await waitFor('nobody', () => harness.app.streams.count === before);
+    await waitFor('all readers to be disconnected', () => harness.app.streams.count === before);
   });
 
-  it('ends when its key is revoked, and no other does', async () => {
+  it('ends a stream when its API key is revoked; other streams stay open', async () => {
     const { id, secret } = await makeApiKey(harness.db, of);
     const revoked = await EventStream.open(`${harness.url}${path()}`, { 'x-api-key': secret });
     const stays = await open();
@@ -321,7 +321,7 @@ describe('an agent’s event stream', () => {
     stays.close();
   });
 
-  it('ends with its session', async () => {
+  it('ends a stream when its session ends', async () => {
     const { email, password } = await someone();
     const login = await harness.http.post('/api/auth/login', { email, password });
     const cookie = login.headers.get('set-cookie')!.split(';')[0]!;

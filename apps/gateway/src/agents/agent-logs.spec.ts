@@ -33,7 +33,7 @@ describe('an agent’s logs', () => {
   const read = (query = '') => tenant.as.viewer.get(`/api/agents/${of.agentId}/logs${query}`);
   const ids = async (query: string) => (await read(query)).body.entries.map(({ id }: { id: string }) => Number(id));
 
-  it('are its whole timeline, newest first', async () => {
+  it('lists the whole timeline, newest first', async () => {
     const { status, body } = await read();
     expect([status, body.nextCursor]).toEqual([200, null]);
     expect(body.entries.map(({ kind }: { kind: EntryKind }) => kind)).toEqual([
@@ -71,11 +71,11 @@ describe('an agent’s logs', () => {
     ['to=2026-03-02T09:00:00%2B00:00', [2, 1]],
     ['from=2026-03-03T00:00:00Z&to=2026-03-04T23:00:00Z&order=asc', [3, 4]],
     ['order=asc&limit=2', [1, 2]],
-  ])('are filtered by %s', async (query, expected) => {
+  ])('filters logs by %s', async (query, expected) => {
     expect(await ids(`?${query}`)).toEqual(expected);
   });
 
-  it.each(['asc', 'desc'])('are read page by page, %s, while more are written', async (order) => {
+  it.each(['asc', 'desc'])('returns every entry once over all pages, %s, while entries are written', async (order) => {
     const agent = await makeAgent(harness.db, { ...of, name: `pages ${order}` });
     const here = { ...of, agentId: agent.id };
     const lines = (count: number) => Array.from({ length: count }, (_, at) => logLine(`line ${at}`));
@@ -93,14 +93,14 @@ describe('an agent’s logs', () => {
   });
 
   it.each(['kind=other', 'level=fatal', 'jobId=1', 'q=', 'from=yesterday', 'order=up', 'cursor=WyJhIl0', 'limit=0'])(
-    'refuse %s',
+    'refuses the query %s',
     async (query) => {
       const { status, body } = await read(`?${query}`);
       expect([status, body.code]).toEqual([400, 'invalid_payload']);
     },
   );
 
-  it('are nobody else’s to read', async () => {
+  it('returns logs only to clients of the agent’s organization', async () => {
     const other = await harness.makeTenant();
     for (const id of [of.agentId, newId()]) {
       const { status, body } = await other.api.get(`/api/agents/${id}/logs`);
@@ -109,7 +109,7 @@ describe('an agent’s logs', () => {
     expect(await readJobLogs(harness.db, other.organizationId, jobId, { limit: 10, after: null })).toEqual([]);
   });
 
-  it('of one job are what it wrote, in order', async () => {
+  it('reads the log lines of one job in order', async () => {
     const page = (after: string | null) => ({ limit: 1, after: after ? [after] : null });
     const logs = (after: string | null, filters = {}) =>
       readJobLogs(harness.db, of.organizationId, jobId, page(after), filters);

@@ -23,7 +23,7 @@ describe('the repair of an agent', () => {
     ours.api.post(`/api/agent/${id}/action`, { action: 'repair', apiKey });
   const workerKey = async (input: object = {}, { organizationId } = ours) =>
     (await makeApiKey(harness.db, { organizationId, scope: 'worker', ...input })).secret;
-  /** All that could have been written of it anywhere. */
+  /** Returns everything that the service has stored and logged about the agent. */
   const traceOf = async (id: string) =>
     JSON.stringify([
       await sql('SELECT payload, env FROM agent_command WHERE agent_id = $1', [id]),
@@ -32,14 +32,14 @@ describe('the repair of an agent', () => {
       harness.logs,
     ]);
 
-  it('takes a worker key of the organization, unbound or the agent’s, and shows it to the worker alone', async () => {
+  it('accepts a valid worker key of the organization or the agent, and reveals it only to the worker', async () => {
     const id = await onlineAgent();
     const keys = [
       await workerKey(),
       await workerKey({ agentId: id }),
       await workerKey({ expiresAt: new Date(clock.now().getTime() + 60_000) }),
     ];
-    // No index offers it.
+    // The library’s index does not export this function.
     const { openPayload } = jest.requireActual<{ openPayload: (...args: unknown[]) => unknown }>(
       join(__dirname, '../../../../libs/agents/src/commands/sealed-payload'),
     );
@@ -58,7 +58,7 @@ describe('the repair of an agent', () => {
   });
 
   it.each(['external', 'http'] as const)(
-    'waits a day for the next word of an %s agent that is offline',
+    'keeps the repair of an offline %s agent pending for a day',
     async (provider) => {
       const { organizationId } = ours;
       const { id } = await makeAgent(harness.db, { organizationId, name: newId(), status: 'offline', provider });
@@ -70,7 +70,7 @@ describe('the repair of an agent', () => {
     },
   );
 
-  it('begins a local worker anew that is offline, with a key that holds', async () => {
+  it('restarts an offline local worker with a valid key', async () => {
     const { organizationId } = ours;
     const { id } = await makeAgent(harness.db, { organizationId, name: newId(), status: 'offline', provider: 'local' });
     expect((await repair(id, await workerKey())).body).toMatchObject({ success: true, status: 'rebooting' });
@@ -78,7 +78,7 @@ describe('the repair of an agent', () => {
     expect(kinds).toEqual([{ kind: 'repair' }]);
   });
 
-  it('takes the key that the agent was made with', async () => {
+  it('accepts the worker key that the agent was created with', async () => {
     const made = await ours.as.admin.post('/api/agents', { name: newId(), provider: 'external' });
     const { agent, workerKey: apiKey } = made.body;
     await sql(`UPDATE agent SET status = 'online' WHERE id = $1`, [agent.id]);
@@ -86,10 +86,10 @@ describe('the repair of an agent', () => {
   });
 
   it.each<[string, (agentId: string) => Promise<string | undefined>]>([
-    ['none', () => Promise.resolve(undefined)],
-    ['rubbish', () => Promise.resolve('rubbish-that-is-no-key')],
-    ['what looks like a key', () => Promise.resolve('msk_repaired1_0123456789abcdef0123456789')],
-    ['a right id with a wrong secret', async () => `${(await workerKey()).slice(0, 20)}0123456789abcdef0123456789`],
+    ['a missing key', () => Promise.resolve(undefined)],
+    ['a text that is not a key', () => Promise.resolve('rubbish-that-is-not-a-key')],
+    ['an unknown key', () => Promise.resolve('msk_repaired1_0123456789abcdef0123456789')],
+    ['a known key id with a wrong secret', async () => `${(await workerKey()).slice(0, 20)}0123456789abcdef0123456789`],
     ['an api-scoped key', async () => (await makeApiKey(harness.db, { organizationId: ours.organizationId })).secret],
     ['another agent’s key', async () => workerKey({ agentId: await onlineAgent() })],
     ['another organization’s key', () => workerKey({}, theirs)],
@@ -106,9 +106,9 @@ describe('the repair of an agent', () => {
     if (apiKey) expect(answer.text + (await traceOf(id))).not.toContain(apiKey.slice(-20));
   });
 
-  it('says nothing of keys where the agent is another organization’s', async () => {
+  it('does not check the key if the agent is unknown or belongs to another organization', async () => {
     for (const id of [newId(), await onlineAgent(theirs)]) {
-      for (const apiKey of [await workerKey(), 'rubbish-that-is-no-key', undefined]) {
+      for (const apiKey of [await workerKey(), 'rubbish-that-is-not-a-key', undefined]) {
         expect((await repair(id, apiKey)).body.code).toBe('agent_not_found');
       }
     }

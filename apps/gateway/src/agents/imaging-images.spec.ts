@@ -57,7 +57,7 @@ describe('imaging-images', () => {
     return key;
   };
 
-  it('is asked for by a member, answers at once where to look, and is the command that its worker gets', async () => {
+  it('creates a command for the worker, and returns at once with the URL of its status', async () => {
     const answer = await ask();
     const { commandId } = answer.body;
     expect([answer.status, answer.body]).toEqual([202, { commandId: expect.any(String) }]);
@@ -71,37 +71,37 @@ describe('imaging-images', () => {
   const wrong: [string, object][] = [
     ['no images', body({ images: [] })],
     ['4,001 images', body({ images: numbered(4001) })],
-    ['images that are no list', body({ images: {} })],
-    ['an ordinal twice', body({ images: [...numbered(3), { ordinal: 2, filename: 'other.dex' }] })],
+    ['images that are not a list', body({ images: {} })],
+    ['a repeated ordinal', body({ images: [...numbered(3), { ordinal: 2, filename: 'other.dex' }] })],
     ['an ordinal below 0', body({ images: [{ ordinal: -1, filename: 'a.dex' }] })],
-    ['an ordinal of half', body({ images: [{ ordinal: 1.5, filename: 'a.dex' }] })],
+    ['a fractional ordinal', body({ images: [{ ordinal: 1.5, filename: 'a.dex' }] })],
     ['an ordinal as text', body({ images: [{ ordinal: '1', filename: 'a.dex' }] })],
     ['an image without a name', body({ images: [{ ordinal: 1 }] })],
     ...['', '.', '..', '../a', 'a/b', 'a\\b', '/a', 'a..b/', `a${String.fromCharCode(0)}b`, 'x'.repeat(256)].map(
       (filename): [string, object] => [`the name ${JSON.stringify(filename).slice(0, 20)}`, named(filename)],
     ),
-    ['a patient as text', body({ patimageid: '771400917' })],
-    ['no patient', body({ patimageid: undefined })],
-    ['a patient below 1', body({ patimageid: 0 })],
-    ['a patient past what is exact', body({ patimageid: 2 ** 60 })],
+    ['a patient id as text', body({ patimageid: '771400917' })],
+    ['no patient id', body({ patimageid: undefined })],
+    ['a patient id below 1', body({ patimageid: 0 })],
+    ['a patient id that is not a safe integer', body({ patimageid: 2 ** 60 })],
     ['no path', body({ imagingPath: undefined })],
     ['an empty path', body({ imagingPath: '' })],
     ['a path of spaces', body({ imagingPath: '  ' })],
-    ['a path of 1,025 letters', body({ imagingPath: 'x'.repeat(1025) })],
-    ['a field that it does not know', body({ more: true })],
+    ['a path of 1,025 characters', body({ imagingPath: 'x'.repeat(1025) })],
+    ['an unknown field', body({ more: true })],
   ];
-  it.each(wrong)('with %s gets 400, and nothing is asked of the machine', async (_, given) => {
+  it.each(wrong)('refuses %s with 400, and creates no command', async (_, given) => {
     const answer = await ask(given);
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_payload']);
     expect(await sql('SELECT id FROM agent_command WHERE agent_id = $1', [agentId])).toEqual([]);
   });
 
-  it('takes 4,000 images, and names as practices have them', async () => {
+  it('accepts 4,000 images, and file names with spaces, umlauts and punctuation', async () => {
     expect((await ask(body({ images: numbered(4000) }))).status).toBe(202);
     expect((await ask(named('Größe & 1 (Kopie).DEX'))).status).toBe(202);
   });
 
-  it('is refused to viewers, and another organization’s machine and command are not there', async () => {
+  it('refuses viewers, and hides agents and commands of other organizations', async () => {
     expect((await ask(body(), ours.as.viewer)).status).toBe(403);
     expect((await ask(body(), theirs.api)).status).toBe(404);
     const commandId = await start();
@@ -110,7 +110,7 @@ describe('imaging-images', () => {
     expect((await ours.api.get(`/api/agents/${other}/imaging-images/status?commandId=${commandId}`)).status).toBe(404);
   });
 
-  it('has a status of its own: no other command’s id is one, and its id is none of theirs', async () => {
+  it('answers 404 for the id of another kind of command, and other status routes for its own ids', async () => {
     const snippet = (await ours.api.post(`/api/agents/${agentId}/run-snippet`, { code: 'print(1)' })).body.commandId;
     expect((await statusOf(snippet)).status).toBe(404);
     expect((await statusOf(newId())).status).toBe(404);
@@ -118,7 +118,7 @@ describe('imaging-images', () => {
     expect((await ours.api.get(path)).status).toBe(404);
   });
 
-  it('shows what a machine sent in place of a picture as a picture, and as nothing else', async () => {
+  it('serves every uploaded file as an image, whatever it contains', async () => {
     const commandId = await start();
     const page = Buffer.from('\xff\xd8\xff\xe0<!doctype html><script>alert(1)</script>PK\x03\x04', 'latin1');
     for (const name of ['full', 'thumbnail'] as const) await sendTo(commandId, name, 3, page);
@@ -127,13 +127,13 @@ describe('imaging-images', () => {
     for (const url of [image.fullUrl, image.thumbnailUrl]) {
       const { headers } = await fetch(url);
       expect([headers.get('content-type'), headers.get('x-content-type-options')]).toEqual(['image/jpeg', 'nosniff']);
-      // Nor as what the reader says that it is.
+      // The reader cannot choose another content type either.
       const otherwise = await fetch(url.replace(/response-content-type=[^&]*/, 'response-content-type=text%2Fhtml'));
       expect(otherwise.status).toBe(403);
     }
   });
 
-  it('names what failed beside what was converted, whose pictures are read by the URLs of each answer', async () => {
+  it('returns failed images with their reason, and converted images with presigned URLs', async () => {
     const commandId = await start();
     const pictures = { full: Buffer.from('the picture'), thumbnail: Buffer.from('a small one') };
     const keys = {
@@ -175,7 +175,7 @@ describe('imaging-images', () => {
     expect(unsigned).toMatchObject({ fullKey: keys.full, fullUrl: null, thumbnailUrl: null });
   });
 
-  it('of which nothing was converted has failed, with each image’s reason', async () => {
+  it('fails the command if no image was converted, with the reason of each image', async () => {
     const commandId = await start();
     const said = [1, 3].map((ordinal) => ({ ordinal, code: 'not_found', error: 'there is no such file' }));
     const error = 'none of 2 images could be converted';
@@ -186,7 +186,7 @@ describe('imaging-images', () => {
     expect([status.output.converted, status.output.failed]).toEqual([0, 2]);
   });
 
-  it('believes no worker more than numbers: not another key, not an image that nobody asked for', async () => {
+  it('accepts only numbers from the worker: no other object keys, and no images that were not requested', async () => {
     const commandId = await start();
     const images = [
       { ordinal: 3, width: 5, height: 5, bytes: 5, fullKey: 'imaging/1/stolen.jpg', filename: 'other' },
@@ -204,8 +204,8 @@ describe('imaging-images', () => {
     expect((await statusOf(odd)).body).toEqual({ status: 'success' });
   });
 
-  // The processor time of its answer is held to a bound in the long form alone, which a busy machine does not run.
-  it('of 4,000 images fits into a command’s result, and its answer holds nobody up', async () => {
+  // The processor time of the response is checked only in the long form, which does not run on a busy machine.
+  it('stores the results of 4,000 images in one command, and returns them without blocking other requests', async () => {
     const names = numbered(4000).map((image) => ({ ...image, filename: `${'ü'.repeat(240)}${image.ordinal}.dex` }));
     const commandId = await start(body({ images: names }));
     const images = numbered(4000).map(({ ordinal }) =>
@@ -218,11 +218,11 @@ describe('imaging-images', () => {
     expect([output.converted, output.failed]).toEqual([2000, 2000]);
     if (!isLongForm()) return;
     const turn = await longestTurn(() => statusOf(commandId), 2);
-    process.stdout.write(`the answer of 4,000 images held others up for ${turn.toFixed(0)} ms at most\n`);
+    process.stdout.write(`the response for 4,000 images blocked other requests for ${turn.toFixed(0)} ms at most\n`);
     expect(turn).toBeLessThan(maxTurnMs);
   });
 
-  it('asks for places for its own images alone, as long as it is not over', async () => {
+  it('presigns uploads only for its own images, and only until the command ends', async () => {
     const commandId = await start();
     const request = (objects: object[], given = of(commandId)) =>
       requestImagingUploads(harness.db, storage(), given, objects as never, new Date());
@@ -245,7 +245,7 @@ describe('imaging-images', () => {
     expect(await refused(request([full]))).toBe('conflict');
   });
 
-  it('is told on the timeline in numbers: whose pictures they are stands there and in the trail nowhere', async () => {
+  it('reports progress on the timeline in numbers, without patients or file names', async () => {
     const commandId = await start();
     await sendTo(commandId, 'full', 3, Buffer.from('x'));
     expect(await reportProgress(harness.db, of(commandId), { done: 1, failed: 1, total: 2 })).toEqual({
@@ -270,7 +270,7 @@ describe('imaging-images', () => {
     }
   });
 
-  it('leaves pictures that go when what machines wrote is kept no longer, with their objects', async () => {
+  it('deletes images and their objects after the retention period, and retries if the object store fails', async () => {
     const [old, young] = [await start(), await start()];
     const keys = [await sendTo(old, 'full', 3, Buffer.from('o')), await sendTo(young, 'full', 3, Buffer.from('y'))];
     await sql(`UPDATE artifact SET created_at = now() - interval '91 days' WHERE storage_key = $1`, [keys[0]]);

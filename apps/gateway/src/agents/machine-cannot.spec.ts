@@ -14,7 +14,7 @@ describe('a command', () => {
 
   const query = <T extends object>(sql: string, values: unknown[]) => harness.db.query<T>('system', sql, values);
 
-  it('that needs something that the machine lacks is refused before it is sent; of a machine that says nothing, nothing is', async () => {
+  it('is refused if the machine lacks a required capability, but not if capabilities are unknown', async () => {
     const id = (await makeAgent(harness.db, { organizationId: ours.organizationId, name: newId(), status: 'online' }))
       .id;
     const images = { imagingPath: '/a', patimageid: 1, images: [{ ordinal: 1, filename: 'a.tif' }] };
@@ -44,7 +44,7 @@ describe('a command', () => {
     expect((await ours.api.get(`/api/agents/${id}`)).body.capabilities).toContainEqual({
       ...{ name: 'pillow', available: false, detail: null },
     });
-    // What it has, and what nothing is known of, is not refused.
+    // Commands are accepted if the capability is available or not reported.
     await say(['python', 'pillow'], true);
     for (const [path, body] of asked)
       expect([path, (await ours.api.post(path, body)).status < 300]).toEqual([path, true]);

@@ -28,7 +28,7 @@ describe('recordings', () => {
   const of = (agentId: string) => ({ organizationId: ours.organizationId, agentId });
   const result = (agentId: string, commandId: string, body: CommandResultBody) =>
     receiveResult(harness.db, { ...of(agentId), commandId }, body);
-  /** As a worker sends a file: asks where to, and puts it there. */
+  /** Sends a file as a worker does: requests an upload URL and uploads the file. */
   const send = async (agentId: string, text: string, input: object = {}) => {
     const storage = harness.app.nest.get(ObjectStorage);
     const body = { filename: 'film.mkv', contentType: 'video/x-matroska', size: text.length, ...input };
@@ -38,7 +38,7 @@ describe('recordings', () => {
     return ticket.key;
   };
 
-  it('are started, stopped, kept, listed and downloaded', async () => {
+  it('starts, stops, stores, lists and downloads a recording', async () => {
     const agentId = await makeOnline();
     const { recordingId, commandId } = await start(agentId, 'Monday');
     expect(await read(recordingId)).toEqual({
@@ -85,7 +85,7 @@ describe('recordings', () => {
     expect(file.body).toMatchObject({ agentId, jobId: null, kind: 'video', filename: 'film.mkv', size: 6 });
   });
 
-  it('have their file as long as its storage may take, and the command that long', async () => {
+  it('gives a stop command time to upload the video', async () => {
     const agentId = await makeOnline();
     const { recordingId } = await start(agentId);
     const { commandId } = (await act(agentId, { action: 'stop_recording', recordingId })).body;
@@ -97,7 +97,7 @@ describe('recordings', () => {
     expect(row!.minutes).toBeGreaterThan(15);
   });
 
-  it('are listed newest first, page by page and by status', async () => {
+  it('lists recordings newest first, page by page and by status', async () => {
     const agentId = await makeOnline();
     const made = [await start(agentId), await start(agentId), await start(agentId)];
     await result(agentId, made[1]!.commandId, { status: 'failed', error: 'no screen' });
@@ -113,7 +113,7 @@ describe('recordings', () => {
     expect((await ours.api.get(`/api/agents/${newId()}/recordings`)).body.code).toBe('agent_not_found');
   });
 
-  it('are found by a part of their name, start URL or error, in any case, or by their id, and nothing else', async () => {
+  it('finds recordings by part of their name, start URL or error, ignoring case, or by their full id', async () => {
     const agentId = await makeOnline();
     const begin = async (input: object) =>
       (await act(agentId, { action: 'start_recording', kind: 'browser', ...input })).body as {
@@ -139,27 +139,30 @@ describe('recordings', () => {
     expect([long.status, long.body.errors[0].field]).toEqual([400, 'q']);
   });
 
-  it.each(['stop_recording', 'attach_recording'])('%s of none is 404, and of one that is over 409', async (action) => {
-    const [agentId, otherId] = [await makeOnline(), await makeOnline()];
-    const { recordingId, commandId } = await start(agentId);
-    const commands = async () => (await harness.db.query('system', 'SELECT FROM agent_command')).length;
-    const before = await commands();
-    for (const [agent, recording] of [
-      [agentId, newId()],
-      [otherId, recordingId],
-    ] as const) {
-      const answer = await act(agent, { action, recordingId: recording });
-      expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
-    }
-    expect((await act(newId(), { action, recordingId })).body.code).toBe('agent_not_found');
-    await result(agentId, commandId, { status: 'failed', error: 'no screen' });
-    const over = await act(agentId, { action, recordingId });
-    expect([over.status, over.body.code, over.body.recordingStatus]).toEqual([409, 'conflict', 'failed']);
-    expect(await commands()).toBe(before);
-    expect((await act(agentId, { action })).status).toBe(400);
-  });
+  it.each(['stop_recording', 'attach_recording'])(
+    '%s answers 404 for an unknown recording, and 409 for an ended one',
+    async (action) => {
+      const [agentId, otherId] = [await makeOnline(), await makeOnline()];
+      const { recordingId, commandId } = await start(agentId);
+      const commands = async () => (await harness.db.query('system', 'SELECT FROM agent_command')).length;
+      const before = await commands();
+      for (const [agent, recording] of [
+        [agentId, newId()],
+        [otherId, recordingId],
+      ] as const) {
+        const answer = await act(agent, { action, recordingId: recording });
+        expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
+      }
+      expect((await act(newId(), { action, recordingId })).body.code).toBe('agent_not_found');
+      await result(agentId, commandId, { status: 'failed', error: 'no screen' });
+      const over = await act(agentId, { action, recordingId });
+      expect([over.status, over.body.code, over.body.recordingStatus]).toEqual([409, 'conflict', 'failed']);
+      expect(await commands()).toBe(before);
+      expect((await act(agentId, { action })).status).toBe(400);
+    },
+  );
 
-  it('that are stopping already are not stopped again', async () => {
+  it('does not stop or attach a recording that is already stopping', async () => {
     const agentId = await makeOnline();
     const { recordingId } = await start(agentId);
     expect((await act(agentId, { action: 'stop_recording', recordingId })).status).toBe(200);
@@ -169,7 +172,7 @@ describe('recordings', () => {
     }
   });
 
-  it('leave nothing behind where their command is refused', async () => {
+  it('changes nothing if the command of a recording is refused', async () => {
     const agentId = await makeOnline();
     const { recordingId } = await start(agentId);
     await harness.db.query('system', `UPDATE agent SET status = 'offline', provider = 'external' WHERE id = $1`, [
@@ -181,7 +184,7 @@ describe('recordings', () => {
     expect(recordings).toMatchObject([{ id: recordingId, status: 'starting' }]);
   });
 
-  it('repeated with the same idempotency key are one', async () => {
+  it('creates one recording for requests with the same idempotency key', async () => {
     const agentId = await makeOnline();
     const once = ours.api.with({ 'idempotency-key': newId() });
     const body = { action: 'start_recording', name: 'Monday' };
@@ -193,7 +196,7 @@ describe('recordings', () => {
     expect((await ours.api.get(`/api/agents/${agentId}/recordings`)).body.recordings).toHaveLength(1);
   });
 
-  it('of a terminated agent are over', async () => {
+  it('fails the recordings of a terminated agent', async () => {
     const agentId = await makeOnline();
     const { recordingId, commandId } = await start(agentId);
     await result(agentId, commandId, { status: 'success', output: { recordingId } });
@@ -204,7 +207,7 @@ describe('recordings', () => {
     expect(await read(recordingId)).toMatchObject({ status: 'failed', error: 'The agent was terminated.' });
   });
 
-  it('are of the screen or of a browser, which begins with a page', async () => {
+  it('records the screen, or a browser with an optional start URL', async () => {
     const agentId = await makeOnline();
     const asked = { action: 'start_recording', kind: 'browser', startUrl: 'https://portal.example.com/in?a=b' };
     const { status, body } = await act(agentId, asked);
@@ -227,7 +230,7 @@ describe('recordings', () => {
     expect(await rows()).toBe(1);
   });
 
-  it('and files are nobody else’s', async () => {
+  it('hides recordings and files from other organizations', async () => {
     const agentId = await makeOnline();
     const { recordingId } = await start(agentId);
     await send(agentId, 'ours');
@@ -244,7 +247,7 @@ describe('recordings', () => {
   });
 
   describe('files', () => {
-    it('are listed newest first, by agent, job and kind, and go with their job', async () => {
+    it('lists files newest first, by agent, job and kind, and deletes them with their job', async () => {
       const agentId = await makeOnline();
       const job = await makeJob(harness.db, { ...of(agentId), status: 'completed' });
       await send(agentId, 'film');
@@ -268,7 +271,7 @@ describe('recordings', () => {
       expect(await namesOf('')).toEqual(['film.mkv']);
     });
 
-    it('that cannot be signed for are shown without a download', async () => {
+    it('shows a file without a download URL if the URL cannot be signed', async () => {
       const agentId = await makeOnline();
       await send(agentId, 'page', { filename: 'b.pdf', contentType: 'application/pdf' });
       const [{ id }] = (await ours.api.get(`/api/artifacts?agentId=${agentId}`)).body.artifacts;

@@ -6,7 +6,7 @@ import { newId } from '@muster/platform';
 import { type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
-describe('a container that carries no label of the organization', () => {
+describe('a container without the organization’s label', () => {
   let harness: Harness;
   let ours: Tenant;
   let engine: Server;
@@ -72,7 +72,7 @@ describe('a container that carries no label of the organization', () => {
     ['reboot', 'online'],
     ['terminate', 'stopped'],
     ['start_job', 'stopped'],
-  ])('is not for its agent to %s: 409 says what to do, and nothing is changed', async (action, status) => {
+  ])('refuses %s of a %s agent if its container is not labelled, and changes nothing', async (action, status) => {
     const id = await agentAt(status);
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId: ours.organizationId });
     const answer = await act(id, { action, ...(action === 'start_job' ? { workflowId } : {}) });
@@ -81,7 +81,7 @@ describe('a container that carries no label of the organization', () => {
     expect(await harness.db.query('system', 'SELECT FROM job WHERE agent_id = $1', [id])).toEqual([]);
   });
 
-  it('is not ended with its agent either, which goes alone where that is meant', async () => {
+  it('does not delete the agent of an unlabelled container unless forced, and never stops the container', async () => {
     const id = await agentAt('stopped');
     const answer = await ours.as.admin.delete(`/api/agents/${id}`);
     expect([answer.status, answer.body]).toMatchObject(refusal());
@@ -92,7 +92,7 @@ describe('a container that carries no label of the organization', () => {
     expect(told).toMatch(/^its keys are revoked; its machine is left as it is: The container x is not labelled/);
   });
 
-  it('is told nothing of: neither its state nor its address', async () => {
+  it('hides the state and the address of an unlabelled container', async () => {
     const id = await agentAt('online');
     expect((await ours.api.get(`/api/agents/${id}/status`)).body).toMatchObject({
       vmState: 'stopped',
@@ -106,7 +106,7 @@ describe('a container that carries no label of the organization', () => {
     });
   });
 
-  it('is the organization’s as soon as it carries the label', async () => {
+  it('accepts orders as soon as the container has the label', async () => {
     const id = await agentAt('online');
     labels = { 'muster.organization': ours.organizationId };
     expect((await act(id, { action: 'stop' })).body).toMatchObject({ success: true, status: 'stopping' });
@@ -114,7 +114,7 @@ describe('a container that carries no label of the organization', () => {
     expect(orders).toEqual(['POST /v1.44/containers/x/stop?t=10']);
   });
 
-  it('is named to nobody who may not give the order', async () => {
+  it('reveals the missing label only to callers that may give the order', async () => {
     const id = await agentAt('stopped');
     expect((await ours.as.member.post(`/api/agent/${id}/action`, { action: 'terminate' })).status).toBe(403);
     const stranger = await harness.makeTenant();

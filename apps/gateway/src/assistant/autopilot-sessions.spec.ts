@@ -2,7 +2,7 @@ import { newId } from '@muster/platform';
 import { type Harness, type HttpClient, makeAgent, makeApiKey, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
-describe('what an organization’s people look through', () => {
+describe('autopilot sessions and command history', () => {
   let harness: Harness;
   let ours: Tenant;
   let theirs: Tenant;
@@ -33,7 +33,7 @@ describe('what an organization’s people look through', () => {
   const idsOf = async (query: string, client: HttpClient = ours.as.viewer) =>
     (await client.get(`/api/autopilot-sessions?${query}`)).body.sessions?.map((each: any) => each.sessionId);
 
-  it('lists sessions of all agents, newest first, by agent, status and words', async () => {
+  it('lists sessions of all agents, newest first, by agent, status and text', async () => {
     const [first, second] = agents as [string, string];
     const filed = await makeSession(first, 'completed', { title: 'File the CLAIM' });
     const waiting = await makeSession(second, 'paused', { title: 'See the portal' });
@@ -51,7 +51,7 @@ describe('what an organization’s people look through', () => {
     expect(whole.body).toMatchObject({ sessionId: filed, agentId: first, task: { title: 'File the CLAIM' } });
   });
 
-  it('shows nobody another organization’s sessions, and a machine’s key its own agent’s alone', async () => {
+  it('hides sessions of other organizations, and sessions of other agents from an agent’s key', async () => {
     const [first, second] = agents as [string, string];
     const own = await makeSession(first, 'completed');
     const other = await makeSession(second, 'completed');
@@ -66,7 +66,7 @@ describe('what an organization’s people look through', () => {
     expect((await bound.get(`/api/autopilot-sessions/${other}`)).status).toBe(403);
   });
 
-  it('lists what an agent was asked, without what it carried or answered', async () => {
+  it('lists an agent’s commands without their payload and output', async () => {
     const { id: agentId } = await makeAgent(harness.db, { organizationId: ours.organizationId, name: newId() });
     const ask = async (kind: string, status: string, error: string | null) => {
       const id = newId();
@@ -98,7 +98,7 @@ describe('what an organization’s people look through', () => {
     expect((await theirs.as.admin.get(path)).status).toBe(404);
   });
 
-  it('waits for the end of a snippet, and for what it prints until then', async () => {
+  it('waits for the end of a snippet, or for its next output', async () => {
     const { id: agentId } = await makeAgent(harness.db, {
       organizationId: ours.organizationId,
       name: newId(),

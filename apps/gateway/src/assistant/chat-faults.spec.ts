@@ -22,15 +22,15 @@ describe('a chat with a model that fails', () => {
 
   it.each([
     ['hangs', [{ hang: true }], 504, 'execution_timeout'],
-    ['talks nonsense', [{ raw: '<html>', contentType: 'text/html' }], 502, 'model_failed'],
-    ['answers JSON of another kind', [{ raw: '{"answer": 42}' }], 502, 'model_failed'],
-    ['says nothing', ['', ''], 502, 'model_failed'],
-    ['calls a tool that is none', [{ raw: '{"choices":[{"message":{"tool_calls":[null]}}]}' }], 502, 'model_failed'],
-    ['calls a tool by a number', [{ raw: odd({ id: 1, function: { name: 'stop' } }) }], 502, 'model_failed'],
+    ['returns HTML', [{ raw: '<html>', contentType: 'text/html' }], 502, 'model_failed'],
+    ['returns JSON of another shape', [{ raw: '{"answer": 42}' }], 502, 'model_failed'],
+    ['returns empty answers', ['', ''], 502, 'model_failed'],
+    ['returns null as a tool call', [{ raw: '{"choices":[{"message":{"tool_calls":[null]}}]}' }], 502, 'model_failed'],
+    ['returns a numeric tool call id', [{ raw: odd({ id: 1, function: { name: 'stop' } }) }], 502, 'model_failed'],
     ['fails four times', [{ status: 500 }, { status: 503 }, { status: 500 }, { status: 500 }], 502, 'model_failed'],
-    ['wants a long rest', [{ status: 429, headers: { 'retry-after': '60' } }], 502, 'model_failed'],
+    ['requests a long delay', [{ status: 429, headers: { 'retry-after': '60' } }], 502, 'model_failed'],
   ] as const)(
-    'that %s: the answer, the turn and its code say so, and the session goes on',
+    'fails the turn of a model that %s with an error code, and the session continues',
     async (_, script, status, code) => {
       const { model, ours, history } = desk;
       model.says(...script);
@@ -45,7 +45,7 @@ describe('a chat with a model that fails', () => {
     },
   );
 
-  it('that speaks without an end is ended, and what was said until then is kept', async () => {
+  it('ends a turn at 200,000 characters if the model keeps calling tools, and stores the text', async () => {
     const { model, ours, stream, history } = desk;
     const turn = { content: 'x'.repeat(150_000), toolCalls: [{ name: 'get_status', arguments: {} }] };
     model.says(turn, turn, turn, turn);
@@ -64,7 +64,7 @@ describe('a chat with a model that fails', () => {
     expect(heard.join('').length).toBeLessThanOrEqual(200_000);
   });
 
-  it('that refuses is heard with what it says, whole and as a stream', async () => {
+  it('returns a refusal of the model as the reply, whole and as a stream', async () => {
     const { model, ours, stream } = desk;
     model.says({ refusal: 'I would rather not.' }, { refusal: 'No, really.' });
     const { status, body } = await say('Hello');
@@ -75,13 +75,13 @@ describe('a chat with a model that fails', () => {
     expect(events.at(-1)).toEqual({ event: 'done', data: { reply: 'No, really.' } });
   });
 
-  it('is waited for where it is busy for a moment', async () => {
+  it('retries a model that is busy for a moment', async () => {
     desk.model.says({ status: 429, headers: { 'retry-after': '0' } }, { status: 503 }, 'Here I am.');
     expect((await say('Hello')).body.reply).toBe('Here I am.');
     expect(desk.model.faults).toEqual([]);
   });
 
-  it('that writes arguments which are none, or calls what there is not, is told so', async () => {
+  it('answers tool calls with malformed arguments or an unknown tool with invalid_payload', async () => {
     const { model } = desk;
     model.says(
       {
@@ -102,7 +102,7 @@ describe('a chat with a model that fails', () => {
     expect(model.faults).toEqual([]);
   });
 
-  it('is not called any more where the budget is used up, and the session says so', async () => {
+  it('does not call the model if the budget is used up, and stores that as the turn’s error', async () => {
     const { model, ours, history } = desk;
     const settings = '/api/organization/settings';
     expect((await ours.as.admin.patch(settings, { monthlySpendLimitUsd: 0 })).status).toBe(200);
@@ -114,7 +114,7 @@ describe('a chat with a model that fails', () => {
     expect((await ours.as.admin.patch(settings, { monthlySpendLimitUsd: null })).status).toBe(200);
   });
 
-  it('that is not there: 503, and nothing is written down', async () => {
+  it('answers 503 and stores nothing if no model is configured', async () => {
     const bare = await startHarness(gateway);
     const tenant = await bare.makeTenant();
     const { id } = await makeAgent(bare.db, { organizationId: tenant.organizationId });
@@ -125,8 +125,8 @@ describe('a chat with a model that fails', () => {
     await bare.close();
   });
 
-  describe('because somebody talks it into something', () => {
-    it('does nothing beyond its person’s rights, and the timeline shows what it tried', async () => {
+  describe('a chat whose model follows injected instructions', () => {
+    it('does nothing beyond the rights of its user, and records the attempts on the timeline', async () => {
       const { model, ours, harness, anAgent, rowsOf } = desk;
       const { organizationId } = ours;
       const other = await anAgent();
@@ -177,7 +177,7 @@ describe('a chat with a model that fails', () => {
       expect(model.faults).toEqual([]);
     });
 
-    it('never has a secret to give away, wherever one stands', async () => {
+    it('sends no secret to the model, wherever the secret is stored', async () => {
       const { model, ours, harness } = desk;
       const { organizationId } = ours;
       const secret = 'Sesame-open-42';

@@ -21,7 +21,7 @@ describe('a chat', () => {
   const say = (body: object | string, client = desk.ours.as.member) =>
     desk.chat(client, agentId, typeof body === 'string' ? { message: body } : body);
 
-  it('answers with the model’s words, the tools that it called, and what that took', async () => {
+  it('returns the model’s reply, its tool calls and the usage', async () => {
     const { model, harness, ours } = desk;
     const usage = { inputTokens: 100, outputTokens: 10 };
     model.says({ toolCalls: [{ name: 'get_status', arguments: {} }], usage }, { content: 'It is online.', usage });
@@ -53,7 +53,7 @@ describe('a chat', () => {
     expect(rows).toEqual([row, row]);
   });
 
-  it('goes on where it was, and is found again', async () => {
+  it('continues an existing session, and returns its history', async () => {
     const { model, ours, history } = desk;
     model.says(
       { content: 'Looking.', toolCalls: [{ name: 'list_runs', arguments: {} }] },
@@ -85,7 +85,7 @@ describe('a chat', () => {
     ]);
   });
 
-  it('is listed with its owner’s others, lately used first', async () => {
+  it('lists a user’s sessions, most recently used first', async () => {
     const { model, ours } = desk;
     const ids: string[] = [];
     for (const message of ['one', 'two', `three ${'x'.repeat(200)}`]) {
@@ -108,7 +108,7 @@ describe('a chat', () => {
     expect(older.messages[0].content).toBe('one');
   });
 
-  it('is read in pages of as many messages as were asked for, each once', async () => {
+  it('returns pages with at most the requested number of messages, and each message once', async () => {
     const { ours, model } = desk;
     let sessionId: string | undefined;
     const said: string[] = [];
@@ -135,7 +135,7 @@ describe('a chat', () => {
     }
   });
 
-  it('is its owner’s and its agent’s alone', async () => {
+  it('shows a session only to its owner, and only for its agent', async () => {
     const { model, ours, harness, anAgent } = desk;
     model.says('Yes.');
     const { sessionId } = (await say('Mine')).body;
@@ -156,13 +156,13 @@ describe('a chat', () => {
     expect(model.calls).toHaveLength(2);
   });
 
-  it('takes 1 to 8,000 characters', async () => {
+  it('accepts messages of 1 to 8,000 characters', async () => {
     desk.model.says('Yes.');
     for (const message of ['', 'x'.repeat(8001), 7, null]) expect((await say({ message })).status).toBe(400);
     expect((await say('x'.repeat(8000))).status).toBe(200);
   });
 
-  it('of a viewer reads alone, whatever the model says', async () => {
+  it('calls only reading tools for a viewer, whatever the model requests', async () => {
     const { model, ours, rowsOf } = desk;
     const before = await rowsOf(agentId);
     model.says({ toolCalls: [{ name: 'stop', arguments: {} }] }, 'I may not.');
@@ -187,7 +187,7 @@ describe('a chat', () => {
     expect(last.lastText).toContain('at most 12 calls');
   });
 
-  it('takes one message after the other: a second one is refused until the first is answered', async () => {
+  it('refuses a second message in a session until the first is answered', async () => {
     const { model, ours } = desk;
     let letGo!: () => void;
     const held = new Promise<string>((resolve) => (letGo = () => resolve('At last.')));
@@ -215,7 +215,7 @@ describe('a chat', () => {
     ]);
   });
 
-  it('whose process died in the midst of a turn shows it as interrupted, and goes on', async () => {
+  it('shows a turn as interrupted after its process died, and the session continues', async () => {
     const { model, ours, harness, history } = desk;
     model.says('Yes.');
     const { sessionId } = (await say('First')).body;
@@ -250,7 +250,7 @@ describe('a chat', () => {
     expect(messages[5]).toMatchObject({ content: 'On we go.' });
   });
 
-  it('sends a model a bounded part of what was said, the newest', async () => {
+  it('sends the model only the newest part of a long session', async () => {
     const { model, ours, harness } = desk;
     model.says('Yes.');
     const { sessionId } = (await say('The very first')).body;
@@ -272,7 +272,7 @@ describe('a chat', () => {
     expect(body.messages.at(-1).content).toBe('And now?');
   });
 
-  it('cuts what a tool answers to what a model can read, and says so', async () => {
+  it('cuts a long tool result, and marks it as cut', async () => {
     const { model, harness, ours } = desk;
     const of = { organizationId: ours.organizationId, agentId };
     const { id: jobId } = await makeJob(harness.db, {

@@ -3,7 +3,7 @@ import { newId } from '@muster/platform';
 import { Client } from 'pg';
 import { type ChatDesk, openChatDesk } from './chat.harness';
 
-describe('a call of a chat that changes something', () => {
+describe('a chat’s tool call that changes something', () => {
   let desk: ChatDesk;
   let clock: FakeClock;
   let agentId: string;
@@ -22,17 +22,17 @@ describe('a call of a chat that changes something', () => {
   afterEach(() => expect(desk.model.faults).toEqual([]));
 
   const asked = async (client = desk.ours.as.member, given: object = { workflowId }) => {
-    desk.model.says({ toolCalls: [{ name: 'run_workflow', arguments: given }] }, 'It waits for your word.');
+    desk.model.says({ toolCalls: [{ name: 'run_workflow', arguments: given }] }, 'It waits for your confirmation.');
     const { body } = await desk.chat(client, agentId, { message: 'Run it' });
     return { ...body, call: body.toolCalls[0] };
   };
   const decide = (confirmationId: string, approve: boolean, client = desk.ours.as.member) =>
     client.post(`/api/agents/${agentId}/manage`, { confirmationId, approve });
 
-  it('waits for its owner’s word, and is then done once, exactly as it was shown', async () => {
+  it('a changing call waits for its owner’s confirmation, and is then executed once, exactly as shown', async () => {
     const { ours, model, rowsOf, history, auditOf } = desk;
     const { call, sessionId, reply } = await asked();
-    expect(reply).toBe('It waits for your word.');
+    expect(reply).toBe('It waits for your confirmation.');
     expect(call).toMatchObject({ tool: 'run_workflow', arguments: { workflowId }, status: 'needs_confirmation' });
     const { confirmationId, expiresAt } = call;
     expect(Date.parse(expiresAt) - clock.now().getTime()).toBe(600_000);
@@ -79,7 +79,7 @@ describe('a call of a chat that changes something', () => {
     expect(model.calls.at(-1)!.text).toContain(body.result.jobId);
   });
 
-  it('that somebody decides at the same moment is decided, and not too late', async () => {
+  it('a decision during a concurrent decision is refused with conflict', async () => {
     const { call } = await asked();
     const other = new Client({ connectionString: desk.harness.databaseUrl });
     await other.connect();
@@ -88,7 +88,7 @@ describe('a call of a chat that changes something', () => {
       call.confirmationId,
     ]);
     const deciding = decide(call.confirmationId, true);
-    await waitFor('it to wait for the other', async () => {
+    await waitFor('the decision to wait for the lock', async () => {
       const { rows } = await other.query('SELECT FROM pg_locks WHERE NOT granted');
       return rows.length > 0;
     });
@@ -99,7 +99,7 @@ describe('a call of a chat that changes something', () => {
     expect(await desk.rowsOf(agentId)).toMatchObject({ jobs: 0 });
   });
 
-  it('that was allowed, and whose process died over it, has an end', async () => {
+  it('an approved call whose process died is shown as interrupted', async () => {
     const { call, sessionId } = await asked();
     await desk.harness.db.query('system', `UPDATE chat_call SET decided_at = $2, status = 'running' WHERE id = $1`, [
       call.confirmationId,
@@ -114,7 +114,7 @@ describe('a call of a chat that changes something', () => {
     expect(desk.model.calls.at(-1)!.text).toContain('the process that worked on it died');
   });
 
-  it('is not done when it is declined, and can’t be approved afterwards', async () => {
+  it('a declined call is not executed, and cannot be approved afterwards', async () => {
     const { call, sessionId } = await asked();
     const { status, body } = await decide(call.confirmationId, false);
     expect(status).toBe(200);
@@ -125,7 +125,7 @@ describe('a call of a chat that changes something', () => {
     expect(answer.toolCalls[0]).toMatchObject({ status: 'failed', code: 'confirmation_declined' });
   });
 
-  it('waits for ten minutes and no longer', async () => {
+  it('a call can be confirmed for ten minutes and no longer', async () => {
     const { call, sessionId } = await asked();
     clock.advance(600_001);
     const late = await decide(call.confirmationId, true);
@@ -135,7 +135,7 @@ describe('a call of a chat that changes something', () => {
     expect(answer.toolCalls[0]).toMatchObject({ status: 'failed', code: 'confirmation_expired' });
   });
 
-  it('is done with the rights that its owner has by then', async () => {
+  it('a confirmed call is executed with its owner’s current rights', async () => {
     const { harness, ours } = desk;
     const { id, email } = await makeUser(harness.db, { organizationId: ours.organizationId, role: 'member' });
     const client = await harness.http.signIn(email, testPassword);
@@ -147,7 +147,7 @@ describe('a call of a chat that changes something', () => {
     expect((await decide(call.confirmationId, false, demoted)).status).toBe(200);
   });
 
-  it('that its route refuses is refused then too, and is decided all the same', async () => {
+  it('a confirmed call that its route refuses fails, and counts as decided', async () => {
     const { harness, ours } = desk;
     const empty = await makeWorkflow(harness.db, { organizationId: ours.organizationId, script: '' });
     const { call, sessionId } = await asked(ours.as.member, { workflowId: empty.id });
@@ -158,13 +158,13 @@ describe('a call of a chat that changes something', () => {
     expect(answer.toolCalls[0]).toMatchObject({ status: 'failed', code: 'nothing_to_run' });
   });
 
-  it('with arguments that make no sense is refused at once', async () => {
+  it('a call with invalid arguments is refused at once', async () => {
     const { call } = await asked(desk.ours.as.member, { workflowId, agentId: newId() });
     expect(call).toMatchObject({ status: 'failed', code: 'invalid_payload' });
     expect(call.error).toContain('there is no argument agentId');
   });
 
-  it('is done at once where an admin began the session with autoConfirm, and nobody else can', async () => {
+  it('a call is executed at once if an admin started the session with autoConfirm; other roles may not', async () => {
     const { model, ours } = desk;
     const begin = (client: typeof ours.api) => desk.chat(client, agentId, { message: 'Run it', autoConfirm: true });
     for (const client of [ours.as.viewer, ours.as.member, ours.api]) expect((await begin(client)).status).toBe(403);

@@ -58,7 +58,7 @@ describe('manage', () => {
     }
   });
 
-  /** How each tool is called so that there is something to find or to do, and what it then answers. */
+  /** For each tool, a call that finds or changes something, and its expected result. */
   const uses: Record<
     string,
     { agent?: object; given?: (agentId: string) => Promise<object>; answer: object; worker?: object }
@@ -102,10 +102,10 @@ describe('manage', () => {
     'api key': { client: () => ours.api, role: 'member' },
   };
 
-  it('knows how to use each tool', () => expect(Object.keys(uses).sort()).toEqual([...allTools].sort()));
+  it('has a test case for each tool', () => expect(Object.keys(uses).sort()).toEqual([...allTools].sort()));
 
   it.each(Object.keys(callers).flatMap((who) => allTools.map((tool) => [who, tool] as const)))(
-    'lets a %s use %s as its role allows, in the way of its route',
+    'lets a %s use %s as the role allows, and records calls that change something',
     async (who, tool) => {
       const { client, role } = callers[who]!;
       const { agent, given, answer, worker } = uses[tool]!;
@@ -135,7 +135,7 @@ describe('manage', () => {
     },
   );
 
-  it('is not for workers, nor for a key of another agent', async () => {
+  it('refuses workers, and keys that are bound to another agent', async () => {
     const agentId = await anAgent();
     expect((await call(ours.worker, agentId, 'list')).status).toBe(403);
     const { organizationId } = ours;
@@ -143,7 +143,7 @@ describe('manage', () => {
     expect((await call(harness.http.withKey(secret), agentId, 'get_status')).status).toBe(403);
   });
 
-  it('refuses what it does not know with the reason, and changes nothing', async () => {
+  it('refuses unknown tools and invalid arguments with the reason, and changes nothing', async () => {
     const agentId = await anAgent();
     const before = await rowsOf(agentId);
     const path = `/api/agents/${agentId}/manage`;
@@ -200,7 +200,7 @@ describe('manage', () => {
     expect((await rowsOf(other))!['statuses']).toBe('queued');
   });
 
-  it('refuses as the routes do', async () => {
+  it('refuses a call for the same reasons as the tool’s route', async () => {
     const external = await anAgent({ provider: 'external' });
     expect((await call(ours.as.member, external, 'stop')).body.code).toBe('agent_not_ready');
     const busy = await anAgent();
@@ -221,7 +221,7 @@ describe('manage', () => {
     expect([nothing.status, nothing.body.code]).toEqual([409, 'nothing_to_run']);
   });
 
-  it('lets a suspended organization read, and stop what it has, and begin nothing', async () => {
+  it('lets a suspended organization read, stop and cancel, but start nothing', async () => {
     const tenant = await harness.makeTenant();
     const { organizationId } = tenant;
     const agent = await makeAgent(harness.db, { organizationId, provider: 'http', status: 'stopped' });
@@ -245,7 +245,7 @@ describe('manage', () => {
     expect(await outcomes('stop')).toBe(200);
   });
 
-  it('reads files of a machine that is on alone, says what its worker refuses, and keeps nothing of them', async () => {
+  it('reads files only of an online machine, returns the worker’s refusal, and stores no file content', async () => {
     for (const status of ['stopped', 'offline', 'starting', 'terminated']) {
       const off = await anAgent({ status });
       const answer = await call(ours.as.member, off, 'list_files');

@@ -2,7 +2,7 @@ import { type Harness, appendEntries, logLine, makeApiKey, makeJob, startHarness
 import { gateway } from '../gateway.harness';
 import { managing } from './manage.harness';
 
-describe('what tools answer', () => {
+describe('results of the assistant’s tools', () => {
   let harness: Harness;
   let ours: Tenant;
 
@@ -17,7 +17,7 @@ describe('what tools answer', () => {
     () => ours,
   );
 
-  it('shows no secret, wherever a script has put one', async () => {
+  it('shows no secret in a result, wherever a script has put one', async () => {
     const secret = 'Sesame-open-42';
     await ours.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: secret });
     const { signingSecret } = (await ours.as.admin.get('/api/organization/signing-secret')).body;
@@ -46,7 +46,7 @@ describe('what tools answer', () => {
     for (const leak of leaks) expect(logs.text + run.text + file.text).not.toContain(leak);
   });
 
-  it('answers so much and no more, and says that it is cut', async () => {
+  it('limits the size of a result, and marks it as cut', async () => {
     const agentId = await anAgent();
     const of = { organizationId: ours.organizationId, agentId };
     const line = 'a long line '.repeat(4000);

@@ -23,7 +23,7 @@ describe('guessed passwords', () => {
     await second.close();
     await first.close();
   });
-  // Each has minutes of its own.
+  // Each test starts in a new rate-limit window.
   beforeEach(() => clock.advance(120_000));
 
   const account = () => makeUser(first.db, { organizationId });
@@ -38,7 +38,7 @@ describe('guessed passwords', () => {
     return byStatus;
   };
 
-  it('of one account are looked at up to the limit, however many come at once', async () => {
+  it('checks no more guesses for one account than the limit, however many arrive at once', async () => {
     const { email } = await account();
     const answers = await many(120, () => signIn(first, email, 'a wrong guess', newAddress()));
     expect(counts(answers)).toEqual({ 401: limit, 429: 120 - limit });
@@ -47,17 +47,17 @@ describe('guessed passwords', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
-  it('of one account are counted over all replicas together', async () => {
+  it('counts guesses for one account over all replicas', async () => {
     const { email } = await account();
     const answers: Answer[] = [];
-    // Not all at once: a counter that answers late, which this machine can make it, counts as one that is away.
+    // In small groups, because a counter that answers too late is treated as unavailable.
     for (let i = 0; i < 10; i += 1) {
       answers.push(...(await many(4, (n) => signIn([first, second][n % 2]!, email, 'a wrong guess', newAddress()))));
     }
     expect(counts(answers)).toEqual({ 401: limit, 429: 40 - limit });
   });
 
-  it('of one address are counted over all accounts, and no account pays for what is refused', async () => {
+  it('counts guesses from one address over all accounts, and charges refused guesses to no account', async () => {
     const from = newAddress();
     const emails = (await many(60, async () => ({ body: await account() }) as Answer)).map(({ body }) => body.email);
     const answers = await many(60, (i) => signIn(first, emails[i]!, 'a wrong guess', from));
@@ -67,7 +67,7 @@ describe('guessed passwords', () => {
     expect((await signIn(first, victim!, testPassword, newAddress())).status).toBe(200);
   });
 
-  it('are counted by each process alone while Redis is away', async () => {
+  it('counts guesses per process while Redis is unreachable', async () => {
     const database = { url: first.databaseUrl, name: '', drop: async () => undefined };
     const alone = await startHarness({
       ...gateway,
@@ -84,7 +84,7 @@ describe('guessed passwords', () => {
     }
   });
 
-  it('do not lock out the owner at an address that signed in within 30 days', async () => {
+  it('does not lock out the owner at an address that signed in within 30 days', async () => {
     const { email } = await account();
     const home = newAddress();
     expect((await signIn(first, email, testPassword, home)).status).toBe(200);
@@ -97,14 +97,14 @@ describe('guessed passwords', () => {
     expect((await signIn(first, email, testPassword, home)).status).toBe(429);
   });
 
-  it('from an address that the account knows have a limit too', async () => {
+  it('limits guesses from a known address too', async () => {
     const { email } = await account();
     const home = newAddress();
     expect((await signIn(first, email, testPassword, home)).status).toBe(200);
     expect(counts(await many(60, () => signIn(first, email, 'a wrong guess', home)))).toEqual({ 401: limit, 429: 40 });
   });
 
-  it('know no address any more after a new password', async () => {
+  it('forgets an account’s known addresses after a new password', async () => {
     const user = await account();
     const home = newAddress();
     const { as } = await first.makeTenant();
@@ -117,7 +117,7 @@ describe('guessed passwords', () => {
     expect((await signIn(first, user.email, 'another password', home)).status).toBe(429);
   });
 
-  it('of many strangers at once are refused where there are too many, and hold up nobody who is known', async () => {
+  it('refuses guesses of too many unknown clients at once, and does not delay a known client', async () => {
     const { email } = await account();
     const home = newAddress();
     expect((await signIn(first, email, testPassword, home)).status).toBe(200);
@@ -128,7 +128,7 @@ describe('guessed passwords', () => {
     expect(Object.keys(seen).filter((status) => !['401', '429'].includes(status))).toEqual([]);
   });
 
-  it('of many strangers do not use up the counters of those whose turn did not come', async () => {
+  it('does not count sign-ins that were refused while other clients used all slots', async () => {
     const { email } = await account();
     const from = newAddress();
     const crowd = many(200, () => signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', newAddress()));
@@ -139,14 +139,14 @@ describe('guessed passwords', () => {
     expect((await signIn(first, email, testPassword, from)).status).toBe(200);
   });
 
-  describe('behind proxies', () => {
-    it('count under what a trusted proxy names, and behind several under the last one that is none of them', async () => {
+  describe('clients behind proxies', () => {
+    it('counts the last address in X-Forwarded-For that is not a trusted proxy', async () => {
       const [from, made] = [newAddress(), () => `${newAddress()}, ${from}, 192.0.2.7`];
       const answers = await many(60, () => signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', made()));
       expect(counts(answers)).toEqual({ 401: limit, 429: 60 - limit });
     });
 
-    it('count as one where the header names no address, or comes from no trusted proxy', async () => {
+    it('counts all clients as one if the header has no address, or does not come from a trusted proxy', async () => {
       const words = await many(60, (i) =>
         signIn(first, `nobody-${newId()}@example.com`, 'wrong guess', `someone-${i}`),
       );
@@ -164,7 +164,7 @@ describe('guessed passwords', () => {
       }
     });
 
-    it('count a network of IPv6 as one', async () => {
+    it('counts an IPv6 network as one address', async () => {
       const answers = await many(60, (i) =>
         signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', `2001:db8:7:8::${(i + 1).toString(16)}`),
       );
@@ -172,8 +172,8 @@ describe('guessed passwords', () => {
     });
   });
 
-  describe('beside them', () => {
-    it('passwords that are set are hashed a few at a time too, and people sign in meanwhile', async () => {
+  describe('new passwords', () => {
+    it('hashes new passwords a few at a time, while users can sign in', async () => {
       const admin = await makeUser(first.db, { organizationId, role: 'admin' });
       const { email } = await account();
       const home = newAddress();

@@ -24,7 +24,7 @@ describe('feedback submissions', () => {
   const count = async (table = 'feedback_submission') =>
     (await harness.db.query<{ n: number }>('system', `SELECT count(*)::int AS n FROM ${table}`))[0]!.n;
 
-  it('are taken from every role and from an api key, and not from machines', async () => {
+  it('accepts submissions from every role and from an API key, but not from machines', async () => {
     for (const client of [...Object.values(ours.as), ours.api]) {
       const made = await report(client, wish);
       expect(made.status).toBe(201);
@@ -40,7 +40,7 @@ describe('feedback submissions', () => {
     expect((await report(harness.http, wish)).status).toBe(401);
   });
 
-  it('are shown whole, with a picture that is lent, and leave an audit row and a work item', async () => {
+  it('shows a submission with a presigned screenshot URL, and writes an audit row and a work item', async () => {
     const { organizationId } = ours;
     const { id: jobId, agentId } = await makeJob(harness.db, { organizationId });
     const payload = {
@@ -76,13 +76,13 @@ describe('feedback submissions', () => {
     expect(items).toEqual([{ dueAt: expect.any(Date) }]);
   });
 
-  it('of a suspended organization are taken', async () => {
+  it('accepts submissions of a suspended organization', async () => {
     const tenant = await harness.makeTenant();
     await ours.as.super_admin.patch(`/api/admin/organizations/${tenant.organizationId}`, { suspended: true });
     expect((await report(tenant.as.member, wish)).status).toBe(201);
   });
 
-  it('of a super_admin follow the active override, and the own organization without one', async () => {
+  it('assigns a super_admin’s submission to the selected organization, or to their own', async () => {
     const client = theirs.as.super_admin;
     const owner = async () => {
       const { id } = (await report(client, wish)).body;
@@ -103,11 +103,11 @@ describe('feedback submissions', () => {
   const long = (length: number) => 'x'.repeat(length);
 
   it.each<[string, object | string, number, string?]>([
-    ['no JSON', '{"type":', 400],
+    ['invalid JSON', '{"type":', 400],
     ['a list', '[]', 400],
     ['no type', { title: 't', description: 'd' }, 400],
     ['an unknown type', { ...wish, type: 'praise' }, 400],
-    ['a type of the prototype', { ...wish, type: 'constructor' }, 400],
+    ['a type named like a prototype property', { ...wish, type: 'constructor' }, 400],
     ['no title', { ...wish, title: '' }, 400],
     ['a title of spaces', { ...wish, title: ' \u00a0\n' }, 400],
     ['a description of spaces', { ...wish, description: '  ' }, 400],
@@ -121,16 +121,16 @@ describe('feedback submissions', () => {
     ['a wrong url', { ...bug, url: 'javascript:alert(1)' }, 400],
     ['no workflow', { ...bug, type: 'workflow_issue_report' }, 400],
     ['U+0000', { ...wish, title: 'a\u0000b' }, 400],
-    ['half a character', JSON.stringify({ ...wish, title: 'a' }).replace('"a"', '"\\ud800"'), 400],
+    ['half a surrogate pair', JSON.stringify({ ...wish, title: 'a' }).replace('"a"', '"\\ud800"'), 400],
     ['a depth of 65', `${'['.repeat(65)}${']'.repeat(65)}`, 400],
-    ['a field named as the prototype', '{"__proto__":{"type":"bug_report"},"title":"t","description":"d"}', 400],
+    ['a field named __proto__', '{"__proto__":{"type":"bug_report"},"title":"t","description":"d"}', 400],
     ['a number for a text', { ...wish, title: 1 }, 400],
-    ['null for what may be absent', { ...wish, agentId: null }, 400],
-    ['an agent that is none', { ...wish, agentId: newId() }, 404],
-    ['a job that is none', { ...bug, jobId: newId() }, 404],
-    ['a workflow that is none', { ...bug, type: 'workflow_issue_report', workflowId: newId() }, 404],
+    ['null for an optional field', { ...wish, agentId: null }, 400],
+    ['an unknown agent', { ...wish, agentId: newId() }, 404],
+    ['an unknown job', { ...bug, jobId: newId() }, 404],
+    ['an unknown workflow', { ...bug, type: 'workflow_issue_report', workflowId: newId() }, 404],
     ['more than 64 KiB', JSON.stringify({ ...wish, extra: long(65_536) }), 413],
-  ])('are refused with %s', async (_, payload, status) => {
+  ])('refuses a submission with %s', async (_, payload, status) => {
     const before = await count();
     const answer = await report(ours.api, payload);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([
@@ -140,7 +140,7 @@ describe('feedback submissions', () => {
     expect(await count()).toBe(before);
   });
 
-  it('about another organization’s agent, workflow or job are refused as about none', async () => {
+  it('refuses an agent, workflow or job of another organization like an unknown one', async () => {
     const { id: jobId, agentId, workflowId } = await makeJob(harness.db, { organizationId: theirs.organizationId });
     for (const payload of [
       { ...wish, agentId },
@@ -151,7 +151,7 @@ describe('feedback submissions', () => {
     }
   });
 
-  it('come as forms with a payload and at most a screenshot, and as nothing else', async () => {
+  it('accepts only forms with a payload and at most a screenshot', async () => {
     expect((await ours.api.post(path, wish)).status).toBe(415);
     expect((await sendForm(ours.api, path, {})).status).toBe(400);
     expect((await sendForm(ours.api, path, { payload: JSON.stringify(wish), more: '1' })).status).toBe(400);
@@ -159,7 +159,7 @@ describe('feedback submissions', () => {
     expect((await sendForm(ours.api, path, { payload: JSON.stringify(wish), film })).status).toBe(400);
   });
 
-  it('may quote what went wrong with letters, and are refused where their own bytes are none', async () => {
+  it('accepts replacement characters in a text, but no invalid UTF-8', async () => {
     const title = 'M\ufffdller shows as \ufffd\ufffd';
     const shown = await report(ours.api, { ...bug, title }, picture);
     expect(shown.status).toBe(201);
@@ -174,7 +174,7 @@ describe('feedback submissions', () => {
     expect(await count()).toBe(before);
   });
 
-  it('come from a page’s form with the empty file of who has chosen none', async () => {
+  it('accepts the empty file that a browser sends if the user has chosen none', async () => {
     const { id: workflowId } = (await ours.api.post('/api/workflows', { name: 'unchosen' })).body;
     for (const payload of [bug, { ...bug, type: 'workflow_issue_report', workflowId }]) {
       const none = new File([], '', { type: 'application/octet-stream' });
@@ -186,7 +186,7 @@ describe('feedback submissions', () => {
     expect((await sendForm(ours.api, path, { payload: JSON.stringify(bug), screenshot: empty })).status).toBe(415);
   });
 
-  it('have no screenshot that is none, is too large, or goes with a workflow', async () => {
+  it('refuses a screenshot that is not an image, is too large, or belongs to a workflow report', async () => {
     const { id: workflowId } = (await ours.api.post('/api/workflows', { name: 'w' })).body;
     const issue = { ...bug, type: 'workflow_issue_report', workflowId };
     expect((await report(ours.api, issue)).status).toBe(201);
@@ -199,7 +199,7 @@ describe('feedback submissions', () => {
     expect(await count()).toBe(before);
   });
 
-  describe('in lists', () => {
+  describe('lists of feedback submissions', () => {
     let tenant: Tenant;
     const ids = { viewer: '', member: '', api: '' };
 
@@ -212,7 +212,7 @@ describe('feedback submissions', () => {
     const listed = async (client: Tenant['api'], query = '') =>
       (await client.get(`${path}${query}`)).body.submissions.map(({ id }: { id: string }) => id);
 
-    it('are an admin’s all, and others’ their own, newest first', async () => {
+    it('list all submissions to an admin, and to others only their own, newest first', async () => {
       const all = [ids.api, ids.member, ids.viewer];
       expect(await listed(tenant.as.admin)).toEqual(all);
       expect(await listed(tenant.as.super_admin)).toEqual(all);
@@ -242,9 +242,9 @@ describe('feedback submissions', () => {
       }
     });
 
-    it('take days of the organization’s own time zone, the last one included', async () => {
+    it('are filtered by days in the organization’s time zone, including the last day', async () => {
       await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
-      // In Auckland the 3rd begins at 11:00 of the 2nd.
+      // In Auckland, 3 March starts at 11:00 UTC on 2 March.
       const at = new Date('2026-03-02T11:00Z');
       const id = firstIdAt(at);
       await harness.db.query(
@@ -260,7 +260,7 @@ describe('feedback submissions', () => {
     });
   });
 
-  it('are moved by an admin alone, with a history of what is a move, and arm their work item', async () => {
+  it('lets only an admin change the status, records each change in the history, and arms the work item', async () => {
     const { id } = (await report(ours.as.member, bug)).body;
     const armed = async () =>
       (
@@ -287,7 +287,7 @@ describe('feedback submissions', () => {
     expect(await armed()).toBe(2);
   });
 
-  it('can be about every machine that is not terminated', async () => {
+  it('offers every agent that is not terminated as the subject of feedback', async () => {
     const tenant = await harness.makeTenant();
     const { organizationId } = tenant;
     const kept = await makeAgent(harness.db, { organizationId, name: 'B', status: 'stopped' });

@@ -2,7 +2,7 @@ import { type Harness, makeAgent, startHarness, type Tenant } from '@muster/test
 import { ObjectStorage } from '@muster/storage';
 import { gateway } from '../gateway.harness';
 
-describe('a composite that is over', () => {
+describe('a finished composite', () => {
   let harness: Harness;
   let ours: Tenant;
 
@@ -27,7 +27,7 @@ describe('a composite that is over', () => {
       (await ours.api.get(`/api/agents/${id}/imaging-composite/status?commandId=${commandId}`)).body as object;
   };
 
-  it('has a URL that is signed anew by each read, and null where none can be signed', async () => {
+  it('signs a new URL for each read, and returns null if signing fails', async () => {
     const read = await over('success');
     expect(await read()).toEqual({ status: 'success', compositeUrl: expect.stringMatching(/^http/) });
     const storage = harness.app.nest.get(ObjectStorage);
@@ -37,7 +37,7 @@ describe('a composite that is over', () => {
     expect(await read()).toEqual({ status: 'success', compositeUrl: expect.stringMatching(/^http/) });
   });
 
-  it('has none where it failed', async () => {
+  it('returns no URL for a failed composite', async () => {
     const read = await over('failed');
     expect(await read()).toEqual({ status: 'failed', code: 'patient_not_found' });
   });

@@ -12,7 +12,7 @@ describe('concurrency keys at the gateway', () => {
   });
   afterAll(() => harness.close());
 
-  it('are listed with who waits and who holds them, with limits, in pages, and for their organization alone', async () => {
+  it('lists keys with holders, waiting runs and limits, page by page, only for their organization', async () => {
     const { organizationId } = tenant;
     const { id: agentId } = await makeAgent(harness.db, { organizationId, status: 'online' });
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
@@ -38,7 +38,7 @@ describe('concurrency keys at the gateway', () => {
     expect((await other.api.get(`${path}/holders?key=Delta:a`)).body).toEqual({ holders: [] });
   });
 
-  it('of a workflow are those of its runs, also of a batch’s, and name its variables alone', async () => {
+  it('applies a workflow’s keys to its runs, also in batches, and allows only its own variables in keys', async () => {
     const { organizationId } = tenant;
     const { id: agentId } = await makeAgent(harness.db, { organizationId, name: 'Second desk', status: 'online' });
     const body = { name: 'Keyed', variables: ['USER'], script: 'print(1)', concurrencyKeys: [{ key: 'in:{{USER}}' }] };
@@ -63,7 +63,7 @@ describe('concurrency keys at the gateway', () => {
     expect(none.body.concurrencyKeys).toEqual([]);
   });
 
-  it('have a limit that admins set and remove', async () => {
+  it('lets admins set and remove the limit of a key', async () => {
     const { admin, member } = tenant.as;
     const body = { key: 'paused', limit: 0 };
     expect((await member.put(path, body)).status).toBe(403);

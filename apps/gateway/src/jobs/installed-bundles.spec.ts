@@ -1,7 +1,7 @@
 import { makeInstallation, type MadeInstallation } from '@muster/testing';
 import { SchedulesLab } from '../schedules/schedules.harness';
 
-describe('What an installation runs', () => {
+describe('the bundle of an installation', () => {
   const lab = new SchedulesLab();
   const nowhere = '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e';
 
@@ -15,7 +15,7 @@ describe('What an installation runs', () => {
   const job = async (id: string) => (await lab.tenant.api.get(`/api/jobs/${id}`)).body;
   const run = () => ({ workflowId: lab.scriptId, agentId: lab.agentId, variables: { CLAIM_ID: 'C-1' } });
 
-  it('is in every answer that shows a job, however it was launched', async () => {
+  it('shows a job’s bundle in every response, however the job was launched', async () => {
     const installation = await install('code');
     const { installationId: workflowPackInstallationId } = installation;
     const { api } = lab.tenant;
@@ -39,7 +39,7 @@ describe('What an installation runs', () => {
     expect((await job(without.body.jobId)).bundle).toBeNull();
   });
 
-  it('is refused where there is no such installation, or none that is pinned, everywhere, and nothing is queued', async () => {
+  it('refuses an unknown or unpinned installation in every launch route, and queues nothing', async () => {
     const { installationId: unpinned } = await install();
     const { api } = lab.tenant;
     const { agentId, workflowId, variables } = run();
@@ -57,7 +57,7 @@ describe('What an installation runs', () => {
     expect(await lab.jobs()).toEqual([]);
   });
 
-  it('is set on a workflow and taken off again, and then its runs bring it along', async () => {
+  it('uses the installation of a workflow for its runs, until it is removed', async () => {
     const installation = await install('code');
     const { installationId: workflowPackInstallationId } = installation;
     const { api } = lab.tenant;
@@ -79,7 +79,7 @@ describe('What an installation runs', () => {
     expect(entries[0].changes).toEqual({ workflowPackInstallationId: [workflowPackInstallationId, null] });
   });
 
-  it('is that of a schedule before that of its workflow, and a tick says why where nothing is pinned', async () => {
+  it('prefers the schedule’s installation to the workflow’s, and fails a tick if nothing is pinned', async () => {
     const [ofSchedule, ofWorkflow] = [await install('schedule'), await install('workflow')];
     const { api } = lab.tenant;
     const on = (installation: MadeInstallation | null) => ({
@@ -104,7 +104,7 @@ describe('What an installation runs', () => {
     expect((await api.post('/api/schedules', lab.body({ workflowPackInstallationId: nowhere }))).status).toBe(404);
   });
 
-  it('is enough for a schedule of a workflow without a script', async () => {
+  it('allows a schedule of a workflow without a script if it has an installation', async () => {
     const { api } = lab.tenant;
     const { body } = await api.post('/api/workflows', { name: 'Empty' });
     const schedule = { scriptId: body.id, variables: {} };
@@ -116,7 +116,7 @@ describe('What an installation runs', () => {
     expect((await lab.read(id)).workflowPackInstallationId).toBe(workflowPackInstallationId);
   });
 
-  it('is what a builder phase gets, by whatever name it says, and names that are not ours stay what they are', async () => {
+  it('gives a builder phase the bundle by any of its names, and passes unknown names through', async () => {
     const { packId, installationId, versions } = await install('code');
     const { versionId, runtimeBundleId, digest } = versions[0]!;
     const { organizationId } = lab.tenant;

@@ -68,7 +68,7 @@ export class ObjectPassage {
           connection: 'keep-alive',
         },
       });
-      outgoing.on('timeout', () => outgoing.destroy(new Error('silence')));
+      outgoing.on('timeout', () => outgoing.destroy(new Error('timeout')));
       // After its response, the store may stop reading. The rest of the upload is discarded, or the client would hang.
       const drop = () => {
         raw.unpipe(outgoing);

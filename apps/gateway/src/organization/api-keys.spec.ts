@@ -16,7 +16,7 @@ describe('API keys at the gateway', () => {
   const lastAudit = async () => (await tenant.as.admin.get('/api/audit?limit=1')).body.entries[0];
 
   describe('API keys', () => {
-    it('show their secret once, work at once, and are refused at once when revoked', async () => {
+    it('shows a key’s secret once, accepts the key at once, and refuses it at once after its revocation', async () => {
       clock.advance(1000);
       const made = await tenant.as.admin.post('/api/api-keys', { name: 'nightly', scope: 'api' });
       expect(made.body).toEqual({
@@ -41,7 +41,7 @@ describe('API keys at the gateway', () => {
       expect(await lastAudit()).toMatchObject({ action: 'api_key.delete', target: { id: made.body.id } });
     });
 
-    it('are refused in another process the moment that they are revoked', async () => {
+    it('refuses a revoked key in another process as soon as that is notified', async () => {
       const other = await startHarness({
         ...gateway,
         database: { url: harness.databaseUrl, name: '', drop: async () => undefined },
@@ -52,7 +52,7 @@ describe('API keys at the gateway', () => {
         expect((await there.get('/api/organization/settings')).status).toBe(200);
         await tenant.as.admin.delete(`/api/api-keys/${made.body.id}`);
         await waitFor(
-          'the other process to hear',
+          'the other process to be notified',
           async () => (await there.get('/api/organization/settings')).status === 401,
           2000,
         );
@@ -61,7 +61,7 @@ describe('API keys at the gateway', () => {
       }
     });
 
-    it('end when they expire', async () => {
+    it('refuses a key after it has expired', async () => {
       const expiresAt = new Date(clock.now().getTime() + 60_000).toISOString();
       const made = await tenant.as.admin.post('/api/api-keys', { name: 'short', scope: 'api', expiresAt });
       const client = harness.http.withKey(made.body.secret);
@@ -77,7 +77,7 @@ describe('API keys at the gateway', () => {
       expect([past.status, past.body.errors[0].field]).toEqual([400, 'expiresAt']);
     });
 
-    it('do what their role may, from the addresses that they are for, and show where they were used last', async () => {
+    it('limits a key to its role and addresses, and shows where it was last used', async () => {
       const make = async (body: object) => {
         const { status, body: made } = await tenant.as.admin.post('/api/api-keys', {
           name: 'k',
@@ -118,7 +118,7 @@ describe('API keys at the gateway', () => {
       }
     });
 
-    it('live no longer than the organization lets them', async () => {
+    it('limits the lifetime of keys to the organization’s maximum', async () => {
       const { as } = await harness.makeTenant();
       await as.admin.patch('/api/organization/settings', { apiKeyMaxDays: 30 });
       const inDays = (days: number) => new Date(clock.now().getTime() + days * 86_400_000).toISOString();
@@ -131,7 +131,7 @@ describe('API keys at the gateway', () => {
       expect((await make()).body.expiresAt).toBeNull();
     });
 
-    it('are bound to agents of the own organization only, and only worker keys', async () => {
+    it('binds only worker keys, and only to agents of the own organization', async () => {
       const agent = await makeAgent(harness.db, { organizationId: tenant.organizationId });
       const foreign = await makeAgent(harness.db, { organizationId: (await harness.makeTenant()).organizationId });
       const make = (body: object) => tenant.as.admin.post('/api/api-keys', { name: 'k', scope: 'worker', ...body });
@@ -147,7 +147,7 @@ describe('API keys at the gateway', () => {
       expect((await make({ agentId: agent.id, scope: 'api' })).status).toBe(400);
     });
 
-    it('count before a cookie that comes along', async () => {
+    it('checks a key before a session cookie', async () => {
       const both = tenant.as.admin.with({ 'x-api-key': 'msk_wrongkey_0123456789abcdef' });
       expect((await both.get('/api/users')).status).toBe(401);
     });

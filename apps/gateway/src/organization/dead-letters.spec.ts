@@ -2,7 +2,7 @@ import { MessageLedger, newId } from '@muster/platform';
 import { type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
-/** No second attempt. */
+/** A retry policy without a second attempt. */
 const once = { attempts: 1, backoffMs: 1, maxBackoffMs: 1 };
 
 describe('dead letters', () => {
@@ -22,7 +22,7 @@ describe('dead letters', () => {
   afterAll(() => harness.close());
   beforeEach(() => harness.db.query('system', 'DELETE FROM outbox'));
 
-  /** A message as the service enqueues it for itself: of nobody, but for what it names. */
+  /** Creates a dead letter; by default without an organization, so that only its payload names one. */
   const giveUp = async (agentId: string, organizationId: string | null = null) => {
     const id = newId();
     await harness.db.query(
@@ -45,7 +45,7 @@ describe('dead letters', () => {
     return row!['nextPublishAt'] === null;
   };
 
-  it('are listed to an admin of the organization that they are of, newest first, and all of them to a super_admin', async () => {
+  it('lists dead letters to admins of their organization, newest first, and all to a super_admin', async () => {
     const first = await giveUp(ourAgentId);
     const foreign = await giveUp(theirAgentId);
     const second = await giveUp(ourAgentId, ours.organizationId);
@@ -69,7 +69,7 @@ describe('dead letters', () => {
     expect(await listed(`/api/dead-letters?limit=1&cursor=${body.nextCursor}`, ours.as.admin)).toEqual([first]);
   });
 
-  it('are published again by an admin whose they are, which leaves an audit row, and by no one else', async () => {
+  it('lets only an admin of that organization replay a dead letter, and audits the replay', async () => {
     const id = await giveUp(ourAgentId);
     const path = `/api/dead-letters/${id}/replay`;
     expect((await theirs.as.admin.post(path)).body.code).toBe('not_found');
@@ -83,7 +83,7 @@ describe('dead letters', () => {
     expect(body.entries).toHaveLength(1);
   });
 
-  it('leaves alone what still has attempts', async () => {
+  it('does not list or replay a message that has attempts left', async () => {
     const [{ id }] = (await harness.db.query<{ id: string }>(
       'system',
       `INSERT INTO outbox (id, queue, name, payload, organization_id, next_publish_at, attempts)

@@ -2,7 +2,7 @@ import { type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from
 import { newId } from '@muster/platform';
 import { gateway } from '../gateway.harness';
 
-describe('lists of what an organization has set up', () => {
+describe('sorted lists of an organization', () => {
   let harness: Harness;
   let ours: Tenant;
   const agents: string[] = [];
@@ -41,7 +41,7 @@ describe('lists of what an organization has set up', () => {
   });
   afterAll(() => harness.close());
 
-  /** All of its rows, two at a time. */
+  /** Reads all rows of a list, two per page. */
   async function read<T>(path: string, items: string, of: (row: any) => T): Promise<T[]> {
     const found: T[] = [];
     for (let cursor = ''; ;) {
@@ -62,16 +62,16 @@ describe('lists of what an organization has set up', () => {
     ['status', ['delta', 'beta', 'gamma', 'Alpha']],
     ['createdAt', ['beta', 'Alpha', 'gamma', 'delta']],
     ['-createdAt', ['delta', 'gamma', 'Alpha', 'beta']],
-  ])('has agents by %s, what has no value last, nothing twice or missing', async (sort, expected) => {
+  ])('sorts agents by %s, with empty values last, and without repeated or missing agents', async (sort, expected) => {
     expect(await names(`/api/agents?sort=${sort}`, 'agents')).toEqual(expected);
   });
 
-  it('has agents in an order when they are filtered too', async () => {
+  it('sorts filtered agents', async () => {
     expect(await names('/api/agents?sort=-name&status=online', 'agents')).toEqual(['gamma', 'beta']);
     expect(await names('/api/agents?sort=name&q=ta', 'agents')).toEqual(['beta', 'delta']);
   });
 
-  it('has workflows, schedules and batches sorted and searched', async () => {
+  it('sorts and searches workflows, schedules and batches', async () => {
     expect(await names('/api/workflows?sort=name', 'workflows')).toEqual(['apple', 'Mango', 'Zebra']);
     expect(await names('/api/workflows?sort=-createdAt', 'workflows')).toEqual(['Mango', 'apple', 'Zebra']);
     expect(await names('/api/workflows?sort=updatedAt&q=A', 'workflows')).toEqual(['Zebra', 'apple', 'Mango']);
@@ -89,7 +89,7 @@ describe('lists of what an organization has set up', () => {
     expect(await batches('q=mango')).toEqual([2]);
   });
 
-  it('takes no order that it does not have, and no cursor of another one', async () => {
+  it('refuses an unknown order, and a cursor of another order', async () => {
     const { body } = await ours.api.get('/api/agents?sort=name&limit=1');
     for (const query of [
       'sort=boot',

@@ -6,9 +6,9 @@ import { gateway } from '../gateway.harness';
 interface Searched {
   path: string;
   items: string;
-  /** Of a row: what it is called. */
+  /** Returns the name of a row. */
   named: (row: any) => string;
-  /** What two rows are called, and parts of the second one's name alone. */
+  /** The names of two rows. `parts` are parts of the second row only. */
   names: [string, string];
   parts: string[];
 }
@@ -72,7 +72,7 @@ const lists: Searched[] = [
   },
 ];
 
-describe('a part of a name', () => {
+describe('searched lists', () => {
   let harness: Harness;
   let ours: Tenant;
 
@@ -93,7 +93,7 @@ describe('a part of a name', () => {
           events: ['*'],
         }),
         admin.put(`/api/process-library/${name}.process`, { name: `${name} process` }),
-        report(admin, { ...bug, title: `${titled} is slow`, description: `As seen at ${name}.` }),
+        report(admin, { ...bug, title: `${titled} is slow`, description: `Seen at ${name}.` }),
       ]);
       expect(made.map(({ status }) => status).filter((status) => status >= 300)).toEqual([]);
       await admin.post('/api/workflow-packs', { workerKey: `${name}.process`, name: `${titled} claims` });
@@ -123,17 +123,17 @@ describe('a part of a name', () => {
     return body[items].map(named) as string[];
   };
 
-  it.each(lists)('finds what is called so among $path, in any case, and nothing else', async (list) => {
+  it.each(lists)('finds part of a name in $path, ignoring case, and nothing else', async (list) => {
     expect(await read(list, 'limit=200')).toEqual(expect.arrayContaining(list.names));
     for (const part of list.parts) {
       expect([part, await read(list, `q=${encodeURIComponent(part)}`)]).toEqual([part, [list.names[1]]]);
     }
     expect(await read(list, 'q=nobody-is-called-so')).toEqual([]);
-    // A pattern's own signs are letters as any other.
+    // Wildcards of patterns match only themselves.
     expect(await read(list, 'q=%25%25')).toEqual([]);
   });
 
-  it('is found in any case of any alphabet, and what is called so stands in its order', async () => {
+  it('ignores case in every alphabet, and sorts by name', async () => {
     const { organizationId } = ours;
     const { api } = ours;
     for (const name of ['Zahn', 'ÉTÉ und Ärzte', 'Журнал', 'apple', 'Ähre']) {
@@ -156,7 +156,7 @@ describe('a part of a name', () => {
     for (const list of ['agents', 'workflows'] as const) {
       expect(await names(list, 'q=case&sort=name')).toEqual(sorted);
       expect(await names(list, 'q=case&sort=-name')).toEqual(sorted.toReversed());
-      // Letter by letter the cursor stands where the order does.
+      // The cursor uses the same collation as the order.
       const { body } = await api.get(`/api/${list}?q=case&sort=name&limit=2`);
       expect(await names(list, `q=case&sort=name&cursor=${body.nextCursor}`)).toEqual(sorted.slice(2));
     }
@@ -176,7 +176,7 @@ describe('a part of a name', () => {
     expect(await entries('öffnet%portal')).toEqual([]);
   });
 
-  it('goes on behind its last row, page by page', async () => {
+  it('continues a search after its last row, page by page', async () => {
     const [users] = lists;
     const first = await ours.as.admin.get('/api/users?q=searched.example&limit=1');
     const second = await ours.as.admin.get(`/api/users?q=searched.example&limit=1&cursor=${first.body.nextCursor}`);
@@ -184,7 +184,7 @@ describe('a part of a name', () => {
     expect(second.body.nextCursor).toBeNull();
   });
 
-  it('finds in the audit who did something, what, and to what', async () => {
+  it('finds audit entries by actor, action and target', async () => {
     const actions = async (q: string) =>
       (await ours.as.admin.get(`/api/audit?q=${encodeURIComponent(q)}`)).body.entries.map((entry: any) => entry.action);
     expect(await actions('BOREA_PASSWORD')).toEqual(['secret.create']);
@@ -192,7 +192,7 @@ describe('a part of a name', () => {
     expect(await actions('nobody-is-called-so')).toEqual([]);
   });
 
-  it('narrows schedules to those that are paused, and to those that are not', async () => {
+  it('filters schedules by enabled and paused', async () => {
     const names = async (query: string) =>
       (await ours.as.viewer.get(`/api/schedules?${query}`)).body.schedules.map(({ name }: { name: string }) => name);
     expect(await names('enabled=false')).toEqual(['Borea nightly']);

@@ -14,7 +14,7 @@ describe('users at the gateway', () => {
   const lastAudit = async () => (await tenant.as.admin.get('/api/audit?limit=1')).body.entries[0];
 
   describe('users', () => {
-    it('are made, read, listed page by page, changed and disabled', async () => {
+    it('creates, reads, lists, changes and disables users', async () => {
       const made = await tenant.as.admin.post('/api/users', {
         email: 'Dana@Example.com',
         password: testPassword,
@@ -51,7 +51,7 @@ describe('users at the gateway', () => {
       expect((await tenant.as.admin.get(`/api/users/${made.body.id}`)).body.disabled).toBe(true);
     });
 
-    it('have passwords of 12 to 128 characters that nobody guesses first, and that are not their address', async () => {
+    it('requires passwords of 12 to 128 characters that are neither common nor the email address', async () => {
       const email = 'longer.name@example.com';
       const create = (password: string, address = email) =>
         tenant.as.admin.post('/api/users', { email: address, password, role: 'viewer' });
@@ -71,7 +71,7 @@ describe('users at the gateway', () => {
       expect(organization.body.errors[0].field).toBe('adminPassword');
     });
 
-    it('change their own password with the old one, which ends every other session and half-done sign-in', async () => {
+    it('lets users change their password with the old one, which ends other sessions and sign-ins', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const [here, elsewhere] = [
         await harness.http.signIn(user.email, testPassword),
@@ -102,7 +102,7 @@ describe('users at the gateway', () => {
       expect(entries[0]).toMatchObject({ action: 'user.change_password', changes: {} });
     });
 
-    it('sign in everywhere anew after a new password', async () => {
+    it('ends all sessions of a user after a new password', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const client = await harness.http.signIn(user.email, testPassword);
       await tenant.as.admin.patch(`/api/users/${user.id}`, { password: 'another password' });
@@ -111,7 +111,7 @@ describe('users at the gateway', () => {
       await harness.http.signIn(user.email, 'another password');
     });
 
-    it('have one account for one address, over all organizations', async () => {
+    it('allows one account per email address over all organizations', async () => {
       const other = await harness.makeTenant();
       const body = { email: 'unique@example.com', password: testPassword, role: 'viewer' };
       expect((await tenant.as.admin.post('/api/users', body)).status).toBe(201);
@@ -123,7 +123,7 @@ describe('users at the gateway', () => {
       ]);
     });
 
-    it('cannot be raised above, or changed by, somebody below', async () => {
+    it('refuses roles above the caller’s own, and changes to users with such roles', async () => {
       const raise = { email: 'x@example.com', password: testPassword, role: 'super_admin' };
       expect((await tenant.as.admin.post('/api/users', raise)).status).toBe(403);
       expect((await tenant.as.admin.patch(`/api/users/${tenant.userIds.super_admin}`, { role: 'viewer' })).status).toBe(
@@ -134,7 +134,7 @@ describe('users at the gateway', () => {
       );
     });
 
-    it('always keep an admin who can sign in', async () => {
+    it('keeps the last admin who can sign in', async () => {
       const lonely = await harness.makeTenant();
       await lonely.as.admin.delete(`/api/users/${lonely.userIds.member}`);
       await lonely.as.super_admin.patch(`/api/users/${lonely.userIds.super_admin}`, { disabled: true });

@@ -53,7 +53,7 @@ export function anyBundle(): TestBundle {
 export async function makePack({ as }: Tenant, workerKey = `w${randomBytes(6).toString('hex')}`): Promise<string> {
   await as.admin.put(`/api/process-library/${workerKey}`, { name: 'Download EOBs' });
   const made = await as.member.post('/api/workflow-packs', { workerKey });
-  if (made.status !== 201) throw new Error(`the pack was answered ${made.status}: ${made.text}`);
+  if (made.status !== 201) throw new Error(`creating the pack failed with ${made.status}: ${made.text}`);
   return made.body.id;
 }
 
@@ -85,7 +85,7 @@ export async function makeVersion(tenant: Tenant, packId: string, ...stages: str
     const moved = await tenant.as.admin.post(`/api/workflow-packs/${packId}/versions/${body.versionId}/promote`, {
       stage,
     });
-    if (moved.status !== 200) throw new Error(`to ${stage} was answered ${moved.status}: ${moved.text}`);
+    if (moved.status !== 200) throw new Error(`promoting to ${stage} failed with ${moved.status}: ${moved.text}`);
   }
   return body.versionId;
 }

@@ -27,7 +27,7 @@ describe('drafts of packs', () => {
     return finalize(client, packId, { uploadKey, baseRuntimeBundleId, files: bundle.files });
   };
 
-  it('packs are of a process of the library, one each, and their metadata changes by ETag', async () => {
+  it('creates one pack per process of the library, and changes its metadata by ETag', async () => {
     const unknown = await ours.as.member.post('/api/workflow-packs', { workerKey: 'unknown' });
     expect([unknown.status, unknown.body.code]).toEqual([404, 'process_not_found']);
     expect((await ours.as.member.put('/api/process-library/claims', { name: 'Claims' })).status).toBe(403);
@@ -62,7 +62,7 @@ describe('drafts of packs', () => {
     expect(listed.versions).toBeUndefined();
   });
 
-  it('come in a request, and are read with a URL that lends the very bytes', async () => {
+  it('accepts a draft in a request, and presigns a URL for exactly its bytes', async () => {
     const packId = await makePack(ours);
     expect(await draftOf(packId)).toMatchObject({ status: 404, body: { code: 'draft_not_found' } });
     const bundle = anyBundle();
@@ -91,15 +91,15 @@ describe('drafts of packs', () => {
   });
 
   it.each<[string, object, number, string]>([
-    ['text that is no base64', { bundleBase64: 'a b=' }, 400, 'invalid_payload'],
+    ['text that is not base64', { bundleBase64: 'a b=' }, 400, 'invalid_payload'],
     ['base64 for URLs', { bundleBase64: 'ab-_' }, 400, 'invalid_payload'],
     ['base64 without its padding', { bundleBase64: 'YQ' }, 400, 'invalid_payload'],
     ['17 MiB', { bundleBase64: 'A'.repeat(23_770_000) }, 413, 'payload_too_large'],
-    ['no zip', { bundleBase64: 'aGVsbG8=' }, 422, 'bundle_rejected'],
+    ['a file that is not a zip', { bundleBase64: 'aGVsbG8=' }, 422, 'bundle_rejected'],
     ['another inventory', { files: [] }, 422, 'bundle_rejected'],
-    ['a digest that is none', { files: [{ path: 'a', size: 1, sha256: 'x' }] }, 400, 'invalid_payload'],
+    ['an invalid digest', { files: [{ path: 'a', size: 1, sha256: 'x' }] }, 400, 'invalid_payload'],
     ['another base', { baseRuntimeBundleId: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' }, 409, 'draft_head_conflict'],
-  ])('are refused for %s, and the head stays', async (_, more, status, code) => {
+  ])('refuses a draft with %s, and keeps the head', async (_, more, status, code) => {
     const packId = await makePack(ours);
     const { runtimeBundleId } = (await putDraft(ours.as.member, packId, anyBundle())).body;
     const refused = await putDraft(ours.as.member, packId, anyBundle(), more);
@@ -109,7 +109,7 @@ describe('drafts of packs', () => {
     expect(refused.body).toMatchObject({ ...more, currentRuntimeBundleId: runtimeBundleId });
   });
 
-  it('come by the older call with a word of its end, and what cannot be parsed is told in the parser’s words', async () => {
+  it('accepts the older call with a deprecation date, and returns the parser’s error for invalid JSON', async () => {
     const packId = await makePack(ours);
     const path = `/api/workflow-packs/${packId}/publish-from-vm`;
     const { zip, files } = anyBundle();
@@ -131,8 +131,8 @@ describe('drafts of packs', () => {
     expect((await ours.as.viewer.post(path, body)).status).toBe(403);
   });
 
-  describe('that a machine publishes', () => {
-    it('go to the store themselves, and become the head once', async () => {
+  describe('drafts that a machine publishes', () => {
+    it('uploads a draft directly to the store, and makes it the head once', async () => {
       const packId = await makePack(ours);
       const bundle = anyBundle();
       const begun = await ours.worker.post(`/api/workflow-packs/${packId}/publish-from-vm/upload`, {
@@ -169,7 +169,7 @@ describe('drafts of packs', () => {
       expect(await finalize(ours.worker, packId, body)).toMatchObject({ status: 409, body: { code: 'upload_used' } });
     });
 
-    it('are known to their own pack and organization alone, and for a quarter of an hour', async () => {
+    it('accepts an upload key only in its own pack and organization, for 15 minutes', async () => {
       const [packId, other] = [await makePack(ours), await makePack(ours)];
       const foreign = await makePack(theirs);
       const { zip, files } = anyBundle();
@@ -191,7 +191,7 @@ describe('drafts of packs', () => {
       });
     });
 
-    it('move the head once from one base: one is told 201 and the other both ids', async () => {
+    it('moves the head once from one base; other requests get a conflict with both bundle ids', async () => {
       const packId = await makePack(ours);
       for (let round = 0; round < 3; round += 1) {
         const base = await headOf(packId);
@@ -218,7 +218,7 @@ describe('drafts of packs', () => {
       }
     });
 
-    it('are finalized by two at once with one answer', async () => {
+    it('returns one draft to concurrent requests that finalize the same upload', async () => {
       const packId = await makePack(ours);
       const { zip, files } = anyBundle();
       const body = { uploadKey: await upload(ours.worker, packId, zip), baseRuntimeBundleId: null, files };
@@ -233,7 +233,7 @@ describe('drafts of packs', () => {
       expect(rows).toHaveLength(1);
     });
 
-    it('are what was checked, not what came to their place afterwards', async () => {
+    it('publishes the checked bytes, not bytes that replaced them afterwards', async () => {
       const packId = await makePack(ours);
       const [good, evil] = [makeBundle({ 'main.py': 'good' }), makeBundle({ 'main.py': 'evil' })];
       const begun = (await ours.worker.post(`/api/workflow-packs/${packId}/publish-from-vm/upload`)).body;

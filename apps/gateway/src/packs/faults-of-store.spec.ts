@@ -8,7 +8,7 @@ import { anyBundle, finalize, makePack, putDraft, upload } from './bundles.harne
 const days = (count: number) => new Date(Date.now() + count * 86_400_000);
 const steps = ['sizeOf', 'read', 'copy', 'put'] as const;
 
-describe('what packs keep in the store', () => {
+describe('objects of packs in the store', () => {
   let harness: Harness;
   let ours: Tenant;
   let storage: ObjectStorage;
@@ -29,18 +29,18 @@ describe('what packs keep in the store', () => {
   };
   const headOf = async (packId: string) =>
     (await ours.as.viewer.get(`/api/workflow-packs/${packId}/draft`)).body.runtimeBundleId ?? null;
-  /** The store as it is when it does not answer: its port is closed. */
+  /** Fails like a store whose port is closed. */
   const unreachable = async () => {
     throw Object.assign(new Error('connect ECONNREFUSED'), { $metadata: {} });
   };
-  /** The process as it is when it is gone: nothing after this happens, and nothing is tidied up. */
+  /** Fails like a process that dies: nothing after this runs, and nothing is cleaned up. */
   const killed = async () => {
     throw new Error('the process is gone');
   };
   const keyOf = (digest: string) => `packs/${ours.organizationId}/bundles/${digest.slice('sha256:'.length)}.zip`;
 
   it.each(steps.flatMap((step) => [[step, 'does not answer', 503] as const, [step, 'ends the process', 500] as const]))(
-    'is whole when %s %s, and the same finalize succeeds then',
+    'stores no part of a draft when %s %s, and the same finalize succeeds afterwards',
     async (step, what, status) => {
       const packId = await makePack(ours);
       const { zip, files, digest } = anyBundle();
@@ -54,7 +54,7 @@ describe('what packs keep in the store', () => {
       expect(await headOf(packId)).toBeNull();
       const done = await finalize(ours.worker, packId, body);
       expect([done.status, done.body.digest]).toEqual([201, digest]);
-      // What the first left is collected, and what the second made is not.
+      // The objects of the failed request are collected, and those of the second are not.
       await collect(days(2));
       expect(await storage.sizeOf(keyOf(digest))).toBe(zip.length);
       expect(await headOf(packId)).toBe(done.body.runtimeBundleId);
@@ -63,7 +63,7 @@ describe('what packs keep in the store', () => {
     },
   );
 
-  it('goes when nothing names it: uploads after a day, drafts after thirty, bytes with the last of them', async () => {
+  it('deletes unused uploads after a day, drafts after thirty days, and bytes with their last draft', async () => {
     const packId = await makePack(ours);
     const [first, version, head] = [anyBundle(), anyBundle(), anyBundle()];
     const { uploadKey } = { uploadKey: await upload(ours.worker, packId, first.zip) };
@@ -87,7 +87,7 @@ describe('what packs keep in the store', () => {
     expect(await sizes()).toEqual([null, all[1], all[2]]);
   });
 
-  it('stays when it is named again amid its removal, and a removal that broke off goes on', async () => {
+  it('keeps bytes that are used again during their removal, and resumes an interrupted removal', async () => {
     const packId = await makePack(ours);
     const bundle = anyBundle();
     await putDraft(ours.as.member, packId, bundle);

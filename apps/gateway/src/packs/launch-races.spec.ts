@@ -12,7 +12,7 @@ interface Launched {
   answeredAt: number;
 }
 
-describe('launches while the pin of their installation moves', () => {
+describe('launches while the pin of their installation changes', () => {
   let harness: Harness;
   let ours: Tenant;
   let packId: string;
@@ -35,7 +35,7 @@ describe('launches while the pin of their installation moves', () => {
       const { status, body, text } = isBatch
         ? await ours.api.post('/api/jobs/batch', { ...run, agentIds: [agentId], rows: [{}, {}] })
         : await ours.api.post('/api/jobs/launch', { ...run, agentId });
-      if (status !== 202 && status !== 201) throw new Error(`the launch was answered ${status}: ${text}`);
+      if (status !== 202 && status !== 201) throw new Error(`the launch failed with ${status}: ${text}`);
       return isBatch ? body.jobIds : [body.jobId];
     };
   });
@@ -47,13 +47,13 @@ describe('launches while the pin of their installation moves', () => {
       for (const id of await launch()) jobs.push({ id, sentAt, answeredAt: performance.now() });
     }
   };
-  /** Once so many more were launched. */
+  /** Waits until this many more jobs have been launched. */
   const more = async (count: number) => {
     const before = jobs.length;
     await waitFor('more launches', () => Promise.resolve(jobs.length >= before + count), 30_000);
   };
 
-  it('have one of the two versions, whole, and a rollback names those that wait with the one left behind', async () => {
+  it('each launch gets one complete version, and a rollback returns the queued jobs of the old one', async () => {
     const ways = ['internal_verified', 'pilot'];
     const base = await makeVersion(ours, packId, ...ways);
     const others: string[] = [];
@@ -109,7 +109,7 @@ describe('launches while the pin of their installation moves', () => {
     const having = (version: string) => rows.filter(({ bundle }) => bundle.versionId === version).map(({ id }) => id);
     const times = new Map(jobs.map((job) => [job.id, job]));
     for (const { version, pinned, back, backAt, queuedJobs } of moves) {
-      // It is never pinned again: all that have it were there at that moment, and none came after.
+      // This version is never pinned again, so the rollback returned all of its jobs.
       expect([...queuedJobs].sort()).toEqual(having(version).sort());
       expect(queuedJobs.length).toBeGreaterThan(0);
       for (const { id, sentAt, answeredAt } of jobs) {

@@ -5,7 +5,7 @@ import { type Harness, makeJob, startHarness, type Tenant } from '@muster/testin
 import { gateway } from '../gateway.harness';
 import { anyBundle, makeBundle, makePack, makeVersion, putDraft } from './bundles.harness';
 
-/** How a version comes to each stage. */
+/** The promotions that bring a version to each stage. */
 const wayTo: Record<string, string[]> = {
   draft: [],
   internal_verified: ['internal_verified'],
@@ -41,7 +41,7 @@ describe('versions of packs', () => {
     client.post(`${versionsOf(packId)}/${versionId}/promote`, body);
   const install = async (body: object = {}) => ours.as.member.post(installations, { packId, name: newId(), ...body });
 
-  it('are the draft as it was, numbered, and each draft once', async () => {
+  it('publishes the current draft under the next number, each draft once', async () => {
     const id = await makePack(ours);
     const none = await ours.as.member.post(versionsOf(id));
     expect([none.status, none.body.code]).toEqual([409, 'draft_not_found']);
@@ -70,7 +70,7 @@ describe('versions of packs', () => {
   });
 
   it.each(packStages.flatMap((from) => packStages.map((to) => [from, to] as const)))(
-    'go from %s to %s as the table has it',
+    'allows a change from %s to %s only if the table of stages does',
     async (from, to) => {
       const versionId = await makeVersion(ours, packId, ...wayTo[from]!);
       const moved = await promote(versionId, { stage: to, reason: 'because' });
@@ -91,7 +91,7 @@ describe('versions of packs', () => {
     },
   );
 
-  it('go to production, deprecated and archived by an admin alone', async () => {
+  it('lets only an admin promote a version to production, deprecated and archived', async () => {
     const versionId = await makeVersion(ours, packId);
     for (const stage of ['production', 'deprecated', 'archived']) {
       expect((await promote(versionId, { stage }, ours.as.member)).status).toBe(403);
@@ -101,7 +101,7 @@ describe('versions of packs', () => {
     expect((await promote(versionId, { stage: 'nonsense' })).status).toBe(400);
   });
 
-  it('stay in production while an installation that is no pilot is pinned to them', async () => {
+  it('keeps a version in production while an installation that is not a pilot is pinned to it', async () => {
     const versionId = await makeVersion(ours, packId, ...wayTo['production']!);
     const used = (await install({ versionId })).body;
     await install({ versionId, metadata: { ring: 'pilot' } });
@@ -111,8 +111,8 @@ describe('versions of packs', () => {
     expect((await promote(versionId, { stage: 'pilot' })).status).toBe(200);
   });
 
-  describe('and installations', () => {
-    it('are pinned to what is pilot or production of their pack, and rolled back to where they were', async () => {
+  describe('installations of packs', () => {
+    it('pins an installation to pilot and production versions of its pack, and rolls it back', async () => {
       const [first, second] = [
         await makeVersion(ours, packId, ...wayTo['pilot']!),
         await makeVersion(ours, packId, ...wayTo['production']!),
@@ -166,7 +166,7 @@ describe('versions of packs', () => {
       ]);
     });
 
-    it('go back to a version that is deprecated by now, and not to an archived one', async () => {
+    it('rolls back to a version that is deprecated by now, but not to an archived version', async () => {
       const old = await makeVersion(ours, packId, ...wayTo['production']!);
       const path = (await install({ versionId: old })).headers.get('location')!;
       expect((await ours.as.viewer.get(`${path}/history`)).body.history).toHaveLength(1);
@@ -186,7 +186,7 @@ describe('versions of packs', () => {
       });
     });
 
-    it('have a name once in their pack, and are another organization’s to nobody', async () => {
+    it('requires a unique name in the pack, and hides installations from other organizations', async () => {
       const theirs = await harness.makeTenant();
       const name = newId();
       const made = await install({ name });
@@ -201,7 +201,7 @@ describe('versions of packs', () => {
     });
   });
 
-  it('are read with their pack: the newest 200 of each list, and no fewer', async () => {
+  it('returns the newest 200 rows of each list with a pack', async () => {
     const id = await makePack(ours);
     await makeVersion(ours, id);
     await harness.db.query(
@@ -229,7 +229,7 @@ describe('versions of packs', () => {
     );
   });
 
-  it('are compared file by file, and go from one pack to another', async () => {
+  it('compares versions file by file, and exports them to another pack', async () => {
     const id = await makePack(ours);
     const publish = async (files: Record<string, string>) => {
       await putDraft(ours.as.member, id, makeBundle(files));

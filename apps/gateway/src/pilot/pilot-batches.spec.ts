@@ -6,7 +6,7 @@ import { gateway } from '../gateway.harness';
 const batches = '/api/pilot/batches';
 const sessions = '/api/process-library/sessions';
 
-describe('what practices reported', () => {
+describe('batches that practices reported', () => {
   let harness: Harness;
   let tenant: Tenant;
   const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
@@ -43,7 +43,7 @@ describe('what practices reported', () => {
     return pages;
   };
 
-  it('is read as it was told, and with what the job cost', async () => {
+  it('returns a batch as it was reported, with the cost of its job', async () => {
     const job = await makeJob(harness.db, { organizationId: tenant.organizationId, totalCostMicros: 1_234_567 });
     await tell(
       {
@@ -135,7 +135,7 @@ describe('what practices reported', () => {
     ]);
   });
 
-  it('belongs to the day of its start, else of its end, else of its ingest, in the organization’s zone', async () => {
+  it('assigns a batch to the day of its start, else its end, else its ingest, in the organization’s zone', async () => {
     await sql(`UPDATE organization_settings SET timezone = 'America/Chicago' WHERE organization_id = $1`, [
       tenant.organizationId,
     ]);
@@ -163,7 +163,7 @@ describe('what practices reported', () => {
     }
   });
 
-  it('is found by its job, its workflow and its worker key, and by nobody else', async () => {
+  it('finds a batch by its job, workflow and worker key, only in its organization', async () => {
     const { organizationId } = tenant;
     const job = await makeJob(harness.db, { organizationId });
     const sibling = await makeJob(harness.db, { organizationId, workflowId: job.workflowId, agentId: job.agentId });
@@ -186,7 +186,7 @@ describe('what practices reported', () => {
     expect((await other.api.get(sessions)).body.sessions).toEqual([]);
   });
 
-  it('is told once more as it is now, and not of a telling that is gone', async () => {
+  it('replaces the session of a batch that is reported again', async () => {
     await tell({ batchId: 'again' }, { claimResults: [{ claimId: 'A', outcome: 'failed' }] });
     const [first] = await sql('SELECT id FROM pilot_batch WHERE organization_id = $1', [tenant.organizationId]);
     await tellAll();
@@ -198,7 +198,7 @@ describe('what practices reported', () => {
     expect((await tenant.api.get(`${sessions}/again`)).body).toMatchObject({ headline: 'No claims.', timeline: [] });
   });
 
-  it('of a deleted job stays as it was summed, and is told no session any more', async () => {
+  it('keeps the totals of a batch whose job was deleted, and creates no session for it', async () => {
     const job = await makeJob(harness.db, { organizationId: tenant.organizationId, status: 'completed' });
     await tell({ batchId: 'orphan', jobId: job.id }, { claimResults: [{ claimId: 'A', outcome: 'failed' }] });
     await sql('DELETE FROM job WHERE id = $1', [job.id]);
@@ -209,10 +209,10 @@ describe('what practices reported', () => {
     expect((await tenant.api.get(sessions)).body.sessions).toEqual([]);
   });
 
-  describe('ten thousand times', () => {
+  describe('ten thousand batches', () => {
     const count = 10_000;
     const fill = async () => {
-      // Four to a moment, so that a page ends among equals.
+      // Four batches have the same time, so that pages end between equal times.
       await sql(
         `INSERT INTO pilot_batch (id, organization_id, batch_id, worker_key, occurred_at)
          SELECT gen_random_uuid(), $1, 'b' || n, 'eob', timestamptz '2026-01-01' + n / 4 * interval '1 minute'
@@ -227,7 +227,7 @@ describe('what practices reported', () => {
       await sql('ANALYZE pilot_batch, process_library_session_summary').catch(() => undefined);
     };
 
-    it('is listed once each, page by page', async () => {
+    it('are listed once each, page by page', async () => {
       await fill();
       for (const [url, name] of [
         [`${batches}?limit=200`, 'batches'],

@@ -25,8 +25,8 @@ describe('costs', () => {
     totalUsd: number;
   }
 
-  describe('of a run', () => {
-    it('are its model usage, its machine’s time, and what its worker said beyond', async () => {
+  describe('costs of a run', () => {
+    it('consist of its model usage, its machine time, and the rest of the cost that its worker reported', async () => {
       const { id } = await run({
         finishedAt: '2026-03-10T12:00:00Z',
         ms: 90_000,
@@ -96,7 +96,7 @@ describe('costs', () => {
       expect((await get(`/api/jobs/${id}`)).body.totalCostUsd).toBe(0.01);
     });
 
-    it('has its machine’s own price for an hour before the organization’s, and keeps that of its end', async () => {
+    it('use the machine’s own hourly price before the organization’s, as it was at the end of the run', async () => {
       const made = await tenant.as.admin.post('/api/agents', {
         name: 'Large',
         provider: 'external',
@@ -116,7 +116,7 @@ describe('costs', () => {
       }
     });
 
-    it('are nothing yet while it runs, nothing where it never started, and nothing for a clock that was turned back', async () => {
+    it('are zero before they are computed, without a start, and if the clock was turned back', async () => {
       const { id } = await run({ finishedAt: '2026-03-10T12:00:00Z', ms: null });
       const { id: turned } = await run({ finishedAt: '2026-03-10T12:00:00Z', ms: -5_000 });
       await harness.db.query('system', 'DELETE FROM run_cost WHERE job_id = $1', [id]);
@@ -129,7 +129,7 @@ describe('costs', () => {
       expect((await get(`/api/jobs/${turned}/cost`)).body.components).toMatchObject([{ quantity: 0, amountUsd: 0 }]);
     });
 
-    it('follow what is heard of it late, while others settle it too', async () => {
+    it('include late usage, also while other reports book the cost concurrently', async () => {
       const finishedAt = '2026-03-10T12:00:00Z';
       const { id } = await run({ finishedAt });
       const of = { jobId: id, organizationId: tenant.organizationId, finishedAt };
@@ -145,7 +145,7 @@ describe('costs', () => {
       expect((await get('/api/usage?month=2026-03')).body.spendUsd).toBe(0.008);
     });
 
-    it('are computed for very many usages', async () => {
+    it('are computed for tens of thousands of usages', async () => {
       const count = longForm('COST_USAGES', { short: 20_000, long: 100_000 });
       const { id } = await run({ finishedAt: '2026-03-10T12:00:00Z' });
       await harness.db.query(
@@ -161,7 +161,7 @@ describe('costs', () => {
     }, 30_000);
   });
 
-  it('are grouped by the day of the run’s end in the organization’s time zone', async () => {
+  it('groups costs by the day of the run’s end in the organization’s time zone', async () => {
     await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
     await run({ finishedAt: '2026-03-09T10:59:59.999Z', ms: 3_600_000 });
     await run({ finishedAt: '2026-03-09T11:00:00.000Z', ms: 3_600_000 });
@@ -183,7 +183,7 @@ describe('costs', () => {
     });
   });
 
-  it('are grouped by workflow, agent, schedule and model, and each grouping adds up to the same', async () => {
+  it('groups costs by workflow, agent, schedule and model, with the same total in each grouping', async () => {
     const { organizationId } = tenant;
     const workflow = await makeWorkflow(harness.db, { organizationId, name: '=Claims, "all"' });
     const agent = await makeAgent(harness.db, { organizationId, name: 'Front desk' });
@@ -236,7 +236,7 @@ describe('costs', () => {
     expect((await theirs.as.viewer.get(`/api/jobs/${deleted.id}/cost`)).status).toBe(404);
   });
 
-  it('are the last thirty days where none are said', async () => {
+  it('returns the last thirty days if no range is requested', async () => {
     const { from, to } = (await get('/api/costs')).body;
     expect((Date.parse(to) - Date.parse(from)) / 86_400_000).toBe(29);
   });
@@ -247,7 +247,7 @@ describe('costs', () => {
     ['from', 'from=2026-02-29&to=2026-03-01'],
     ['from', 'from=2026-03-01T00:00:00Z'],
     ['groupBy', 'groupBy=month'],
-  ])('are refused where %s is wrong', async (field, query) => {
+  ])('refuses costs with an invalid %s', async (field, query) => {
     for (const path of ['/api/costs', '/api/costs/export']) {
       const answer = await get(`${path}?${query}`);
       expect([answer.status, answer.body.errors[0].field]).toEqual([400, field]);

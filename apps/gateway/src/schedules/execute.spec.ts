@@ -8,7 +8,7 @@ describe('executing schedules', () => {
   afterAll(() => lab.harness.close());
   beforeEach(() => lab.begin());
 
-  it('answers what it did, and the job carries what the schedule says', async () => {
+  it('launches due schedules, reports the outcomes, and gives the job the schedule’s options', async () => {
     const id = await lab.make({
       vaultKeys: [],
       maxRuntimeMinutes: 30,
@@ -63,7 +63,7 @@ describe('executing schedules', () => {
     expect(await lab.read(id)).toMatchObject({ lastResult: 'skipped', lastRunJobId: jobId });
   });
 
-  it('touches nothing in a dry run', async () => {
+  it('changes nothing in a dry run', async () => {
     const id = await lab.make();
     lab.clock.set('2026-03-02T09:07:30.000Z');
     const state = async () => [
@@ -84,7 +84,7 @@ describe('executing schedules', () => {
     expect(await state()).toEqual(before);
   });
 
-  it('runs one by force, once each time, and leaves its timetable alone', async () => {
+  it('launches a forced schedule each time, and keeps its timetable', async () => {
     const id = await lab.make();
     const forced = await lab.execute({ force: true, scheduleId: id });
     expect(forced).toMatchObject({ scanned: 1, launched: [{ scheduleId: id }], skipped: [] });
@@ -100,7 +100,7 @@ describe('executing schedules', () => {
     expect(await lab.jobs()).toHaveLength(3);
   });
 
-  it('forces nothing without a schedule, and no more than its limits let it', async () => {
+  it('refuses force without a schedule, invalid limits, and schedules of other organizations', async () => {
     const answer = await lab.tenant.api.post('/api/schedules/execute', { force: true });
     expect([answer.status, answer.body.errors[0].field]).toEqual([400, 'scheduleId']);
     expect((await lab.tenant.api.post('/api/schedules/execute', { force: true, scheduleId: null })).status).toBe(400);
@@ -114,7 +114,7 @@ describe('executing schedules', () => {
     }
   });
 
-  it('says of one schedule that it is not due, or disabled; force runs it all the same', async () => {
+  it('skips a schedule that is not due or disabled, unless forced', async () => {
     const id = await lab.make();
     expect(await lab.execute({ scheduleId: id })).toMatchObject({ scanned: 1, skipped: [{ reason: 'not_due' }] });
     await lab.tenant.api.put(`/api/schedules/${id}`, { enabled: false });
@@ -122,7 +122,7 @@ describe('executing schedules', () => {
     expect(await lab.execute({ scheduleId: id, force: true })).toMatchObject({ launched: [{ scheduleId: id }] });
   });
 
-  it('looks at as many due schedules as its limit says, the longest due first', async () => {
+  it('processes no more due schedules than its limit, the longest due first', async () => {
     const first = await lab.make({ cronExpression: '1 * * * *' });
     await lab.make({ cronExpression: '2 * * * *' });
     lab.clock.set('2026-03-02T09:03:10.000Z');
@@ -146,7 +146,7 @@ describe('executing schedules', () => {
     expect(await lab.execute()).toMatchObject({ launched: [{ scheduleId: id }] });
   });
 
-  it('skips at a closed billing gate, and with a secret missing', async () => {
+  it('skips a schedule if the billing gate is closed or a secret is missing', async () => {
     await lab.tenant.as.admin.put('/api/vault/PORTAL', { value: 'hunter2' });
     const id = await lab.make({ vaultKeys: ['PORTAL'] });
     await lab.tenant.as.admin.delete('/api/vault/PORTAL');
@@ -166,7 +166,7 @@ describe('executing schedules', () => {
     ]);
   });
 
-  it('lets a sleeping agent be woken, unless auto-wake is off; force wakes it then too', async () => {
+  it('wakes a stopped agent unless auto-wake is off; force wakes it anyway', async () => {
     const asleep = (
       await makeAgent(lab.harness.db, {
         organizationId: lab.tenant.organizationId,
@@ -199,7 +199,7 @@ describe('executing schedules', () => {
     });
   });
 
-  it('writes down as failed what the launch refuses, and goes on', async () => {
+  it('records a refused launch as failed, and continues with the next schedule', async () => {
     const bad = await lab.make();
     const good = await lab.make({ name: 'good' });
     await lab.rows(`UPDATE workflow_revision SET variables = '{CLAIM_ID,MORE}' WHERE workflow_id = $1`, lab.scriptId);
@@ -218,7 +218,7 @@ describe('executing schedules', () => {
     });
   });
 
-  it('forgets its last job when that is deleted', async () => {
+  it('clears a schedule’s last job when that job is deleted', async () => {
     const id = await lab.make();
     const { launched } = await lab.execute({ force: true, scheduleId: id });
     const { jobId } = launched[0];

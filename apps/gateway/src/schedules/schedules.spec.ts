@@ -8,7 +8,7 @@ describe('schedules', () => {
   afterAll(() => lab.harness.close());
   beforeEach(() => lab.begin());
 
-  it('is made with every default, and says when it runs next', async () => {
+  it('creates a schedule with all defaults, and returns its next run', async () => {
     const made = await lab.tenant.as.member.post('/api/schedules', lab.body());
     expect(made.status).toBe(201);
     expect(made.headers.get('location')).toBe(`/api/schedules/${made.body.id}`);
@@ -47,7 +47,7 @@ describe('schedules', () => {
     expect((await lab.tenant.as.admin.get('/api/audit?action=schedule.create')).body.entries).toHaveLength(1);
   });
 
-  it('keeps what another request changes at the same moment', async () => {
+  it('keeps a concurrent change of another field', async () => {
     const id = await lab.make();
     const [answer] = await behindLock(
       lab.harness.db,
@@ -58,7 +58,7 @@ describe('schedules', () => {
     expect(answer).toMatchObject({ status: 200, body: { name: 'Renamed', maxRetries: 7 } });
   });
 
-  it('has a budget for each run, which its launches carry', async () => {
+  it('applies a schedule’s budget to each of its runs', async () => {
     const id = await lab.make({ maxCostUsd: 3 });
     expect(await lab.read(id)).toMatchObject({ maxCostUsd: 3 });
     const run = await lab.tenant.api.post('/api/schedules/execute', { scheduleId: id, force: true });
@@ -68,7 +68,7 @@ describe('schedules', () => {
     expect(changed.body.maxCostUsd).toBeNull();
   });
 
-  it('has concurrency keys, which its runs ask for beside those of its workflow', async () => {
+  it('adds a schedule’s concurrency keys to its runs, and refuses keys with unknown variables', async () => {
     const keys = [{ key: 'claim:{{CLAIM_ID}}', limit: 2 }];
     const id = await lab.make({ concurrencyKeys: keys });
     expect((await lab.read(id)).concurrencyKeys).toEqual(keys);
@@ -85,7 +85,7 @@ describe('schedules', () => {
     expect(none.body.concurrencyKeys).toEqual([]);
   });
 
-  it('takes the organization’s timezone where none is given', async () => {
+  it('uses the organization’s time zone if none is specified', async () => {
     await lab.setting(`timezone = 'America/Chicago'`);
     expect(await lab.read(await lab.make({ cronExpression: '0 6 * * *' }))).toMatchObject({
       timezone: 'America/Chicago',
@@ -109,7 +109,7 @@ describe('schedules', () => {
     [{ vaultKeys: ['PATH'] }, 'vaultKeys.0'],
     [{ vaultKeys: ['A-B'] }, 'vaultKeys.0'],
     [{ surprise: 1 }, 'surprise'],
-  ])('refuses %j, naming the field', async (change, field) => {
+  ])('refuses %j, and names the field', async (change, field) => {
     const answer = await lab.tenant.api.post('/api/schedules', lab.body(change));
     expect([answer.status, answer.body.errors[0].field]).toEqual([400, field]);
     const id = await lab.make();
@@ -129,7 +129,7 @@ describe('schedules', () => {
     }
   });
 
-  it('changes what is given, and knows whose change came first', async () => {
+  it('changes only the specified fields, and only at the revision that If-Match names', async () => {
     const id = await lab.make();
     const changed = await lab.tenant.api
       .with({ 'if-match': '"1"' })
@@ -150,7 +150,7 @@ describe('schedules', () => {
     expect((await lab.tenant.as.admin.get('/api/audit?action=schedule.update')).body.entries).toHaveLength(2);
   });
 
-  it('keeps its place in time when something else of it changes', async () => {
+  it('keeps the next run when other fields change', async () => {
     const id = await lab.make();
     lab.clock.advance(3_600_000);
     expect((await lab.tenant.api.put(`/api/schedules/${id}`, { name: 'x' })).body.nextRunAt).toBe(
@@ -158,14 +158,14 @@ describe('schedules', () => {
     );
   });
 
-  it('can be disabled when its workflow is archived, and not enabled again', async () => {
+  it('can be disabled after its workflow was archived, but not enabled again', async () => {
     const id = await lab.make();
     await lab.tenant.api.delete(`/api/workflows/${lab.scriptId}`);
     expect((await lab.tenant.api.put(`/api/schedules/${id}`, { name: 'x', enabled: false })).status).toBe(200);
     expect((await lab.tenant.api.put(`/api/schedules/${id}`, { enabled: true })).status).toBe(404);
   });
 
-  it('is disabled by DELETE, and gone with hard=true', async () => {
+  it('is disabled by DELETE, and deleted with hard=true', async () => {
     const id = await lab.make();
     expect((await lab.tenant.api.delete(`/api/schedules/${id}`)).status).toBe(204);
     expect(await lab.read(id)).toMatchObject({ enabled: false, nextRunAt: null });
@@ -182,7 +182,7 @@ describe('schedules', () => {
     expect(await lab.jobs()).toHaveLength(1);
   });
 
-  it('is only looked at by a viewer', async () => {
+  it('can only be read by a viewer', async () => {
     const id = await lab.make();
     const { viewer } = lab.tenant.as;
     for (const answer of [
@@ -197,7 +197,7 @@ describe('schedules', () => {
     expect((await viewer.get(`/api/schedules/${id}`)).status).toBe(200);
   });
 
-  it('is made once for one Idempotency-Key', async () => {
+  it('is created once for requests with the same Idempotency-Key', async () => {
     const client = lab.tenant.api.with({ 'idempotency-key': 'k1' });
     const [first, again] = [
       await client.post('/api/schedules', lab.body()),
@@ -209,7 +209,7 @@ describe('schedules', () => {
   });
 
   describe('preview', () => {
-    it('shows the next runs with what daylight saving does to them', async () => {
+    it('shows the next runs, and how daylight saving time shifts them', async () => {
       const id = await lab.make({ cronExpression: '30 2 * * *', timezone: 'America/New_York' });
       lab.clock.set('2026-03-07T12:00:00.000Z');
       expect((await lab.tenant.api.get(`/api/schedules/${id}/preview?count=2`)).body).toEqual({
@@ -224,7 +224,7 @@ describe('schedules', () => {
       expect((await lab.tenant.api.get(`/api/schedules/${id}/preview?count=101`)).status).toBe(400);
     });
 
-    it('shows those of an expression that is not saved', async () => {
+    it('shows the runs of an expression that is not saved', async () => {
       const answer = await lab.tenant.as.viewer.post('/api/schedules/preview', {
         cronExpression: '0 0 * * *',
         timezone: 'Asia/Kathmandu',

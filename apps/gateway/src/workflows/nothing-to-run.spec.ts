@@ -1,7 +1,7 @@
 import { type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
-describe('a workflow that has nothing to run', () => {
+describe('a workflow without a script or steps', () => {
   let harness: Harness;
   let tenant: Tenant;
   let agentId: string;
@@ -32,7 +32,7 @@ describe('a workflow that has nothing to run', () => {
               (SELECT count(*) FROM schedule) AS schedules, (SELECT count(*) FROM agent_command) AS commands`,
     );
 
-  it('is not launched, run, spread, scheduled or pushed: 409, and nothing is left of it', async () => {
+  it('is refused with 409 in every route that would run it, and nothing is stored', async () => {
     const before = await left();
     for (const workflowId of [await make(), await make({ script: ' \n\t' })]) {
       for (const [what, ask] of asks(workflowId)) {
@@ -43,7 +43,7 @@ describe('a workflow that has nothing to run', () => {
     expect(await left()).toEqual(before);
   });
 
-  it('has something with one step, or a script', async () => {
+  it('can be run after it gets a step or a script', async () => {
     await harness.db.query('system', "UPDATE agent SET status = 'online' WHERE id = $1", [agentId]);
     const steps = [{ id: 'a', type: 'wait', ms: 1 }];
     for (const workflowId of [await make({ steps }), await make({ script: 'pass' })]) {

@@ -11,7 +11,7 @@ import {
 } from '@muster/testing';
 import { ingest } from '../ingest.harness';
 
-describe('the file that a command is about', () => {
+describe('the file of an extension command', () => {
   let harness: Harness;
   let ours: Awaited<ReturnType<typeof makeTenant>>;
   let theirs: typeof ours;
@@ -58,7 +58,7 @@ describe('the file that a command is about', () => {
     return status === 200 ? (await fetch(body.downloadUrl)).text() : `${status} ${body.detail}`;
   };
 
-  it('is the one that the order names, by its key or its id', async () => {
+  it('is the artifact that the command names by its key or its id', async () => {
     const { id, key } = await send('anything', 'named');
     expect(await contentOf({ version: '1.0', key })).toBe('named');
     expect(await contentOf({ version: '1.0', key: id })).toBe('named');
@@ -67,7 +67,7 @@ describe('the file that a command is about', () => {
     );
   });
 
-  it('is else the newest with the version in its name, and no longer number', async () => {
+  it('is otherwise the newest artifact whose name contains exactly the version', async () => {
     await send('marker-1.4.0.zip', 'first');
     await send('marker_v1.4.0-final.crx', 'second');
     for (const name of [
@@ -85,7 +85,7 @@ describe('the file that a command is about', () => {
     expect(await contentOf({ version: '.*' })).toMatch(/^404 /);
   });
 
-  it('is else the bundle of the pack of that id or workerKey: in production, else pinned, else pilot', async () => {
+  it('is otherwise the bundle of a pack by id or workerKey: production, else pinned, else pilot', async () => {
     const { organizationId } = ours;
     const contents = [newId(), newId(), newId()];
     const { packId, versions } = await makeInstallation(harness.db, { organizationId, contents });
@@ -100,7 +100,7 @@ describe('the file that a command is about', () => {
       }
       return contentOf({ version: '1.0', key: workerKey });
     };
-    // The first is the newest, and the one that is pinned.
+    // The first version of the list is the newest one, and the pinned one.
     expect(await stages('production', 'production', 'pilot')).toBe(contents[0]);
     expect(await stages('pilot', 'production', 'production')).toBe(contents[1]);
     expect(await stages('deprecated', 'pilot', 'pilot')).toBe(contents[0]);
@@ -114,7 +114,7 @@ describe('the file that a command is about', () => {
     expect(await contentOf({ version: '1.0', key: foreign.packId })).toMatch(/^404 /);
   });
 
-  it('is lent to its machine alone, while its command is open, and is of no other organization', async () => {
+  it('is presigned only for the command’s own agent, while the command is open', async () => {
     const { id: other } = await makeAgent(harness.db, { organizationId: theirs.organizationId, name: newId() });
     const { key } = await send('marker-7.0.zip', 'theirs', theirs, other);
     expect(await contentOf({ version: '7.0' })).toMatch(/^404 /);

@@ -36,7 +36,7 @@ describe('callbacks over HTTP', () => {
     return `t=${t},v1=${createHmac('sha256', key).update(`${t}.${of}.${body}`).digest('hex')}`;
   };
 
-  it('move a job, and answer what is late with 200', async () => {
+  it('move a job, and answer late reports with 200 and the reason', async () => {
     expect((await worker.post('/api/job-webhook', { jobId, status: 'running' })).body).toEqual({
       accepted: true,
       status: 'running',
@@ -49,7 +49,7 @@ describe('callbacks over HTTP', () => {
     expect([step.status, step.body]).toEqual([200, { accepted: false, reason: 'job_over' }]);
   });
 
-  it('come from the job’s own agent alone', async () => {
+  it('are accepted only from the job’s own agent, or with a key that is not bound', async () => {
     const unbound = await makeApiKey(harness.db, { organizationId, scope: 'worker' });
     const anyAgents = harness.http.withKey(unbound.secret);
     const other = await makeJob(harness.db, { organizationId });
@@ -63,7 +63,7 @@ describe('callbacks over HTTP', () => {
     expect((await anyAgents.post('/api/job-webhook', { jobId })).status).toBe(200);
   });
 
-  it('of claims are signed over time, job and body', async () => {
+  it('claim results are signed over time, job and body', async () => {
     const body = JSON.stringify({ claimResults: [{ claimId: 'A', outcome: 'eob_uploaded' }] });
     const good = await claims(body, signed(body));
     expect([good.status, good.body]).toEqual([
@@ -83,7 +83,7 @@ describe('callbacks over HTTP', () => {
     }
   });
 
-  it('of claims need the signature alone; a key beside it has to be of the job’s organization', async () => {
+  it('claim results need only a signature; a key in addition must belong to the job’s organization', async () => {
     const body = JSON.stringify({ claimResults: [{ claimId: 'A', outcome: 'eob_uploaded' }] });
     const post = (client: HttpClient, of: string, signature?: string) =>
       client
@@ -112,7 +112,7 @@ describe('callbacks over HTTP', () => {
     expect((await post(bare.withKey(apiKey), jobId, signed(body))).status).toBe(403);
   });
 
-  it('of claims may be signed with the secret of the job’s agent, and with no other agent’s', async () => {
+  it('claim results may be signed with the secret of the job’s agent, but of no other agent', async () => {
     const body = JSON.stringify({ claimResults: [{ claimId: 'A', outcome: 'eob_uploaded' }] });
     const other = await makeJob(harness.db, { organizationId });
     const secretOf = async (agent: string, keyAgentId?: string) => {
@@ -142,7 +142,7 @@ describe('callbacks over HTTP', () => {
     expect((await post(bare, other.id, another)).status).toBe(200);
   });
 
-  it('carry at most 100 claims and 1,000 log entries', async () => {
+  it('contain at most 100 claims and 1,000 log entries', async () => {
     const many = (count: number) =>
       JSON.stringify({
         claimResults: Array.from({ length: count }, (_, at) => ({ claimId: `C${at}`, outcome: 'failed' })),
@@ -165,7 +165,7 @@ describe('callbacks over HTTP', () => {
     expect([fraction.status, fraction.body.errors[0].field]).toEqual([400, 'logs.0.timestamp']);
   });
 
-  it('show no other organization’s picture', async () => {
+  it('refuse the screenshot of another organization', async () => {
     const theirs = {
       jobId,
       status: 'completed',

@@ -6,7 +6,7 @@ const path = '/api/pilot/run-summary';
 const claims = ['A', 'B', 'C'].map((claimId) => ({ claimId, outcome: 'eob_uploaded' }));
 const stop = { reason: 'portal_logged_out', at: '2026-01-31T09:40:00.000Z' };
 
-describe('a run summary whose storing fails', () => {
+describe('a run summary that cannot be stored', () => {
   let harness: Harness;
   let worker: HttpClient;
   const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
@@ -38,14 +38,14 @@ describe('a run summary whose storing fails', () => {
     await harness.close();
   });
 
-  /** A batch that was told before, whose message somebody has taken. */
+  /** Stores an earlier report of the batch without its message, and returns the contents of all tables. */
   const toldBefore = async () => {
     await worker.post(path, told);
     await sql("DELETE FROM outbox WHERE name = 'batch-ingested'");
     return contents();
   };
 
-  it('by a row that cannot be written keeps nothing, and is stored when sent again', async () => {
+  it('leaves nothing behind if a row is refused, and is stored when sent again', async () => {
     const before = await toldBefore();
     await owner.query(`
       CREATE FUNCTION refuse_stops() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no room for secret'; END $$;
@@ -66,11 +66,11 @@ describe('a run summary whose storing fails', () => {
     expect((await worker.post(path, body)).body).toMatchObject({ claims: 3, stopEvents: 1, replaced: true });
   });
 
-  it('by the end of its connection in the middle keeps nothing, and is stored when sent again', async () => {
+  it('leaves nothing behind if its connection is lost, and is stored when sent again', async () => {
     const before = await toldBefore();
     const [answer] = await behindLock(
       harness.db,
-      // In the middle of what deletes the telling before.
+      // Interrupts the statement that deletes the earlier report.
       (tx) => tx.execute("SELECT FROM pilot_claim_result WHERE id = 'torn:claim:0' FOR UPDATE"),
       () => [worker.post(path, body)],
       () =>

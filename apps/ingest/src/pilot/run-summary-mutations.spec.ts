@@ -18,7 +18,7 @@ const codes: Record<string, number[]> = {
   JOB_NOT_FOUND: [404],
   RUN_SUMMARY_REQUEST_FAILED: [400, 413, 415],
 };
-/** How many summaries are sent; and how long at most that takes. */
+/** Number of summaries to send, and the time limit for all of them. */
 const runs = longForm('SUMMARY_MUTATIONS', { short: 400, long: 3000 });
 const withinMs = 30_000;
 
@@ -26,7 +26,7 @@ jest.setTimeout(withinMs * 6);
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** Values that nobody expects anywhere. */
+/** Values that are not expected in any position. */
 const strange = fc.oneof(
   fc.constantFrom<Json>(null, true, false, 0, -1, 1.5, 1e300, '', ' ', '5', 'null', '\ud800', '\u0000', '💥', [], {}),
   fc.constantFrom<Json>('x'.repeat(20_000), Array(10_001).fill({}), Array(300).fill({ claimId: 1 }), [[[[[]]]]]),
@@ -59,7 +59,7 @@ const mutation: fc.Arbitrary<Mutation> = fc.oneof(
   fc.record({ kind: fc.constant('wrap' as const), at, key: fc.constantFrom(...keys) }),
 );
 
-/** What happens to the text on its way: cut off, a byte changed, a key twice. */
+/** Damage to the text in transit: cut off, one byte changed, or one key repeated. */
 const damage = fc.oneof(
   { weight: 12, arbitrary: fc.constant(null) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('cut' as const), at }) },
@@ -67,7 +67,7 @@ const damage = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('twice' as const), at, value: strange }) },
 );
 
-describe('a run summary that was changed in any way', () => {
+describe('a mutated run summary', () => {
   let harness: Harness;
   let worker: HttpClient;
   let organizationId: string;
@@ -86,7 +86,7 @@ describe('a run summary that was changed in any way', () => {
   });
   afterAll(() => harness.close());
 
-  /** All that is stored, to the last row and column. */
+  /** Returns a digest of all stored rows and columns. */
   const contents = async () => {
     const tables = ['pilot_batch', 'pilot_claim_result', 'pilot_stop_event', 'run_cost', 'job'];
     const digests = tables.map(
@@ -130,7 +130,7 @@ describe('a run summary that was changed in any way', () => {
       return { [envelope === 'nested' ? 'practiceRunSummary' : 'practice_run_summary']: spelled };
     });
 
-  it('is stored whole, or refused by one of the codes and stored not at all', async () => {
+  it('is stored completely, or refused with one of the codes and not stored at all', async () => {
     let before = await contents();
     const seen: Record<string, number> = {};
     const changed = fc.tuple(valid, fc.array(mutation, { minLength: 0, maxLength: 3 }), damage);
@@ -167,12 +167,12 @@ describe('a run summary that was changed in any way', () => {
       }),
       { numRuns: runs, interruptAfterTimeLimit: withinMs, markInterruptAsFailure: false },
     );
-    // None of the ways was left out.
+    // Every outcome has occurred.
     for (const way of ['stored', ...Object.keys(codes)]) expect([way, seen[way]]).toEqual([way, expect.any(Number)]);
   });
 });
 
-/** The places of a value: itself, and all below it. */
+/** Returns the paths in a value: its own and those of all values below it. */
 function placesOf(value: Json, place: (string | number)[] = []): (string | number)[][] {
   if (typeof value !== 'object' || value === null) return [place];
   const entries: [string | number, Json][] = Array.isArray(value)
