@@ -32,10 +32,10 @@ describe('repeated requests at the gateway', () => {
       const client = tenant.as.admin.with({ 'idempotency-key': newId() });
       const input = body();
       const answers = await Promise.all(Array.from({ length: 20 }, () => client.post('/api/users', input)));
-      const made = answers.filter(({ status, headers }) => status === 201 && !headers.get('idempotency-replayed'));
-      expect(made).toHaveLength(1);
+      const created = answers.filter(({ status, headers }) => status === 201 && !headers.get('idempotency-replayed'));
+      expect(created).toHaveLength(1);
       for (const { status, body: answer } of answers) {
-        if (status === 201) expect(answer).toEqual(made[0]!.body);
+        if (status === 201) expect(answer).toEqual(created[0]!.body);
         else expect([status, answer.code]).toEqual([409, 'idempotency_key_in_flight']);
       }
     });
@@ -83,7 +83,7 @@ describe('repeated requests at the gateway', () => {
       expect((await client.post('/api/users', body())).status).toBe(201);
     });
 
-    it.each<[string, (made: any) => string, object]>([
+    it.each<[string, (created: any) => string, object]>([
       ['/api/api-keys', ({ secret }) => secret, { name: 'Once', scope: 'api' }],
       ['/api/agents', ({ workerKey }) => workerKey, { name: 'Once', provider: 'external' }],
       ['/api/webhook-endpoints', ({ secret }) => secret, { url: 'https://93.184.215.14/', events: ['*'] }],

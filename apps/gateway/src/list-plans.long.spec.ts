@@ -57,10 +57,10 @@ describe('lists of an organization with the data of a year', () => {
   afterAll(() => harness.close());
 
   const read = async (path: string) => {
-    const who = path.startsWith('/api/admin') ? tenant.as.super_admin : tenant.as.admin;
+    const client = path.startsWith('/api/admin') ? tenant.as.super_admin : tenant.as.admin;
     let next: string | null = null;
     const plans = await readPlans(harness.databaseUrl, async () => {
-      const { status, body } = await who.get(path);
+      const { status, body } = await client.get(path);
       if (status !== 200) throw new Error(`${path}: ${JSON.stringify(body)}`);
       next = body.nextCursor ?? null;
     });
@@ -80,13 +80,13 @@ describe('lists of an organization with the data of a year', () => {
 
   it('this spec requests every list with each of its filters', async () => {
     const { body } = await harness.http.get('/api/openapi.json');
-    const asked = listRequests(house).map((path) => new URL(path, 'http://service'));
+    const requested = listRequests(house).map((path) => new URL(path, 'http://service'));
     const missing: string[] = [];
     for (const [path, { get }] of Object.entries<{ get?: { parameters?: Parameter[] } }>(body.paths)) {
       const names = (get?.parameters ?? []).filter((parameter) => parameter.in === 'query').map(({ name }) => name);
       if (!names.includes('cursor') || ofOneThing.includes(path)) continue;
       const pattern = new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
-      const requests = asked.filter(({ pathname }) => pattern.test(pathname));
+      const requests = requested.filter(({ pathname }) => pattern.test(pathname));
       if (requests.length === 0) missing.push(path);
       for (const name of names.filter((each) => each !== 'cursor' && each !== 'limit')) {
         if (!requests.some(({ searchParams }) => searchParams.has(name))) missing.push(`${path}?${name}`);
@@ -97,7 +97,7 @@ describe('lists of an organization with the data of a year', () => {
 
   it('lists read an index or a bounded part of it, on the first page and after ten thousand rows', async () => {
     const slow: object[] = [];
-    const deep = await placesDeepIn(harness.databaseUrl, house);
+    const deep = await deepCursors(harness.databaseUrl, house);
     for (const path of listRequests(house)) {
       const { plans, next } = await read(path);
       slow.push(...tooMuch(path, plans));
@@ -142,8 +142,8 @@ describe('lists of an organization with the data of a year', () => {
       cursor = body.nextCursor === null ? '' : `&cursor=${body.nextCursor}`;
     } while (cursor);
     expect(found).toEqual(['3', '2', '1']);
-    const of = `agentId=${house.agentIds.busy}&status=cancelled`;
-    const { body } = await tenant.as.admin.get(`/api/jobs?${of}`);
+    const filter = `agentId=${house.agentIds.busy}&status=cancelled`;
+    const { body } = await tenant.as.admin.get(`/api/jobs?${filter}`);
     expect(body.jobs).toHaveLength(1);
     expect(body.nextCursor).toBeNull();
   });
@@ -156,7 +156,7 @@ function kindOf(value: string): string {
 }
 
 /** Returns the cursor values ten thousand rows deep, by the kinds of values that a list is sorted by. */
-async function placesDeepIn(databaseUrl: string, { organizationId, entries }: House) {
+async function deepCursors(databaseUrl: string, { organizationId, entries }: House) {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   const { rows } = await client.query<{ id: string; at: Date }>(
@@ -165,7 +165,7 @@ async function placesDeepIn(databaseUrl: string, { organizationId, entries }: Ho
   );
   await client.end();
   const [{ id, at }] = rows as [{ id: string; at: Date }];
-  const places: Record<string, string[]> = {
+  const cursors: Record<string, string[]> = {
     id: [id],
     seq: [String(entries / 5 - 10_000)],
     'time,id': [at.toISOString(), id],
@@ -173,5 +173,5 @@ async function placesDeepIn(databaseUrl: string, { organizationId, entries }: Ho
     // A median duration. All costs are lower, so as a cost it precedes or follows all rows.
     'seq,id': ['64500', id],
   };
-  return places;
+  return cursors;
 }

@@ -41,7 +41,7 @@ describe('client pricing', () => {
     client.post(`${path}/backfill`, { job_id, ...more });
   const setModel = (model: object, client: HttpClient = tenant.as.admin) =>
     client.put(`${path}/${tenant.organizationId}`, model);
-  const keptOf = (jobId: string) => rows('SELECT id FROM billing_metric WHERE job_id = $1', [jobId]);
+  const recordsOf = (jobId: string) => rows('SELECT id FROM billing_metric WHERE job_id = $1', [jobId]);
 
   it('counts a claim once per NPI, charges each started block, and returns the figures of the computation', async () => {
     const many = Array.from({ length: 51 }, (_, at) => claim('1000000001', `C-${at}`));
@@ -214,7 +214,7 @@ describe('client pricing', () => {
     ] as const) {
       expect((await backfill(id, {}, client)).status).toBe(status);
     }
-    expect(await keptOf(id)).toEqual([]);
+    expect(await recordsOf(id)).toEqual([]);
     expect(await rows('SELECT FROM billing_metric_step WHERE organization_id = $1', [tenant.organizationId])).toEqual(
       [],
     );
@@ -226,11 +226,11 @@ describe('client pricing', () => {
     const statuses = answers.map(({ status, body }) => `${status} ${body.code ?? ''}`).sort();
     expect(statuses).toEqual(['200 ', ...Array<string>(7).fill('409 billing_record_exists')]);
     const first = answers.find(({ status }) => status === 200)!.body.metric_id;
-    expect(await keptOf(id)).toEqual([{ id: first }]);
+    expect(await recordsOf(id)).toEqual([{ id: first }]);
     const [one, other] = await Promise.all([backfill(id, { force: true }), backfill(id, { force: true })]);
     for (const { status, body } of [one, other]) expect([status, body.replaced_existing]).toEqual([200, true]);
-    const [kept] = await keptOf(id);
-    expect([one.body.metric_id, other.body.metric_id]).toContainEqual((kept as { id: string }).id);
+    const [record] = await recordsOf(id);
+    expect([one.body.metric_id, other.body.metric_id]).toContainEqual((record as { id: string }).id);
     expect(await rows('SELECT FROM billing_metric_step WHERE metric_id = $1', [first])).toEqual([]);
     expect(
       await rows("SELECT FROM audit_entry WHERE action = 'client_pricing.backfill' AND target_id = $1", [id]),
@@ -243,11 +243,11 @@ describe('client pricing', () => {
     expect((await backfill(id, { create_default_model: true }, other.as.admin)).body.code).toBe('job_not_found');
     expect((await setModel({ pricingType: 'per_claim', pricePerClaimUsd: 1 }, other.as.admin)).status).toBe(404);
     expect((await other.as.admin.get(`${path}/${tenant.organizationId}`)).body.code).toBe('not_found');
-    const made = await backfill(id, { create_default_model: true }, other.as.super_admin);
-    expect([made.status, made.body.organization_id]).toEqual([200, tenant.organizationId]);
+    const created = await backfill(id, { create_default_model: true }, other.as.super_admin);
+    expect([created.status, created.body.organization_id]).toEqual([200, tenant.organizationId]);
     expect((await setModel({ pricingType: 'per_claim', pricePerClaimUsd: 1 }, other.as.super_admin)).status).toBe(200);
     expect((await other.as.super_admin.get(`${path}/${newId()}`)).body.code).toBe('not_found');
-    const steps = `${path}/metrics/${made.body.metric_id}/steps`;
+    const steps = `${path}/metrics/${created.body.metric_id}/steps`;
     expect((await other.as.admin.get(steps)).status).toBe(404);
     expect((await other.as.super_admin.get(steps)).body.steps).toHaveLength(1);
     const metricsOf = async (client: HttpClient, query: string) =>
@@ -256,8 +256,8 @@ describe('client pricing', () => {
       );
     expect(await metricsOf(other.as.admin, `jobId=${id}`)).toEqual([]);
     expect(await metricsOf(other.as.admin, `organizationId=${tenant.organizationId}`)).toEqual([]);
-    expect(await metricsOf(tenant.as.admin, `jobId=${id}`)).toEqual([made.body.metric_id]);
-    expect(await metricsOf(other.as.super_admin, `jobId=${id}`)).toEqual([made.body.metric_id]);
+    expect(await metricsOf(tenant.as.admin, `jobId=${id}`)).toEqual([created.body.metric_id]);
+    expect(await metricsOf(other.as.super_admin, `jobId=${id}`)).toEqual([created.body.metric_id]);
   });
 
   it('lists records by days in the organization’s time zone, with the pricing model of that time', async () => {

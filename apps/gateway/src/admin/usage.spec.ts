@@ -43,14 +43,14 @@ describe('usage across organizations', () => {
   });
 
   it('returns the same usage whether ended runs are in the counter yet or not, and finds no difference', async () => {
-    const shown = async () => {
+    const readUsage = async () => {
       const { usage } = (await tenant.as.super_admin.get('/api/admin/usage?month=2026-03')).body;
       return [
         usage.find((row: any) => row.organizationId === tenant.organizationId),
         (await tenant.api.get('/api/usage?month=2026-03')).body,
       ];
     };
-    const before = await shown();
+    const before = await readUsage();
     expect(before[1]).toMatchObject({ runs: 2, completed: 1, failed: 1, cancelled: 0, runMinutes: 30 });
     expect(await reconcile()).toMatchObject({ differing: 0, differences: [] });
     await harness.db.query(
@@ -61,7 +61,7 @@ describe('usage across organizations', () => {
               count(*) FILTER (WHERE outcome = 'failed'), sum(run_ms) FROM counted_events GROUP BY 1, 2`,
       [tenant.organizationId],
     );
-    expect(await shown()).toEqual(before);
+    expect(await readUsage()).toEqual(before);
   });
 
   it('reports a counter that differs from its events, also in audit, list and metric', async () => {

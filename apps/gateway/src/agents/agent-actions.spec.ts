@@ -7,7 +7,7 @@ import { gateway } from '../gateway.harness';
 
 describe('agent actions', () => {
   let harness: Harness;
-  let ours: Tenant;
+  let tenant: Tenant;
   let plane: Server;
   let baseUrl: string;
   /** Machine states by reference. Each agent has its own machine, so a late order for another agent has no effect. */
@@ -37,7 +37,7 @@ describe('agent actions', () => {
       modules: [...gateway.modules, MachinesModule],
       env: { OUTBOUND_ALLOW: '127.0.0.0/8', WAKE_TIMEOUT_MS: '5000', REQUEST_TIMEOUT_MS: '3500' },
     });
-    ours = await harness.makeTenant();
+    tenant = await harness.makeTenant();
     machines = harness.app.nest.get(MachineControl);
     const sweep = async () => {
       while (!over) {
@@ -63,7 +63,7 @@ describe('agent actions', () => {
     newest = `vm-${states.size + 1}`;
     states.set(newest, machine);
     const { id } = await makeAgent(harness.db, {
-      organizationId: ours.organizationId,
+      organizationId: tenant.organizationId,
       name: `Agent ${Math.random()}`,
       status,
       provider: 'http',
@@ -75,10 +75,10 @@ describe('agent actions', () => {
     });
     return id;
   }
-  const act = (id: string, body: object, client = ours.api) => client.post(`/api/agent/${id}/action`, body);
+  const act = (id: string, body: object, client = tenant.api) => client.post(`/api/agent/${id}/action`, body);
   const handshake = (agentId: string) =>
     harness.db.transaction('system', (tx) =>
-      takeHandshake(tx, ours.organizationId, { agentId, bootId: 'new boot', workerVersion: '1' }),
+      takeHandshake(tx, tenant.organizationId, { agentId, bootId: 'new boot', workerVersion: '1' }),
     );
   const rowOf = async (id: string) =>
     (await harness.db.query<Record<string, any>>('system', 'SELECT * FROM agent WHERE id = $1', [id]))[0]!;
@@ -86,8 +86,9 @@ describe('agent actions', () => {
     "SELECT data->>'eventType' AS event FROM timeline_entry WHERE agent_id = $1 AND kind = 'lifecycle' ORDER BY seq";
   const eventsOf = async (id: string) =>
     (await harness.db.query<{ event: string }>('system', lifecycle, [id])).map(({ event }) => event);
-  const autoWake = (vmAutoWakeOnJob: boolean) => ours.as.admin.patch('/api/organization/settings', { vmAutoWakeOnJob });
-  const workflow = async () => (await makeWorkflow(harness.db, { organizationId: ours.organizationId })).id;
+  const autoWake = (vmAutoWakeOnJob: boolean) =>
+    tenant.as.admin.patch('/api/organization/settings', { vmAutoWakeOnJob });
+  const workflow = async () => (await makeWorkflow(harness.db, { organizationId: tenant.organizationId })).id;
 
   it('start returns immediately and restores the public tunnel URL', async () => {
     const id = await agentAt('stopped', { tunnelHostname: 'a1.example.com', tunnelUrl: 'https://other.example.com' });
@@ -103,7 +104,7 @@ describe('agent actions', () => {
 
   it('stop stops the machine, but is refused during a job unless forced', async () => {
     const id = await agentAt('online', {}, 'running');
-    const job = await makeJob(harness.db, { organizationId: ours.organizationId, agentId: id });
+    const job = await makeJob(harness.db, { organizationId: tenant.organizationId, agentId: id });
     await harness.db.query('system', 'UPDATE agent SET current_job_id = $2 WHERE id = $1', [id, job.id]);
     const refused = await act(id, { action: 'stop' });
     expect([refused.status, refused.body.code, refused.body.jobId]).toEqual([409, 'agent_not_ready', job.id]);
@@ -115,7 +116,7 @@ describe('agent actions', () => {
     await waitFor('the stop', async () => (await rowOf(id))['status'] === 'stopped');
     expect(state()).toBe('stopped');
     expect(await eventsOf(id)).toEqual(['manual_stop']);
-    expect((await ours.api.get(`/api/jobs/${job.id}`)).body.status).toBe('queued');
+    expect((await tenant.api.get(`/api/jobs/${job.id}`)).body.status).toBe('queued');
   });
 
   it.each(['online', 'offline', 'stopped', 'starting', 'stopping', 'rebooting', 'draining'] as const)(
@@ -168,20 +169,20 @@ describe('agent actions', () => {
 
   it.each(['start', 'stop', 'reboot', 'terminate'])('%s of an external machine is refused', async (action) => {
     const id = await agentAt('offline', { provider: 'external' });
-    const answer = await act(id, { action }, ours.as.admin);
+    const answer = await act(id, { action }, tenant.as.admin);
     expect([answer.status, answer.body.code, answer.body.agentStatus]).toEqual([409, 'agent_not_ready', 'offline']);
     expect((await rowOf(id))['status']).toBe('offline');
   });
 
   it('terminate requires an admin', async () => {
     const id = await agentAt('stopped');
-    for (const client of [ours.api, ours.as.member]) {
+    for (const client of [tenant.api, tenant.as.member]) {
       expect((await act(id, { action: 'terminate' }, client)).status).toBe(403);
     }
-    const answer = await act(id, { action: 'terminate' }, ours.as.admin);
+    const answer = await act(id, { action: 'terminate' }, tenant.as.admin);
     expect(answer.body).toEqual({ success: true, action: 'terminate', status: 'terminated' });
-    const told = (await ours.api.get(`/api/agents/${id}/logs?kind=status`)).body.entries[0];
-    expect([told.source, told.message]).toEqual(['console', expect.stringContaining('terminated by')]);
+    const entry = (await tenant.api.get(`/api/agents/${id}/logs?kind=status`)).body.entries[0];
+    expect([entry.source, entry.message]).toEqual(['console', expect.stringContaining('terminated by')]);
   });
 
   it('start_job on an online agent queues the job', async () => {
@@ -207,7 +208,7 @@ describe('agent actions', () => {
 
   it('start_job of a queued job wakes the agent for that job', async () => {
     const id = await agentAt('stopped');
-    const job = await makeJob(harness.db, { organizationId: ours.organizationId, agentId: id });
+    const job = await makeJob(harness.db, { organizationId: tenant.organizationId, agentId: id });
     const waiting = act(id, { action: 'start_job', jobId: job.id });
     await waitFor('the start', () => state() === 'running');
     await handshake(id);
@@ -218,7 +219,7 @@ describe('agent actions', () => {
     const id = await agentAt('stopped');
     const answer = await act(id, { action: 'start_job', workflowId: await workflow() });
     expect([answer.status, answer.body.code]).toEqual([504, 'execution_timeout']);
-    expect((await ours.api.get(`/api/jobs/${answer.body.jobId}`)).body.status).toBe('queued');
+    expect((await tenant.api.get(`/api/jobs/${answer.body.jobId}`)).body.status).toBe('queued');
     expect(await eventsOf(id)).toEqual(['wake_requested', 'wake_timeout']);
   });
 
@@ -285,37 +286,37 @@ describe('agent actions', () => {
   it('a wake continues after the caller that requested it has disconnected', async () => {
     const id = await agentAt('stopped');
     const leaving = new AbortController();
-    const asked = fetch(`${harness.url}/api/agent/${id}/action`, {
+    const request = fetch(`${harness.url}/api/agent/${id}/action`, {
       method: 'POST',
       signal: leaving.signal,
       headers: {
         'content-type': 'application/json',
-        ...(ours.api as unknown as { headers: Record<string, string> }).headers,
+        ...(tenant.api as unknown as { headers: Record<string, string> }).headers,
       },
       body: JSON.stringify({ action: 'start_job', workflowId: await workflow() }),
     }).catch(() => 'left');
     await waitFor('the start', () => state() === 'running');
     leaving.abort();
-    expect(await asked).toBe('left');
+    expect(await request).toBe('left');
     await handshake(id);
     expect(await eventsOf(id)).toEqual(['wake_requested', 'wake_ready']);
   });
 
   it('stop_job cancels a job of the agent, but no job of another agent', async () => {
     const id = await agentAt('online');
-    const job = await makeJob(harness.db, { organizationId: ours.organizationId, agentId: id });
-    const other = await makeJob(harness.db, { organizationId: ours.organizationId });
+    const job = await makeJob(harness.db, { organizationId: tenant.organizationId, agentId: id });
+    const other = await makeJob(harness.db, { organizationId: tenant.organizationId });
     expect((await act(id, { action: 'stop_job', jobId: other.id })).status).toBe(404);
     expect((await act(id, { action: 'stop_job' })).status).toBe(400);
     const answer = await act(id, { action: 'stop_job', jobId: job.id, reason: 'wrong clinic' });
     expect(answer.body).toEqual({ success: true, action: 'stop_job', status: 'online', jobId: job.id });
-    expect((await ours.api.get(`/api/jobs/${job.id}`)).body.status).toBe('cancelled');
+    expect((await tenant.api.get(`/api/jobs/${job.id}`)).body.status).toBe('cancelled');
   });
 
   it('activity never moves backwards and never into the future', async () => {
     const id = await agentAt('online', { lastActivityAt: new Date('2026-01-01T00:00:00Z') });
     const mark = async (at?: string) =>
-      (await ours.api.post(`/api/agent/${id}/activity`, at ? { at } : {})).body.lastActivityAt as string;
+      (await tenant.api.post(`/api/agent/${id}/activity`, at ? { at } : {})).body.lastActivityAt as string;
     expect(await mark('2025-01-01T00:00:00Z')).toBe('2026-01-01T00:00:00.000Z');
     const ahead = await mark('2199-01-01T00:00:00Z');
     expect(new Date(ahead).getTime()).toBeLessThanOrEqual(Date.now() + 1000);
@@ -325,7 +326,7 @@ describe('agent actions', () => {
   it('idle-exempt sets and clears the exemption from idle stop', async () => {
     const id = await agentAt('online');
     for (const exempt of [true, false]) {
-      const answer = await ours.api.patch(`/api/agent/${id}/idle-exempt`, { exempt });
+      const answer = await tenant.api.patch(`/api/agent/${id}/idle-exempt`, { exempt });
       expect(answer.body).toEqual({ success: true, idleAutoStopExempt: exempt });
       expect((await rowOf(id))['idleAutoStopExempt']).toBe(exempt);
     }
@@ -333,8 +334,8 @@ describe('agent actions', () => {
 
   it('status queries the provider, and returns the last known state as stale if the provider hangs', async () => {
     const id = await agentAt('online', { vmState: 'known', vmIp: '10.9.9.9' }, 'running');
-    const fresh = await ours.api.get(`/api/agents/${id}/status`);
-    expect(fresh.body).toEqual({
+    const current = await tenant.api.get(`/api/agents/${id}/status`);
+    expect(current.body).toEqual({
       status: 'online',
       lastSeen: '2026-01-01T00:00:00.000Z',
       lastActivityAt: null,
@@ -343,7 +344,7 @@ describe('agent actions', () => {
       vmIp: '10.1.1.1',
     });
     behaviour = 'hangs';
-    const stale = await ours.api.get(`/api/agents/${id}/status`);
+    const stale = await tenant.api.get(`/api/agents/${id}/status`);
     expect(stale.body).toMatchObject({ status: 'online', vmState: 'known', vmIp: '10.9.9.9', stale: true });
   });
 });

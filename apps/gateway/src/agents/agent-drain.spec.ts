@@ -10,7 +10,7 @@ describe('draining', () => {
   let tenant: Tenant;
   let dispatch: Dispatch;
   let workflowId: string;
-  let made = 0;
+  let machineCount = 0;
 
   beforeAll(async () => {
     harness = await startHarness({
@@ -26,9 +26,15 @@ describe('draining', () => {
 
   const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
   async function machine(status: AgentStatus = 'online'): Promise<string> {
-    made += 1;
+    machineCount += 1;
     const { organizationId } = tenant;
-    const input = { organizationId, name: `Machine ${made}`, status, provider: 'local', bootId: 'boot 1' } as const;
+    const input = {
+      organizationId,
+      name: `Machine ${machineCount}`,
+      status,
+      provider: 'local',
+      bootId: 'boot 1',
+    } as const;
     return (await makeAgent(harness.db, { ...input, lastSeen: new Date() })).id;
   }
   const launch = async (agentId: string, input: object = {}) =>
@@ -116,13 +122,13 @@ describe('draining', () => {
     const id = await machine();
     await drain(id, 'finish');
     await undrain(id);
-    const told = await sql(`SELECT source, message FROM timeline_entry WHERE agent_id = $1 ORDER BY seq`, [id]);
-    expect(told.map(({ source, message }: any) => `${source} ${message.split(':')[0]}`)).toEqual([
+    const entries = await sql(`SELECT source, message FROM timeline_entry WHERE agent_id = $1 ORDER BY seq`, [id]);
+    expect(entries.map(({ source, message }: any) => `${source} ${message.split(':')[0]}`)).toEqual([
       'api online → draining',
       'api draining → online',
     ]);
-    const kept = await sql(`SELECT action, changes FROM audit_entry WHERE target_id = $1 ORDER BY at`, [id]);
-    expect(kept).toEqual([
+    const audited = await sql(`SELECT action, changes FROM audit_entry WHERE target_id = $1 ORDER BY at`, [id]);
+    expect(audited).toEqual([
       { action: 'agent.drain', changes: { drain: [null, 'finish'] } },
       { action: 'agent.undrain', changes: { drain: ['finish', null] } },
     ]);
@@ -197,8 +203,10 @@ describe('draining', () => {
       expect(await job(jobId)).toMatchObject({ status: 'failed', errorCode: 'agent_rebooted' });
       expect(await retriesOf(jobId)).toEqual([{ status: 'queued', attempt: 2 }]);
       expect(await agent(id)).toMatchObject({ currentJobId: null });
-      const of = { organizationId: tenant.organizationId, agentId: id };
-      expect(await applyJobReport(harness.db, of, { jobId, status: 'completed' })).toMatchObject({ accepted: false });
+      const agentRef = { organizationId: tenant.organizationId, agentId: id };
+      expect(await applyJobReport(harness.db, agentRef, { jobId, status: 'completed' })).toMatchObject({
+        accepted: false,
+      });
       await handshake(id, 'boot 2');
       expect((await heartbeat(id, 'boot 2')).status).toBe('online');
       expect(await dispatch.startNext(id)).toMatchObject({ action: 'start' });

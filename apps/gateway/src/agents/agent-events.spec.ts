@@ -19,7 +19,7 @@ import { gateway } from '../gateway.harness';
 describe('an agent’s event stream', () => {
   let harness: Harness;
   let tenant: Tenant;
-  let of: { organizationId: string; agentId: string };
+  let agentRef: { organizationId: string; agentId: string };
 
   beforeAll(async () => {
     harness = await startHarness({ ...gateway, env: { EVENT_STREAMS_HEARTBEAT_MS: '150' } });
@@ -29,14 +29,14 @@ describe('an agent’s event stream', () => {
   beforeEach(async () => {
     const { organizationId } = tenant;
     const agent = await makeAgent(harness.db, { organizationId, name: `agent ${newId()}` });
-    of = { organizationId, agentId: agent.id };
+    agentRef = { organizationId, agentId: agent.id };
   });
 
-  const open = (lastEventId?: number | string) => followAgent(harness, of, lastEventId);
+  const open = (lastEventId?: number | string) => followAgent(harness, agentRef, lastEventId);
   const write = (...messages: string[]) =>
-    appendEntries(harness.db, of, ...messages.map((message) => logLine(message)));
+    appendEntries(harness.db, agentRef, ...messages.map((message) => logLine(message)));
   const from = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
-  const path = () => `/api/agents/${of.agentId}/events`;
+  const path = () => `/api/agents/${agentRef.agentId}/events`;
 
   it('starts a stream at the current position, with a comment, the retry time and an event id', async () => {
     await write('before');
@@ -64,7 +64,7 @@ describe('an agent’s event stream', () => {
     const timestamp = at.toISOString();
     await appendEntries(
       harness.db,
-      of,
+      agentRef,
       {
         kind: 'lifecycle',
         source: 'idle_monitor',
@@ -125,25 +125,28 @@ describe('an agent’s event stream', () => {
     });
     await fc.assert(
       fc.asyncProperty(scenario, async ({ written, writers, waitsMs }) => {
-        const agent = await makeAgent(harness.db, { organizationId: of.organizationId, name: `agent ${newId()}` });
-        const here = { organizationId: of.organizationId, agentId: agent.id };
+        const agent = await makeAgent(harness.db, {
+          organizationId: agentRef.organizationId,
+          name: `agent ${newId()}`,
+        });
+        const here = { organizationId: agentRef.organizationId, agentId: agent.id };
         const some = (count: number) =>
           appendEntries(harness.db, here, ...from(1, count).map((n) => logLine(`line ${n}`)));
         if (written) await some(written);
         const writing = writers.map(async (sizes) => {
           for (const size of sizes) await some(size);
         });
-        const opening = from(0, written).map(async (seen) => {
-          await delay(waitsMs[seen]!);
-          const stream = await followAgent(harness, here, seen);
-          return { seen, stream };
+        const opening = from(0, written).map(async (lastSeen) => {
+          await delay(waitsMs[lastSeen]!);
+          const stream = await followAgent(harness, here, lastSeen);
+          return { seen: lastSeen, stream };
         });
         const streams = await Promise.all(opening);
         await Promise.all(writing);
         const last = written + writers.flat().reduce((sum, size) => sum + size, 0);
-        for (const { seen, stream } of streams) {
-          await stream.until(last - seen);
-          expect(stream.ids).toEqual(from(seen + 1, last));
+        for (const { seen: lastSeen, stream } of streams) {
+          await stream.until(last - lastSeen);
+          expect(stream.ids).toEqual(from(lastSeen + 1, last));
           stream.close();
         }
       }),
@@ -156,23 +159,23 @@ describe('an agent’s event stream', () => {
     const writing = (async () => {
       for (let n = 0; n < total; n += 3) await write('a', 'b', 'c');
     })();
-    const seen: number[] = [];
+    const received: number[] = [];
     let last = '0';
-    for (let connections = 0; seen.length < total; connections += 1) {
+    for (let connections = 0; received.length < total; connections += 1) {
       const stream = await open(last);
-      await stream.until(Math.min(1 + connections, total - seen.length));
+      await stream.until(Math.min(1 + connections, total - received.length));
       stream.close();
-      seen.push(...stream.ids);
+      received.push(...stream.ids);
       last = stream.lastEventId!;
     }
     await writing;
-    expect(seen).toEqual(from(1, total));
+    expect(received).toEqual(from(1, total));
   });
 
   it('catches up over many pages of many entries and of large entries', async () => {
-    await appendEntries(harness.db, of, ...from(1, 900).map((n) => logLine(`line ${n}`)));
+    await appendEntries(harness.db, agentRef, ...from(1, 900).map((n) => logLine(`line ${n}`)));
     const large = 'x'.repeat(100_000);
-    await appendEntries(harness.db, of, ...from(1, 20).map(() => logLine(large)));
+    await appendEntries(harness.db, agentRef, ...from(1, 20).map(() => logLine(large)));
     const stream = await open(0);
     await stream.until(920);
     await write('live');
@@ -185,7 +188,7 @@ describe('an agent’s event stream', () => {
     const jobId = newId();
     await appendEntries(
       harness.db,
-      of,
+      agentRef,
       logLine('1'),
       logLine('2', jobId),
       logLine('3', jobId),
@@ -208,7 +211,7 @@ describe('an agent’s event stream', () => {
     ['is one ahead of the latest entry', '13', '10'],
   ])('sends resync if the last event id %s, and continues after the latest entry', async (_, lastEventId, oldest) => {
     await write(...from(1, 12).map(String));
-    await harness.db.query('system', 'DELETE FROM timeline_entry WHERE agent_id = $1 AND seq < 10', [of.agentId]);
+    await harness.db.query('system', 'DELETE FROM timeline_entry WHERE agent_id = $1 AND seq < 10', [agentRef.agentId]);
     const stream = await open(lastEventId);
     await write('new');
     const [resync, next] = await stream.until(2);
@@ -222,7 +225,7 @@ describe('an agent’s event stream', () => {
 
   it('resumes right before the oldest entry without a resync', async () => {
     await write(...from(1, 12).map(String));
-    await harness.db.query('system', 'DELETE FROM timeline_entry WHERE agent_id = $1 AND seq < 10', [of.agentId]);
+    await harness.db.query('system', 'DELETE FROM timeline_entry WHERE agent_id = $1 AND seq < 10', [agentRef.agentId]);
     const stream = await open(9);
     expect((await stream.until(3)).map(({ event, id }) => `${event} ${id}`)).toEqual(['log 10', 'log 11', 'log 12']);
     stream.close();
@@ -230,10 +233,10 @@ describe('an agent’s event stream', () => {
 
   it('reads lastEventId from the query; the Last-Event-ID header takes precedence', async () => {
     await write('1', '2', '3');
-    const { secret } = await makeApiKey(harness.db, of);
-    const asked = (headers: Record<string, string>) =>
+    const { secret } = await makeApiKey(harness.db, agentRef);
+    const openWith = (headers: Record<string, string>) =>
       EventStream.open(`${harness.url}${path()}?lastEventId=1`, { 'x-api-key': secret, ...headers });
-    const [byQuery, byHeader] = [await asked({}), await asked({ 'last-event-id': '2' })];
+    const [byQuery, byHeader] = [await openWith({}), await openWith({ 'last-event-id': '2' })];
     await byQuery.until(2);
     await byHeader.until(1);
     expect([byQuery.ids, byHeader.ids]).toEqual([[2, 3], [3]]);
@@ -255,9 +258,9 @@ describe('an agent’s event stream', () => {
   });
 
   it('refuses events and logs to a key that is bound to another agent', async () => {
-    const { id: agentId } = await makeAgent(harness.db, { organizationId: of.organizationId, name: newId() });
-    const { secret } = await makeApiKey(harness.db, { ...of, agentId });
-    for (const url of [path(), `/api/agents/${of.agentId}/logs`]) {
+    const { id: agentId } = await makeAgent(harness.db, { organizationId: agentRef.organizationId, name: newId() });
+    const { secret } = await makeApiKey(harness.db, { ...agentRef, agentId });
+    for (const url of [path(), `/api/agents/${agentRef.agentId}/logs`]) {
       const answer = await harness.http.withKey(secret).get(url);
       expect([answer.status, answer.body.code]).toEqual([403, 'permission_denied']);
     }
@@ -266,8 +269,8 @@ describe('an agent’s event stream', () => {
 
   it('sends no entry of another agent', async () => {
     const stream = await open();
-    const neighbour = await makeAgent(harness.db, { organizationId: of.organizationId, name: 'neighbour' });
-    await appendEntries(harness.db, { ...of, agentId: neighbour.id }, logLine('not yours'));
+    const neighbour = await makeAgent(harness.db, { organizationId: agentRef.organizationId, name: 'neighbour' });
+    await appendEntries(harness.db, { ...agentRef, agentId: neighbour.id }, logLine('not yours'));
     await write('yours');
     await stream.until(1);
     expect(stream.events.map(({ data }) => data.message)).toEqual(['yours']);
@@ -287,7 +290,7 @@ describe('an agent’s event stream', () => {
   });
 
   it('disconnects a reader that does not read, while other readers receive every entry', async () => {
-    const { secret } = await makeApiKey(harness.db, of);
+    const { secret } = await makeApiKey(harness.db, agentRef);
     const before = harness.app.streams.count;
     const slow = connect(Number(new URL(harness.url).port), '127.0.0.1');
     slow.on('error', () => undefined);
@@ -310,7 +313,7 @@ describe('an agent’s event stream', () => {
   });
 
   it('ends a stream when its API key is revoked; other streams stay open', async () => {
-    const { id, secret } = await makeApiKey(harness.db, of);
+    const { id, secret } = await makeApiKey(harness.db, agentRef);
     const revoked = await EventStream.open(`${harness.url}${path()}`, { 'x-api-key': secret });
     const stays = await open();
     expect((await tenant.as.admin.delete(`/api/api-keys/${id}`)).status).toBe(204);

@@ -6,18 +6,18 @@ import { gateway } from '../gateway.harness';
 describe('an agent’s logs', () => {
   let harness: Harness;
   let tenant: Tenant;
-  let of: { organizationId: string; agentId: string };
+  let agentRef: { organizationId: string; agentId: string };
   const jobId = newId();
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
     tenant = await harness.makeTenant();
     const agent = await makeAgent(harness.db, tenant);
-    of = { organizationId: tenant.organizationId, agentId: agent.id };
+    agentRef = { organizationId: tenant.organizationId, agentId: agent.id };
     const day = (n: number) => new Date(Date.UTC(2026, 2, n, 9));
     await appendEntries(
       harness.db,
-      of,
+      agentRef,
       { kind: 'provisioning', message: 'Tunnel is up', at: day(1) },
       { kind: 'lifecycle', source: 'api', message: 'asked to', at: day(2), data: { eventType: 'manual_start' } },
       { kind: 'execution', message: 'Opening 100% of C:\\claims', jobId, at: day(3) },
@@ -25,12 +25,12 @@ describe('an agent’s logs', () => {
       { kind: 'job', message: 'completed', jobId, at: day(5), data: { status: 'completed' } },
       { kind: 'execution', message: 'another run', jobId: newId(), level: 'error', at: day(6) },
     );
-    const neighbour = await makeAgent(harness.db, { ...of, name: 'neighbour' });
-    await appendEntries(harness.db, { ...of, agentId: neighbour.id }, logLine('not here'));
+    const neighbour = await makeAgent(harness.db, { ...agentRef, name: 'neighbour' });
+    await appendEntries(harness.db, { ...agentRef, agentId: neighbour.id }, logLine('not here'));
   });
   afterAll(() => harness.close());
 
-  const read = (query = '') => tenant.as.viewer.get(`/api/agents/${of.agentId}/logs${query}`);
+  const read = (query = '') => tenant.as.viewer.get(`/api/agents/${agentRef.agentId}/logs${query}`);
   const ids = async (query: string) => (await read(query)).body.entries.map(({ id }: { id: string }) => Number(id));
 
   it('lists the whole timeline, newest first', async () => {
@@ -76,20 +76,20 @@ describe('an agent’s logs', () => {
   });
 
   it.each(['asc', 'desc'])('returns every entry once over all pages, %s, while entries are written', async (order) => {
-    const agent = await makeAgent(harness.db, { ...of, name: `pages ${order}` });
-    const here = { ...of, agentId: agent.id };
+    const agent = await makeAgent(harness.db, { ...agentRef, name: `pages ${order}` });
+    const here = { ...agentRef, agentId: agent.id };
     const lines = (count: number) => Array.from({ length: count }, (_, at) => logLine(`line ${at}`));
     await appendEntries(harness.db, here, ...lines(11));
-    const seen: number[] = [];
+    const received: number[] = [];
     for (let cursor = ''; ;) {
       const answer = await tenant.api.get(`/api/agents/${agent.id}/logs?limit=3&order=${order}${cursor}`);
-      seen.push(...answer.body.entries.map(({ id }: { id: string }) => Number(id)));
+      received.push(...answer.body.entries.map(({ id }: { id: string }) => Number(id)));
       if (!answer.body.nextCursor) break;
       cursor = `&cursor=${answer.body.nextCursor}`;
-      if (seen.length === 3) await appendEntries(harness.db, here, ...lines(2));
+      if (received.length === 3) await appendEntries(harness.db, here, ...lines(2));
     }
     const all = Array.from({ length: order === 'asc' ? 13 : 11 }, (_, at) => at + 1);
-    expect(seen).toEqual(order === 'asc' ? all : all.reverse());
+    expect(received).toEqual(order === 'asc' ? all : all.reverse());
   });
 
   it.each(['kind=other', 'level=fatal', 'jobId=1', 'q=', 'from=yesterday', 'order=up', 'cursor=WyJhIl0', 'limit=0'])(
@@ -102,7 +102,7 @@ describe('an agent’s logs', () => {
 
   it('returns logs only to clients of the agent’s organization', async () => {
     const other = await harness.makeTenant();
-    for (const id of [of.agentId, newId()]) {
+    for (const id of [agentRef.agentId, newId()]) {
       const { status, body } = await other.api.get(`/api/agents/${id}/logs`);
       expect([status, body.code]).toEqual([404, 'agent_not_found']);
     }
@@ -112,7 +112,7 @@ describe('an agent’s logs', () => {
   it('reads the log lines of one job in order', async () => {
     const page = (after: string | null) => ({ limit: 1, after: after ? [after] : null });
     const logs = (after: string | null, filters = {}) =>
-      readJobLogs(harness.db, of.organizationId, jobId, page(after), filters);
+      readJobLogs(harness.db, agentRef.organizationId, jobId, page(after), filters);
     expect((await logs(null)).map(({ seq }) => seq)).toEqual([3, 4]);
     expect((await logs('3')).map(({ message }) => message)).toEqual(['no_eob found']);
     expect((await logs(null, { level: 'warn' })).map(({ seq }) => seq)).toEqual([4]);

@@ -16,10 +16,10 @@ describe('agents at the gateway', () => {
   afterAll(() => harness.close());
 
   it('lets an admin create an agent, with a worker key that is shown once and bound to the agent', async () => {
-    const made = await tenant.as.admin.post('/api/agents', { ...external('Front desk'), labels: ['north'] });
-    expect(made.status).toBe(201);
-    const { agent, workerKey } = made.body;
-    expect(made.headers.get('location')).toBe(`/api/agents/${agent.id}`);
+    const created = await tenant.as.admin.post('/api/agents', { ...external('Front desk'), labels: ['north'] });
+    expect(created.status).toBe(201);
+    const { agent, workerKey } = created.body;
+    expect(created.headers.get('location')).toBe(`/api/agents/${agent.id}`);
     expect(agent).toMatchObject({
       name: 'Front desk',
       status: 'offline',

@@ -14,13 +14,13 @@ import { gateway } from '../gateway.harness';
 
 describe('imaging-images', () => {
   let harness: Harness;
-  let ours: Tenant;
-  let theirs: Tenant;
+  let tenant: Tenant;
+  let otherTenant: Tenant;
   let agentId: string;
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
-    [ours, theirs] = [await harness.makeTenant(), await harness.makeTenant()];
+    [tenant, otherTenant] = [await harness.makeTenant(), await harness.makeTenant()];
   });
   beforeEach(async () => {
     agentId = await makeOnline();
@@ -30,7 +30,7 @@ describe('imaging-images', () => {
 
   const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
   const storage = () => harness.app.nest.get(ObjectStorage);
-  const makeOnline = async (organizationId = ours.organizationId) =>
+  const makeOnline = async (organizationId = tenant.organizationId) =>
     (await makeAgent(harness.db, { organizationId, name: newId(), status: 'online' })).id;
   const body = (more: object = {}) => ({
     imagingPath: '\\\\server\\images\\771400917',
@@ -41,17 +41,17 @@ describe('imaging-images', () => {
     ],
     ...more,
   });
-  const ask = (given: object = body(), client = ours.api) =>
-    client.post(`/api/agents/${agentId}/imaging-images`, given);
-  const start = async (given?: object) => (await ask(given)).body.commandId as string;
-  const statusOf = (commandId: string, client = ours.as.viewer) =>
+  const ask = (input: object = body(), client = tenant.api) =>
+    client.post(`/api/agents/${agentId}/imaging-images`, input);
+  const start = async (input?: object) => (await ask(input)).body.commandId as string;
+  const statusOf = (commandId: string, client = tenant.as.viewer) =>
     client.get(`/api/agents/${agentId}/imaging-images/status?commandId=${commandId}`);
-  const of = (commandId: string) => ({ organizationId: ours.organizationId, agentId, commandId });
-  const result = (commandId: string, given: object) =>
-    receiveResult(harness.db, of(commandId), { status: 'success', ...given } as never);
+  const commandRef = (commandId: string) => ({ organizationId: tenant.organizationId, agentId, commandId });
+  const result = (commandId: string, outcome: object) =>
+    receiveResult(harness.db, commandRef(commandId), { status: 'success', ...outcome } as never);
   const sendTo = async (commandId: string, name: 'full' | 'thumbnail', ordinal: number, bytes: Buffer) => {
-    const asked = [{ name, ordinal, size: bytes.length }];
-    const { uploads } = await requestImagingUploads(harness.db, storage(), of(commandId), asked, new Date());
+    const objects = [{ name, ordinal, size: bytes.length }];
+    const { uploads } = await requestImagingUploads(harness.db, storage(), commandRef(commandId), objects, new Date());
     const { uploadUrl, method, headers, key } = uploads[0]!;
     expect((await fetch(uploadUrl, { method, headers, body: new Uint8Array(bytes) })).status).toBe(200);
     return key;
@@ -90,8 +90,8 @@ describe('imaging-images', () => {
     ['a path of 1,025 characters', body({ imagingPath: 'x'.repeat(1025) })],
     ['an unknown field', body({ more: true })],
   ];
-  it.each(wrong)('refuses %s with 400, and creates no command', async (_, given) => {
-    const answer = await ask(given);
+  it.each(wrong)('refuses %s with 400, and creates no command', async (_, input) => {
+    const answer = await ask(input);
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_payload']);
     expect(await sql('SELECT id FROM agent_command WHERE agent_id = $1', [agentId])).toEqual([]);
   });
@@ -102,20 +102,22 @@ describe('imaging-images', () => {
   });
 
   it('refuses viewers, and hides agents and commands of other organizations', async () => {
-    expect((await ask(body(), ours.as.viewer)).status).toBe(403);
-    expect((await ask(body(), theirs.api)).status).toBe(404);
+    expect((await ask(body(), tenant.as.viewer)).status).toBe(403);
+    expect((await ask(body(), otherTenant.api)).status).toBe(404);
     const commandId = await start();
-    expect((await statusOf(commandId, theirs.as.admin)).status).toBe(404);
+    expect((await statusOf(commandId, otherTenant.as.admin)).status).toBe(404);
     const other = await makeOnline();
-    expect((await ours.api.get(`/api/agents/${other}/imaging-images/status?commandId=${commandId}`)).status).toBe(404);
+    expect((await tenant.api.get(`/api/agents/${other}/imaging-images/status?commandId=${commandId}`)).status).toBe(
+      404,
+    );
   });
 
   it('answers 404 for the id of another kind of command, and other status routes for its own ids', async () => {
-    const snippet = (await ours.api.post(`/api/agents/${agentId}/run-snippet`, { code: 'print(1)' })).body.commandId;
+    const snippet = (await tenant.api.post(`/api/agents/${agentId}/run-snippet`, { code: 'print(1)' })).body.commandId;
     expect((await statusOf(snippet)).status).toBe(404);
     expect((await statusOf(newId())).status).toBe(404);
     const path = `/api/agents/${agentId}/run-snippet/status?commandId=${await start()}`;
-    expect((await ours.api.get(path)).status).toBe(404);
+    expect((await tenant.api.get(path)).status).toBe(404);
   });
 
   it('serves every uploaded file as an image, whatever it contains', async () => {
@@ -140,7 +142,7 @@ describe('imaging-images', () => {
       full: await sendTo(commandId, 'full', 3, pictures.full),
       thumbnail: await sendTo(commandId, 'thumbnail', 3, pictures.thumbnail),
     };
-    const prefix = `imaging/771400917/${ours.organizationId}/${commandId}/3`;
+    const prefix = `imaging/771400917/${tenant.organizationId}/${commandId}/3`;
     expect(keys).toEqual({ full: `${prefix}-full.jpg`, thumbnail: `${prefix}-thumb.jpg` });
     const failed = { ordinal: 1, code: 'damaged', error: 'the file ends within its pixels' };
     await result(commandId, { output: { images: [failed, { ordinal: 3, width: 20, height: 10, bytes: 11 }] } });
@@ -177,9 +179,9 @@ describe('imaging-images', () => {
 
   it('fails the command if no image was converted, with the reason of each image', async () => {
     const commandId = await start();
-    const said = [1, 3].map((ordinal) => ({ ordinal, code: 'not_found', error: 'there is no such file' }));
+    const reported = [1, 3].map((ordinal) => ({ ordinal, code: 'not_found', error: 'there is no such file' }));
     const error = 'none of 2 images could be converted';
-    await result(commandId, { status: 'failed', code: 'no_image_converted', error, output: { images: said } });
+    await result(commandId, { status: 'failed', code: 'no_image_converted', error, output: { images: reported } });
     const { body: status } = await statusOf(commandId);
     expect(status).toMatchObject({ status: 'failed', code: 'no_image_converted', error });
     expect(status.output.images.map(({ code }: { code: string }) => code)).toEqual(['not_found', 'not_found']);
@@ -197,7 +199,7 @@ describe('imaging-images', () => {
     await result(commandId, { output: { images } });
     const { output } = (await statusOf(commandId)).body;
     expect(output.images.map(({ ordinal }: { ordinal: number }) => ordinal)).toEqual([3, 1]);
-    expect(output.images[0].fullKey).toBe(`imaging/771400917/${ours.organizationId}/${commandId}/3-full.jpg`);
+    expect(output.images[0].fullKey).toBe(`imaging/771400917/${tenant.organizationId}/${commandId}/3-full.jpg`);
     expect(output.images[1]).toMatchObject({ fullKey: null, code: 'damaged' });
     const odd = await start();
     await result(odd, { output: 'no JSON' });
@@ -224,17 +226,17 @@ describe('imaging-images', () => {
 
   it('presigns uploads only for its own images, and only until the command ends', async () => {
     const commandId = await start();
-    const request = (objects: object[], given = of(commandId)) =>
-      requestImagingUploads(harness.db, storage(), given, objects as never, new Date());
+    const request = (objects: object[], target = commandRef(commandId)) =>
+      requestImagingUploads(harness.db, storage(), target, objects as never, new Date());
     const refused = (work: Promise<unknown>) => work.then(null, ({ code }: { code: string }) => code);
     const full = { name: 'full', ordinal: 1, size: 10 };
     expect(await refused(request([{ ...full, ordinal: 2 }]))).toBe('invalid_payload');
     expect(await refused(request([{ name: 'full', size: 10 }]))).toBe('invalid_payload');
     expect(await refused(request([{ name: 'composite', size: 10 }]))).toBe('invalid_payload');
     expect(await refused(request([{ ...full, size: 101 * 2 ** 20 }]))).toBe('payload_too_large');
-    expect(await refused(request([full], { ...of(commandId), agentId: await makeOnline() }))).toBe('not_found');
-    const stranger = { ...of(commandId), organizationId: theirs.organizationId };
-    expect(await refused(request([full], stranger))).toBe('not_found');
+    expect(await refused(request([full], { ...commandRef(commandId), agentId: await makeOnline() }))).toBe('not_found');
+    const otherClient = { ...commandRef(commandId), organizationId: otherTenant.organizationId };
+    expect(await refused(request([full], otherClient))).toBe('not_found');
     expect(await sql('SELECT id FROM artifact WHERE agent_id = $1', [agentId])).toEqual([]);
     await request([full]);
     await request([{ ...full, size: 12 }]);
@@ -248,25 +250,25 @@ describe('imaging-images', () => {
   it('reports progress on the timeline in numbers, without patients or file names', async () => {
     const commandId = await start();
     await sendTo(commandId, 'full', 3, Buffer.from('x'));
-    expect(await reportProgress(harness.db, of(commandId), { done: 1, failed: 1, total: 2 })).toEqual({
+    expect(await reportProgress(harness.db, commandRef(commandId), { done: 1, failed: 1, total: 2 })).toEqual({
       accepted: true,
     });
     await result(commandId, { output: { images: [] } });
-    const late = await reportProgress(harness.db, of(commandId), { done: 2, failed: 1, total: 2 });
+    const late = await reportProgress(harness.db, commandRef(commandId), { done: 2, failed: 1, total: 2 });
     expect(late.accepted).toBe(false);
-    const { entries } = (await ours.api.get(`/api/agents/${agentId}/logs?order=asc`)).body;
+    const { entries } = (await tenant.api.get(`/api/agents/${agentId}/logs?order=asc`)).body;
     expect(entries.map(({ message }: { message: string }) => message)).toEqual([
       expect.stringMatching(/^imaging_images was asked for by/),
       'imaging_images: 1 of 2 images are done, 1 failed',
       'imaging_images is done',
     ]);
-    const audit = (await ours.as.admin.get('/api/audit')).body;
+    const audit = (await tenant.as.admin.get('/api/audit')).body;
     const trail = audit.entries.filter(({ target }: { target: { id: string } }) => target.id === agentId);
     expect(trail.map(({ action }: { action: string }) => action)).toEqual(['agent.run_imaging_images']);
-    const artifacts = (await ours.api.get(`/api/artifacts?agentId=${agentId}`)).body;
+    const artifacts = (await tenant.api.get(`/api/artifacts?agentId=${agentId}`)).body;
     expect(artifacts.artifacts).toMatchObject([{ kind: 'image', filename: '3-full.jpg', contentType: 'image/jpeg' }]);
-    for (const shown of [entries, trail, artifacts, harness.logs]) {
-      expect(JSON.stringify(shown)).not.toMatch(/Doe|Jane|771400917/);
+    for (const written of [entries, trail, artifacts, harness.logs]) {
+      expect(JSON.stringify(written)).not.toMatch(/Doe|Jane|771400917/);
     }
   });
 

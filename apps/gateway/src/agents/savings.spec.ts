@@ -70,9 +70,9 @@ describe('savings of adaptive idle stop', () => {
 
   it('hides savings from other organizations', async () => {
     await idle(agentId, 1, { policy: 'fixed', onMs: hour, savedMs: hour });
-    const stranger = await harness.makeTenant();
-    const { status, body } = await stranger.as.viewer.get(`/api/agents/${agentId}/savings`);
+    const otherTenant = await harness.makeTenant();
+    const { status, body } = await otherTenant.as.viewer.get(`/api/agents/${agentId}/savings`);
     expect([status, body.code]).toEqual([404, 'agent_not_found']);
-    expect((await stranger.as.viewer.get('/api/costs')).body.idle.idleHours).toBe(0);
+    expect((await otherTenant.as.viewer.get('/api/costs')).body.idle.idleHours).toBe(0);
   });
 });

@@ -15,8 +15,8 @@ describe('a chat’s stream', () => {
   });
   afterEach(() => expect(desk.model.faults).toEqual([]));
 
-  const open = (body: object, client = desk.ours.as.member) => desk.stream(client, agentId, body);
-  const lastOf = async (sessionId: string) => (await desk.history(desk.ours.as.member, agentId, sessionId)).at(-1);
+  const open = (body: object, client = desk.tenant.as.member) => desk.stream(client, agentId, body);
+  const lastOf = async (sessionId: string) => (await desk.history(desk.tenant.as.member, agentId, sessionId)).at(-1);
   const tokensOf = (events: { event: string; data: { text: string } }[]) =>
     events.filter(({ event }) => event === 'token').map(({ data }) => data.text);
 
@@ -58,7 +58,7 @@ describe('a chat’s stream', () => {
     expect(await lastOf(sessionId)).toMatchObject({ role: 'assistant', content: reply });
     const path = `/api/agents/${agentId}/manage`;
     const { confirmationId } = results[1]!;
-    expect((await desk.ours.as.member.post(path, { confirmationId, approve: true })).status).toBe(200);
+    expect((await desk.tenant.as.member.post(path, { confirmationId, approve: true })).status).toBe(200);
   });
 
   it('sends each token when the model produces it, and comments in between', async () => {
@@ -95,14 +95,14 @@ describe('a chat’s stream', () => {
   it('aborts the model call of a plain chat when its caller disconnects', async () => {
     desk.model.says({ hang: true });
     const going = new AbortController();
-    const { headers, url } = desk.ours.as.member;
-    const asked = fetch(`${url}/api/agents/${agentId}/chat`, {
+    const { headers, url } = desk.tenant.as.member;
+    const request = fetch(`${url}/api/agents/${agentId}/chat`, {
       ...{ method: 'POST', headers: { 'content-type': 'application/json', ...headers } },
       ...{ body: JSON.stringify({ message: 'Hm' }), signal: going.signal },
     }).catch(() => null);
     await waitFor('the call', () => desk.model.calls.length === 1);
     going.abort();
-    await asked;
+    await request;
     await waitFor('the model call to be aborted', () => desk.model.calls[0]!.wasLeft);
   });
 
@@ -127,12 +127,12 @@ describe('a chat’s stream', () => {
   );
 
   it('answers with a problem document if the chat cannot start', async () => {
-    const { ours, harness } = desk;
-    const theirs = await harness.makeTenant();
+    const { tenant, harness } = desk;
+    const otherTenant = await harness.makeTenant();
     expect((await open({ message: '' })).problem).toMatchObject({ status: 400, code: 'invalid_payload' });
     expect((await open({ message: 'x', autoConfirm: true })).problem).toMatchObject({ status: 403 });
-    expect((await open({ message: 'x' }, theirs.as.member)).problem).toMatchObject({ status: 404 });
-    expect((await open({ message: 'x' }, ours.worker)).problem).toMatchObject({ status: 403 });
+    expect((await open({ message: 'x' }, otherTenant.as.member)).problem).toMatchObject({ status: 404 });
+    expect((await open({ message: 'x' }, tenant.worker)).problem).toMatchObject({ status: 403 });
     expect((await open({ message: 'x' }, harness.http)).problem).toMatchObject({ status: 401 });
     expect(desk.model.calls).toEqual([]);
   });

@@ -28,10 +28,10 @@ export async function openChatDesk(options: { env?: Environment; clock?: Clock }
   const { clock } = options;
   const env = { ...model.env, RATE_LIMIT_PER_MINUTE: '100000', ...options.env };
   const harness: Harness = await startHarness({ ...gateway, env, clock });
-  const ours: Tenant = await harness.makeTenant();
+  const tenant: Tenant = await harness.makeTenant();
   const managed = managing(
     () => harness,
-    () => ours,
+    () => tenant,
   );
   const chat = (client: HttpClient, agentId: string, body: object): Promise<Answer> =>
     client.post(`/api/agents/${agentId}/chat`, body);
@@ -41,7 +41,7 @@ export async function openChatDesk(options: { env?: Environment; clock?: Clock }
     await harness.close();
     await model.close();
   };
-  return { ...managed, model, harness, ours, chat, history, stream: streamChat, close };
+  return { ...managed, model, harness, tenant, chat, history, stream: streamChat, close };
 }
 
 /** Reads a chat's stream as it arrives. `leave` disconnects before its end. */

@@ -9,8 +9,8 @@ export function managing(harness: () => Harness, tenant: () => Tenant) {
     const agent = { organizationId, name: newId(), provider: 'http', status: 'online', ...more };
     return (await makeAgent(harness().db, agent as never)).id;
   };
-  const call = (client: HttpClient, agentId: string, tool: string, given?: object): Promise<Answer> =>
-    client.post(`/api/agents/${agentId}/manage`, { tool, ...(given ? { arguments: given } : {}) });
+  const call = (client: HttpClient, agentId: string, tool: string, args?: object): Promise<Answer> =>
+    client.post(`/api/agents/${agentId}/manage`, { tool, ...(args ? { arguments: args } : {}) });
   /** Returns everything that a tool call can change. */
   const rowsOf = async (agentId: string) => {
     const [row] = await harness().db.query<Record<string, unknown>>(

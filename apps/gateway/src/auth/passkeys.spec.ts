@@ -18,7 +18,7 @@ describe('passkeys', () => {
   let harness: Harness;
   let tenant: Tenant;
   let organizationId: string;
-  let stranger = 0;
+  let addressCount = 0;
   const clock = new FakeClock(new Date());
   const env = { REDIS_PREFIX: `passkeys${process.pid}`, TRUST_PROXY: '127.0.0.1', PUBLIC_APP_URL: `${page.origin}/` };
 
@@ -32,7 +32,7 @@ describe('passkeys', () => {
     ({ organizationId } = tenant);
   });
 
-  const newAddress = () => `198.51.${100 + ((stranger += 1) >> 8)}.${stranger & 255}`;
+  const newAddress = () => `198.51.${100 + ((addressCount += 1) >> 8)}.${addressCount & 255}`;
   const from = (address = newAddress()) => harness.http.with({ 'x-forwarded-for': address });
   const askedToSign = async () => (await from().post('/api/auth/passkeys/sign-in/options')).body;
   const signIn = (response: object, address?: string) => from(address).post('/api/auth/passkeys/sign-in', { response });
@@ -116,15 +116,15 @@ describe('passkeys', () => {
     const step = (body: object) => from().post('/api/auth/login/totp', { ticket, ...body });
     expect((await step({ code: '123456' })).status).toBe(401);
     expect((await step({ code: '123456', passkey: device.get(await askedToSign()) })).status).toBe(400);
-    const stranger = (await holder()).device;
-    expect((await step({ passkey: stranger.get(await askedToSign()) })).status).toBe(401);
+    const otherDevice = (await holder()).device;
+    expect((await step({ passkey: otherDevice.get(await askedToSign()) })).status).toBe(401);
     const session = signedIn(await step({ passkey: device.get(await askedToSign()) }));
     clock.advance(15 * 60_000 + 1);
     const make = () => session.post('/api/api-keys', { name: 'k', scope: 'api' });
     expect((await make()).body.code).toBe('step_up_required');
     const stepUp = (passkey: object) => session.post('/api/auth/step-up', { passkey });
     const used = device.get(await askedToSign());
-    expect((await stepUp(stranger.get(await askedToSign()))).status).toBe(403);
+    expect((await stepUp(otherDevice.get(await askedToSign()))).status).toBe(403);
     expect((await make()).status).toBe(403);
     expect((await stepUp(used)).status).toBe(200);
     expect((await stepUp(used)).status).toBe(403);
@@ -160,16 +160,16 @@ describe('passkeys', () => {
       'another owner',
       { ...handed, response: { ...handed.response, userHandle: 'AZLwxHuOfTqcVS9Ka4wNHg' } },
     ]);
-    const words = new Map<string, string[]>();
+    const answers = new Map<string, string[]>();
     for (const [name, response] of wrongs) {
       const { status, headers, body } = await signIn(response);
       expect(headers.get('set-cookie')).toBeNull();
       const { requestId: _, ...rest } = body;
       const answer = JSON.stringify([status, rest]);
-      words.set(answer, [...(words.get(answer) ?? []), name]);
+      answers.set(answer, [...(answers.get(answer) ?? []), name]);
     }
-    expect([...words.values()]).toEqual([wrongs.map(([name]) => name)]);
-    expect([...words.keys()][0]).toContain('401');
+    expect([...answers.values()]).toEqual([wrongs.map(([name]) => name)]);
+    expect([...answers.keys()][0]).toContain('401');
     expect((await signIn({ id: 7 })).status).toBe(400);
     // An invalid response uses up its challenge too.
     const options = await askedToSign();
@@ -247,8 +247,8 @@ describe('passkeys', () => {
     const { id, email, session, device } = await holder();
     const second = await add(session, 'Key ring');
     const elsewhere = signedIn(await signIn(second.get(await askedToSign())));
-    const stranger = tenant.as.admin;
-    expect((await stranger.delete(`/api/auth/passkeys/${device.passkeyId}`)).status).toBe(404);
+    const otherClient = tenant.as.admin;
+    expect((await otherClient.delete(`/api/auth/passkeys/${device.passkeyId}`)).status).toBe(404);
     clock.advance(15 * 60_000 + 1);
     const remove = (passkeyId: string) => session.delete(`/api/auth/passkeys/${passkeyId}`);
     expect((await remove(second.passkeyId)).body.code).toBe('step_up_required');

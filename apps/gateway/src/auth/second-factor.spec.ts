@@ -17,7 +17,7 @@ describe('a second factor', () => {
   let harness: Harness;
   let tenant: Tenant;
   let organizationId: string;
-  let stranger = 0;
+  let addressCount = 0;
   const clock = new FakeClock(new Date());
   const env = { REDIS_PREFIX: `factor${process.pid}`, TRUST_PROXY: '127.0.0.1' };
 
@@ -32,7 +32,7 @@ describe('a second factor', () => {
     ({ organizationId } = tenant);
   });
 
-  const newAddress = () => `198.51.${100 + ((stranger += 1) >> 8)}.${stranger & 255}`;
+  const newAddress = () => `198.51.${100 + ((addressCount += 1) >> 8)}.${addressCount & 255}`;
   const login = (email: string, password = testPassword, from = newAddress()) =>
     harness.http.with({ 'x-forwarded-for': from }).post('/api/auth/login', { email, password });
   const ticketOf = async (email: string) => (await login(email)).body.ticket as string;
@@ -119,8 +119,8 @@ describe('a second factor', () => {
       await login(other.email, 'a wrong guess'),
       await login('nobody@example.com', 'a wrong guess'),
     ];
-    const seen = answers.map(({ status, body: { requestId: _, ...body } }) => JSON.stringify({ status, ...body }));
-    expect(new Set(seen).size).toBe(1);
+    const distinct = answers.map(({ status, body: { requestId: _, ...body } }) => JSON.stringify({ status, ...body }));
+    expect(new Set(distinct).size).toBe(1);
   });
 
   it('accepts a code once over all tickets, and no code that is older than an accepted one', async () => {

@@ -77,9 +77,9 @@ describe('users at the gateway', () => {
 
     it('are refused with the same error for a wrong password, an unknown account and a disabled account', async () => {
       const disabled = await makeUser(harness.db, { organizationId: tenant.organizationId, disabled: true });
-      const known = await makeUser(harness.db, { organizationId: tenant.organizationId });
+      const enabled = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const attempts = [
-        { email: known.email, password: 'wrong password' },
+        { email: enabled.email, password: 'wrong password' },
         { email: 'nobody@example.com', password: testPassword },
         { email: disabled.email, password: testPassword },
       ];
@@ -92,7 +92,7 @@ describe('users at the gateway', () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const start = clock.now();
       const minutes = (count: number) => clock.advance(count * 60_000);
-      const noted = (at: Date) =>
+      const lastUseSaved = (at: Date) =>
         waitFor('the last use to be saved', async () => {
           const [row] = await harness.db.query<{ lastSeenAt: Date }>(
             'system',
@@ -105,7 +105,7 @@ describe('users at the gateway', () => {
       for (let hour = 0; hour < 12; hour += 1) {
         minutes(59);
         expect((await client.get('/api/auth/me')).status).toBe(200);
-        await noted(clock.now());
+        await lastUseSaved(clock.now());
       }
       clock.set(new Date(start.getTime() + 12 * 3_600_000));
       expect((await client.get('/api/auth/me')).status).toBe(401);

@@ -11,7 +11,7 @@ describe('guessed passwords', () => {
   let first: Harness;
   let second: Harness;
   let organizationId: string;
-  let stranger = 0;
+  let addressCount = 0;
 
   beforeAll(async () => {
     first = await startHarness({ ...gateway, env, clock });
@@ -27,7 +27,7 @@ describe('guessed passwords', () => {
   beforeEach(() => clock.advance(120_000));
 
   const account = () => makeUser(first.db, { organizationId });
-  const newAddress = () => `198.51.${(stranger += 1) >> 8}.${stranger & 255}`;
+  const newAddress = () => `198.51.${(addressCount += 1) >> 8}.${addressCount & 255}`;
   const signIn = (harness: Harness, email: string, password: string, from?: string) =>
     harness.http.with(from ? { 'x-forwarded-for': from } : {}).post('/api/auth/login', { email, password });
   const many = (count: number, ask: (i: number) => Promise<Answer>) =>
@@ -123,9 +123,9 @@ describe('guessed passwords', () => {
     expect((await signIn(first, email, testPassword, home)).status).toBe(200);
     const guesses = many(300, () => signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', newAddress()));
     const owner = await signIn(first, email, testPassword, home);
-    const seen = counts(await guesses);
+    const statuses = counts(await guesses);
     expect(owner.status).toBe(200);
-    expect(Object.keys(seen).filter((status) => !['401', '429'].includes(status))).toEqual([]);
+    expect(Object.keys(statuses).filter((status) => !['401', '429'].includes(status))).toEqual([]);
   });
 
   it('does not count sign-ins that were refused while other clients used all slots', async () => {
@@ -141,16 +141,18 @@ describe('guessed passwords', () => {
 
   describe('clients behind proxies', () => {
     it('counts the last address in X-Forwarded-For that is not a trusted proxy', async () => {
-      const [from, made] = [newAddress(), () => `${newAddress()}, ${from}, 192.0.2.7`];
-      const answers = await many(60, () => signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', made()));
+      const [from, forwarded] = [newAddress(), () => `${newAddress()}, ${from}, 192.0.2.7`];
+      const answers = await many(60, () =>
+        signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', forwarded()),
+      );
       expect(counts(answers)).toEqual({ 401: limit, 429: 60 - limit });
     });
 
     it('counts all clients as one if the header has no address, or does not come from a trusted proxy', async () => {
-      const words = await many(60, (i) =>
+      const invalid = await many(60, (i) =>
         signIn(first, `nobody-${newId()}@example.com`, 'wrong guess', `someone-${i}`),
       );
-      expect(counts(words)).toEqual({ 401: limit, 429: 60 - limit });
+      expect(counts(invalid)).toEqual({ 401: limit, 429: 60 - limit });
       const database = { url: first.databaseUrl, name: '', drop: async () => undefined };
       const env = { TRUST_PROXY: '192.0.2.0/24' };
       const bare = await startHarness({ ...gateway, env, clock, database });
@@ -179,13 +181,13 @@ describe('guessed passwords', () => {
       const home = newAddress();
       expect((await signIn(first, email, testPassword, home)).status).toBe(200);
       const session = await first.http.signIn(admin.email, testPassword);
-      const made = many(100, () =>
+      const creating = many(100, () =>
         session.post('/api/users', { email: `new-${newId()}@example.com`, password: testPassword, role: 'viewer' }),
       );
       const owner = await signIn(first, email, testPassword, home);
-      const seen = counts(await made);
+      const statuses = counts(await creating);
       expect(owner.status).toBe(200);
-      expect(Object.keys(seen).filter((status) => !['201', '429'].includes(status))).toEqual([]);
+      expect(Object.keys(statuses).filter((status) => !['201', '429'].includes(status))).toEqual([]);
       const changed = await many(100, () => session.patch(`/api/users/${admin.id}`, { role: 'admin' }));
       expect(counts(changed)).toEqual({ 200: 100 });
     });

@@ -51,8 +51,8 @@ export class ConsoleFiles {
   }
 
   private read(name: string): Promise<Buffer> {
-    const known = this.contents.get(name);
-    if (known) return known;
+    const cached = this.contents.get(name);
+    if (cached) return cached;
     const reading = readFile(join(this.folder!, name));
     // Failures are not cached, because the next read may succeed.
     reading.catch(() => this.contents.delete(name));
@@ -63,8 +63,8 @@ export class ConsoleFiles {
 
 /** Returns the folder next to the compiled gateway, or the build's output folder if the gateway runs from source. */
 function builtConsole(): string | undefined {
-  const places = [join(__dirname, '../../../console'), join(__dirname, '../../../../dist/apps/console')];
-  return places.find((place) => existsSync(join(place, '.vite/manifest.json')));
+  const folders = [join(__dirname, '../../../console'), join(__dirname, '../../../../dist/apps/console')];
+  return folders.find((folder) => existsSync(join(folder, '.vite/manifest.json')));
 }
 
 function namesIn(folder: string, below: string): string[] {

@@ -4,19 +4,19 @@ import { gateway } from '../gateway.harness';
 
 describe('a finished composite', () => {
   let harness: Harness;
-  let ours: Tenant;
+  let tenant: Tenant;
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
-    ours = await harness.makeTenant();
+    tenant = await harness.makeTenant();
   });
   afterAll(() => harness.close());
 
   const over = async (status: 'success' | 'failed') => {
-    const { organizationId } = ours;
+    const { organizationId } = tenant;
     const { id } = await makeAgent(harness.db, { organizationId, name: status, status: 'online' });
-    const asked = await ours.api.post(`/api/agents/${id}/imaging-composite`, { patientLookup: '1234', teeth: [3] });
-    const { commandId } = asked.body;
+    const request = await tenant.api.post(`/api/agents/${id}/imaging-composite`, { patientLookup: '1234', teeth: [3] });
+    const { commandId } = request.body;
     const code = status === 'failed' ? 'patient_not_found' : null;
     await harness.db.query('system', 'UPDATE agent_command SET status = $2, error_code = $3 WHERE id = $1', [
       commandId,
@@ -24,7 +24,7 @@ describe('a finished composite', () => {
       code,
     ]);
     return async () =>
-      (await ours.api.get(`/api/agents/${id}/imaging-composite/status?commandId=${commandId}`)).body as object;
+      (await tenant.api.get(`/api/agents/${id}/imaging-composite/status?commandId=${commandId}`)).body as object;
   };
 
   it('signs a new URL for each read, and returns null if signing fails', async () => {

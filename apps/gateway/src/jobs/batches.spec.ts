@@ -15,8 +15,8 @@ describe('batches', () => {
   beforeEach(async () => {
     tenant = await harness.makeTenant();
     const { organizationId } = tenant;
-    const made = await makeWorkflow(harness.db, { organizationId, variables: ['CLAIM_ID', 'PAYER'] });
-    workflowId = made.id;
+    const workflow = await makeWorkflow(harness.db, { organizationId, variables: ['CLAIM_ID', 'PAYER'] });
+    workflowId = workflow.id;
     agentIds = [];
     for (const name of ['One', 'Two', 'Three']) {
       agentIds.push((await makeAgent(harness.db, { organizationId, name })).id);
@@ -37,16 +37,16 @@ describe('batches', () => {
 
   describe('from JSON', () => {
     it('queue a run for each row, spread evenly over the agents, in the order of the rows', async () => {
-      const made = await post({ rows: rowsOf(7), priority: 8, maxRetries: 2 });
-      expect(made.status).toBe(202);
-      expect(made.headers.get('location')).toBe(`/api/batches/${made.body.batchId}`);
-      expect(made.body).toMatchObject({ queued: 7, rejected: [] });
-      const jobs = await jobsOf(made.body.batchId);
-      expect(jobs.map(({ id }) => id)).toEqual(made.body.jobIds);
+      const created = await post({ rows: rowsOf(7), priority: 8, maxRetries: 2 });
+      expect(created.status).toBe(202);
+      expect(created.headers.get('location')).toBe(`/api/batches/${created.body.batchId}`);
+      expect(created.body).toMatchObject({ queued: 7, rejected: [] });
+      const jobs = await jobsOf(created.body.batchId);
+      expect(jobs.map(({ id }) => id)).toEqual(created.body.jobIds);
       expect(jobs.map(({ batchRow }) => batchRow)).toEqual([1, 2, 3, 4, 5, 6, 7]);
       expect(jobs.map(({ agentId }) => agentIds.indexOf(agentId))).toEqual([0, 1, 2, 0, 1, 2, 0]);
       expect(jobs[4]).toMatchObject({ variables: rowOf(5), priority: 8, maxRetries: 2, status: 'queued' });
-      const listed = await tenant.api.get(`/api/jobs?batchId=${made.body.batchId}&limit=200`);
+      const listed = await tenant.api.get(`/api/jobs?batchId=${created.body.batchId}&limit=200`);
       expect(listed.body.jobs).toHaveLength(7);
     });
 
@@ -67,8 +67,8 @@ describe('batches', () => {
         expect(entries[0].data).toEqual({ batchId: body.batchId, queued });
       }
       const { entries } = (await tenant.as.admin.get('/api/audit')).body;
-      const made = entries.filter(({ action }: { action: string }) => action !== 'session.create');
-      expect(made).toEqual([
+      const recorded = entries.filter(({ action }: { action: string }) => action !== 'session.create');
+      expect(recorded).toEqual([
         expect.objectContaining({ action: 'batch.create', target: { type: 'batch', id: body.batchId } }),
       ]);
     });
@@ -111,9 +111,9 @@ describe('batches', () => {
         { Claim: 'C-1', Note: 'ignored' },
         { Claim: 'C-2', PAYER: 'Cigna' },
       ];
-      const made = await post({ rows, mapping: { CLAIM_ID: 'Claim' }, variables: { PAYER: 'Delta' } });
-      expect(made.body).toMatchObject({ queued: 2, rejected: [] });
-      expect((await jobsOf(made.body.batchId)).map(({ variables }) => variables)).toEqual([
+      const created = await post({ rows, mapping: { CLAIM_ID: 'Claim' }, variables: { PAYER: 'Delta' } });
+      expect(created.body).toMatchObject({ queued: 2, rejected: [] });
+      expect((await jobsOf(created.body.batchId)).map(({ variables }) => variables)).toEqual([
         { CLAIM_ID: 'C-1', PAYER: 'Delta' },
         { CLAIM_ID: 'C-2', PAYER: 'Cigna' },
       ]);
@@ -140,10 +140,10 @@ describe('batches', () => {
 
     it('answer 404 for a workflow or an agent of another organization, and queue nothing', async () => {
       const other = await harness.makeTenant();
-      const theirs = await makeWorkflow(harness.db, { organizationId: other.organizationId });
+      const otherWorkflow = await makeWorkflow(harness.db, { organizationId: other.organizationId });
       const agent = await makeAgent(harness.db, { organizationId: other.organizationId });
-      const strange = await post({ workflowId: theirs.id, rows: [{}] });
-      expect([strange.status, strange.body.code]).toEqual([404, 'not_found']);
+      const wrongWorkflow = await post({ workflowId: otherWorkflow.id, rows: [{}] });
+      expect([wrongWorkflow.status, wrongWorkflow.body.code]).toEqual([404, 'not_found']);
       const answer = await post({ agentIds: [agentIds[0], agent.id], rows: rowsOf(2) });
       expect([answer.status, answer.body.code]).toEqual([404, 'agent_not_found']);
       expect((await tenant.api.get('/api/jobs')).body.jobs).toEqual([]);
@@ -172,13 +172,13 @@ describe('batches', () => {
     });
 
     it('accept 10,000 rows', async () => {
-      const made = await post({ rows: rowsOf(10_000) });
-      expect([made.status, made.body.queued, made.body.jobIds.length]).toEqual([202, 10_000, 10_000]);
+      const created = await post({ rows: rowsOf(10_000) });
+      expect([created.status, created.body.queued, created.body.jobIds.length]).toEqual([202, 10_000, 10_000]);
       const [{ jobs, logs }] = await harness.db.query<any>(
         'system',
         `SELECT count(*)::int AS jobs, count(s.job_id)::int AS logs
          FROM job j LEFT JOIN job_log_seen s ON s.job_id = j.id WHERE j.batch_id = $1`,
-        [made.body.batchId],
+        [created.body.batchId],
       );
       expect({ jobs, logs }).toEqual({ jobs: 10_000, logs: 10_000 });
     });
@@ -251,11 +251,11 @@ describe('batches', () => {
     });
 
     it('are listed newest first, page by page, and by workflow', async () => {
-      const made: string[] = [];
-      for (let n = 0; n < 3; n += 1) made.push((await post({ rows: rowsOf(1) })).body.batchId);
+      const createdIds: string[] = [];
+      for (let n = 0; n < 3; n += 1) createdIds.push((await post({ rows: rowsOf(1) })).body.batchId);
       const first = (await tenant.api.get('/api/batches?limit=2')).body;
       const second = (await tenant.api.get(`/api/batches?limit=2&cursor=${first.nextCursor}`)).body;
-      expect([...first.batches, ...second.batches].map(({ id }: { id: string }) => id)).toEqual(made.reverse());
+      expect([...first.batches, ...second.batches].map(({ id }: { id: string }) => id)).toEqual(createdIds.reverse());
       expect((await tenant.api.get(`/api/batches?workflowId=${newId()}`)).body.batches).toEqual([]);
     });
 

@@ -42,13 +42,13 @@ describe('concurrency keys at the gateway', () => {
     const { organizationId } = tenant;
     const { id: agentId } = await makeAgent(harness.db, { organizationId, name: 'Second desk', status: 'online' });
     const body = { name: 'Keyed', variables: ['USER'], script: 'print(1)', concurrencyKeys: [{ key: 'in:{{USER}}' }] };
-    const made = await tenant.as.member.post('/api/workflows', body);
-    expect([made.status, made.body.concurrencyKeys]).toEqual([201, [{ key: 'in:{{USER}}' }]]);
+    const created = await tenant.as.member.post('/api/workflows', body);
+    expect([created.status, created.body.concurrencyKeys]).toEqual([201, [{ key: 'in:{{USER}}' }]]);
     const wrong = { concurrencyKeys: [{ key: 'in:{{PASSWORD}}' }] };
-    expect((await tenant.as.member.patch(`/api/workflows/${made.body.id}`, wrong)).status).toBe(400);
+    expect((await tenant.as.member.patch(`/api/workflows/${created.body.id}`, wrong)).status).toBe(400);
     expect((await tenant.as.member.post('/api/workflows', { ...body, ...wrong })).status).toBe(400);
     const batch = {
-      workflowId: made.body.id,
+      workflowId: created.body.id,
       agentIds: [agentId],
       rows: [{ USER: 'ann' }, { USER: 'bob' }, { USER: 'ann' }],
     };
@@ -59,7 +59,7 @@ describe('concurrency keys at the gateway', () => {
       { key: 'in:ann', waiting: 2, limit: 1 },
       { key: 'in:bob', waiting: 1 },
     ]);
-    const none = await tenant.as.member.patch(`/api/workflows/${made.body.id}`, { concurrencyKeys: [] });
+    const none = await tenant.as.member.patch(`/api/workflows/${created.body.id}`, { concurrencyKeys: [] });
     expect(none.body.concurrencyKeys).toEqual([]);
   });
 

@@ -62,10 +62,10 @@ describe('lists of runs', () => {
     return agentId;
   }
 
-  async function readAll(of: Tenant, query: string, limit: number): Promise<Listed[]> {
+  async function readAll(lister: Tenant, query: string, limit: number): Promise<Listed[]> {
     const listed: Listed[] = [];
     for (let cursor = ''; ;) {
-      const { status, body } = await of.api.get(`/api/jobs?limit=${limit}&${query}${cursor}`);
+      const { status, body } = await lister.api.get(`/api/jobs?limit=${limit}&${query}${cursor}`);
       if (status !== 200) throw new Error(`${query}: ${harness.logs.slice(-4).join()}`);
       listed.push(...body.jobs);
       if (body.nextCursor === null) return listed;
@@ -123,10 +123,10 @@ describe('lists of runs', () => {
     const changing = await harness.makeTenant();
     const agentId = await insertRuns(changing, 300);
     const before = await readAll(changing, 'status=failed', 200);
-    const met: string[] = [];
+    const receivedIds: string[] = [];
     for (let cursor = '', pages = 0; ; pages += 1) {
       const { body } = await changing.api.get(`/api/jobs?status=failed&limit=7${cursor}`);
-      met.push(...body.jobs.map(({ id }: Listed) => id));
+      receivedIds.push(...body.jobs.map(({ id }: Listed) => id));
       if (body.nextCursor === null) break;
       cursor = `&cursor=${body.nextCursor}`;
       // Adds a failed run, and fails a waiting run at a random position.
@@ -138,14 +138,14 @@ describe('lists of runs', () => {
         [changing.organizationId],
       );
     }
-    expect(new Set(met).size).toBe(met.length);
-    expect(met).toEqual([...met].sort().reverse());
-    expect(met).toEqual(expect.arrayContaining(before.map(({ id }) => id)));
+    expect(new Set(receivedIds).size).toBe(receivedIds.length);
+    expect(receivedIds).toEqual([...receivedIds].sort().reverse());
+    expect(receivedIds).toEqual(expect.arrayContaining(before.map(({ id }) => id)));
   });
 
   it('find a run by its id, part of it, its error or its workflow’s name, only in its organization', async () => {
     const [row] = await readAll(few, 'sort=queuedAt', 200);
-    const found = async (q: string, of = few) => (await readAll(of, `q=${encodeURIComponent(q)}`, 200)).length;
+    const found = async (q: string, lister = few) => (await readAll(lister, `q=${encodeURIComponent(q)}`, 200)).length;
     expect((await readAll(few, `q=${row!.id.toUpperCase()}`, 10)).map(({ id }) => id)).toEqual([row!.id]);
     expect(await found(row!.id.slice(-10))).toBe(1);
     expect(await found(row!.id, many)).toBe(0);
@@ -190,8 +190,8 @@ describe('lists of runs', () => {
     await makeJob(harness.db, { organizationId, workflowId, status: 'completed' });
     const { body } = await api.get('/api/jobs/failures');
     expect(body.complete).toBe(true);
-    const shown = body.causes.map(({ message, runs, workflowName }: FailureCause) => [message, runs, workflowName]);
-    expect(shown.sort()).toEqual([
+    const groups = body.causes.map(({ message, runs, workflowName }: FailureCause) => [message, runs, workflowName]);
+    expect(groups.sort()).toEqual([
       ['KeyError: C-1043', 2, 'Submit claims'],
       ['agent_rebooted', 1, 'Submit claims'],
       ['portal said no at 2026-11-24T04:00:00Z', 2, null],
@@ -234,8 +234,8 @@ describe('lists of runs', () => {
   });
 
   it('export all runs as CSV in the requested order, with formulas escaped', async () => {
-    const exported = async (of: Tenant, query: string) => {
-      const { status, headers, text } = await of.api.get(`/api/jobs/export?${query}`);
+    const exported = async (lister: Tenant, query: string) => {
+      const { status, headers, text } = await lister.api.get(`/api/jobs/export?${query}`);
       expect([status, headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
       expect(headers.get('content-disposition')).toMatch(/^attachment; filename="runs-\d{4}-\d\d-\d\d\.csv"$/);
       const [head, ...lines] = text

@@ -122,9 +122,9 @@ describe('jobs', () => {
   it('dispatches waiting jobs again when a setting or a vault secret changes', async () => {
     const other = await harness.makeTenant();
     const { organizationId } = other;
-    const { id: of } = await makeAgent(harness.db, { organizationId });
+    const { id: agentRefId } = await makeAgent(harness.db, { organizationId });
     await makeAgent(harness.db, { organizationId, name: 'Without a job' });
-    await makeJob(harness.db, { organizationId, agentId: of, status: 'queued' });
+    await makeJob(harness.db, { organizationId, agentId: agentRefId, status: 'queued' });
     const enqueued = async () => {
       const found = await rows<{ id: string }>(
         `WITH deleted_messages AS (DELETE FROM outbox WHERE organization_id = $1 RETURNING name, payload)
@@ -134,9 +134,9 @@ describe('jobs', () => {
       return found.map(({ id }) => id);
     };
     await other.as.admin.patch('/api/organization/settings', { vmAutoWakeOnJob: true });
-    expect(await enqueued()).toEqual([of]);
+    expect(await enqueued()).toEqual([agentRefId]);
     await other.as.admin.put('/api/vault/PORTAL', { value: 'secret' });
-    expect(await enqueued()).toEqual([of]);
+    expect(await enqueued()).toEqual([agentRefId]);
   });
 
   it('runs a workflow by either name of its id, but not by two different ids', async () => {
@@ -154,18 +154,18 @@ describe('jobs', () => {
     const filtered = await tenant.api.get(`/api/jobs?agentId=${lone.agentId}&status=completed`);
     expect(filtered.body.jobs.map(({ id }: { id: string }) => id)).toEqual([lone.id]);
     expect((await tenant.api.get(`/api/jobs?agentId=${lone.agentId}&status=failed`)).body.jobs).toEqual([]);
-    const seen: string[] = [];
+    const received: string[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
       const page: { body: { jobs: { id: string }[]; nextCursor: string | null } } = await tenant.api.get(
         `/api/jobs?limit=2${cursor ? `&cursor=${cursor}` : ''}`,
       );
-      seen.push(...page.body.jobs.map(({ id }) => id));
+      received.push(...page.body.jobs.map(({ id }) => id));
       cursor = page.body.nextCursor;
     }
     const all = await rows<{ id: string }>('SELECT id FROM job WHERE organization_id = $1 ORDER BY id DESC', [
       organizationId,
     ]);
-    expect(seen).toEqual(all.map(({ id }) => id));
+    expect(received).toEqual(all.map(({ id }) => id));
   });
 
   it('cancels a job at once that has not started, and only once', async () => {
@@ -264,7 +264,7 @@ describe('jobs', () => {
 
   it('lets only users delete a job, with all its data except the usage event', async () => {
     const { organizationId } = tenant;
-    const { id, agentId: of } = await makeJob(harness.db, { organizationId, status: 'completed' });
+    const { id, agentId: agentRefId } = await makeJob(harness.db, { organizationId, status: 'completed' });
     await rows(
       `INSERT INTO job_step (job_id, step_order, organization_id, status, state_key) VALUES ($1, 1, $2, 'passed', 1)`,
       [id, organizationId],
@@ -275,7 +275,7 @@ describe('jobs', () => {
     ]);
     await rows(
       `INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, message, job_id) VALUES ($1, 1, $2, 'execution', 'x', $3)`,
-      [of, organizationId, id],
+      [agentRefId, organizationId, id],
     );
     expect((await tenant.api.delete(`/api/jobs/${id}`)).status).toBe(403);
     expect((await tenant.as.member.delete(`/api/jobs/${id}`)).status).toBe(204);

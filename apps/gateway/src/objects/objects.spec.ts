@@ -27,17 +27,17 @@ describe('objects on the service’s own port', () => {
   afterAll(() => harness.close());
 
   /** Returns a signed URL as a caller uses it that reaches the service at this address. */
-  const at = (url: string, place = harness.url) => new URL(new URL(url).pathname + new URL(url).search, place).href;
-  const lend = async (key: string, contentType?: string) =>
+  const at = (url: string, origin = harness.url) => new URL(new URL(url).pathname + new URL(url).search, origin).href;
+  const presign = async (key: string, contentType?: string) =>
     at(await storage.presignGet(key, { expiresInSeconds: 60, contentType }));
-  const keep = async (body: Buffer, contentType: string) => {
+  const store = async (body: Buffer, contentType: string) => {
     const key = `spec/${newId()}`;
     await storage.put(key, body, contentType);
     return key;
   };
 
   it('presigns URLs for the address that the caller uses', async () => {
-    const key = await keep(Buffer.from('picture'), 'image/png');
+    const key = await store(Buffer.from('picture'), 'image/png');
     const { id: agentId } = await makeAgent(harness.db, tenant);
     const { id } = await makeJob(harness.db, { organizationId: tenant.organizationId, agentId });
     await harness.db.query('system', 'UPDATE job SET screenshot_key = $2 WHERE id = $1', [id, key]);
@@ -51,12 +51,12 @@ describe('objects on the service’s own port', () => {
   });
 
   it('presigns URLs below PUBLIC_APP_URL if it is set, and every replica serves them', async () => {
-    const key = await keep(Buffer.from('shared'), 'text/plain');
+    const key = await store(Buffer.from('shared'), 'text/plain');
     const other = await start({ PUBLIC_APP_URL: 'https://muster.example.com/' });
     try {
       const url = await other.app.nest.get(ObjectStorage, { strict: false }).presignGet(key, { expiresInSeconds: 60 });
       expect(url).toMatch(/^https:\/\/muster\.example\.com\/objects\//);
-      for (const place of [harness.url, other.url]) expect(await (await fetch(at(url, place))).text()).toBe('shared');
+      for (const origin of [harness.url, other.url]) expect(await (await fetch(at(url, origin))).text()).toBe('shared');
     } finally {
       await other.close();
     }
@@ -100,32 +100,32 @@ describe('objects on the service’s own port', () => {
 
   it('serves ranges and conditional requests', async () => {
     const body = randomBytes(200_000);
-    const url = await lend(await keep(body, 'video/webm'));
+    const url = await presign(await store(body, 'video/webm'));
     const part = await fetch(url, { headers: { range: 'bytes=1000-1999' } });
     expect([part.status, part.headers.get('content-range')]).toEqual([206, 'bytes 1000-1999/200000']);
     expect(Buffer.from(await part.arrayBuffer()).equals(body.subarray(1000, 2000))).toBe(true);
     const whole = await fetch(url);
     expect(whole.headers.get('accept-ranges')).toBe('bytes');
     expect(Buffer.from(await whole.arrayBuffer()).equals(body)).toBe(true);
-    const known = await fetch(url, { headers: { 'if-none-match': whole.headers.get('etag')! } });
-    expect(known.status).toBe(304);
+    const unchanged = await fetch(url, { headers: { 'if-none-match': whole.headers.get('etag')! } });
+    expect(unchanged.status).toBe(304);
   });
 
   it('displays only images, sandboxes all content, and lets any page read a signed URL', async () => {
-    const shown = {
+    const dispositions = {
       'image/png': 'inline',
       'image/webp': 'inline',
       'text/html': 'attachment',
       'image/svg+xml': 'attachment',
     };
-    for (const [type, disposition] of Object.entries(shown)) {
-      const { headers } = await fetch(await lend(await keep(Buffer.from('<script>'), type), type));
+    for (const [type, disposition] of Object.entries(dispositions)) {
+      const { headers } = await fetch(await presign(await store(Buffer.from('<script>'), type), type));
       expect(headers.get('content-disposition')).toMatch(new RegExp(`^${disposition}`));
       expect(headers.get('x-content-type-options')).toBe('nosniff');
       expect(headers.get('content-security-policy')).toContain('sandbox');
       expect(headers.get('access-control-allow-origin')).toBe('*');
     }
-    const preflight = await fetch(await lend('spec/x'), {
+    const preflight = await fetch(await presign('spec/x'), {
       method: 'OPTIONS',
       headers: { origin: 'https://a.example', 'access-control-request-headers': 'content-type' },
     });
@@ -134,9 +134,9 @@ describe('objects on the service’s own port', () => {
   });
 
   it('refuses a changed key, lifetime or path and a missing signature, whatever credentials are sent', async () => {
-    const key = await keep(Buffer.from('secret'), 'text/plain');
-    const url = await lend(key);
-    const other = await keep(Buffer.from('other'), 'text/plain');
+    const key = await store(Buffer.from('secret'), 'text/plain');
+    const url = await presign(key);
+    const other = await store(Buffer.from('other'), 'text/plain');
     const refused = [
       url.replace(key, other),
       url.replace('X-Amz-Expires=60', 'X-Amz-Expires=600'),
@@ -155,7 +155,7 @@ describe('objects on the service’s own port', () => {
   });
 
   it('refuses an upload of more than 100 MiB or without a size', async () => {
-    const url = new URL(await lend('spec/large'));
+    const url = new URL(await presign('spec/large'));
     const status = (headers: Record<string, string>) =>
       new Promise<number>((resolve, reject) => {
         const outgoing = httpRequest(url, { method: 'PUT', headers, agent: false }, (answer) => {

@@ -7,7 +7,7 @@ import { gateway } from '../gateway.harness';
 
 const minuteMs = 60_000;
 /** Routes that show no patient data, by the reason. */
-const others = [
+const exempted = [
   // Counts, costs and states.
   ...['/api/batches', '/api/batches/{id}', '/api/jobs/activity', '/api/jobs/{id}/cost', '/api/pilot/roi'],
   ...['/api/process-library', '/api/agents', '/api/agents/{id}', '/api/agents/{id}/savings', '/api/agents/{id}/status'],
@@ -119,10 +119,10 @@ describe('the access log', () => {
   });
 
   it('covers every route that shows runs, files, conversations and questions', () => {
-    const shown =
+    const pattern =
       /^\/api\/(jobs|job-status|agents|artifacts|recordings|autopilot-sessions|batches|pilot|process-library|questions)\b/;
     const gets = Object.entries((openApiDocument as { paths: Record<string, Record<string, any>> }).paths)
-      .filter(([path, { get }]) => get && shown.test(path))
+      .filter(([path, { get }]) => get && pattern.test(path))
       .map(([path, { get }]) => [path, get['x-reads'] !== undefined] as const);
     expect(gets.length).toBeGreaterThan(25);
     expect(
@@ -130,6 +130,6 @@ describe('the access log', () => {
         .filter(([, isLogged]) => !isLogged)
         .map(([path]) => path)
         .sort(),
-    ).toEqual(others.sort());
+    ).toEqual(exempted.sort());
   });
 });

@@ -18,8 +18,8 @@ describe('API keys at the gateway', () => {
   describe('API keys', () => {
     it('shows a key’s secret once, accepts the key at once, and refuses it at once after its revocation', async () => {
       clock.advance(1000);
-      const made = await tenant.as.admin.post('/api/api-keys', { name: 'nightly', scope: 'api' });
-      expect(made.body).toEqual({
+      const created = await tenant.as.admin.post('/api/api-keys', { name: 'nightly', scope: 'api' });
+      expect(created.body).toEqual({
         id: expect.stringMatching(/^[a-z0-9]{8,32}$/),
         name: 'nightly',
         scope: 'api',
@@ -27,18 +27,18 @@ describe('API keys at the gateway', () => {
         expiresAt: null,
         role: 'member',
         ipAllow: [],
-        secret: expect.stringMatching(new RegExp(`^msk_${made.body.id}_`)),
+        secret: expect.stringMatching(new RegExp(`^msk_${created.body.id}_`)),
       });
-      const client = harness.http.withKey(made.body.secret);
+      const client = harness.http.withKey(created.body.secret);
       expect((await client.get('/api/organization/settings')).status).toBe(200);
       const list = await tenant.as.admin.get('/api/api-keys');
-      expect(list.text).not.toContain(made.body.secret);
-      expect(list.body.apiKeys[0]).toMatchObject({ id: made.body.id, name: 'nightly' });
-      const [row] = await harness.db.query('system', 'SELECT * FROM api_key WHERE id = $1', [made.body.id]);
-      expect(JSON.stringify(row)).not.toContain(made.body.secret.slice(-20));
-      expect((await tenant.as.admin.delete(`/api/api-keys/${made.body.id}`)).status).toBe(204);
+      expect(list.text).not.toContain(created.body.secret);
+      expect(list.body.apiKeys[0]).toMatchObject({ id: created.body.id, name: 'nightly' });
+      const [row] = await harness.db.query('system', 'SELECT * FROM api_key WHERE id = $1', [created.body.id]);
+      expect(JSON.stringify(row)).not.toContain(created.body.secret.slice(-20));
+      expect((await tenant.as.admin.delete(`/api/api-keys/${created.body.id}`)).status).toBe(204);
       expect((await client.get('/api/organization/settings')).status).toBe(401);
-      expect(await lastAudit()).toMatchObject({ action: 'api_key.delete', target: { id: made.body.id } });
+      expect(await lastAudit()).toMatchObject({ action: 'api_key.delete', target: { id: created.body.id } });
     });
 
     it('refuses a revoked key in another process as soon as that is notified', async () => {
@@ -47,10 +47,10 @@ describe('API keys at the gateway', () => {
         database: { url: harness.databaseUrl, name: '', drop: async () => undefined },
       });
       try {
-        const made = await tenant.as.admin.post('/api/api-keys', { name: 'two replicas', scope: 'api' });
-        const there = other.http.withKey(made.body.secret);
+        const created = await tenant.as.admin.post('/api/api-keys', { name: 'two replicas', scope: 'api' });
+        const there = other.http.withKey(created.body.secret);
         expect((await there.get('/api/organization/settings')).status).toBe(200);
-        await tenant.as.admin.delete(`/api/api-keys/${made.body.id}`);
+        await tenant.as.admin.delete(`/api/api-keys/${created.body.id}`);
         await waitFor(
           'the other process to be notified',
           async () => (await there.get('/api/organization/settings')).status === 401,
@@ -63,8 +63,8 @@ describe('API keys at the gateway', () => {
 
     it('refuses a key after it has expired', async () => {
       const expiresAt = new Date(clock.now().getTime() + 60_000).toISOString();
-      const made = await tenant.as.admin.post('/api/api-keys', { name: 'short', scope: 'api', expiresAt });
-      const client = harness.http.withKey(made.body.secret);
+      const created = await tenant.as.admin.post('/api/api-keys', { name: 'short', scope: 'api', expiresAt });
+      const client = harness.http.withKey(created.body.secret);
       expect((await client.get('/api/organization/settings')).status).toBe(200);
       clock.advance(60_001);
       expect((await client.get('/api/organization/settings')).status).toBe(401);
@@ -79,18 +79,18 @@ describe('API keys at the gateway', () => {
 
     it('limits a key to its role and addresses, and shows where it was last used', async () => {
       const make = async (body: object) => {
-        const { status, body: made } = await tenant.as.admin.post('/api/api-keys', {
+        const { status, body: created } = await tenant.as.admin.post('/api/api-keys', {
           name: 'k',
           scope: 'api',
           ...body,
         });
-        return { status, made, client: harness.http.withKey(made.secret ?? '') };
+        return { status, created, client: harness.http.withKey(created.secret ?? '') };
       };
       const viewer = await make({
         role: 'viewer',
         ipAllow: ['203.0.113.0/24', '2001:db8::7', '::ffff:198.51.100.0/120'],
       });
-      expect(viewer.made).toMatchObject({ role: 'viewer', ipAllow: expect.arrayContaining(['203.0.113.0/24']) });
+      expect(viewer.created).toMatchObject({ role: 'viewer', ipAllow: expect.arrayContaining(['203.0.113.0/24']) });
       const from = (address: string) => viewer.client.with({ 'x-forwarded-for': address });
       for (const address of ['203.0.113.9', '::ffff:203.0.113.9', '2001:db8::7', '198.51.100.7']) {
         expect((await from(address).get('/api/auth/me')).body.user.role).toBe('viewer');
@@ -101,10 +101,10 @@ describe('API keys at the gateway', () => {
       }
       const changed = await from('203.0.113.9').post('/api/functions', { name: 'f', code: 'pass' });
       expect([changed.status, changed.body.code]).toEqual([403, 'permission_denied']);
-      const shown = async () => (await tenant.as.admin.get('/api/api-keys?q=k')).body.apiKeys;
+      const readKeys = async () => (await tenant.as.admin.get('/api/api-keys?q=k')).body.apiKeys;
       await waitFor('its last use', async () =>
-        (await shown()).some(
-          ({ id, lastUsedFrom }: Record<string, string>) => id === viewer.made.id && lastUsedFrom === '203.0.113.9',
+        (await readKeys()).some(
+          ({ id, lastUsedFrom }: Record<string, string>) => id === viewer.created.id && lastUsedFrom === '203.0.113.9',
         ),
       );
       for (const [bad, field] of [
@@ -113,8 +113,8 @@ describe('API keys at the gateway', () => {
         [{ ipAllow: ['203.0.113.0/24', 'example.com'] }, 'ipAllow.1'],
         [{ ipAllow: ['203.0.113.0/33'] }, 'ipAllow.0'],
       ] as const) {
-        const { status, made } = await make(bad);
-        expect([status, made.errors[0].field]).toEqual([400, field]);
+        const { status, created } = await make(bad);
+        expect([status, created.errors[0].field]).toEqual([400, field]);
       }
     });
 
@@ -137,9 +137,9 @@ describe('API keys at the gateway', () => {
       const make = (body: object) => tenant.as.admin.post('/api/api-keys', { name: 'k', scope: 'worker', ...body });
       expect((await make({ agentId: agent.id })).body.agentId).toBe(agent.id);
       const unknown = await make({ agentId: newId() });
-      const theirs = await make({ agentId: foreign.id });
+      const foreignAgent = await make({ agentId: foreign.id });
       expect([unknown.status, unknown.body.code]).toEqual([404, 'agent_not_found']);
-      expect([theirs.status, theirs.body.code, theirs.body.detail]).toEqual([
+      expect([foreignAgent.status, foreignAgent.body.code, foreignAgent.body.detail]).toEqual([
         404,
         'agent_not_found',
         unknown.body.detail,

@@ -4,14 +4,14 @@ import { gateway } from '../gateway.harness';
 
 describe('sorted lists of an organization', () => {
   let harness: Harness;
-  let ours: Tenant;
+  let tenant: Tenant;
   const agents: string[] = [];
   const workflows: string[] = [];
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
-    ours = await harness.makeTenant();
-    const { organizationId } = ours;
+    tenant = await harness.makeTenant();
+    const { organizationId } = tenant;
     for (const [name, status, lastSeen] of [
       ['beta', 'online', new Date('2026-01-02T00:00:00.000Z')],
       ['Alpha', 'stopped', null],
@@ -42,12 +42,12 @@ describe('sorted lists of an organization', () => {
   afterAll(() => harness.close());
 
   /** Reads all rows of a list, two per page. */
-  async function read<T>(path: string, items: string, of: (row: any) => T): Promise<T[]> {
+  async function read<T>(path: string, items: string, select: (row: any) => T): Promise<T[]> {
     const found: T[] = [];
     for (let cursor = ''; ;) {
-      const { status, body } = await ours.api.get(`${path}${path.includes('?') ? '&' : '?'}limit=2${cursor}`);
+      const { status, body } = await tenant.api.get(`${path}${path.includes('?') ? '&' : '?'}limit=2${cursor}`);
       if (status !== 200) throw new Error(`${path}: ${JSON.stringify(body)} ${harness.logs.slice(-3).join()}`);
-      found.push(...body[items].map(of));
+      found.push(...body[items].map(select));
       if (body.nextCursor === null) return found;
       cursor = `&cursor=${body.nextCursor}`;
     }
@@ -90,7 +90,7 @@ describe('sorted lists of an organization', () => {
   });
 
   it('refuses an unknown order, and a cursor of another order', async () => {
-    const { body } = await ours.api.get('/api/agents?sort=name&limit=1');
+    const { body } = await tenant.api.get('/api/agents?sort=name&limit=1');
     for (const query of [
       'sort=boot',
       'sort=--name',
@@ -99,7 +99,7 @@ describe('sorted lists of an organization', () => {
       `sort=status&cursor=${body.nextCursor}`,
       `sort=-name&cursor=${body.nextCursor}`,
     ]) {
-      expect((await ours.api.get(`/api/agents?${query}`)).status).toBe(400);
+      expect((await tenant.api.get(`/api/agents?${query}`)).status).toBe(400);
     }
   });
 });

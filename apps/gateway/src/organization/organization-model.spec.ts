@@ -33,8 +33,8 @@ describe('language models', () => {
     await fake.close();
   });
 
-  const open = (of: Partial<ModelCaller> = {}) =>
-    openModel(partsOf(harness), { organizationId: tenant.organizationId, purpose: 'chat', ...of });
+  const open = (overrides: Partial<ModelCaller> = {}) =>
+    openModel(partsOf(harness), { organizationId: tenant.organizationId, purpose: 'chat', ...overrides });
   const price = () =>
     tenant.as.admin.put('/api/organization/model-prices', {
       prices: [
@@ -64,14 +64,14 @@ describe('language models', () => {
       const match = (etag: string) => admin.with({ 'if-match': etag });
       expect((await match('"any"').put(path, own())).body.code).toBe('precondition_failed');
       expect((await admin.get(path)).status).toBe(404);
-      const made = (await admin.put(path, own())).headers.get('etag')!;
-      expect((await admin.get(path)).headers.get('etag')).toBe(made);
-      const both = await Promise.all(['one', 'two'].map((name) => match(made).put(path, { ...own(), name })));
+      const etag = (await admin.put(path, own())).headers.get('etag')!;
+      expect((await admin.get(path)).headers.get('etag')).toBe(etag);
+      const both = await Promise.all(['one', 'two'].map((name) => match(etag).put(path, { ...own(), name })));
       expect(both.map(({ status }) => status).sort()).toEqual([200, 412]);
-      const kept = both.find(({ status }) => status === 200)!;
-      expect((await match(made).delete(path)).status).toBe(412);
-      expect((await admin.get(path)).body).toEqual(kept.body);
-      expect((await match(kept.headers.get('etag')!).delete(path)).status).toBe(204);
+      const winner = both.find(({ status }) => status === 200)!;
+      expect((await match(etag).delete(path)).status).toBe(412);
+      expect((await admin.get(path)).body).toEqual(winner.body);
+      expect((await match(winner.headers.get('etag')!).delete(path)).status).toBe(204);
       expect((await match('*').put(path, own())).status).toBe(412);
     });
 
@@ -81,10 +81,10 @@ describe('language models', () => {
       await putKey();
       fake.keys.add('own-key-of-acme');
       expect(await member.put(path, own())).toMatchObject({ status: 403 });
-      const shown = { ...own(), visionName: null };
-      expect(await admin.put(path, own())).toMatchObject({ status: 200, body: shown });
+      const presented = { ...own(), visionName: null };
+      expect(await admin.put(path, own())).toMatchObject({ status: 200, body: presented });
       const read = await admin.get(path);
-      expect(read.body).toEqual(shown);
+      expect(read.body).toEqual(presented);
       expect(read.text).not.toContain('own-key-of-acme');
       fake.says('Ours.');
       await (await open()).chat({ messages: hello });

@@ -15,40 +15,40 @@ describe('users at the gateway', () => {
 
   describe('users', () => {
     it('creates, reads, lists, changes and disables users', async () => {
-      const made = await tenant.as.admin.post('/api/users', {
+      const created = await tenant.as.admin.post('/api/users', {
         email: 'Dana@Example.com',
         password: testPassword,
         role: 'member',
       });
-      expect(made.status).toBe(201);
-      expect(made.body).toMatchObject({ email: 'dana@example.com', role: 'member', disabled: false });
-      expect(made.headers.get('location')).toBe(`/api/users/${made.body.id}`);
-      expect((await tenant.as.viewer.get(made.headers.get('location')!)).body).toEqual(made.body);
+      expect(created.status).toBe(201);
+      expect(created.body).toMatchObject({ email: 'dana@example.com', role: 'member', disabled: false });
+      expect(created.headers.get('location')).toBe(`/api/users/${created.body.id}`);
+      expect((await tenant.as.viewer.get(created.headers.get('location')!)).body).toEqual(created.body);
       expect(await lastAudit()).toMatchObject({
         action: 'user.create',
         actor: { kind: 'user', id: tenant.userIds.admin },
-        target: { type: 'user', id: made.body.id },
+        target: { type: 'user', id: created.body.id },
         changes: { email: 'dana@example.com', role: 'member' },
-        requestId: made.headers.get('x-request-id'),
+        requestId: created.headers.get('x-request-id'),
       });
 
-      const seen: string[] = [];
+      const received: string[] = [];
       for (let cursor: string | null = ''; cursor !== null;) {
         const page: any = await tenant.as.viewer.get(`/api/users?limit=2${cursor ? `&cursor=${cursor}` : ''}`);
         expect(page.body.users.length).toBeLessThanOrEqual(2);
-        seen.push(...page.body.users.map(({ id }: { id: string }) => id));
+        received.push(...page.body.users.map(({ id }: { id: string }) => id));
         cursor = page.body.nextCursor;
       }
-      expect(new Set(seen).size).toBe(seen.length);
-      expect(seen).toContain(made.body.id);
+      expect(new Set(received).size).toBe(received.length);
+      expect(received).toContain(created.body.id);
 
       const dana = await harness.http.signIn('dana@example.com', testPassword);
-      const promoted = await tenant.as.admin.patch(`/api/users/${made.body.id}`, { role: 'viewer' });
+      const promoted = await tenant.as.admin.patch(`/api/users/${created.body.id}`, { role: 'viewer' });
       expect(promoted.body.role).toBe('viewer');
       expect((await dana.get('/api/auth/me')).body.user.role).toBe('viewer');
-      expect((await tenant.as.admin.delete(`/api/users/${made.body.id}`)).status).toBe(204);
+      expect((await tenant.as.admin.delete(`/api/users/${created.body.id}`)).status).toBe(204);
       expect((await dana.get('/api/auth/me')).status).toBe(401);
-      expect((await tenant.as.admin.get(`/api/users/${made.body.id}`)).body.disabled).toBe(true);
+      expect((await tenant.as.admin.get(`/api/users/${created.body.id}`)).body.disabled).toBe(true);
     });
 
     it('requires passwords of 12 to 128 characters that are neither common nor the email address', async () => {
@@ -61,9 +61,9 @@ describe('users at the gateway', () => {
         const { status, body } = await create(password, password === 'longest.local' ? 'longest.local@x.com' : email);
         expect([password, status, body.errors[0].field]).toEqual([password, 400, 'password']);
       }
-      const made = await create('twelve chars');
-      expect(made.status).toBe(201);
-      const change = (password: string) => tenant.as.admin.patch(`/api/users/${made.body.id}`, { password });
+      const created = await create('twelve chars');
+      expect(created.status).toBe(201);
+      const change = (password: string) => tenant.as.admin.patch(`/api/users/${created.body.id}`, { password });
       for (const password of [common[0]!, email, 'elevenchars']) expect((await change(password)).status).toBe(400);
       expect((await change('y'.repeat(128))).status).toBe(200);
       const body = { name: 'Southside', adminEmail: 'south@example.com', adminPassword: common[0] };

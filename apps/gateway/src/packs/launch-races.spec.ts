@@ -14,7 +14,7 @@ interface Launched {
 
 describe('launches while the pin of their installation changes', () => {
   let harness: Harness;
-  let ours: Tenant;
+  let tenant: Tenant;
   let packId: string;
   let installationId: string;
   let launch: () => Promise<string[]>;
@@ -22,9 +22,9 @@ describe('launches while the pin of their installation changes', () => {
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
-    ours = await harness.makeTenant();
-    const { organizationId } = ours;
-    packId = await makePack(ours);
+    tenant = await harness.makeTenant();
+    const { organizationId } = tenant;
+    packId = await makePack(tenant);
     const { id: agentId } = await makeAgent(harness.db, { organizationId, name: newId() });
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
     let count = 0;
@@ -33,8 +33,8 @@ describe('launches while the pin of their installation changes', () => {
       count += 1;
       const isBatch = count % 5 === 0;
       const { status, body, text } = isBatch
-        ? await ours.api.post('/api/jobs/batch', { ...run, agentIds: [agentId], rows: [{}, {}] })
-        : await ours.api.post('/api/jobs/launch', { ...run, agentId });
+        ? await tenant.api.post('/api/jobs/batch', { ...run, agentIds: [agentId], rows: [{}, {}] })
+        : await tenant.api.post('/api/jobs/launch', { ...run, agentId });
       if (status !== 202 && status !== 201) throw new Error(`the launch failed with ${status}: ${text}`);
       return isBatch ? body.jobIds : [body.jobId];
     };
@@ -55,13 +55,13 @@ describe('launches while the pin of their installation changes', () => {
 
   it('each launch gets one complete version, and a rollback returns the queued jobs of the old one', async () => {
     const ways = ['internal_verified', 'pilot'];
-    const base = await makeVersion(ours, packId, ...ways);
+    const base = await makeVersion(tenant, packId, ...ways);
     const others: string[] = [];
-    for (let round = 0; round < rounds; round += 1) others.push(await makeVersion(ours, packId, ...ways));
+    for (let round = 0; round < rounds; round += 1) others.push(await makeVersion(tenant, packId, ...ways));
     const input = { packId, name: newId(), versionId: base };
-    const made = await ours.as.member.post('/api/workflow-pack-installations', input);
-    installationId = made.body.id;
-    const path = made.headers.get('location')!;
+    const created = await tenant.as.member.post('/api/workflow-pack-installations', input);
+    installationId = created.body.id;
+    const path = created.headers.get('location')!;
 
     let over = false;
     const launching = Array.from({ length: atOnce }, () => launchUntil(() => over));
@@ -69,12 +69,12 @@ describe('launches while the pin of their installation changes', () => {
     try {
       for (const version of others) {
         await more(20);
-        const pin = await ours.as.member.post(`${path}/pin`, { versionId: version });
+        const pin = await tenant.as.member.post(`${path}/pin`, { versionId: version });
         expect([pin.status, pin.body.pinnedVersionId]).toEqual([200, version]);
         const pinned = performance.now();
         await more(20);
         const back = performance.now();
-        const { status, body } = await ours.as.member.post(`${path}/rollback`);
+        const { status, body } = await tenant.as.member.post(`${path}/rollback`);
         expect([status, body.installation?.pinnedVersionId]).toEqual([200, base]);
         moves.push({ version, pinned, back, backAt: performance.now(), queuedJobs: body.queuedJobs });
       }
@@ -84,7 +84,7 @@ describe('launches while the pin of their installation changes', () => {
     }
     await Promise.all(launching);
 
-    const { versions } = (await ours.as.viewer.get(`/api/workflow-packs/${packId}/versions`)).body;
+    const { versions } = (await tenant.as.viewer.get(`/api/workflow-packs/${packId}/versions`)).body;
     const bundles: Record<string, JobBundle> = Object.fromEntries(
       versions.map(({ versionId, runtimeBundleId, digest }: JobBundle) => [
         versionId,

@@ -19,14 +19,18 @@ describe('batches that practices reported', () => {
   });
   afterAll(() => harness.close());
 
-  const tell = (batchSummary: object, rows: { claimResults?: object[]; stopEvents?: object[] } = {}, of = tenant) => {
-    const { organizationId } = of;
+  const report = (
+    batchSummary: object,
+    rows: { claimResults?: object[]; stopEvents?: object[] } = {},
+    reporter = tenant,
+  ) => {
+    const { organizationId } = reporter;
     const caller: Principal = { kind: 'api_key', id: 'test', organizationId, scope: 'worker', agentId: null } as never;
     return harness.db.transaction({ organizationId }, async (tx) =>
       ingestRunSummary(tx, caller, await readRunSummary({ batchSummary, ...rows })),
     );
   };
-  const tellAll = async () => {
+  const summarizeAll = async () => {
     const rows = await sql('SELECT id FROM pilot_batch WHERE organization_id = $1', [tenant.organizationId]);
     for (const { id } of rows) await harness.db.transaction('system', (tx) => summarizeSession(tx, id));
   };
@@ -45,7 +49,7 @@ describe('batches that practices reported', () => {
 
   it('returns a batch as it was reported, with the cost of its job', async () => {
     const job = await makeJob(harness.db, { organizationId: tenant.organizationId, totalCostMicros: 1_234_567 });
-    await tell(
+    await report(
       {
         batchId: 'a/b c?ü',
         jobId: job.id,
@@ -63,7 +67,7 @@ describe('batches that practices reported', () => {
         stopEvents: [{ reason: 'end_of_list', at: '2026-01-31T09:34:00Z' }],
       },
     );
-    const shown = {
+    const presented = {
       batchId: 'a/b c?ü',
       jobId: job.id,
       workerKey: 'eob',
@@ -75,11 +79,11 @@ describe('batches that practices reported', () => {
       totalCostUsd: 1.234567,
       stopEvents: 1,
     };
-    expect((await tenant.as.viewer.get(batches)).body).toEqual({ batches: [shown], nextCursor: null });
+    expect((await tenant.as.viewer.get(batches)).body).toEqual({ batches: [presented], nextCursor: null });
     const detail = await tenant.api.get(`${batches}/${encodeURIComponent('a/b c?ü')}`);
     const plain = { npi: null, message: null };
     expect(detail.body).toEqual({
-      ...shown,
+      ...presented,
       totals: { claims: 2 },
       metadata: { shift: 'early' },
       claimResults: [
@@ -105,15 +109,15 @@ describe('batches that practices reported', () => {
       ],
       stopEvents: [{ reason: 'end_of_list', at: '2026-01-31T09:34:00.000Z', detail: null }],
     });
-    await tellAll();
+    await summarizeAll();
     const session = {
       batchId: 'a/b c?ü',
       jobId: job.id,
       workerKey: 'eob',
-      startedAt: shown.startedAt,
-      finishedAt: shown.finishedAt,
+      startedAt: presented.startedAt,
+      finishedAt: presented.finishedAt,
       durationSeconds: 2100,
-      claims: shown.claims,
+      claims: presented.claims,
       stopReason: 'end_of_list',
       headline: '2 claims in 35 minutes: 1 EOB uploaded, 1 failed; stopped: end_of_list.',
     };
@@ -139,15 +143,15 @@ describe('batches that practices reported', () => {
     await sql(`UPDATE organization_settings SET timezone = 'America/Chicago' WHERE organization_id = $1`, [
       tenant.organizationId,
     ]);
-    await tell({
+    await report({
       batchId: 'late on the 30th',
       startedAt: '2026-01-31T05:59:59.999Z',
       finishedAt: '2026-02-01T00:00:00Z',
     });
-    await tell({ batchId: 'midnight of the 31st', finishedAt: '2026-01-31T06:00:00Z' });
-    await tell({ batchId: 'end of the 31st', startedAt: '2026-02-01T05:59:59.999Z' });
-    await tell({ batchId: 'now' });
-    await tellAll();
+    await report({ batchId: 'midnight of the 31st', finishedAt: '2026-01-31T06:00:00Z' });
+    await report({ batchId: 'end of the 31st', startedAt: '2026-02-01T05:59:59.999Z' });
+    await report({ batchId: 'now' });
+    await summarizeAll();
     for (const [url, name] of [
       [batches, 'batches'],
       [sessions, 'sessions'],
@@ -167,10 +171,10 @@ describe('batches that practices reported', () => {
     const { organizationId } = tenant;
     const job = await makeJob(harness.db, { organizationId });
     const sibling = await makeJob(harness.db, { organizationId, workflowId: job.workflowId, agentId: job.agentId });
-    await tell({ batchId: 'of the job', jobId: job.id, workerKey: 'eob' });
-    await tell({ batchId: 'of its sibling', jobId: sibling.id, workerKey: 'other' });
-    await tell({ batchId: 'of none' });
-    await tellAll();
+    await report({ batchId: 'of the job', jobId: job.id, workerKey: 'eob' });
+    await report({ batchId: 'of its sibling', jobId: sibling.id, workerKey: 'other' });
+    await report({ batchId: 'of none' });
+    await summarizeAll();
     expect((await all(`${batches}?jobId=${job.id}`, 'batches')).flat()).toEqual(['of the job']);
     expect((await all(`${batches}?workflowId=${job.workflowId}`, 'batches')).flat()).toEqual([
       'of its sibling',
@@ -187,25 +191,25 @@ describe('batches that practices reported', () => {
   });
 
   it('replaces the session of a batch that is reported again', async () => {
-    await tell({ batchId: 'again' }, { claimResults: [{ claimId: 'A', outcome: 'failed' }] });
+    await report({ batchId: 'again' }, { claimResults: [{ claimId: 'A', outcome: 'failed' }] });
     const [first] = await sql('SELECT id FROM pilot_batch WHERE organization_id = $1', [tenant.organizationId]);
-    await tellAll();
-    await tellAll();
-    await tell({ batchId: 'again' });
+    await summarizeAll();
+    await summarizeAll();
+    await report({ batchId: 'again' });
     expect((await tenant.api.get(sessions)).body.sessions).toEqual([]);
     expect(await harness.db.transaction('system', (tx) => summarizeSession(tx, first.id))).toBe(false);
-    await tellAll();
+    await summarizeAll();
     expect((await tenant.api.get(`${sessions}/again`)).body).toMatchObject({ headline: 'No claims.', timeline: [] });
   });
 
   it('keeps the totals of a batch whose job was deleted, and creates no session for it', async () => {
     const job = await makeJob(harness.db, { organizationId: tenant.organizationId, status: 'completed' });
-    await tell({ batchId: 'orphan', jobId: job.id }, { claimResults: [{ claimId: 'A', outcome: 'failed' }] });
+    await report({ batchId: 'orphan', jobId: job.id }, { claimResults: [{ claimId: 'A', outcome: 'failed' }] });
     await sql('DELETE FROM job WHERE id = $1', [job.id]);
     const [batch] = (await tenant.api.get(batches)).body.batches;
     expect(batch).toMatchObject({ batchId: 'orphan', jobId: null, claims: { attempted: 1, failed: 1 } });
     expect((await tenant.api.get(`${batches}?workflowId=${job.workflowId}`)).body.batches).toHaveLength(1);
-    await tellAll();
+    await summarizeAll();
     expect((await tenant.api.get(sessions)).body.sessions).toEqual([]);
   });
 

@@ -19,8 +19,8 @@ describe('costs from daily rollups', () => {
       const finishedAt = `2026-03-${String(day).padStart(2, '0')}T0${day % 9}:30:00Z`;
       const { organizationId } = tenant;
       const used = [
-        { model: 'A', said: day },
-        { model: 'b', said: 7 },
+        { model: 'A', reportedMicros: day },
+        { model: 'b', reportedMicros: 7 },
       ].slice(day % 3);
       const { id } = await endRun(harness.db, { organizationId, finishedAt, ms: day * 90_000, used });
       ids.push(id);
@@ -62,8 +62,8 @@ describe('costs from daily rollups', () => {
   it('include a late report of a run at once, and after the rollups are refreshed', async () => {
     await sumUp();
     const [before] = await read();
-    const of = { jobId: ids[9]!, organizationId: tenant.organizationId, finishedAt: '2026-03-10T01:30:00Z' };
-    await report(harness.db, of, [{ model: 'm', said: 5_000_000 }], 10);
+    const run = { jobId: ids[9]!, organizationId: tenant.organizationId, finishedAt: '2026-03-10T01:30:00Z' };
+    await report(harness.db, run, [{ model: 'm', reportedMicros: 5_000_000 }], 10);
     await settle(harness.db, ids[9]!);
     const late = await read();
     expect(late[0].totalUsd).toBeGreaterThan(before.totalUsd + 4);
@@ -80,7 +80,12 @@ describe('costs from daily rollups', () => {
       return (await Promise.all(answers)).map(({ body }) => body.groups);
     };
     const { organizationId } = tenant;
-    const spent = { organizationId, finishedAt: '2026-04-01T02:00:00Z', ms: 60_000, used: [{ model: 'A', said: 3 }] };
+    const spent = {
+      organizationId,
+      finishedAt: '2026-04-01T02:00:00Z',
+      ms: 60_000,
+      used: [{ model: 'A', reportedMicros: 3 }],
+    };
     const last = await endRun(harness.db, spent);
     const [whole, half] = [await year(), await year('2026-03-05')];
     await sumUp();
@@ -98,8 +103,8 @@ describe('costs from daily rollups', () => {
     expect(await year('2026-03-05')).toEqual(half);
     expect(await verifyCostDays(harness.db, organizationId)).toEqual(['2026-03']);
 
-    const of = { jobId: last.id, organizationId, finishedAt: '2026-04-01T02:00:00Z' };
-    await report(harness.db, of, [{ model: 'm', said: 5_000_000 }], 10);
+    const run = { jobId: last.id, organizationId, finishedAt: '2026-04-01T02:00:00Z' };
+    await report(harness.db, run, [{ model: 'm', reportedMicros: 5_000_000 }], 10);
     await settle(harness.db, last.id);
     const late = await year();
     expect(late[1]).not.toEqual(whole[1]);
@@ -111,9 +116,9 @@ describe('costs from daily rollups', () => {
   it('use the days of the organization’s current time zone', async () => {
     await sumUp();
     await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
-    const anew = await read();
+    const inNewZone = await read();
     await sumUp();
-    expect(await read()).toEqual(anew);
+    expect(await read()).toEqual(inNewZone);
   });
 
   it('are verified against the runs day by day, and rebuilt if they differ', async () => {

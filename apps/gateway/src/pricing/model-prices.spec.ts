@@ -43,8 +43,8 @@ describe('prices of models', () => {
       { ...price('m3', 1), source: 'organization' },
       ...before,
     ]);
-    const theirs = await harness.makeTenant();
-    expect((await theirs.as.viewer.get(path)).body.prices).toEqual(before);
+    const otherTenant = await harness.makeTenant();
+    expect((await otherTenant.as.viewer.get(path)).body.prices).toEqual(before);
     const [entry] = (await tenant.as.admin.get('/api/audit?limit=1')).body.entries;
     expect(entry).toMatchObject({
       action: 'model_prices.replace',
@@ -64,13 +64,14 @@ describe('prices of models', () => {
   });
 
   it('replaces own and default prices only at the revision that If-Match names', async () => {
-    for (const [who, of, source] of [
+    for (const [client, url, source] of [
       [tenant.as.admin, path, 'organization'],
       [tenant.as.super_admin, '/api/admin/model-prices', 'default'],
     ] as const) {
-      const before = await who.get(of);
+      const before = await client.get(url);
       const read = before.headers.get('etag')!;
-      const replace = (ifMatch: string, ...prices: object[]) => who.with({ 'if-match': ifMatch }).put(of, { prices });
+      const replace = (ifMatch: string, ...prices: object[]) =>
+        client.with({ 'if-match': ifMatch }).put(url, { prices });
       const both = await Promise.all([replace(read, price('mine', 1)), replace(read, price('theirs', 2))]);
       expect(both.map(({ status }) => status).sort()).toEqual([200, 412]);
       const [first, stale] = both.sort((a, b) => a.status - b.status);
@@ -78,9 +79,9 @@ describe('prices of models', () => {
         'precondition_failed',
         first!.headers.get('etag'),
       ]);
-      const kept = await who.get(of);
-      expect([kept.body, kept.headers.get('etag')]).toEqual([first!.body, first!.headers.get('etag')]);
-      expect((await replace(kept.headers.get('etag')!, price('next', 3))).status).toBe(200);
+      const stored = await client.get(url);
+      expect([stored.body, stored.headers.get('etag')]).toEqual([first!.body, first!.headers.get('etag')]);
+      expect((await replace(stored.headers.get('etag')!, price('next', 3))).status).toBe(200);
       const former = before.body.prices.filter((each: { source: string }) => each.source === source);
       const prices = former.map(({ source: _, ...each }: { source: string }) => each);
       expect((await replace('*', ...prices)).headers.get('etag')).toBe(read);
@@ -157,23 +158,27 @@ describe('prices of models', () => {
     const finishedAt = '2026-03-10T12:00:00Z';
     const { id } = await run(finishedAt, { model: 'm', input: 1_000_000 }, { model: 'free', input: 1_000_000 });
     await put(price('m', 5), price('free', 7));
-    const of = { jobId: id, organizationId: tenant.organizationId, finishedAt };
-    await report(harness.db, of, [{ model: 'm', input: 1_000_000 }], 10);
+    const ref = { jobId: id, organizationId: tenant.organizationId, finishedAt };
+    await report(harness.db, ref, [{ model: 'm', input: 1_000_000 }], 10);
     await settle(harness.db, id);
     expect((await costOf(id)).totalUsd).toBe(2);
 
-    const theirs = await harness.makeTenant();
-    const other = await endRun(harness.db, { organizationId: theirs.organizationId, finishedAt, said: 5 });
-    const asked = await tenant.as.admin.post(`${path}/recompute`, { from: '2026-03-10', to: '2026-03-10' });
-    expect([asked.status, asked.body.status]).toEqual([202, 'running']);
-    await recompute(asked.body.recomputeId);
+    const otherTenant = await harness.makeTenant();
+    const other = await endRun(harness.db, {
+      organizationId: otherTenant.organizationId,
+      finishedAt,
+      reportedMicros: 5,
+    });
+    const requested = await tenant.as.admin.post(`${path}/recompute`, { from: '2026-03-10', to: '2026-03-10' });
+    expect([requested.status, requested.body.status]).toEqual([202, 'running']);
+    await recompute(requested.body.recomputeId);
     expect((await costOf(id)).totalUsd).toBe(17);
-    const done = await tenant.as.viewer.get(asked.headers.get('location')!);
+    const done = await tenant.as.viewer.get(requested.headers.get('location')!);
     expect(done.body).toMatchObject({ status: 'done', runs: 1, changed: 1 });
     // A second message changes nothing.
-    await recompute(asked.body.recomputeId);
-    expect((await tenant.as.viewer.get(asked.headers.get('location')!)).body).toEqual(done.body);
-    expect((await theirs.as.viewer.get(`/api/jobs/${other.id}/cost`)).body.totalUsd).toBe(0.000005);
+    await recompute(requested.body.recomputeId);
+    expect((await tenant.as.viewer.get(requested.headers.get('location')!)).body).toEqual(done.body);
+    expect((await otherTenant.as.viewer.get(`/api/jobs/${other.id}/cost`)).body.totalUsd).toBe(0.000005);
     const usage = (await tenant.as.viewer.get('/api/usage?month=2026-03')).body;
     expect(usage.spendUsd).toBe(17);
     const [entry] = (await tenant.as.admin.get('/api/audit?limit=1')).body.entries;

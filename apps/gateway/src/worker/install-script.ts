@@ -1,5 +1,5 @@
 /** The environment variables that the installer saves for the worker and its scripts, as `muster worker install` does. */
-const keptVariables = [
+const savedVariables = [
   ...['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SSL_CERT_FILE', 'CHROMIUM', 'PYTHON'],
   ...['IMAGING_ROOT', 'IMAGING_DATA_FILE', 'IMAGING_ALLOWED_ROOTS', 'IMAGING_PATH_MAP', 'IMAGING_PYTHONPATH'],
   ...['IMAGING_LIBRARY_PATH', 'PRACTICE_DATABASE', 'PRACTICE_PATIENT_QUERY', 'MUSTER_TUNNEL_HOSTNAME'],
@@ -45,7 +45,7 @@ mv "$folder/muster-worker.js.new" "$folder/muster-worker.js"
 # Saves the variables that are set now, so that the worker has them after a reboot too.
 rm -f "$folder/worker.env" "$folder/systemd.env"
 {
-  for name in ${keptVariables.join(' ')}; do
+  for name in ${savedVariables.join(' ')}; do
     eval "value=\\\${$name-}"
     case "$value" in '' | *'
 '*) ;; *) printf '%s=%s\\n' "$name" "$value" ;; esac

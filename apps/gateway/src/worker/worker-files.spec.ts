@@ -57,8 +57,8 @@ describe('the worker download', () => {
     const { agent, workerKey } = (await as.admin.post('/api/agents', { name: newId(), provider: 'external' })).body;
     // A shell that evaluates the file would execute this value or split it.
     const paths = String.raw`\\server\images=/mnt/$(touch ran) "one" two`;
-    const said = await install({ AGENT_ID: agent.id, SERVICE_API_KEY: workerKey, IMAGING_PATH_MAP: paths });
-    expect(said).toMatch(/the worker runs and writes to [^]*^python +(yes|no)/m);
+    const output = await install({ AGENT_ID: agent.id, SERVICE_API_KEY: workerKey, IMAGING_PATH_MAP: paths });
+    expect(output).toMatch(/the worker runs and writes to [^]*^python +(yes|no)/m);
     const folder = join(home, '.local/state/muster-worker');
     const settings = await readFile(join(folder, 'worker.env'), 'utf8');
     expect(settings).toContain(`SERVICE_API_KEY=${workerKey}\nAGENT_ID=${agent.id}\n`);

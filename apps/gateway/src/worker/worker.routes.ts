@@ -54,8 +54,8 @@ export class WorkerRoutes implements OnModuleInit {
 
 async function readWorker(): Promise<WorkerFile> {
   // Next to the compiled gateway, or in the build's output folder if the gateway runs from source.
-  const places = [join(__dirname, '../../../../worker'), join(__dirname, '../../../../dist/worker')];
-  const path = places.map((place) => join(place, 'muster-worker.js')).find((each) => existsSync(each));
+  const folders = [join(__dirname, '../../../../worker'), join(__dirname, '../../../../dist/worker')];
+  const path = folders.map((folder) => join(folder, 'muster-worker.js')).find((each) => existsSync(each));
   if (!path) {
     throw new AppError('not_found', { detail: 'The worker has not been built: node apps/worker/one-file.mjs.' });
   }

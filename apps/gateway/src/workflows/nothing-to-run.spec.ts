@@ -15,7 +15,7 @@ describe('a workflow without a script or steps', () => {
 
   const make = async (body: object = {}) =>
     (await tenant.api.post('/api/workflows', { name: 'Empty', ...body })).body.id as string;
-  const asks = (workflowId: string): [string, () => Promise<{ status: number; body: any }>][] => {
+  const requestsFor = (workflowId: string): [string, () => Promise<{ status: number; body: any }>][] => {
     const cron = { name: 's', cronExpression: '0 6 * * *', agentId, scriptId: workflowId };
     return [
       ['launch', () => tenant.api.post('/api/jobs/launch', { workflowId, agentId })],
@@ -25,7 +25,7 @@ describe('a workflow without a script or steps', () => {
       ['script', () => tenant.api.post(`/api/agents/${agentId}/script`, { action: 'push', workflowId })],
     ];
   };
-  const left = () =>
+  const countRows = () =>
     harness.db.query(
       'system',
       `SELECT (SELECT count(*) FROM job) AS jobs, (SELECT count(*) FROM batch) AS batches,
@@ -33,23 +33,23 @@ describe('a workflow without a script or steps', () => {
     );
 
   it('is refused with 409 in every route that would run it, and nothing is stored', async () => {
-    const before = await left();
+    const before = await countRows();
     for (const workflowId of [await make(), await make({ script: ' \n\t' })]) {
-      for (const [what, ask] of asks(workflowId)) {
+      for (const [route, ask] of requestsFor(workflowId)) {
         const { status, body } = await ask();
-        expect([what, status, body.code]).toEqual([what, 409, 'nothing_to_run']);
+        expect([route, status, body.code]).toEqual([route, 409, 'nothing_to_run']);
       }
     }
-    expect(await left()).toEqual(before);
+    expect(await countRows()).toEqual(before);
   });
 
   it('can be run after it gets a step or a script', async () => {
     await harness.db.query('system', "UPDATE agent SET status = 'online' WHERE id = $1", [agentId]);
     const steps = [{ id: 'a', type: 'wait', ms: 1 }];
     for (const workflowId of [await make({ steps }), await make({ script: 'pass' })]) {
-      for (const [what, ask] of asks(workflowId)) {
+      for (const [route, ask] of requestsFor(workflowId)) {
         const { status } = await ask();
-        expect([what, [201, 202].includes(status)]).toEqual([what, true]);
+        expect([route, [201, 202].includes(status)]).toEqual([route, true]);
       }
     }
   });

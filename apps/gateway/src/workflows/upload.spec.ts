@@ -64,10 +64,10 @@ describe('uploaded recordings', () => {
   });
 
   it('creates a workflow with steps, variables and a script that Python can parse', async () => {
-    const made = await upload(flow);
-    expect(made.status).toBe(201);
-    expect(made.headers.get('location')).toBe(`/api/workflows/${made.body.id}`);
-    expect(made.body).toMatchObject({
+    const created = await upload(flow);
+    expect(created.status).toBe(201);
+    expect(created.headers.get('location')).toBe(`/api/workflows/${created.body.id}`);
+    expect(created.body).toMatchObject({
       name: 'Look up a claim',
       revision: 1,
       variables: ['CLAIM_ID'],
@@ -79,14 +79,14 @@ describe('uploaded recordings', () => {
         },
       ],
     });
-    expect(made.body.script).toContain(
+    expect(created.body.script).toContain(
       '    with step(browser, "step-2", "Fill in “Claim”", timeout=8) as page:\n' +
         '        page.change([["aria/Claim"], ["#claim"]], "{{CLAIM_ID}}", timeout=8)\n',
     );
-    execFileSync('python3', ['-c', 'import ast, sys; ast.parse(sys.stdin.read())'], { input: made.body.script });
-    const read = await tenant.api.get(`/api/workflows/${made.body.id}`);
-    expect(read.body).toEqual(made.body);
-    expect(read.headers.get('etag')).toBe(made.headers.get('etag'));
+    execFileSync('python3', ['-c', 'import ast, sys; ast.parse(sys.stdin.read())'], { input: created.body.script });
+    const read = await tenant.api.get(`/api/workflows/${created.body.id}`);
+    expect(read.body).toEqual(created.body);
+    expect(read.headers.get('etag')).toBe(created.headers.get('etag'));
   });
 
   it('uses the specified name, or a default name', async () => {
@@ -113,16 +113,16 @@ describe('uploaded recordings', () => {
     const zip = await zipOf({ 'flow.json': flow, 'step-1.png': png });
     const headers = { 'idempotency-key': 'upload-1' };
     const first = await upload(zip, { headers });
-    const kept: string[] = [];
-    const gone: string[] = [];
+    const putKeys: string[] = [];
+    const deletedKeys: string[] = [];
     const storage = harness.app.nest.get(ObjectStorage);
     const [put, del] = [storage.put.bind(storage), storage.delete.bind(storage)];
-    storage.put = (key, ...rest) => (kept.push(key), put(key, ...rest));
-    storage.delete = (key) => (gone.push(key), del(key));
+    storage.put = (key, ...rest) => (putKeys.push(key), put(key, ...rest));
+    storage.delete = (key) => (deletedKeys.push(key), del(key));
     try {
       const again = await upload(zip, { headers });
       expect([again.headers.get('idempotency-replayed'), again.body]).toEqual(['true', first.body]);
-      expect(gone).toEqual(kept);
+      expect(deletedKeys).toEqual(putKeys);
       expect((await upload(flow, { headers })).status).toBe(422);
     } finally {
       Object.assign(storage, { put, delete: del });
@@ -139,10 +139,10 @@ describe('uploaded recordings', () => {
     ['an empty name', flow, { name: '' }, 400, /name/],
     ['a name of 201 characters', flow, { name: 'x'.repeat(201) }, 400, /name/],
     ['21 MiB', Buffer.alloc(21 * 1024 * 1024, 'x'), {}, 413, /more than 20971520 bytes/],
-  ])('refuses an upload with %s', async (_, recording, fields, status, words) => {
+  ])('refuses an upload with %s', async (_, recording, fields, status, detail) => {
     const before = await countOf();
     const answer = await upload(recording, { fields });
-    expect([answer.status, answer.body.detail]).toEqual([status, expect.stringMatching(words)]);
+    expect([answer.status, answer.body.detail]).toEqual([status, expect.stringMatching(detail)]);
     expect(await countOf()).toBe(before);
   });
 
@@ -179,8 +179,8 @@ describe('uploaded recordings', () => {
 
     it('creates a workflow from a recording’s id in JSON or a form, with passwords as vault keys', async () => {
       const recordingId = await make(recorded);
-      const made = await ask({ recordingId });
-      expect(made).toMatchObject({
+      const created = await ask({ recordingId });
+      expect(created).toMatchObject({
         status: 201,
         body: {
           name: 'Monday',
@@ -193,18 +193,18 @@ describe('uploaded recordings', () => {
           ],
         },
       });
-      expect(made.body.steps).toHaveLength(3);
-      expect(made.body.script).toContain('page.change([["#p"]], "{{PASSWORD}}")');
+      expect(created.body.steps).toHaveLength(3);
+      expect(created.body.script).toContain('page.change([["#p"]], "{{PASSWORD}}")');
       expect((await ask({ recordingId, name: 'Mine' })).body.name).toBe('Mine');
       const inForm = await upload(null, { fields: { recordingId } });
-      expect([inForm.status, inForm.body.steps]).toEqual([201, made.body.steps]);
+      expect([inForm.status, inForm.body.steps]).toEqual([201, created.body.steps]);
     });
 
     it('refuses a foreign, unfinished or video-only recording and invalid requests, and creates nothing', async () => {
       const recordingId = await make(recorded);
-      const stranger = await harness.makeTenant();
+      const otherTenant = await harness.makeTenant();
       const before = await countOf();
-      expect((await ask({ recordingId }, stranger.api)).status).toBe(404);
+      expect((await ask({ recordingId }, otherTenant.api)).status).toBe(404);
       expect((await ask({ recordingId: newId() })).status).toBe(404);
       expect((await ask({ recordingId }, tenant.as.viewer)).status).toBe(403);
       expect(await ask({ recordingId: await make(recorded, 'recording') })).toMatchObject({

@@ -18,9 +18,9 @@ describe('workflows', () => {
   afterAll(() => harness.close());
 
   const make = async (body: object = {}) => {
-    const made = await tenant.api.post('/api/workflows', { name: 'EOBs', description: 'd', variables: [], ...body });
-    expect(made.status).toBe(201);
-    return made;
+    const created = await tenant.api.post('/api/workflows', { name: 'EOBs', description: 'd', variables: [], ...body });
+    expect(created.status).toBe(201);
+    return created;
   };
   const save = (id: string, body: object, ifMatch?: string) =>
     tenant.api.with(ifMatch ? { 'if-match': ifMatch } : {}).post(`/api/workflows/${id}/save`, body);
@@ -117,9 +117,9 @@ describe('workflows', () => {
   });
 
   it('are changed only at the revision that If-Match names', async () => {
-    const made = await make({ script: 'a' });
-    const { id } = made.body;
-    const old = made.headers.get('etag')!;
+    const created = await make({ script: 'a' });
+    const { id } = created.body;
+    const old = created.headers.get('etag')!;
     const saved = await save(id, { script: 'b' }, old);
     expect(saved.status).toBe(200);
     const match = tenant.api.with({ 'if-match': old });

@@ -194,8 +194,8 @@ describe('reports of machines', () => {
       );
       expect((await beat(own, {}, bound)).status).toBe(200);
       expect((await beat(sibling, {}, bound)).status).toBe(403);
-      const stranger = await makeOrganization();
-      expect((await beat(own, {}, stranger.worker)).body.code).toBe('agent_not_found');
+      const other = await makeOrganization();
+      expect((await beat(own, {}, other.worker)).body.code).toBe('agent_not_found');
       const api = harness.http.withKey((await makeApiKey(harness.db, { organizationId, scope: 'api' })).secret);
       expect((await beat(own, {}, api)).status).toBe(403);
     });
@@ -293,9 +293,9 @@ describe('reports of machines', () => {
     });
 
     it('answers an unknown and a foreign agent with the same error', async () => {
-      const stranger = await makeOrganization();
+      const other = await makeOrganization();
       const id = await makeMachine();
-      for (const answer of [await shake(newId()), await shake(id, {}, stranger.worker)]) {
+      for (const answer of [await shake(newId()), await shake(id, {}, other.worker)]) {
         expect([answer.status, answer.body.code]).toEqual([404, 'agent_not_found']);
       }
     });
@@ -323,7 +323,7 @@ describe('reports of machines', () => {
 
   describe('a silent machine', () => {
     it('goes offline once, for any number of replicas that check it', async () => {
-      const [silent, fresh, gone] = [
+      const [silent, recent, gone] = [
         await makeMachine(),
         await makeMachine(),
         await makeMachine({ status: 'stopped' }),
@@ -334,7 +334,7 @@ describe('reports of machines', () => {
         [[silent, gone]],
       );
       await Promise.all([1, 2, 3].map(() => failSilentAgents(harness.db, { offlineAfterMs: 60_000 })));
-      const statuses = await Promise.all([silent, fresh, gone].map(async (id) => (await agentOf(id)).status));
+      const statuses = await Promise.all([silent, recent, gone].map(async (id) => (await agentOf(id)).status));
       expect(statuses).toEqual(['offline', 'online', 'stopped']);
       expect(await timelineOf(silent)).toMatchObject([{ kind: 'status', source: 'watchdog' }]);
     });

@@ -73,8 +73,8 @@ describe('results of commands', () => {
       const path = `/api/agents/${id}/commands/${stop}/output`;
       expect((await worker.post(path, { output: 'x' })).body.accepted).toBe(false);
       expect(await outputOf(stop)).toEqual({ status: 'pending', output: null });
-      const theirs = await makeOrganization();
-      expect((await theirs.worker.post(path, { output: 'x' })).status).toBe(404);
+      const other = await makeOrganization();
+      expect((await other.worker.post(path, { output: 'x' })).status).toBe(404);
     });
   });
 
@@ -176,8 +176,8 @@ describe('results of commands', () => {
       expect((await ask(id, { size: 100 * 1024 * 1024 + 1 })).status).toBe(413);
       expect((await ask(id, { jobId: await makeJob(other, 'running') })).body.code).toBe('not_found');
       expect((await ask(newId())).body.code).toBe('agent_not_found');
-      const stranger = await makeOrganization();
-      expect((await ask(id, {}, stranger.worker)).body.code).toBe('agent_not_found');
+      const foreign = await makeOrganization();
+      expect((await ask(id, {}, foreign.worker)).body.code).toBe('agent_not_found');
     });
   });
 });

@@ -177,14 +177,14 @@ describe('tracker webhooks', () => {
   });
 
   it('only trigger a synchronization, in any order, and when an eavesdropper repeats them with new ids', async () => {
-    const known = () =>
+    const contents = () =>
       sql(
         `SELECT to_jsonb(s) AS submission, to_jsonb(w) - '{armed,due_at,updated_at}'::text[] AS item,
                 (SELECT jsonb_agg(to_jsonb(l) ORDER BY l.id) FROM feedback_link l WHERE l.submission_id = s.id) AS links
          FROM feedback_submission s JOIN feedback_work_item w ON w.submission_id = s.id WHERE s.id = $1`,
         [submissionId],
       );
-    const [before, times] = [await known(), await armed()];
+    const [before, times] = [await contents(), await armed()];
     const [opened, closed, deleted] = [issue('opened'), issue('closed'), issue('deleted')];
     for (const body of [deleted, closed, opened, closed, deleted, opened]) {
       expect(await send(body)).toEqual([202, { accepted: true }]);
@@ -194,7 +194,7 @@ describe('tracker webhooks', () => {
       expect(await send(closed, {}, { signature })).toEqual([401, 'unauthenticated']);
     }
     expect(await sendTask(closed, mac(secrets.codehost, closed))).toEqual([401, 'unauthenticated']);
-    expect(await known()).toEqual(before);
+    expect(await contents()).toEqual(before);
     expect(await armed()).toBe(times + 6);
   });
 

@@ -17,7 +17,7 @@ describe('a run summary that cannot be stored', () => {
     return JSON.stringify(rows);
   };
   const body = { batchSummary: { batchId: 'torn' }, claimResults: claims, stopEvents: [stop] };
-  const told = { batchSummary: { batchId: 'torn' }, claimResults: claims.slice(0, 1) };
+  const earlier = { batchSummary: { batchId: 'torn' }, claimResults: claims.slice(0, 1) };
   const shape = {
     envelope: 'camel',
     keys: ['batchSummary', 'claimResults', 'stopEvents'],
@@ -39,14 +39,14 @@ describe('a run summary that cannot be stored', () => {
   });
 
   /** Stores an earlier report of the batch without its message, and returns the contents of all tables. */
-  const toldBefore = async () => {
-    await worker.post(path, told);
+  const storeEarlier = async () => {
+    await worker.post(path, earlier);
     await sql("DELETE FROM outbox WHERE name = 'batch-ingested'");
     return contents();
   };
 
   it('leaves nothing behind if a row is refused, and is stored when sent again', async () => {
-    const before = await toldBefore();
+    const before = await storeEarlier();
     await owner.query(`
       CREATE FUNCTION refuse_stops() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no room for secret'; END $$;
       CREATE TRIGGER refuse_stops BEFORE INSERT ON pilot_stop_event FOR EACH ROW EXECUTE FUNCTION refuse_stops()`);
@@ -67,7 +67,7 @@ describe('a run summary that cannot be stored', () => {
   });
 
   it('leaves nothing behind if its connection is lost, and is stored when sent again', async () => {
-    const before = await toldBefore();
+    const before = await storeEarlier();
     const [answer] = await behindLock(
       harness.db,
       // Interrupts the statement that deletes the earlier report.

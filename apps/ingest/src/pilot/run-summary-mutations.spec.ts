@@ -78,11 +78,11 @@ describe('a mutated run summary', () => {
     harness = await startHarness({ ...ingest, env: { RATE_LIMIT_PER_MINUTE: '1000000', LOG_LEVEL: 'warn' } });
     organizationId = (await makeOrganization(harness.db)).id;
     worker = harness.http.withKey((await makeApiKey(harness.db, { organizationId, scope: 'worker' })).secret);
-    const stranger = (await makeOrganization(harness.db)).id;
-    const [own, theirs] = await Promise.all(
-      [organizationId, stranger].map((of) => makeJob(harness.db, { organizationId: of })),
+    const otherOrganizationId = (await makeOrganization(harness.db)).id;
+    const [own, foreign] = await Promise.all(
+      [organizationId, otherOrganizationId].map((owner) => makeJob(harness.db, { organizationId: owner })),
     );
-    jobs = [own!.id, theirs!.id, newId()];
+    jobs = [own!.id, foreign!.id, newId()];
   });
   afterAll(() => harness.close());
 
@@ -132,7 +132,7 @@ describe('a mutated run summary', () => {
 
   it('is stored completely, or refused with one of the codes and not stored at all', async () => {
     let before = await contents();
-    const seen: Record<string, number> = {};
+    const outcomes: Record<string, number> = {};
     const changed = fc.tuple(valid, fc.array(mutation, { minLength: 0, maxLength: 3 }), damage);
     await fc.assert(
       fc.asyncProperty(changed, async ([summary, mutations, harm]) => {
@@ -141,8 +141,8 @@ describe('a mutated run summary', () => {
         ) as Json;
         const text = damaged(JSON.stringify(mutations.reduce(mutated, named)) ?? '', harm);
         const answer = await worker.send('POST', path, text);
-        const what = answer.status === 201 ? 'stored' : String(answer.body.code);
-        seen[what] = (seen[what] ?? 0) + 1;
+        const outcome = answer.status === 201 ? 'stored' : String(answer.body.code);
+        outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
         const now = await contents();
         if (answer.status === 201) {
           const { batchId, claims, stopEvents } = answer.body;
@@ -168,37 +168,38 @@ describe('a mutated run summary', () => {
       { numRuns: runs, interruptAfterTimeLimit: withinMs, markInterruptAsFailure: false },
     );
     // Every outcome has occurred.
-    for (const way of ['stored', ...Object.keys(codes)]) expect([way, seen[way]]).toEqual([way, expect.any(Number)]);
+    for (const way of ['stored', ...Object.keys(codes)])
+      expect([way, outcomes[way]]).toEqual([way, expect.any(Number)]);
   });
 });
 
 /** Returns the paths in a value: its own and those of all values below it. */
-function placesOf(value: Json, place: (string | number)[] = []): (string | number)[][] {
-  if (typeof value !== 'object' || value === null) return [place];
+function pathsIn(value: Json, prefix: (string | number)[] = []): (string | number)[][] {
+  if (typeof value !== 'object' || value === null) return [prefix];
   const entries: [string | number, Json][] = Array.isArray(value)
     ? value.slice(0, 20).map((item, index) => [index, item])
     : Object.entries(value);
-  return [place, ...entries.flatMap(([key, inner]) => placesOf(inner, [...place, key]))];
+  return [prefix, ...entries.flatMap(([key, inner]) => pathsIn(inner, [...prefix, key]))];
 }
 
 function mutated(value: Json, change: Mutation): Json {
-  const places = placesOf(value);
-  const place = places[change.at % places.length]!;
-  const old = place.reduce<any>((inner, key) => inner?.[key], value) as Json;
+  const paths = pathsIn(value);
+  const keyPath = paths[change.at % paths.length]!;
+  const old = keyPath.reduce<any>((inner, key) => inner?.[key], value) as Json;
   switch (change.kind) {
     case 'replace':
-      return put(value, place, change.value);
+      return put(value, keyPath, change.value);
     case 'remove':
-      return put(value, place, undefined);
+      return put(value, keyPath, undefined);
     case 'wrap':
-      return put(value, place, { [change.key]: old });
+      return put(value, keyPath, { [change.key]: old });
     case 'respell':
-      return put(value, place, snaked(old));
+      return put(value, keyPath, snaked(old));
     case 'add':
-      if (Array.isArray(old)) return put(value, place, [...old, change.value]);
+      if (Array.isArray(old)) return put(value, keyPath, [...old, change.value]);
       return typeof old === 'object' && old !== null
-        ? put(value, place, { ...old, [change.key]: change.value })
-        : put(value, place, change.value);
+        ? put(value, keyPath, { ...old, [change.key]: change.value })
+        : put(value, keyPath, change.value);
   }
 }
 
@@ -225,11 +226,11 @@ type Damage =
 
 function damaged(text: string, harm: Damage): string | Uint8Array {
   if (harm === null || text.length === 0) return text;
-  const place = harm.at % text.length;
-  if (harm.kind === 'cut') return text.slice(0, place);
+  const offset = harm.at % text.length;
+  if (harm.kind === 'cut') return text.slice(0, offset);
   if (harm.kind === 'twice') return text.replace(/\}$/, `,"batchSummary":${JSON.stringify(harm.value) ?? 'null'}}`);
   const bytes = Buffer.from(text);
-  bytes[place % bytes.length] = harm.byte;
+  bytes[offset % bytes.length] = harm.byte;
   return new Uint8Array(bytes);
 }
 

@@ -45,7 +45,7 @@ describe('a run summary', () => {
     return { batch, rows, stops };
   };
   /** Returns the stored rows without the columns that change with each report. */
-  const facts = async (batchId: string) => {
+  const storedContents = async (batchId: string) => {
     const { batch, rows, stops } = (await stored(batchId))!;
     const own = ({ id: _id, pilotBatchId: _batch, batchId: _name, ingestedAt: _at, ...row }: any) => row;
     return JSON.parse(JSON.stringify([own(batch), rows.map(own), stops.map(own)])) as unknown;
@@ -81,7 +81,7 @@ describe('a run summary', () => {
         { success: true, batchId: `e${at}`, jobId: null, claims: 3, stopEvents: 1 },
       ]);
       expect(answer.headers.get('location')).toBe(`/api/pilot/batches/e${at}`);
-      expect(await facts(`e${at}`)).toEqual(await facts('e0'));
+      expect(await storedContents(`e${at}`)).toEqual(await storedContents('e0'));
     }
     const { batch, rows } = (await stored('e2'))!;
     expect(batch).toMatchObject({
@@ -172,11 +172,11 @@ describe('a run summary', () => {
         { ...camel, keys: ['batchSummary', 'claimResults'], claimResults: 100_000 },
       ],
     ];
-    for (const [what, body, status, code, shape] of cases) {
+    for (const [label, body, status, code, shape] of cases) {
       const answer = await worker.send('POST', path, typeof body === 'string' ? body : JSON.stringify(body));
-      expect([what, answer.status, answer.body.code]).toEqual([what, status, code]);
+      expect([label, answer.status, answer.body.code]).toEqual([label, status, code]);
       expect(answer.headers.get('content-type')).toMatch('application/problem+json');
-      if (shape) expect([what, answer.body.shape]).toEqual([what, shape]);
+      if (shape) expect([label, answer.body.shape]).toEqual([label, shape]);
       expect(answer.text).not.toContain('secret');
     }
     const form = await worker.with({ 'content-type': 'text/plain' }).send('POST', path, 'secret');
@@ -195,39 +195,43 @@ describe('a run summary', () => {
     const api = harness.http.withKey((await makeApiKey(harness.db, { organizationId, scope: 'api' })).secret);
     const send = (client: HttpClient) => client.post(path, { batchSummary: { batchId: newId() } });
     expect([(await send(worker)).status, (await send(api)).status]).toEqual([201, 201]);
-    const stranger = await send(harness.http);
-    expect([stranger.status, stranger.body.code, stranger.body.shape]).toEqual([401, 'unauthenticated', undefined]);
+    const unauthenticated = await send(harness.http);
+    expect([unauthenticated.status, unauthenticated.body.code, unauthenticated.body.shape]).toEqual([
+      401,
+      'unauthenticated',
+      undefined,
+    ]);
   });
 
   it('may name a job of its organization, and with an agent’s key only a job of that agent', async () => {
-    const ours = await makeJob(harness.db, { organizationId });
+    const own = await makeJob(harness.db, { organizationId });
     const other = await makeJob(harness.db, { organizationId });
-    const theirs = await makeJob(harness.db, { organizationId: (await makeOrganization(harness.db)).id });
-    const key = await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: ours.agentId });
+    const foreign = await makeJob(harness.db, { organizationId: (await makeOrganization(harness.db)).id });
+    const key = await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: own.agentId });
     const machine = harness.http.withKey(key.secret);
     const send = (client: HttpClient, jobId: string) =>
       client.post(path, { batchSummary: { batchId: `of ${jobId}`, jobId }, claimResults: claims });
-    expect((await send(machine, ours.id)).body).toMatchObject({ jobId: ours.id, claims: 3 });
-    expect((await stored(`of ${ours.id}`))!.batch).toMatchObject({
-      jobId: ours.id,
-      namedJobId: ours.id,
-      workflowId: ours.workflowId,
+    expect((await send(machine, own.id)).body).toMatchObject({ jobId: own.id, claims: 3 });
+    expect((await stored(`of ${own.id}`))!.batch).toMatchObject({
+      jobId: own.id,
+      namedJobId: own.id,
+      workflowId: own.workflowId,
     });
-    const refused = [await send(machine, other.id), await send(machine, theirs.id), await send(worker, theirs.id)];
+    const refused = [await send(machine, other.id), await send(machine, foreign.id), await send(worker, foreign.id)];
     expect(refused.map(({ status, body }) => [status, body.code])).toEqual(Array(3).fill([404, 'JOB_NOT_FOUND']));
     expect(await stored(`of ${other.id}`)).toBeNull();
-    expect(await stored(`of ${theirs.id}`)).toBeNull();
+    expect(await stored(`of ${foreign.id}`)).toBeNull();
   });
 
   it('replaces the stored report of its batch, and nothing else', async () => {
-    const stranger = (await makeOrganization(harness.db)).id;
-    const theirs = harness.http.withKey(
-      (await makeApiKey(harness.db, { organizationId: stranger, scope: 'worker' })).secret,
+    const otherOrganizationId = (await makeOrganization(harness.db)).id;
+    const otherWorker = harness.http.withKey(
+      (await makeApiKey(harness.db, { organizationId: otherOrganizationId, scope: 'worker' })).secret,
     );
     const batchSummary = { batchId: 'again' };
-    await theirs.post(path, { batchSummary, claimResults: claims });
+    await otherWorker.post(path, { batchSummary, claimResults: claims });
     await worker.post(path, { batchSummary: { batchId: 'again2' }, claimResults: claims });
-    const others = [await stored('again', stranger), await stored('again2')];
+    const others = [await stored('again', otherOrganizationId), await stored('again2')];
 
     await worker.post(path, { batchSummary, claimResults: claims, stopEvents: [stop] });
     const first = (await stored('again'))!;
@@ -251,7 +255,7 @@ describe('a run summary', () => {
     for (const table of ['pilot_claim_result', 'pilot_stop_event', 'process_library_session_summary']) {
       expect(await sql(`SELECT FROM ${table} WHERE pilot_batch_id = $1`, [first.batch.id])).toEqual([]);
     }
-    expect([await stored('again', stranger), await stored('again2')]).toEqual(others);
+    expect([await stored('again', otherOrganizationId), await stored('again2')]).toEqual(others);
     const trail = await sql(
       `SELECT actor_kind, changes FROM audit_entry WHERE action = 'pilot_batch.ingest' AND target_id = 'again'
          AND organization_id = $1 ORDER BY id`,
@@ -264,7 +268,7 @@ describe('a run summary', () => {
   });
 
   it('is stored completely from one of several concurrent reports', async () => {
-    const told = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 12 }, (_, teller) =>
         worker.post(path, {
           batchSummary: { batchId: 'raced', metadata: { teller } },
@@ -272,8 +276,8 @@ describe('a run summary', () => {
         }),
       ),
     );
-    expect(told.map(({ status }) => status)).toEqual(Array(12).fill(201));
-    expect(told.filter(({ body }) => !body.replaced)).toHaveLength(1);
+    expect(responses.map(({ status }) => status)).toEqual(Array(12).fill(201));
+    expect(responses.filter(({ body }) => !body.replaced)).toHaveLength(1);
     const { batch, rows } = (await stored('raced'))!;
     const { teller } = batch.metadata;
     expect(rows.map(({ claimId }: any) => claimId)).toEqual(Array(teller + 1).fill(`of ${teller}`));
@@ -293,8 +297,8 @@ describe('a run summary', () => {
     }));
     const answer = await worker.post(path, { batchSummary: { batchId: 'large' }, claimResults: rows });
     expect([answer.status, answer.body.claims]).toEqual([201, 10_000]);
-    const { batch, rows: kept } = (await stored('large'))!;
-    expect(kept.map(({ claimId }: any) => claimId)).toEqual(rows.map(({ claimId }) => claimId));
+    const { batch, rows: storedRows } = (await stored('large'))!;
+    expect(storedRows.map(({ claimId }: any) => claimId)).toEqual(rows.map(({ claimId }) => claimId));
     expect(batch).toMatchObject({ claimsAttempted: 10_000, processingMicros: 10_000 });
     const more = await worker.post(path, { batchSummary: { batchId: 'large' }, claimResults: [...rows, rows[0]] });
     expect([more.status, more.body.code]).toEqual([400, invalid]);
