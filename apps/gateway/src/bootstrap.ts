@@ -4,7 +4,7 @@ import { Database, isDatabaseUnavailable } from '@muster/database';
 import { toAppError } from '@muster/platform';
 import { GatewayConfig } from './gateway.config';
 
-/** Makes the first organization when the configuration names one; again and again until the database is there. */
+/** Creates the first organization if the configuration names one. Retries until the database is available. */
 @Injectable()
 export class Bootstrap implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger(Bootstrap.name);
@@ -29,7 +29,7 @@ export class Bootstrap implements OnApplicationBootstrap, OnApplicationShutdown 
     if (!bootstrap) return;
     try {
       if (await bootstrapOrganization(this.database, this.passwords, bootstrap)) {
-        this.logger.log('first organization made');
+        this.logger.log('created the first organization');
       }
     } catch (error) {
       if (toAppError(error)?.status !== 503 && !isDatabaseUnavailable(error)) throw error;

@@ -5,7 +5,7 @@ import type { BaseConfig } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
 import { GatewayConfig } from './gateway.config';
 
-/** All that this process reads of its environment. */
+/** The configuration that this process reads from its environment. */
 export const gatewayConfigs: [typeof GatewayConfig, ...(new () => BaseConfig)[]] = [
   GatewayConfig,
   SignInConfig,

@@ -15,7 +15,7 @@ describe('repeated requests at the gateway', () => {
   describe('an Idempotency-Key', () => {
     const body = () => ({ email: `once-${newId()}@example.com`, password: testPassword, role: 'viewer' });
 
-    it('makes a thing once, and answers the repeats with the first answer', async () => {
+    it('creates a resource once, and answers repeated requests with the first response', async () => {
       const client = tenant.as.admin.with({ 'idempotency-key': newId() });
       const input = body();
       const first = await client.post('/api/users', input);
@@ -28,19 +28,19 @@ describe('repeated requests at the gateway', () => {
       expect([reused.status, reused.body.code]).toEqual([422, 'idempotency_key_reused']);
     });
 
-    it('makes it once when twenty come at the same moment', async () => {
+    it('creates a resource once for twenty concurrent requests', async () => {
       const client = tenant.as.admin.with({ 'idempotency-key': newId() });
       const input = body();
       const answers = await Promise.all(Array.from({ length: 20 }, () => client.post('/api/users', input)));
-      const made = answers.filter(({ status, headers }) => status === 201 && !headers.get('idempotency-replayed'));
-      expect(made).toHaveLength(1);
+      const created = answers.filter(({ status, headers }) => status === 201 && !headers.get('idempotency-replayed'));
+      expect(created).toHaveLength(1);
       for (const { status, body: answer } of answers) {
-        if (status === 201) expect(answer).toEqual(made[0]!.body);
+        if (status === 201) expect(answer).toEqual(created[0]!.body);
         else expect([status, answer.code]).toEqual([409, 'idempotency_key_in_flight']);
       }
     });
 
-    it('makes one job however the ids of the path and the body are spelled', async () => {
+    it('recognizes a repeated request however the ids of its path and body are spelled', async () => {
       const { organizationId } = tenant;
       const [agent, { id: workflowId }] = [
         await makeAgent(harness.db, { organizationId, name: 'Spelled' }),
@@ -66,7 +66,7 @@ describe('repeated requests at the gateway', () => {
       expect((await tenant.api.get(`/api/jobs?agentId=${inCapitals}`)).body.jobs).toHaveLength(2);
     });
 
-    it('tells two agents apart, and two bodies', async () => {
+    it('treats another agent as a new request, and refuses another body', async () => {
       const { organizationId } = tenant;
       const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
       const agents = await Promise.all(['A', 'B'].map((name) => makeAgent(harness.db, { organizationId, name })));
@@ -77,17 +77,17 @@ describe('repeated requests at the gateway', () => {
       expect((await run(agents[0]!.id, { workflowId, priority: 9 })).status).toBe(422);
     });
 
-    it('keeps nothing of a request that failed', async () => {
+    it('stores nothing of a failed request', async () => {
       const client = tenant.as.admin.with({ 'idempotency-key': newId() });
       expect((await client.post('/api/users', { ...body(), email: 'not an address' })).status).toBe(400);
       expect((await client.post('/api/users', body())).status).toBe(201);
     });
 
-    it.each<[string, (made: any) => string, object]>([
+    it.each<[string, (created: any) => string, object]>([
       ['/api/api-keys', ({ secret }) => secret, { name: 'Once', scope: 'api' }],
       ['/api/agents', ({ workerKey }) => workerKey, { name: 'Once', provider: 'external' }],
       ['/api/webhook-endpoints', ({ secret }) => secret, { url: 'https://93.184.215.14/', events: ['*'] }],
-    ])('shows the secret of %s to a repeat as well, and no row has it', async (path, secretOf, input) => {
+    ])('shows the secret of %s in a repeated response, but stores it in no row', async (path, secretOf, input) => {
       const key = newId();
       const client = tenant.as.admin.with({ 'idempotency-key': key });
       const [first, second] = [await client.post(path, input), await client.post(path, input)];
@@ -101,7 +101,7 @@ describe('repeated requests at the gateway', () => {
       expect(JSON.stringify(rows)).not.toContain(secret.slice(-20));
     });
 
-    it('is answered as an older service kept it', async () => {
+    it('replays responses in the form in which an older version stored them', async () => {
       const key = newId();
       const client = tenant.as.admin.with({ 'idempotency-key': key });
       const input = body();
@@ -111,14 +111,14 @@ describe('repeated requests at the gateway', () => {
       expect([status, answer]).toEqual([201, { id: 'kept' }]);
     });
 
-    it('is one organization’s own', async () => {
+    it('keeps the keys of organizations apart', async () => {
       const other = await harness.makeTenant();
       const key = { 'idempotency-key': newId() };
       expect((await tenant.as.admin.with(key).post('/api/users', body())).status).toBe(201);
       expect((await other.as.admin.with(key).post('/api/users', body())).status).toBe(201);
     });
 
-    it('is refused when it is nonsense', async () => {
+    it('refuses an invalid key', async () => {
       for (const key of ['', 'x'.repeat(256), 'with space']) {
         expect((await tenant.as.admin.with({ 'idempotency-key': key }).post('/api/users', body())).status).toBe(400);
       }

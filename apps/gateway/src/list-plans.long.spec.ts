@@ -17,18 +17,18 @@ import { Client } from 'pg';
 import { gateway } from './gateway.harness';
 
 /**
- * Of tables with 20,000 and more: what one page of a list may look at, the parts of its rows included. Postgres sorts
- * what is left of a range where that is little more than a scan may look at.
+ * Maximum number of rows that one page of a list may read from tables with 20,000 rows and more, including the parts
+ * of its rows. Postgres sorts the rest of a range if that is little more than a scan may read.
  */
 const maxLooked = 12_000;
-/** In pages of 8 KiB; where each row looked at is in a page of its own, there are as many. */
+/** Maximum number of 8 KiB pages that a list may read. In the worst case, each row is in a separate page. */
 const maxBuffers = 7000;
-/** The runs of each batch of a page are counted: fifty times twenty, and whether each was tried again. */
+/** The list of batches counts 20 runs of each of 50 batches, and checks each run for a retry. */
 const batchBuffers = 25_000;
-/** A log is searched scan by scan, each bounded as a list is, until the page is full or its time is up. */
+/** Maximum number of scans of a log search. Each is bounded like a list; the search ends when the page is full. */
 const maxScans = 10;
 
-/** Lists of one thing each, which have as many rows as that has. */
+/** Lists that belong to one resource, and have only as many rows as that resource has. */
 const ofOneThing = [
   '/api/agents/{id}/chat',
   '/api/admin/client-pricing/metrics/{id}/steps',
@@ -41,7 +41,7 @@ interface Parameter {
   name: string;
 }
 
-describe('lists of an organization that has been at work for a year', () => {
+describe('lists of an organization with the data of a year', () => {
   let harness: Harness;
   let tenant: Tenant;
   let house: House;
@@ -57,10 +57,10 @@ describe('lists of an organization that has been at work for a year', () => {
   afterAll(() => harness.close());
 
   const read = async (path: string) => {
-    const who = path.startsWith('/api/admin') ? tenant.as.super_admin : tenant.as.admin;
+    const client = path.startsWith('/api/admin') ? tenant.as.super_admin : tenant.as.admin;
     let next: string | null = null;
     const plans = await readPlans(harness.databaseUrl, async () => {
-      const { status, body } = await who.get(path);
+      const { status, body } = await client.get(path);
       if (status !== 200) throw new Error(`${path}: ${JSON.stringify(body)}`);
       next = body.nextCursor ?? null;
     });
@@ -78,15 +78,15 @@ describe('lists of an organization that has been at work for a year', () => {
     return buffers > allowed || looked > maxLooked ? [{ path, buffers, looked, plans }] : [];
   };
 
-  it('are asked here with every filter that they have', async () => {
+  it('this spec requests every list with each of its filters', async () => {
     const { body } = await harness.http.get('/api/openapi.json');
-    const asked = listRequests(house).map((path) => new URL(path, 'http://service'));
+    const requested = listRequests(house).map((path) => new URL(path, 'http://service'));
     const missing: string[] = [];
     for (const [path, { get }] of Object.entries<{ get?: { parameters?: Parameter[] } }>(body.paths)) {
       const names = (get?.parameters ?? []).filter((parameter) => parameter.in === 'query').map(({ name }) => name);
       if (!names.includes('cursor') || ofOneThing.includes(path)) continue;
       const pattern = new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
-      const requests = asked.filter(({ pathname }) => pattern.test(pathname));
+      const requests = requested.filter(({ pathname }) => pattern.test(pathname));
       if (requests.length === 0) missing.push(path);
       for (const name of names.filter((each) => each !== 'cursor' && each !== 'limit')) {
         if (!requests.some(({ searchParams }) => searchParams.has(name))) missing.push(`${path}?${name}`);
@@ -95,15 +95,15 @@ describe('lists of an organization that has been at work for a year', () => {
     expect(missing).toEqual([]);
   });
 
-  it('read an index or a bounded part of one, on the first page and behind the ten-thousandth row', async () => {
+  it('lists read an index or a bounded part of it, on the first page and after ten thousand rows', async () => {
     const slow: object[] = [];
-    const deep = await placesDeepIn(harness.databaseUrl, house);
+    const deep = await deepCursors(harness.databaseUrl, house);
     for (const path of listRequests(house)) {
       const { plans, next } = await read(path);
       slow.push(...tooMuch(path, plans));
       if (next === null) continue;
       const values = JSON.parse(Buffer.from(next, 'base64url').toString()) as string[];
-      // An order of values is named in its cursors.
+      // A cursor of a list that is sorted by a value contains the name of the order.
       const sort = values.length > 1 ? (new URL(path, 'http://service').searchParams.get('sort') ?? []) : [];
       const at = deep[(sort.length ? values.slice(0, -1) : values).map(kindOf).join()];
       if (!at) continue;
@@ -114,7 +114,7 @@ describe('lists of an organization that has been at work for a year', () => {
     expect(slow).toEqual([]);
   }, 300_000);
 
-  it('are no longer for costs, whose days are summed up', async () => {
+  it('costs read no more than lists, from their daily rollups', async () => {
     while ((await refreshCostDays(harness.db, house.organizationId)).rest);
     const year = ['day', 'workflow', 'schedule', 'model'].map((by) => `from=2025-12-01&to=2026-11-20&groupBy=${by}`);
     for (const query of ['', ...year]) {
@@ -123,7 +123,7 @@ describe('lists of an organization that has been at work for a year', () => {
     }
   });
 
-  it('are no longer for returns on investment, whose days the loop sums up, also those that never were', async () => {
+  it('ROI reads no more than lists after the loop has rolled up all days, including empty ones', async () => {
     expect(await sweepRollups(harness.db, new Round('test'))).toMatchObject({ settled: 1 });
     for (const query of ['', 'from=2025-12-01&to=2026-11-20']) {
       const path = `/api/pilot/roi?${query}`;
@@ -132,7 +132,7 @@ describe('lists of an organization that has been at work for a year', () => {
     }
   });
 
-  it('find all that is asked for, however many empty pages are in front of it', async () => {
+  it('searches find every match, however many empty pages precede it', async () => {
     const found: string[] = [];
     let cursor = '';
     do {
@@ -142,8 +142,8 @@ describe('lists of an organization that has been at work for a year', () => {
       cursor = body.nextCursor === null ? '' : `&cursor=${body.nextCursor}`;
     } while (cursor);
     expect(found).toEqual(['3', '2', '1']);
-    const of = `agentId=${house.agentIds.busy}&status=cancelled`;
-    const { body } = await tenant.as.admin.get(`/api/jobs?${of}`);
+    const filter = `agentId=${house.agentIds.busy}&status=cancelled`;
+    const { body } = await tenant.as.admin.get(`/api/jobs?${filter}`);
     expect(body.jobs).toHaveLength(1);
     expect(body.nextCursor).toBeNull();
   });
@@ -155,8 +155,8 @@ function kindOf(value: string): string {
   return value.length === '2026-01-31T09:30:00.000000Z'.length ? 'instant' : 'time';
 }
 
-/** What stands ten thousand rows deep, by what a list is sorted by. */
-async function placesDeepIn(databaseUrl: string, { organizationId, entries }: House) {
+/** Returns the cursor values ten thousand rows deep, by the kinds of values that a list is sorted by. */
+async function deepCursors(databaseUrl: string, { organizationId, entries }: House) {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   const { rows } = await client.query<{ id: string; at: Date }>(
@@ -165,13 +165,13 @@ async function placesDeepIn(databaseUrl: string, { organizationId, entries }: Ho
   );
   await client.end();
   const [{ id, at }] = rows as [{ id: string; at: Date }];
-  const places: Record<string, string[]> = {
+  const cursors: Record<string, string[]> = {
     id: [id],
     seq: [String(entries / 5 - 10_000)],
     'time,id': [at.toISOString(), id],
     'instant,id': [at.toISOString().replace('Z', '000Z'), id],
-    // Of durations the middle one; of costs, which are less, all or none.
+    // A median duration. All costs are lower, so as a cost it precedes or follows all rows.
     'seq,id': ['64500', id],
   };
-  return places;
+  return cursors;
 }

@@ -11,7 +11,7 @@ describe('the log', () => {
   });
   afterAll(() => harness.close());
 
-  it('carries the request’s id and trace, given or made', async () => {
+  it('the log contains the request id and the trace id, received or generated', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const answer = await tenant.api
       .with({ 'x-request-id': 'my-request-1', traceparent })
@@ -24,7 +24,7 @@ describe('the log', () => {
     expect(odd.headers.get('x-request-id')).toMatch(/^[0-9a-f]{24}$/);
   });
 
-  it('holds no credential, whatever was sent', async () => {
+  it('the log contains no credential, whatever a request sends', async () => {
     await tenant.as.admin.put('/api/vault/KEY', { value: 'a-vault-value' });
     await harness.http.get('/api/organization/settings?x-api-key=msk_abcdefgh_0123456789abcdef');
     await harness.http.post('/api/auth/login', { email: 'a@b.co', password: 'a-wrong-password' });

@@ -11,7 +11,7 @@ interface Answering {
 
 const logger = new Logger('CSV');
 
-/** Answers a table piece by piece, no faster than it is read. One that breaks off ends without its last chunk. */
+/** Streams a table as CSV, no faster than the client reads it. A failed response ends without its last chunk. */
 export async function streamCsv(
   { request, reply, streams }: Answering,
   filename: string,
@@ -35,9 +35,9 @@ export async function streamCsv(
       if (ended.aborted) raw.destroy();
       else raw.end();
     } catch (error) {
-      // The head is long gone: a file that breaks off is all that can still be said.
+      // The headers have been sent, so an aborted response is the only way left to report the failure.
       raw.destroy();
-      if (!ended.aborted) logger.error('an export broke off', { err: error });
+      if (!ended.aborted) logger.error('a CSV export failed', { err: error });
     }
   });
 }

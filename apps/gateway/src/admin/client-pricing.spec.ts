@@ -20,7 +20,7 @@ describe('client pricing', () => {
   const rows = <T extends object>(sql: string, values: unknown[] = []) =>
     harness.db.query<T & object>('system', sql, values);
 
-  /** A job whose steps have this metadata, in this order. */
+  /** Creates a job whose steps have this metadata, in this order. */
   async function jobWith(...metadata: (object | null)[]): Promise<string> {
     const { id } = await makeJob(harness.db, { organizationId: tenant.organizationId, status: 'completed' });
     await rows(
@@ -41,9 +41,9 @@ describe('client pricing', () => {
     client.post(`${path}/backfill`, { job_id, ...more });
   const setModel = (model: object, client: HttpClient = tenant.as.admin) =>
     client.put(`${path}/${tenant.organizationId}`, model);
-  const keptOf = (jobId: string) => rows('SELECT id FROM billing_metric WHERE job_id = $1', [jobId]);
+  const recordsOf = (jobId: string) => rows('SELECT id FROM billing_metric WHERE job_id = $1', [jobId]);
 
-  it('counts a claim once for its NPI, by begun blocks of each, and says what it was computed from', async () => {
+  it('counts a claim once per NPI, charges each started block, and returns the figures of the computation', async () => {
     const many = Array.from({ length: 51 }, (_, at) => claim('1000000001', `C-${at}`));
     const id = await jobWith(...many, claim('1000000002', 'C-0'), claim('1000000001', 'C-7'), null, { type: 'other' });
     const { status, body } = await backfill(id, { create_default_model: true });
@@ -87,7 +87,7 @@ describe('client pricing', () => {
 
   it.each<[string, (object | null)[], object]>([
     [
-      'a submission id where there is no claim id, and keeps the two kinds apart',
+      'a claim by its submission id if it has no claim id, and does not mix the two kinds of id',
       [
         claim('1', undefined, { claim_submission_id: 'A' }),
         claim('1', 'A'),
@@ -98,17 +98,17 @@ describe('client pricing', () => {
       { total_claims: 3, total_steps_before_dedup: 5, duplicates_removed: 2, claims_per_npi: { 1: 3 } },
     ],
     [
-      'claims without any id as candidates alone',
+      'claims without any id only as candidates',
       [claim('1', 'A'), claim('1'), claim('2'), claim('1', '  '), claim('1', null)],
       { npi_count: 1, total_claims: 1, total_steps_before_dedup: 5, duplicates_removed: 0, claims_per_npi: { 1: 1 } },
     ],
     [
-      'a claim without an NPI to the last selection before it, and leaves it out where there is none',
+      'a claim without an NPI for the last selection before it, and skips it if there is no selection',
       [claim(undefined, 'A'), select('7'), claim(undefined, 'B'), claim('9', 'C'), select('8'), claim('', 'D')],
       { total_claims: 3, total_steps_before_dedup: 4, duplicates_removed: 0, claims_per_npi: { 7: 1, 8: 1, 9: 1 } },
     ],
     [
-      'selections by themselves as NPIs without claims',
+      'selections alone as NPIs without claims',
       [select('7'), select('8'), select('7'), select(null)],
       {
         npi_count: 2,
@@ -120,12 +120,12 @@ describe('client pricing', () => {
       },
     ],
     [
-      'claims of no NPI as candidates, and does not fall back on selections that come after them',
+      'claims without an NPI only as candidates, if the selection follows them',
       [claim(undefined, 'A'), select('7')],
       { npi_count: 0, total_claims: 0, total_steps_before_dedup: 1, claims_per_npi: {}, calculated_charge_usd: 0 },
     ],
     [
-      'ids that are numbers, and none that are objects',
+      'ids that are numbers or texts, but not objects',
       [claim(7, 42), claim('7', '42'), claim({ npi: '7' }, 'A'), claim('7', ['A']), claim('__proto__', 'A')],
       {
         total_claims: 2,
@@ -141,19 +141,19 @@ describe('client pricing', () => {
 
   it.each<[string, object, object, object]>([
     [
-      'by claims',
+      'per claim',
       { pricingType: 'per_claim', pricePerClaimUsd: 0.333333 },
       { pricingType: 'per_claim', pricePerClaimUsd: 0.333333, claims: 3, minimumUsd: 0 },
       { calculated_charge_usd: 0.999999 },
     ],
     [
-      'by runs',
+      'per run',
       { pricingType: 'flat_per_run', pricePerRunUsd: 12.5, minimumUsd: 0 },
       { pricingType: 'flat_per_run', pricePerRunUsd: 12.5, minimumUsd: 0 },
       { calculated_charge_usd: 12.5 },
     ],
     [
-      'never below the minimum',
+      'at least the minimum',
       { pricingType: 'npi_claim_block', blockSize: 2, pricePerBlockUsd: 1, minimumUsd: 9.99 },
       {
         pricingType: 'npi_claim_block',
@@ -175,7 +175,7 @@ describe('client pricing', () => {
     expect(body.charge_breakdown).toEqual(charge_breakdown);
   });
 
-  it('refuses a model whose keys are not those of its type, and changes nothing', async () => {
+  it('refuses a pricing model whose fields do not match its type, and changes nothing', async () => {
     await setModel({ pricingType: 'flat_per_run', pricePerRunUsd: 1 });
     for (const [model, field] of [
       [{ pricingType: 'per_claim' }, 'pricePerClaimUsd'],
@@ -193,7 +193,7 @@ describe('client pricing', () => {
     expect(model.body).toEqual({ pricingType: 'flat_per_run', pricePerRunUsd: 1, minimumUsd: 0 });
   });
 
-  it('says what is missing, and keeps nothing then', async () => {
+  it('reports what is missing and stores no billing record', async () => {
     const id = await jobWith(claim('1', 'A'));
     const without = await jobWith(null, { type: 'other', npi: '1' }, select(null));
     for (const [answer, status, code] of [
@@ -214,40 +214,40 @@ describe('client pricing', () => {
     ] as const) {
       expect((await backfill(id, {}, client)).status).toBe(status);
     }
-    expect(await keptOf(id)).toEqual([]);
+    expect(await recordsOf(id)).toEqual([]);
     expect(await rows('SELECT FROM billing_metric_step WHERE organization_id = $1', [tenant.organizationId])).toEqual(
       [],
     );
   });
 
-  it('is done by one of many at once without force, and replaces with it', async () => {
+  it('creates one record for concurrent requests without force, and replaces it with force', async () => {
     const id = await jobWith(claim('1', 'A'));
     const answers = await Promise.all(Array.from({ length: 8 }, () => backfill(id, { create_default_model: true })));
     const statuses = answers.map(({ status, body }) => `${status} ${body.code ?? ''}`).sort();
     expect(statuses).toEqual(['200 ', ...Array<string>(7).fill('409 billing_record_exists')]);
     const first = answers.find(({ status }) => status === 200)!.body.metric_id;
-    expect(await keptOf(id)).toEqual([{ id: first }]);
+    expect(await recordsOf(id)).toEqual([{ id: first }]);
     const [one, other] = await Promise.all([backfill(id, { force: true }), backfill(id, { force: true })]);
     for (const { status, body } of [one, other]) expect([status, body.replaced_existing]).toEqual([200, true]);
-    const [kept] = await keptOf(id);
-    expect([one.body.metric_id, other.body.metric_id]).toContainEqual((kept as { id: string }).id);
+    const [record] = await recordsOf(id);
+    expect([one.body.metric_id, other.body.metric_id]).toContainEqual((record as { id: string }).id);
     expect(await rows('SELECT FROM billing_metric_step WHERE metric_id = $1', [first])).toEqual([]);
     expect(
       await rows("SELECT FROM audit_entry WHERE action = 'client_pricing.backfill' AND target_id = $1", [id]),
     ).toHaveLength(3);
   });
 
-  it('reaches an admin’s own organization and a super_admin’s every one', async () => {
+  it('allows an admin only their own organization, and a super_admin every organization', async () => {
     const id = await jobWith(claim('1', 'A'));
     const other = await harness.makeTenant();
     expect((await backfill(id, { create_default_model: true }, other.as.admin)).body.code).toBe('job_not_found');
     expect((await setModel({ pricingType: 'per_claim', pricePerClaimUsd: 1 }, other.as.admin)).status).toBe(404);
     expect((await other.as.admin.get(`${path}/${tenant.organizationId}`)).body.code).toBe('not_found');
-    const made = await backfill(id, { create_default_model: true }, other.as.super_admin);
-    expect([made.status, made.body.organization_id]).toEqual([200, tenant.organizationId]);
+    const created = await backfill(id, { create_default_model: true }, other.as.super_admin);
+    expect([created.status, created.body.organization_id]).toEqual([200, tenant.organizationId]);
     expect((await setModel({ pricingType: 'per_claim', pricePerClaimUsd: 1 }, other.as.super_admin)).status).toBe(200);
     expect((await other.as.super_admin.get(`${path}/${newId()}`)).body.code).toBe('not_found');
-    const steps = `${path}/metrics/${made.body.metric_id}/steps`;
+    const steps = `${path}/metrics/${created.body.metric_id}/steps`;
     expect((await other.as.admin.get(steps)).status).toBe(404);
     expect((await other.as.super_admin.get(steps)).body.steps).toHaveLength(1);
     const metricsOf = async (client: HttpClient, query: string) =>
@@ -256,11 +256,11 @@ describe('client pricing', () => {
       );
     expect(await metricsOf(other.as.admin, `jobId=${id}`)).toEqual([]);
     expect(await metricsOf(other.as.admin, `organizationId=${tenant.organizationId}`)).toEqual([]);
-    expect(await metricsOf(tenant.as.admin, `jobId=${id}`)).toEqual([made.body.metric_id]);
-    expect(await metricsOf(other.as.super_admin, `jobId=${id}`)).toEqual([made.body.metric_id]);
+    expect(await metricsOf(tenant.as.admin, `jobId=${id}`)).toEqual([created.body.metric_id]);
+    expect(await metricsOf(other.as.super_admin, `jobId=${id}`)).toEqual([created.body.metric_id]);
   });
 
-  it('lists records by the days of the organization’s zone, with the model of their moment', async () => {
+  it('lists records by days in the organization’s time zone, with the pricing model of that time', async () => {
     await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
     const id = await jobWith(claim('1', 'A'));
     const { body } = await backfill(id, { create_default_model: true });
@@ -288,9 +288,9 @@ describe('client pricing', () => {
     }
   });
 
-  it('says so where the organization of a job is not known', async () => {
+  it('reports organization_unresolved if the organization of a job does not exist', async () => {
     const id = await jobWith(claim('1', 'A'));
-    // No statement of ours can do this: it takes an owner who switches off what keeps references true.
+    // Foreign keys prevent this state, so the database owner disables them for this session.
     const owner = new Client({ connectionString: harness.databaseUrl });
     await owner.connect();
     await owner.query("SET session_replication_role = 'replica'");
@@ -301,7 +301,7 @@ describe('client pricing', () => {
     expect([status, body.code]).toEqual([400, 'organization_unresolved']);
   });
 
-  it('takes very many NPIs', async () => {
+  it('handles many thousands of NPIs', async () => {
     const count = longForm('CLIENT_PRICING_NPIS', { short: 20_000, long: 100_000 });
     const id = await jobWith();
     await rows(

@@ -14,33 +14,33 @@ import {
 import { gateway } from '../gateway.harness';
 import { report, wish } from '../feedback/feedback.harness';
 
-/** A million takes a minute. */
+/** A million rows take a minute. */
 const manyRows = longForm('FEEDBACK_EXPORT_ROWS', { short: 4000, long: 1_000_000 });
 const path = '/api/admin/feedback/export';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** What this process really holds: garbage comes and goes. */
+/** Returns the memory in use after a garbage collection. */
 function heldBytes(): number {
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }
 
-describe('the export of feedback', () => {
+describe('the feedback export', () => {
   let harness: Harness;
-  let ours: Tenant;
+  let adminTenant: Tenant;
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
-    ours = await harness.makeTenant();
+    adminTenant = await harness.makeTenant();
   });
   afterAll(() => harness.close());
 
   const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
-  const read = (query: string) => ours.as.super_admin.get(`${path}${query}`);
-  /** The rows of an answer, each by its columns. */
+  const read = (query: string) => adminTenant.as.super_admin.get(`${path}${query}`);
+  /** Returns the rows of a CSV response as objects by column name. */
   const rowsOf = (text: string) => {
     const records: string[][] = [];
     let cells: string[] = [];
@@ -56,15 +56,17 @@ describe('the export of feedback', () => {
     return rows.map((row) => Object.fromEntries(row.map((cell, at) => [head![at], cell])));
   };
 
-  it('is for super_admins alone', async () => {
-    for (const client of [ours.as.admin, ours.as.member, ours.as.viewer, ours.api]) {
+  it('exports feedback only for super_admins', async () => {
+    for (const client of [adminTenant.as.admin, adminTenant.as.member, adminTenant.as.viewer, adminTenant.api]) {
       expect((await client.get(path)).status).toBe(403);
     }
     expect((await harness.http.get(path)).status).toBe(401);
   });
 
-  it('is UTF-8 with a byte order mark, CRLF and a name, and has its columns also without a row', async () => {
-    const answer = await fetch(`${harness.url}${path}?status=rejected`, { headers: ours.as.super_admin.headers });
+  it('exports UTF-8 CSV with a byte order mark, CRLF and a file name, and a header even without rows', async () => {
+    const answer = await fetch(`${harness.url}${path}?status=rejected`, {
+      headers: adminTenant.as.super_admin.headers,
+    });
     expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect(answer.headers.get('content-disposition')).toMatch(/^attachment; filename="feedback-\d{4}-\d\d-\d\d\.csv"$/);
     expect(Buffer.from(await answer.arrayBuffer()).toString('utf8')).toBe(
@@ -72,7 +74,7 @@ describe('the export of feedback', () => {
     );
   });
 
-  it('keeps every text whole, and runs in no spreadsheet', async () => {
+  it('exports every text completely, and escapes formulas for spreadsheets', async () => {
     const tenant = await harness.makeTenant('Cells');
     const texts = [
       ['=HYPERLINK("http://evil","x")', `'=HYPERLINK("http://evil","x")`],
@@ -88,15 +90,15 @@ describe('the export of feedback', () => {
       ['שלום, עולם مرحبا', 'שלום, עולם مرحبا'],
       ["it's 1=1", "it's 1=1"],
     ] as const;
-    for (const [given] of texts) {
-      expect((await report(tenant.api, { ...wish, title: given, description: given })).status).toBe(201);
+    for (const [text] of texts) {
+      expect((await report(tenant.api, { ...wish, title: text, description: text })).status).toBe(201);
     }
     const rows = rowsOf((await read('?organization=Cells')).text);
-    expect(rows.map(({ title }) => title)).toEqual(texts.map(([, shown]) => shown));
-    expect(rows.map(({ description }) => description)).toEqual(texts.map(([, shown]) => shown));
+    expect(rows.map(({ title }) => title)).toEqual(texts.map(([, escaped]) => escaped));
+    expect(rows.map(({ description }) => description)).toEqual(texts.map(([, escaped]) => escaped));
   });
 
-  it('is filtered by type, status, organization, machine and time, by id or by name', async () => {
+  it('filters the export by type, status, organization, machine and time, by id or by name', async () => {
     const name = `Practice ${newId()}`;
     const tenant = await harness.makeTenant(name);
     const { organizationId } = tenant;
@@ -109,16 +111,16 @@ describe('the export of feedback', () => {
     await tenant.as.admin.patch(`/api/feedback-submissions/${second}`, { status: 'closed' });
     await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
     const ids = async (query: string) => rowsOf((await read(`?${query}`)).text).map(({ id }) => id);
-    const of = `organization=${encodeURIComponent(name)}`;
-    expect(await ids(of)).toEqual([first, second]);
+    const inOrganization = `organization=${encodeURIComponent(name)}`;
+    expect(await ids(inOrganization)).toEqual([first, second]);
     expect(await ids(`organization=${organizationId.toUpperCase()}`)).toEqual([first, second]);
-    expect(await ids(`${of}&type=bug_report`)).toEqual([second]);
-    expect(await ids(`${of}&status=received`)).toEqual([first]);
+    expect(await ids(`${inOrganization}&type=bug_report`)).toEqual([second]);
+    expect(await ids(`${inOrganization}&status=received`)).toEqual([first]);
     expect(await ids(`vm=${encodeURIComponent(vm)}`)).toEqual([first]);
     expect(await ids(`vm=${agentId}`)).toEqual([first]);
-    expect(await ids(`${of}&from=2026-03-03&to=2026-03-03`)).toEqual([second]);
-    expect(await ids(`${of}&to=2026-03-02T11:00:00.000Z`)).toEqual([second]);
-    expect(await ids(`${of}&from=2026-03-04`)).toEqual([first]);
+    expect(await ids(`${inOrganization}&from=2026-03-03&to=2026-03-03`)).toEqual([second]);
+    expect(await ids(`${inOrganization}&to=2026-03-02T11:00:00.000Z`)).toEqual([second]);
+    expect(await ids(`${inOrganization}&from=2026-03-04`)).toEqual([first]);
     expect(await ids('organization=nobody')).toEqual([]);
     expect(await ids('vm=nobody')).toEqual([]);
     expect((await read('?from=never')).status).toBe(400);
@@ -133,12 +135,12 @@ describe('the export of feedback', () => {
     });
   });
 
-  describe('of very many', () => {
+  describe('a large feedback export', () => {
     const organization = newId();
     const open = (): Promise<IncomingMessage> =>
       new Promise((resolve, reject) => {
         const url = `${harness.url}${path}?organization=${organization}`;
-        get(url, { headers: ours.as.super_admin.headers, agent: false }, resolve).on('error', reject);
+        get(url, { headers: adminTenant.as.super_admin.headers, agent: false }, resolve).on('error', reject);
       });
     let read = 0;
     const pages = () => read;
@@ -155,7 +157,7 @@ describe('the export of feedback', () => {
           [organization, from + 1, Math.min(from + step, manyRows)],
         );
       }
-      // A spy would keep every page that it saw.
+      // Not a jest spy, because a spy retains every result.
       const { db } = harness;
       const query = db.queryInOrder.bind(db);
       db.queryInOrder = (scope, text, ...more) => {
@@ -165,42 +167,42 @@ describe('the export of feedback', () => {
     }, 600_000);
     beforeEach(() => (read = 0));
 
-    it('begins at once and takes no memory for it', async () => {
+    it('starts a large export immediately and does not buffer it', async () => {
       const began = performance.now();
       const response = await open();
       let [bytes, lines, firstMs] = [0, 0, 0];
-      const held: number[] = [];
+      const heapSizes: number[] = [];
       for await (const chunk of response as AsyncIterable<Buffer>) {
         firstMs ||= performance.now() - began;
         bytes += chunk.length;
         for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, at + 1)) lines += 1;
-        if (lines > (manyRows / 20) * (held.length + 1)) held.push(heldBytes());
+        if (lines > (manyRows / 20) * (heapSizes.length + 1)) heapSizes.push(heldBytes());
       }
       expect(lines).toBe(manyRows + 1);
       expect(bytes).toBeGreaterThan(manyRows * 2000);
       const totalMs = performance.now() - began;
-      const more = Math.max(...held) - held[0]!;
+      const more = Math.max(...heapSizes) - heapSizes[0]!;
       process.stdout.write(
         `export: ${manyRows} rows, ${Math.round(bytes / 1e6)} MB in ${Math.round(totalMs)} ms, first byte after ` +
-          `${Math.round(firstMs)} ms, ${Math.round(more / 1e6)} MB more held at most than after its first twentieth\n`,
+          `${Math.round(firstMs)} ms, ${Math.round(more / 1e6)} MB more memory at most than after the first twentieth\n`,
       );
       expect(firstMs).toBeLessThan(totalMs / 2);
-      expect(held.length).toBeGreaterThan(15);
+      expect(heapSizes.length).toBeGreaterThan(15);
       expect(more).toBeLessThan(20e6);
     }, 600_000);
 
-    it('goes no further than who reads it, and ends with who leaves', async () => {
+    it('reads no further ahead than the client, and stops when the client disconnects', async () => {
       const response = await open();
       response.pause();
-      const settled = async () => {
+      const pausedAt = async () => {
         const [before] = [pages()];
         await new Promise((resolve) => setTimeout(resolve, 500));
         return pages() > 0 && pages() === before ? before : 0;
       };
-      const before = await waitFor('it to stand still', settled);
+      const before = await waitFor('the export to pause', pausedAt);
       expect(before).toBeLessThan(manyRows / 500);
       response.destroy();
-      await waitFor('it to stand still', settled);
+      await waitFor('the export to stop', pausedAt);
       expect(pages()).toBeLessThanOrEqual(before + 1);
     }, 60_000);
   });

@@ -5,24 +5,24 @@ import { gateway } from '../gateway.harness';
 
 const path = '/api/admin/feedback/sync';
 
-describe('the sync page of feedback', () => {
+describe('feedback synchronization', () => {
   let harness: Harness;
-  let ours: Tenant;
+  let tenant: Tenant;
 
   beforeAll(async () => {
     harness = await startHarness({
       ...gateway,
       env: { FEEDBACK_CODEHOST_TOKEN: 'a token', FEEDBACK_CODEHOST_REPOSITORY: 'acme/portal' },
     });
-    ours = await harness.makeTenant();
+    tenant = await harness.makeTenant();
   });
   afterAll(() => harness.close());
 
   const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
-  const read = async () => (await ours.as.super_admin.get(path)).body;
+  const read = async () => (await tenant.as.super_admin.get(path)).body;
 
-  it('says what is configured, what waits, and which tracker is stopped and why', async () => {
-    expect((await ours.as.admin.get(path)).status).toBe(403);
+  it('reports each tracker’s configuration, why it is stopped, and the number of pending items', async () => {
+    expect((await tenant.as.admin.get(path)).status).toBe(403);
     expect(await read()).toEqual({
       enabled: false,
       codehost: { configured: true, stopped: null },
@@ -31,19 +31,19 @@ describe('the sync page of feedback', () => {
       dead: [],
       lastReconciledAt: null,
     });
-    await report(ours.api, bug);
+    await report(tenant.api, bug);
     await sql(`INSERT INTO feedback_tracker (tracker, stopped_at, reason) VALUES ('codehost', now(), 'answered 401')`);
     expect(await read()).toMatchObject({
       codehost: { stopped: { since: expect.stringMatching(/Z$/), reason: 'answered 401' } },
       pending: 1,
     });
-    // What waits for the tracker that is not configured does not count.
+    // Links to a tracker that is not configured are not pending.
     await sql(`UPDATE feedback_link SET unlinked_at = now() WHERE tracker = 'codehost'`);
     expect((await read()).pending).toBe(0);
   });
 
-  it('shows what was given up, and sends it again', async () => {
-    const { id: submissionId } = (await report(ours.api, bug)).body;
+  it('lists links that failed permanently, and replays one on request', async () => {
+    const { id: submissionId } = (await report(tenant.api, bug)).body;
     await sql('UPDATE feedback_work_item SET due_at = NULL WHERE submission_id = $1', [submissionId]);
     const [{ id }] = await sql(
       `UPDATE feedback_link SET dead_at = now(), attempts = 20, error = 'answered 502'
@@ -52,12 +52,12 @@ describe('the sync page of feedback', () => {
     );
     const dead = { id, submissionId, tracker: 'codehost', attempts: 20, error: 'answered 502' };
     expect((await read()).dead).toEqual([{ ...dead, since: expect.stringMatching(/Z$/) }]);
-    expect((await ours.as.admin.post(`${path}/${id}/replay`)).status).toBe(403);
-    expect((await ours.as.super_admin.post(`${path}/${newId()}/replay`)).status).toBe(404);
-    expect((await ours.as.super_admin.post(`${path}/${id}/replay`)).status).toBe(202);
+    expect((await tenant.as.admin.post(`${path}/${id}/replay`)).status).toBe(403);
+    expect((await tenant.as.super_admin.post(`${path}/${newId()}/replay`)).status).toBe(404);
+    expect((await tenant.as.super_admin.post(`${path}/${id}/replay`)).status).toBe(202);
     expect((await read()).dead).toEqual([]);
     const [item] = await sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [submissionId]);
     expect(item.dueAt).not.toBeNull();
-    expect((await ours.as.super_admin.post(`${path}/${id}/replay`)).status).toBe(404);
+    expect((await tenant.as.super_admin.post(`${path}/${id}/replay`)).status).toBe(404);
   });
 });

@@ -22,16 +22,16 @@ describe('organizations at the gateway', () => {
   afterAll(() => harness.close());
 
   describe('organizations', () => {
-    it('are made with their admin, renamed, suspended and resumed by a super_admin', async () => {
+    it('lets a super_admin create an organization with its admin, rename, suspend and resume it', async () => {
       const email = `owner-${newId()}@example.com`;
       const body = { name: 'Southside', adminEmail: email, adminPassword: testPassword };
-      const made = await tenant.as.super_admin.post('/api/admin/organizations', body);
-      expect(made.status).toBe(201);
-      expect(made.body).toMatchObject({
+      const created = await tenant.as.super_admin.post('/api/admin/organizations', body);
+      expect(created.status).toBe(201);
+      expect(created.body).toMatchObject({
         organization: { name: 'Southside', suspended: false },
         admin: { email, role: 'admin' },
       });
-      const { id } = made.body.organization;
+      const { id } = created.body.organization;
       const owner = await harness.http.signIn(email, testPassword);
       expect((await owner.get('/api/organization/settings')).body.timezone).toBe('UTC');
       expect((await owner.get('/api/audit')).body.entries.map(({ action }: { action: string }) => action)).toContain(
@@ -46,7 +46,7 @@ describe('organizations at the gateway', () => {
       ).toBe(false);
     });
 
-    it('make nothing when their admin’s address is taken', async () => {
+    it('creates no organization if the email address of its admin is taken', async () => {
       const before = (await tenant.as.super_admin.get('/api/admin/organizations?limit=200')).body.organizations.length;
       const email = (await tenant.as.admin.get('/api/auth/me')).body.user.email;
       const answer = await tenant.as.super_admin.post('/api/admin/organizations', {
@@ -60,7 +60,7 @@ describe('organizations at the gateway', () => {
       );
     });
 
-    it('can be looked at by a super_admin, for as long as the session says', async () => {
+    it('lets a super_admin switch one session to another organization and back', async () => {
       const other = await harness.makeTenant('Elsewhere');
       const root = await harness.http.signIn(
         (await tenant.as.super_admin.get('/api/auth/me')).body.user.email,
@@ -81,27 +81,27 @@ describe('organizations at the gateway', () => {
       expect((await root.post('/api/auth/organization', { organizationId: newId() })).status).toBe(404);
     });
 
-    it('leaves nothing behind when the role ends, or the session does', async () => {
+    it('ends a switch to another organization with the role or the session, and audits every switch', async () => {
       const [tenant, other] = [await harness.makeTenant(), await harness.makeTenant()];
       const id = tenant.userIds.super_admin;
       const { email } = (await tenant.as.super_admin.get('/api/auth/me')).body.user;
       const root = await harness.makeTenant().then(({ as }) => as.super_admin);
       await root.post('/api/auth/organization', { organizationId: tenant.organizationId });
-      const place = async (client: HttpClient) => (await client.get('/api/auth/me')).body.organization?.id;
-      const looks = await harness.http.signIn(email, testPassword);
-      const look = () => looks.post('/api/auth/organization', { organizationId: other.organizationId });
+      const organizationOf = async (client: HttpClient) => (await client.get('/api/auth/me')).body.organization?.id;
+      const visitor = await harness.http.signIn(email, testPassword);
+      const visit = () => visitor.post('/api/auth/organization', { organizationId: other.organizationId });
 
-      expect((await look()).status).toBe(200);
+      expect((await visit()).status).toBe(200);
       for (const role of ['viewer', 'super_admin']) {
         expect((await root.patch(`/api/users/${id}`, { role })).status).toBe(200);
-        expect(await place(looks)).toBe(tenant.organizationId);
+        expect(await organizationOf(visitor)).toBe(tenant.organizationId);
       }
-      expect((await look()).status).toBe(200);
-      expect(await place(looks)).toBe(other.organizationId);
+      expect((await visit()).status).toBe(200);
+      expect(await organizationOf(visitor)).toBe(other.organizationId);
       for (const disabled of [true, false]) await root.patch(`/api/users/${id}`, { disabled });
-      expect((await looks.get('/api/auth/me')).status).toBe(401);
+      expect((await visitor.get('/api/auth/me')).status).toBe(401);
 
-      // Its own end is in the trail of the organization that was looked at.
+      // The audit trail of the visited organization contains the switch and the switch back.
       const actor = await harness.http.signIn(email, testPassword);
       for (const organizationId of [other.organizationId, null]) {
         expect((await actor.post('/api/auth/organization', { organizationId })).status).toBe(200);
@@ -115,7 +115,7 @@ describe('organizations at the gateway', () => {
         }),
         expect.objectContaining({ changes: { organizationId: [tenant.organizationId, other.organizationId] } }),
       ]);
-      expect(await place(await harness.http.signIn(email, testPassword))).toBe(tenant.organizationId);
+      expect(await organizationOf(await harness.http.signIn(email, testPassword))).toBe(tenant.organizationId);
     });
 
     it('ends the open streams of a super_admin who leaves the organization, before the next heartbeat', async () => {

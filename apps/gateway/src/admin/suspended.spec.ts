@@ -14,7 +14,7 @@ import { gateway } from '../gateway.harness';
 
 describe('a suspended organization', () => {
   let harness: Harness;
-  let ours: Tenant;
+  let tenant: Tenant;
   let root: Tenant;
   let agentId: string;
   let workflowId: string;
@@ -23,9 +23,9 @@ describe('a suspended organization', () => {
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
-    ours = await harness.makeTenant();
+    tenant = await harness.makeTenant();
     root = await harness.makeTenant();
-    const { organizationId } = ours;
+    const { organizationId } = tenant;
     agentId = (await makeAgent(harness.db, { organizationId, status: 'stopped', provider: 'http' })).id;
     workflowId = (await makeWorkflow(harness.db, { organizationId })).id;
     jobId = (await makeJob(harness.db, { organizationId, agentId, workflowId })).id;
@@ -45,18 +45,19 @@ describe('a suspended organization', () => {
               (SELECT count(*) FROM api_key WHERE organization_id = $1)::int AS keys,
               (SELECT count(*) FROM app_user WHERE organization_id = $1)::int AS users,
               (SELECT string_agg(status, ',') FROM agent WHERE organization_id = $1) AS statuses`,
-      [ours.organizationId],
+      [tenant.organizationId],
     );
     return row;
   };
-  const act = (body: object): Promise<Answer> => ours.as.admin.post(`/api/agent/${agentId}/action`, body);
-  const agents = (path: string, body: object): Promise<Answer> => ours.api.post(`/api/agents/${agentId}/${path}`, body);
+  const act = (body: object): Promise<Answer> => tenant.as.admin.post(`/api/agent/${agentId}/action`, body);
+  const agents = (path: string, body: object): Promise<Answer> =>
+    tenant.api.post(`/api/agents/${agentId}/${path}`, body);
 
-  const beginnings: Record<string, () => Promise<Answer>> = {
-    'POST /api/jobs/launch': () => ours.api.post('/api/jobs/launch', { workflowId, agentId }),
-    'POST /api/jobs/batch': () => ours.api.post('/api/jobs/batch', { workflowId, agentIds: [agentId], rows: [{}] }),
-    'POST /api/jobs/{id}/replay': () => ours.api.post(`/api/jobs/${endedId}/replay`, {}),
-    'POST /api/schedules/execute': () => ours.api.post('/api/schedules/execute', {}),
+  const refusedRequests: Record<string, () => Promise<Answer>> = {
+    'POST /api/jobs/launch': () => tenant.api.post('/api/jobs/launch', { workflowId, agentId }),
+    'POST /api/jobs/batch': () => tenant.api.post('/api/jobs/batch', { workflowId, agentIds: [agentId], rows: [{}] }),
+    'POST /api/jobs/{id}/replay': () => tenant.api.post(`/api/jobs/${endedId}/replay`, {}),
+    'POST /api/schedules/execute': () => tenant.api.post('/api/schedules/execute', {}),
     'POST /api/agents/{id}/run': () => agents('run', { workflowId }),
     'POST /api/agents/{id}/run-snippet': () => agents('run-snippet', { code: 'print(1)' }),
     'POST /api/agents/{id}/run-function': () => agents('run-function', { name: 'anything' }),
@@ -73,12 +74,12 @@ describe('a suspended organization', () => {
     'POST /api/agents/{id}/video-analyze': () => agents('video-analyze', { recordingId: newId() }),
     'run_snippet by manage': () => agents('manage', { tool: 'run_snippet', arguments: { code: 'print(1)' } }),
     'start by manage': () => agents('manage', { tool: 'start' }),
-    'POST /api/agents': () => ours.as.admin.post('/api/agents', { name: 'One more', provider: 'external' }),
-    'POST /api/api-keys': () => ours.as.admin.post('/api/api-keys', { name: 'one more', scope: 'api' }),
+    'POST /api/agents': () => tenant.as.admin.post('/api/agents', { name: 'One more', provider: 'external' }),
+    'POST /api/api-keys': () => tenant.as.admin.post('/api/api-keys', { name: 'one more', scope: 'api' }),
     'POST /api/auth/device/answer': () =>
-      ours.as.admin.post('/api/auth/device/answer', { userCode: 'BCDF-GHJK', allow: true }),
+      tenant.as.admin.post('/api/auth/device/answer', { userCode: 'BCDF-GHJK', allow: true }),
     'POST /api/users': () =>
-      ours.as.admin.post('/api/users', { email: `u-${newId()}@example.com`, password: testPassword, role: 'viewer' }),
+      tenant.as.admin.post('/api/users', { email: `u-${newId()}@example.com`, password: testPassword, role: 'viewer' }),
     'POST /api/agent/{id}/action': () => act({ action: 'start' }),
     'start_job of a workflow': () => act({ action: 'start_job', workflowId }),
     'start_job of a queued job': () => act({ action: 'start_job', jobId }),
@@ -87,30 +88,30 @@ describe('a suspended organization', () => {
     'a reboot of a machine that is off': () => act({ action: 'reboot' }),
   };
 
-  it.each(Object.keys(beginnings))('is refused %s, and nothing changes', async (name) => {
+  it.each(Object.keys(refusedRequests))('refuses %s to a suspended organization, and changes nothing', async (name) => {
     const before = await stateOf();
-    const answer = await beginnings[name]!();
+    const answer = await refusedRequests[name]!();
     expect([answer.status, answer.body.code]).toEqual([402, 'billing_gate_closed']);
     expect(await stateOf()).toEqual(before);
   });
 
-  it('is refused by every route that says so, and by no other', () => {
+  it('documents 402 for exactly the routes that a suspended organization is refused', () => {
     const { paths } = openApiDocument as {
       paths: Record<string, Record<string, { responses?: Record<string, unknown> }>>;
     };
-    const saying = Object.entries(paths).flatMap(([path, methods]) =>
+    const documented = Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods).flatMap(([method, { responses }]) =>
         responses && '402' in responses ? [`${method.toUpperCase()} ${path}`] : [],
       ),
     );
-    expect(saying.sort()).toEqual(
-      Object.keys(beginnings)
+    expect(documented.sort()).toEqual(
+      Object.keys(refusedRequests)
         .filter((name) => name.startsWith('POST '))
         .sort(),
     );
   });
 
-  it('reads, and stops and cancels what it has', async () => {
+  it('lets a suspended organization read, stop and cancel', async () => {
     for (const path of [
       '/api/agents',
       `/api/agents/${agentId}/logs`,
@@ -118,18 +119,18 @@ describe('a suspended organization', () => {
       `/api/jobs/${jobId}`,
       '/api/usage',
     ]) {
-      expect((await ours.api.get(path)).status).toBe(200);
+      expect((await tenant.api.get(path)).status).toBe(200);
     }
-    expect((await ours.api.post(`/api/jobs/${jobId}/cancel`, {})).status).toBe(202);
+    expect((await tenant.api.post(`/api/jobs/${jobId}/cancel`, {})).status).toBe(202);
     expect((await act({ action: 'stop' })).status).not.toBe(402);
     expect((await act({ action: 'stop_recording', recordingId: newId() })).status).toBe(404);
-    expect((await ours.as.admin.patch(`/api/agents/${agentId}`, { name: 'Renamed' })).status).toBe(200);
-    expect((await ours.as.admin.delete(`/api/agents/${agentId}`)).status).toBe(204);
+    expect((await tenant.as.admin.patch(`/api/agents/${agentId}`, { name: 'Renamed' })).status).toBe(200);
+    expect((await tenant.as.admin.delete(`/api/agents/${agentId}`)).status).toBe(204);
   });
 
-  it('begins again what it likes once it is resumed', async () => {
-    const path = `/api/admin/organizations/${ours.organizationId}`;
+  it('lets an organization create resources again after it is resumed', async () => {
+    const path = `/api/admin/organizations/${tenant.organizationId}`;
     expect((await root.as.super_admin.patch(path, { suspended: false })).status).toBe(200);
-    expect((await ours.as.admin.post('/api/api-keys', { name: 'one more', scope: 'api' })).status).toBe(201);
+    expect((await tenant.as.admin.post('/api/api-keys', { name: 'one more', scope: 'api' })).status).toBe(201);
   });
 });

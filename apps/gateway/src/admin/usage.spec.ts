@@ -26,7 +26,7 @@ describe('usage across organizations', () => {
     /^muster_usage_differences (\d+)$/m.exec(await harness.app.metrics.registry.metrics())?.[1];
   const figures = { runs: 2, completed: 1, failed: 1, cancelled: 0, runMinutes: 30, spendUsd: 0 };
 
-  it('is shown by the month, page by page, to super_admins alone', async () => {
+  it('shows usage by month, page by page, only to super_admins', async () => {
     await harness.makeTenant();
     const first = (await tenant.as.super_admin.get('/api/admin/usage?month=2026-03&limit=1')).body;
     expect(first).toMatchObject({ month: '2026-03', differing: 0, usage: [expect.anything()] });
@@ -42,29 +42,29 @@ describe('usage across organizations', () => {
     }
   });
 
-  it('is the same whether a run that ended is in its counter yet or not, and is compared with what is in it', async () => {
-    const shown = async () => {
+  it('returns the same usage whether ended runs are in the counter yet or not, and finds no difference', async () => {
+    const readUsage = async () => {
       const { usage } = (await tenant.as.super_admin.get('/api/admin/usage?month=2026-03')).body;
       return [
         usage.find((row: any) => row.organizationId === tenant.organizationId),
         (await tenant.api.get('/api/usage?month=2026-03')).body,
       ];
     };
-    const before = await shown();
+    const before = await readUsage();
     expect(before[1]).toMatchObject({ runs: 2, completed: 1, failed: 1, cancelled: 0, runMinutes: 30 });
     expect(await reconcile()).toMatchObject({ differing: 0, differences: [] });
     await harness.db.query(
       'system',
-      `WITH taken AS (UPDATE usage_event SET counted = true WHERE organization_id = $1 RETURNING *)
+      `WITH counted_events AS (UPDATE usage_event SET counted = true WHERE organization_id = $1 RETURNING *)
        INSERT INTO usage_counter (organization_id, month, runs, completed, failed, run_ms)
        SELECT organization_id, month, count(*), count(*) FILTER (WHERE outcome = 'completed'),
-              count(*) FILTER (WHERE outcome = 'failed'), sum(run_ms) FROM taken GROUP BY 1, 2`,
+              count(*) FILTER (WHERE outcome = 'failed'), sum(run_ms) FROM counted_events GROUP BY 1, 2`,
       [tenant.organizationId],
     );
-    expect(await shown()).toEqual(before);
+    expect(await readUsage()).toEqual(before);
   });
 
-  it('that is not what it counts is told by the answer, the trail, the list and a metric, and left as it is', async () => {
+  it('reports a counter that differs from its events, also in audit, list and metric', async () => {
     expect(await reconcile()).toMatchObject({ differing: 0, differences: [] });
     expect(await metric()).toBe('0');
     const { organizationId } = tenant;
@@ -100,7 +100,7 @@ describe('usage across organizations', () => {
     expect((await reconcile()).differing).toBe(0);
   });
 
-  it('is looked at once each night, by whoever comes first, and again where that one is gone', async () => {
+  it('reconciles usage once a night in one process, and again if that process died', async () => {
     const night = new Date('2026-05-01T09:00:00Z');
     const after = (minutes: number) => new Date(night.getTime() + minutes * 60_000);
     const several = await Promise.all([1, 2, 3].map((minute) => reconcileNightly(harness.db, after(minute))));

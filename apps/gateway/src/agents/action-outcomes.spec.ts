@@ -4,34 +4,34 @@ import { newId } from '@muster/platform';
 import { type Harness, makeAgent, makeApiKey, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
-describe('what comes of an action that is a command', () => {
+describe('the outcome of an agent action that is a command', () => {
   let harness: Harness;
-  let ours: Tenant;
+  let tenant: Tenant;
   let apiKey: string;
   let agentId: string;
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
-    ours = await harness.makeTenant();
-    apiKey = (await makeApiKey(harness.db, { organizationId: ours.organizationId, scope: 'worker' })).secret;
+    tenant = await harness.makeTenant();
+    apiKey = (await makeApiKey(harness.db, { organizationId: tenant.organizationId, scope: 'worker' })).secret;
   });
   afterAll(() => harness.close());
   beforeEach(async () => {
-    const { organizationId } = ours;
+    const { organizationId } = tenant;
     agentId = (await makeAgent(harness.db, { organizationId, name: newId(), status: 'online' })).id;
   });
 
-  const act = async (action: AgentAction, more: object = {}, client = ours.api) =>
+  const act = async (action: AgentAction, more: object = {}, client = tenant.api) =>
     (await client.post(`/api/agent/${agentId}/action`, { action, ...more })).body as {
       commandId: string;
       recordingId: string;
     };
   const statusOf = async (commandId: string) =>
-    (await ours.as.viewer.get(`/api/agents/${agentId}/run-snippet/status?commandId=${commandId}`)).body;
+    (await tenant.as.viewer.get(`/api/agents/${agentId}/run-snippet/status?commandId=${commandId}`)).body;
   const result = (commandId: string, body: CommandResultBody) =>
-    receiveResult(harness.db, { organizationId: ours.organizationId, agentId, commandId }, body);
+    receiveResult(harness.db, { organizationId: tenant.organizationId, agentId, commandId }, body);
   const timeline = async () =>
-    (await ours.as.viewer.get(`/api/agents/${agentId}/logs?order=asc`)).body.entries.map(
+    (await tenant.as.viewer.get(`/api/agents/${agentId}/logs?order=asc`)).body.entries.map(
       ({ kind, level, source, message, data }: any) => ({ kind, level, source, message, data }),
     );
 
@@ -43,40 +43,43 @@ describe('what comes of an action that is a command', () => {
     ['stop_recording', recording],
   ];
 
-  it.each(actions)('%s is told on the timeline, and its status answered, from the asking to the end', async (...of) => {
-    const [action, inputOf] = of;
-    const input = await inputOf();
-    const before = (await timeline()).length;
-    const { commandId } = await act(action, { ...input, reason: 'the key leaked' });
-    expect(await statusOf(commandId)).toEqual({ status: 'pending' });
-    await result(commandId, { status: 'success', output: { done: true } });
-    expect(await statusOf(commandId)).toEqual({ status: 'success', output: '{"done":true}' });
-    await result(commandId, { status: 'failed', error: 'too late' });
-    const told = (await timeline()).slice(before);
-    const by = expect.stringMatching(new RegExp(`^${action} was asked for by key \\w+: the key leaked$`));
-    expect(told).toEqual([
-      { kind: 'provisioning', level: 'info', source: 'api', message: by, data: { commandId, action } },
-      {
-        kind: 'provisioning',
-        level: 'info',
-        source: 'worker',
-        message: `${action} is done`,
-        data: { commandId, action, status: 'success' },
-      },
-    ]);
-    for (const value of Object.values(input)) expect(JSON.stringify(told)).not.toContain(value);
-  });
+  it.each(actions)(
+    '%s appears on the timeline at its request and end, and its status can be polled',
+    async (...args) => {
+      const [action, inputOf] = args;
+      const input = await inputOf();
+      const before = (await timeline()).length;
+      const { commandId } = await act(action, { ...input, reason: 'the key leaked' });
+      expect(await statusOf(commandId)).toEqual({ status: 'pending' });
+      await result(commandId, { status: 'success', output: { done: true } });
+      expect(await statusOf(commandId)).toEqual({ status: 'success', output: '{"done":true}' });
+      await result(commandId, { status: 'failed', error: 'too late' });
+      const newEntries = (await timeline()).slice(before);
+      const by = expect.stringMatching(new RegExp(`^${action} was asked for by key \\w+: the key leaked$`));
+      expect(newEntries).toEqual([
+        { kind: 'provisioning', level: 'info', source: 'api', message: by, data: { commandId, action } },
+        {
+          kind: 'provisioning',
+          level: 'info',
+          source: 'worker',
+          message: `${action} is done`,
+          data: { commandId, action, status: 'success' },
+        },
+      ]);
+      for (const value of Object.values(input)) expect(JSON.stringify(newEntries)).not.toContain(value);
+    },
+  );
 
-  it('names the person who asked', async () => {
-    await act('repair', { apiKey }, ours.as.member);
-    const [told] = await timeline();
-    expect(told).toMatchObject({
+  it('records on the timeline which user requested an action', async () => {
+    await act('repair', { apiKey }, tenant.as.member);
+    const [entry] = await timeline();
+    expect(entry).toMatchObject({
       source: 'console',
       message: expect.stringMatching(/^repair was asked for by \S+@\S+$/),
     });
   });
 
-  it('is an error on the timeline where it failed, with the reason and no more of it than fits', async () => {
+  it('records a failed action as an error with its reason, cut to 500 characters', async () => {
     const [one, two] = [await act('repair', { apiKey }), await act('deploy_extension', { version: '1' })];
     await result(one.commandId, { status: 'failed', error: 'the service refuses the new key', code: 'refused' });
     await result(two.commandId, { status: 'failed', error: 'x'.repeat(10_000) });
@@ -96,7 +99,7 @@ describe('what comes of an action that is a command', () => {
     expect(second.message).toBe(`deploy_extension failed: ${'x'.repeat(500)}`);
   });
 
-  it('is an error on the timeline where its time was over, or its agent was terminated', async () => {
+  it('records an error for an action that timed out or whose agent was terminated', async () => {
     const { commandId } = await act('repair', { apiKey });
     await act('start_recording');
     await harness.db.query(
@@ -111,7 +114,7 @@ describe('what comes of an action that is a command', () => {
       code: 'execution_timeout',
     });
     await harness.db.transaction('system', (tx) =>
-      terminateAgent(tx, { kind: 'api_key', id: 'one', organizationId: ours.organizationId } as never, agentId),
+      terminateAgent(tx, { kind: 'api_key', id: 'one', organizationId: tenant.organizationId } as never, agentId),
     );
     const ends = (await timeline()).filter(({ level }: { level: string }) => level === 'error');
     expect(ends).toMatchObject([
@@ -120,8 +123,8 @@ describe('what comes of an action that is a command', () => {
     ]);
   });
 
-  it('is not told of a snippet, which has its own answer', async () => {
-    const answer = await ours.api.post(`/api/agents/${agentId}/run-snippet`, { code: 'print(1)' });
+  it('writes no timeline entry for a snippet, because a snippet has its own status', async () => {
+    const answer = await tenant.api.post(`/api/agents/${agentId}/run-snippet`, { code: 'print(1)' });
     await result(answer.body.commandId, { status: 'success', output: '1' });
     expect(await timeline()).toEqual([]);
   });

@@ -7,10 +7,10 @@ import { gateway } from '../gateway.harness';
 
 describe('agent actions', () => {
   let harness: Harness;
-  let ours: Tenant;
+  let tenant: Tenant;
   let plane: Server;
   let baseUrl: string;
-  /** Each agent has a machine of its own: a late order for another one changes nothing here. */
+  /** Machine states by reference. Each agent has its own machine, so a late order for another agent has no effect. */
   const states = new Map<string, string>();
   let newest = '';
   const state = () => states.get(newest);
@@ -37,7 +37,7 @@ describe('agent actions', () => {
       modules: [...gateway.modules, MachinesModule],
       env: { OUTBOUND_ALLOW: '127.0.0.0/8', WAKE_TIMEOUT_MS: '5000', REQUEST_TIMEOUT_MS: '3500' },
     });
-    ours = await harness.makeTenant();
+    tenant = await harness.makeTenant();
     machines = harness.app.nest.get(MachineControl);
     const sweep = async () => {
       while (!over) {
@@ -63,7 +63,7 @@ describe('agent actions', () => {
     newest = `vm-${states.size + 1}`;
     states.set(newest, machine);
     const { id } = await makeAgent(harness.db, {
-      organizationId: ours.organizationId,
+      organizationId: tenant.organizationId,
       name: `Agent ${Math.random()}`,
       status,
       provider: 'http',
@@ -75,10 +75,10 @@ describe('agent actions', () => {
     });
     return id;
   }
-  const act = (id: string, body: object, client = ours.api) => client.post(`/api/agent/${id}/action`, body);
+  const act = (id: string, body: object, client = tenant.api) => client.post(`/api/agent/${id}/action`, body);
   const handshake = (agentId: string) =>
     harness.db.transaction('system', (tx) =>
-      takeHandshake(tx, ours.organizationId, { agentId, bootId: 'new boot', workerVersion: '1' }),
+      takeHandshake(tx, tenant.organizationId, { agentId, bootId: 'new boot', workerVersion: '1' }),
     );
   const rowOf = async (id: string) =>
     (await harness.db.query<Record<string, any>>('system', 'SELECT * FROM agent WHERE id = $1', [id]))[0]!;
@@ -86,10 +86,11 @@ describe('agent actions', () => {
     "SELECT data->>'eventType' AS event FROM timeline_entry WHERE agent_id = $1 AND kind = 'lifecycle' ORDER BY seq";
   const eventsOf = async (id: string) =>
     (await harness.db.query<{ event: string }>('system', lifecycle, [id])).map(({ event }) => event);
-  const autoWake = (vmAutoWakeOnJob: boolean) => ours.as.admin.patch('/api/organization/settings', { vmAutoWakeOnJob });
-  const workflow = async () => (await makeWorkflow(harness.db, { organizationId: ours.organizationId })).id;
+  const autoWake = (vmAutoWakeOnJob: boolean) =>
+    tenant.as.admin.patch('/api/organization/settings', { vmAutoWakeOnJob });
+  const workflow = async () => (await makeWorkflow(harness.db, { organizationId: tenant.organizationId })).id;
 
-  it('start answers at once, and restores where the machine was reached', async () => {
+  it('start returns immediately and restores the public tunnel URL', async () => {
     const id = await agentAt('stopped', { tunnelHostname: 'a1.example.com', tunnelUrl: 'https://other.example.com' });
     const answer = await act(id, { action: 'start' });
     expect([answer.status, answer.body]).toEqual([200, { success: true, action: 'start', status: 'starting' }]);
@@ -101,25 +102,25 @@ describe('agent actions', () => {
     expect((await rowOf(bare))['publicTunnelUrl']).toBe('https://other.example.com');
   });
 
-  it('stop ends the machine, but not under a job, unless that is meant', async () => {
+  it('stop stops the machine, but is refused during a job unless forced', async () => {
     const id = await agentAt('online', {}, 'running');
-    const job = await makeJob(harness.db, { organizationId: ours.organizationId, agentId: id });
+    const job = await makeJob(harness.db, { organizationId: tenant.organizationId, agentId: id });
     await harness.db.query('system', 'UPDATE agent SET current_job_id = $2 WHERE id = $1', [id, job.id]);
     const refused = await act(id, { action: 'stop' });
     expect([refused.status, refused.body.code, refused.body.jobId]).toEqual([409, 'agent_not_ready', job.id]);
     expect((await rowOf(id))['status']).toBe('online');
     const answer = await act(id, { action: 'stop', force: true });
     expect(answer.body).toEqual({ success: true, action: 'stop', status: 'stopping' });
-    // What the dispatcher does when the message comes.
+    // The dispatcher does this when it receives the message.
     await machines.control(id);
     await waitFor('the stop', async () => (await rowOf(id))['status'] === 'stopped');
     expect(state()).toBe('stopped');
     expect(await eventsOf(id)).toEqual(['manual_stop']);
-    expect((await ours.api.get(`/api/jobs/${job.id}`)).body.status).toBe('queued');
+    expect((await tenant.api.get(`/api/jobs/${job.id}`)).body.status).toBe('queued');
   });
 
   it.each(['online', 'offline', 'stopped', 'starting', 'stopping', 'rebooting', 'draining'] as const)(
-    'reboot is taken of an agent that is %s',
+    'reboot is accepted for an agent that is %s',
     async (status) => {
       const id = await agentAt(status);
       const answer = await act(id, { action: 'reboot' });
@@ -128,7 +129,7 @@ describe('agent actions', () => {
     },
   );
 
-  it('reboot of a machine that is stopping for idleness ends that stop too, and the machine boots', async () => {
+  it('reboot ends the idle stop of a stopping machine, which then boots', async () => {
     const id = await agentAt('stopping', { statusSource: 'idle_monitor' }, 'running');
     await act(id, { action: 'reboot' });
     await machines.control(id);
@@ -137,17 +138,17 @@ describe('agent actions', () => {
     expect(await eventsOf(id)).toEqual(['idle_stop_failed', 'manual_reboot']);
   });
 
-  it('stop ends a wake that is under way', async () => {
+  it('stop ends a wake that is in progress', async () => {
     const id = await agentAt('stopped');
     await act(id, { action: 'start' });
     expect((await act(id, { action: 'stop' })).body.status).toBe('stopping');
-    // What the dispatcher does when the message comes.
+    // The dispatcher does this when it receives the message.
     await machines.control(id);
     await waitFor('the stop', async () => (await rowOf(id))['status'] === 'stopped');
     expect(await eventsOf(id)).toEqual(['wake_requested', 'manual_start', 'wake_failed', 'manual_stop']);
   });
 
-  it('reboot sets rebooting immediately, whatever the control plane does', async () => {
+  it('reboot sets rebooting immediately, even if the control plane hangs', async () => {
     behaviour = 'hangs';
     const id = await agentAt('online');
     const answer = await act(id, { action: 'reboot' });
@@ -161,30 +162,30 @@ describe('agent actions', () => {
     ['stop', 'stopped'],
     ['reboot', 'terminated'],
     ['start_recording', 'terminated'],
-  ])('%s of an agent that is %s is refused with the state', async (action, status) => {
+  ])('%s of an agent that is %s is refused with 409 and its status', async (action, status) => {
     const answer = await act(await agentAt(status), { action });
     expect([answer.status, answer.body.code, answer.body.agentStatus]).toEqual([409, 'agent_not_ready', status]);
   });
 
   it.each(['start', 'stop', 'reboot', 'terminate'])('%s of an external machine is refused', async (action) => {
     const id = await agentAt('offline', { provider: 'external' });
-    const answer = await act(id, { action }, ours.as.admin);
+    const answer = await act(id, { action }, tenant.as.admin);
     expect([answer.status, answer.body.code, answer.body.agentStatus]).toEqual([409, 'agent_not_ready', 'offline']);
     expect((await rowOf(id))['status']).toBe('offline');
   });
 
-  it('terminate needs an admin', async () => {
+  it('terminate requires an admin', async () => {
     const id = await agentAt('stopped');
-    for (const client of [ours.api, ours.as.member]) {
+    for (const client of [tenant.api, tenant.as.member]) {
       expect((await act(id, { action: 'terminate' }, client)).status).toBe(403);
     }
-    const answer = await act(id, { action: 'terminate' }, ours.as.admin);
+    const answer = await act(id, { action: 'terminate' }, tenant.as.admin);
     expect(answer.body).toEqual({ success: true, action: 'terminate', status: 'terminated' });
-    const told = (await ours.api.get(`/api/agents/${id}/logs?kind=status`)).body.entries[0];
-    expect([told.source, told.message]).toEqual(['console', expect.stringContaining('terminated by')]);
+    const entry = (await tenant.api.get(`/api/agents/${id}/logs?kind=status`)).body.entries[0];
+    expect([entry.source, entry.message]).toEqual(['console', expect.stringContaining('terminated by')]);
   });
 
-  it('start_job on an agent that is on queues the job', async () => {
+  it('start_job on an online agent queues the job', async () => {
     const id = await agentAt('online');
     const answer = await act(id, { action: 'start_job', workflowId: await workflow() });
     expect([answer.status, answer.body]).toEqual([
@@ -194,7 +195,7 @@ describe('agent actions', () => {
     expect(answer.headers.get('location')).toBe(`/api/jobs/${answer.body.jobId}`);
   });
 
-  it('start_job wakes a stopped agent, and answers once it is on, longer than a request may take', async () => {
+  it('start_job wakes a stopped agent and responds when it is online, even after the request timeout', async () => {
     const id = await agentAt('stopped');
     const waiting = act(id, { action: 'start_job', workflowId: await workflow() });
     await waitFor('the start', () => state() === 'running');
@@ -205,9 +206,9 @@ describe('agent actions', () => {
     expect(await eventsOf(id)).toEqual(['wake_requested', 'wake_ready']);
   });
 
-  it('start_job of a queued job does the same for that job', async () => {
+  it('start_job of a queued job wakes the agent for that job', async () => {
     const id = await agentAt('stopped');
-    const job = await makeJob(harness.db, { organizationId: ours.organizationId, agentId: id });
+    const job = await makeJob(harness.db, { organizationId: tenant.organizationId, agentId: id });
     const waiting = act(id, { action: 'start_job', jobId: job.id });
     await waitFor('the start', () => state() === 'running');
     await handshake(id);
@@ -218,7 +219,7 @@ describe('agent actions', () => {
     const id = await agentAt('stopped');
     const answer = await act(id, { action: 'start_job', workflowId: await workflow() });
     expect([answer.status, answer.body.code]).toEqual([504, 'execution_timeout']);
-    expect((await ours.api.get(`/api/jobs/${answer.body.jobId}`)).body.status).toBe('queued');
+    expect((await tenant.api.get(`/api/jobs/${answer.body.jobId}`)).body.status).toBe('queued');
     expect(await eventsOf(id)).toEqual(['wake_requested', 'wake_timeout']);
   });
 
@@ -232,7 +233,7 @@ describe('agent actions', () => {
     expect(failures.consecutive).toBe(1);
   });
 
-  it('start_job is refused where auto-wake is off, and says to start by hand', async () => {
+  it('start_job is refused if auto-wake is off, and the error says to start the agent manually', async () => {
     await autoWake(false);
     try {
       const id = await agentAt('stopped');
@@ -247,17 +248,17 @@ describe('agent actions', () => {
     }
   });
 
-  describe('start_job that asks for what cannot be', () => {
+  describe('invalid start_job requests', () => {
     const absent = '0190a5b4-0000-7000-8000-0000000000ff';
     const wrong: [string, number, () => Promise<object>][] = [
       ['neither a workflow nor a job', 400, () => Promise.resolve({})],
-      ['both', 400, async () => ({ workflowId: await workflow(), jobId: absent })],
-      ['a variable that there is not', 400, async () => ({ workflowId: await workflow(), variables: { NONE: '1' } })],
-      ['no workflow of the organization', 404, () => Promise.resolve({ workflowId: absent })],
-      ['no job of the agent', 404, () => Promise.resolve({ jobId: absent })],
+      ['both a workflow and a job', 400, async () => ({ workflowId: await workflow(), jobId: absent })],
+      ['an unknown variable', 400, async () => ({ workflowId: await workflow(), variables: { NONE: '1' } })],
+      ['an unknown workflow', 404, () => Promise.resolve({ workflowId: absent })],
+      ['an unknown job', 404, () => Promise.resolve({ jobId: absent })],
     ];
 
-    it.each(wrong)('%s: is told so in every state of the machine', async (_, status, ask) => {
+    it.each(wrong)('start_job with %s is refused in every state of the agent', async (_, status, ask) => {
       await autoWake(false);
       try {
         for (const input of [
@@ -275,66 +276,66 @@ describe('agent actions', () => {
       }
     });
 
-    it('says first that the agent is not there, or gone', async () => {
+    it('start_job reports a missing or terminated agent before other errors', async () => {
       expect((await act(absent, { action: 'start_job' })).body.code).toBe('agent_not_found');
       const answer = await act(await agentAt('terminated'), { action: 'start_job', workflowId: await workflow() });
       expect([answer.status, answer.body.agentStatus]).toEqual([409, 'terminated']);
     });
   });
 
-  it('a wake goes on without the caller who asked for it', async () => {
+  it('a wake continues after the caller that requested it has disconnected', async () => {
     const id = await agentAt('stopped');
     const leaving = new AbortController();
-    const asked = fetch(`${harness.url}/api/agent/${id}/action`, {
+    const request = fetch(`${harness.url}/api/agent/${id}/action`, {
       method: 'POST',
       signal: leaving.signal,
       headers: {
         'content-type': 'application/json',
-        ...(ours.api as unknown as { headers: Record<string, string> }).headers,
+        ...(tenant.api as unknown as { headers: Record<string, string> }).headers,
       },
       body: JSON.stringify({ action: 'start_job', workflowId: await workflow() }),
     }).catch(() => 'left');
     await waitFor('the start', () => state() === 'running');
     leaving.abort();
-    expect(await asked).toBe('left');
+    expect(await request).toBe('left');
     await handshake(id);
     expect(await eventsOf(id)).toEqual(['wake_requested', 'wake_ready']);
   });
 
-  it('stop_job cancels a job of the agent, and no other one’s', async () => {
+  it('stop_job cancels a job of the agent, but no job of another agent', async () => {
     const id = await agentAt('online');
-    const job = await makeJob(harness.db, { organizationId: ours.organizationId, agentId: id });
-    const other = await makeJob(harness.db, { organizationId: ours.organizationId });
+    const job = await makeJob(harness.db, { organizationId: tenant.organizationId, agentId: id });
+    const other = await makeJob(harness.db, { organizationId: tenant.organizationId });
     expect((await act(id, { action: 'stop_job', jobId: other.id })).status).toBe(404);
     expect((await act(id, { action: 'stop_job' })).status).toBe(400);
     const answer = await act(id, { action: 'stop_job', jobId: job.id, reason: 'wrong clinic' });
     expect(answer.body).toEqual({ success: true, action: 'stop_job', status: 'online', jobId: job.id });
-    expect((await ours.api.get(`/api/jobs/${job.id}`)).body.status).toBe('cancelled');
+    expect((await tenant.api.get(`/api/jobs/${job.id}`)).body.status).toBe('cancelled');
   });
 
-  it('activity never moves back and never ahead', async () => {
+  it('activity never moves backwards and never into the future', async () => {
     const id = await agentAt('online', { lastActivityAt: new Date('2026-01-01T00:00:00Z') });
     const mark = async (at?: string) =>
-      (await ours.api.post(`/api/agent/${id}/activity`, at ? { at } : {})).body.lastActivityAt as string;
+      (await tenant.api.post(`/api/agent/${id}/activity`, at ? { at } : {})).body.lastActivityAt as string;
     expect(await mark('2025-01-01T00:00:00Z')).toBe('2026-01-01T00:00:00.000Z');
     const ahead = await mark('2199-01-01T00:00:00Z');
     expect(new Date(ahead).getTime()).toBeLessThanOrEqual(Date.now() + 1000);
     expect((await mark()) >= ahead).toBe(true);
   });
 
-  it('idle-exempt pins and unpins', async () => {
+  it('idle-exempt sets and clears the exemption from idle stop', async () => {
     const id = await agentAt('online');
     for (const exempt of [true, false]) {
-      const answer = await ours.api.patch(`/api/agent/${id}/idle-exempt`, { exempt });
+      const answer = await tenant.api.patch(`/api/agent/${id}/idle-exempt`, { exempt });
       expect(answer.body).toEqual({ success: true, idleAutoStopExempt: exempt });
       expect((await rowOf(id))['idleAutoStopExempt']).toBe(exempt);
     }
   });
 
-  it('status asks the provider, and answers what was known where it hangs', async () => {
+  it('status queries the provider, and returns the last known state as stale if the provider hangs', async () => {
     const id = await agentAt('online', { vmState: 'known', vmIp: '10.9.9.9' }, 'running');
-    const fresh = await ours.api.get(`/api/agents/${id}/status`);
-    expect(fresh.body).toEqual({
+    const current = await tenant.api.get(`/api/agents/${id}/status`);
+    expect(current.body).toEqual({
       status: 'online',
       lastSeen: '2026-01-01T00:00:00.000Z',
       lastActivityAt: null,
@@ -343,7 +344,7 @@ describe('agent actions', () => {
       vmIp: '10.1.1.1',
     });
     behaviour = 'hangs';
-    const stale = await ours.api.get(`/api/agents/${id}/status`);
+    const stale = await tenant.api.get(`/api/agents/${id}/status`);
     expect(stale.body).toMatchObject({ status: 'online', vmState: 'known', vmIp: '10.9.9.9', stale: true });
   });
 });

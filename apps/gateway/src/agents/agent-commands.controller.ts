@@ -106,11 +106,11 @@ export class AgentCommandsController {
     @Query() { commandId, wait = 0, seen = 0 }: SnippetStatusQuery,
   ): Promise<CommandStatus> {
     const { database, pubSub } = this;
-    const of = { organizationId, agentId, commandId };
-    const status = await readCommandStatus(database, of, statusKinds);
+    const commandRef = { organizationId, agentId, commandId };
+    const status = await readCommandStatus(database, commandRef, statusKinds);
     if (wait === 0 || status.status !== 'pending') return status;
     return this.streams.waiting(connection, 'commands', (signal) =>
-      waitForCommand({ database, pubSub }, of, { waitMs: wait * 1000, signal, seen }),
+      waitForCommand({ database, pubSub }, commandRef, { waitMs: wait * 1000, signal, seen }),
     );
   }
 

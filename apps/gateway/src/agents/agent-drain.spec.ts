@@ -10,7 +10,7 @@ describe('draining', () => {
   let tenant: Tenant;
   let dispatch: Dispatch;
   let workflowId: string;
-  let made = 0;
+  let machineCount = 0;
 
   beforeAll(async () => {
     harness = await startHarness({
@@ -26,9 +26,15 @@ describe('draining', () => {
 
   const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
   async function machine(status: AgentStatus = 'online'): Promise<string> {
-    made += 1;
+    machineCount += 1;
     const { organizationId } = tenant;
-    const input = { organizationId, name: `Machine ${made}`, status, provider: 'local', bootId: 'boot 1' } as const;
+    const input = {
+      organizationId,
+      name: `Machine ${machineCount}`,
+      status,
+      provider: 'local',
+      bootId: 'boot 1',
+    } as const;
     return (await makeAgent(harness.db, { ...input, lastSeen: new Date() })).id;
   }
   const launch = async (agentId: string, input: object = {}) =>
@@ -58,7 +64,7 @@ describe('draining', () => {
     return (await tenant.as.admin.post('/api/functions', body)).body.id as string;
   }
 
-  it('finishes what runs, takes nothing new, and says which jobs that touches', async () => {
+  it('draining with finish lets the running job end, starts no other, and returns the affected jobs', async () => {
     const id = await machine();
     const [first, second] = [await running(id), await launch(id)];
     const answer = await drain(id, 'finish');
@@ -76,7 +82,7 @@ describe('draining', () => {
     expect(await dispatch.startNext(id)).toMatchObject({ action: 'start', jobId: second });
   });
 
-  it('now: is refused under a run, unless that is meant; then the run fails, and is ended where it runs', async () => {
+  it('draining now is refused during a run unless forced; forced, it fails and stops the run', async () => {
     const id = await machine();
     const [first, second] = [await running(id, { maxRetries: 1 }), await launch(id)];
     const refused = await drain(id, 'now');
@@ -89,13 +95,13 @@ describe('draining', () => {
     expect(await job(second)).toMatchObject({ status: 'queued' });
     const stops = await sql(`SELECT id, job_id FROM agent_command WHERE agent_id = $1 AND kind = 'stop_job'`, [id]);
     expect(stops).toMatchObject([{ jobId: first }]);
-    // Nothing is given before the worker says that nothing is left.
+    // No job is dispatched until the worker reports the result of this stop command.
     const [{ clearing }] = await sql('SELECT clearing_command_id AS clearing FROM agent WHERE id = $1', [id]);
     expect(clearing).toBe(stops[0].id);
     expect((await drain(id, 'now')).status).toBe(200);
   });
 
-  it('outlives silence, restarts and new boots', async () => {
+  it('a drain survives missing heartbeats, restarts and new boots', async () => {
     const id = await machine();
     await drain(id, 'finish');
     await handshake(id, 'boot 2');
@@ -112,23 +118,23 @@ describe('draining', () => {
     expect(await dispatch.startNext(asleep)).toMatchObject({ action: 'wake' });
   });
 
-  it('is told on the timeline, and left in the audit', async () => {
+  it('records a drain and its end on the timeline and in the audit trail', async () => {
     const id = await machine();
     await drain(id, 'finish');
     await undrain(id);
-    const told = await sql(`SELECT source, message FROM timeline_entry WHERE agent_id = $1 ORDER BY seq`, [id]);
-    expect(told.map(({ source, message }: any) => `${source} ${message.split(':')[0]}`)).toEqual([
+    const entries = await sql(`SELECT source, message FROM timeline_entry WHERE agent_id = $1 ORDER BY seq`, [id]);
+    expect(entries.map(({ source, message }: any) => `${source} ${message.split(':')[0]}`)).toEqual([
       'api online → draining',
       'api draining → online',
     ]);
-    const kept = await sql(`SELECT action, changes FROM audit_entry WHERE target_id = $1 ORDER BY at`, [id]);
-    expect(kept).toEqual([
+    const audited = await sql(`SELECT action, changes FROM audit_entry WHERE target_id = $1 ORDER BY at`, [id]);
+    expect(audited).toEqual([
       { action: 'agent.drain', changes: { drain: [null, 'finish'] } },
       { action: 'agent.undrain', changes: { drain: ['finish', null] } },
     ]);
   });
 
-  describe('takes nothing new', () => {
+  describe('a draining agent', () => {
     const act = (id: string, body: object) => tenant.api.post(`/api/agent/${id}/action`, body);
     const post = (id: string, route: string, body: object) => tenant.api.post(`/api/agents/${id}/${route}`, body);
     const work: [string, (id: string) => Promise<{ status: number; body: any }>][] = [
@@ -141,7 +147,7 @@ describe('draining', () => {
       ['deploy_extension', (id) => act(id, { action: 'deploy_extension', version: '1.4.0' })],
     ];
 
-    it.each(work)('%s is refused, drained and asleep too, and goes through once it is let go', async (_, ask) => {
+    it.each(work)('%s is refused during a drain, online or stopped, and accepted after it', async (_, ask) => {
       for (const status of ['online', 'stopped'] as const) {
         const id = await machine(status);
         await drain(id, 'finish');
@@ -163,7 +169,7 @@ describe('draining', () => {
       }
     });
 
-    it('but what ends or shows what runs, and what repairs the machine, goes through', async () => {
+    it('a draining agent still accepts a repair and actions that stop or attach to running work', async () => {
       const id = await machine();
       const { recordingId } = (await act(id, { action: 'start_recording' })).body;
       const jobId = await running(id);
@@ -181,7 +187,7 @@ describe('draining', () => {
     });
   });
 
-  it('is not for agents that are terminated', async () => {
+  it('draining a terminated agent is refused', async () => {
     const answer = await drain(await machine('terminated'), 'finish');
     expect([answer.status, answer.body.code]).toEqual([409, 'agent_not_ready']);
   });
@@ -190,21 +196,23 @@ describe('draining', () => {
     const act = (id: string, body: object) => tenant.api.post(`/api/agent/${id}/action`, body);
     const actAsAdmin = (id: string, body: object) => tenant.as.admin.post(`/api/agent/${id}/action`, body);
 
-    it('fails with a reboot, is retried after it, and is reported on no more', async () => {
+    it('a running job fails with a reboot and is retried, and later reports of it are rejected', async () => {
       const id = await machine();
       const jobId = await running(id, { maxRetries: 1 });
       expect((await act(id, { action: 'reboot' })).body).toMatchObject({ success: true, status: 'rebooting' });
       expect(await job(jobId)).toMatchObject({ status: 'failed', errorCode: 'agent_rebooted' });
       expect(await retriesOf(jobId)).toEqual([{ status: 'queued', attempt: 2 }]);
       expect(await agent(id)).toMatchObject({ currentJobId: null });
-      const of = { organizationId: tenant.organizationId, agentId: id };
-      expect(await applyJobReport(harness.db, of, { jobId, status: 'completed' })).toMatchObject({ accepted: false });
+      const agentRef = { organizationId: tenant.organizationId, agentId: id };
+      expect(await applyJobReport(harness.db, agentRef, { jobId, status: 'completed' })).toMatchObject({
+        accepted: false,
+      });
       await handshake(id, 'boot 2');
       expect((await heartbeat(id, 'boot 2')).status).toBe('online');
       expect(await dispatch.startNext(id)).toMatchObject({ action: 'start' });
     });
 
-    it('that was given and not taken is left to the boot that a reboot begins', async () => {
+    it('a job that was dispatched but not acknowledged stays queued during a reboot', async () => {
       const id = await machine();
       const jobId = await launch(id);
       await dispatch.startNext(id);
@@ -212,7 +220,7 @@ describe('draining', () => {
       expect(await job(jobId)).toMatchObject({ status: 'queued', errorCode: null });
     });
 
-    it('that is being cancelled is cancelled by it, and not retried', async () => {
+    it('a job that is being cancelled is cancelled by a forced stop, and not retried', async () => {
       const id = await machine();
       const jobId = await running(id, { maxRetries: 1 });
       await tenant.api.post(`/api/jobs/${jobId}/cancel`, {});
@@ -226,7 +234,7 @@ describe('draining', () => {
       ['stop', (id: string, force: boolean) => act(id, { action: 'stop', force })],
       ['terminate', (id: string, force: boolean) => actAsAdmin(id, { action: 'terminate', force })],
       ['DELETE', (id: string, force: boolean) => tenant.as.admin.delete(`/api/agents/${id}?force=${force}`)],
-    ])('keeps its machine from %s, unless that is meant; then it fails and follows its retries', async (name, end) => {
+    ])('a running job prevents %s unless forced; then the job fails and is retried', async (name, end) => {
       const id = await machine();
       const jobId = await running(id, { maxRetries: 1 });
       const refused = await end(id, false);
@@ -242,7 +250,7 @@ describe('draining', () => {
       expect(audited).toEqual([{ action: 'job.fail', changes: { errorCode: 'agent_stopped' } }]);
     });
 
-    it('is not taken for ended because of a machine that is on again', async () => {
+    it('a job that is being cancelled keeps running if its agent is not stopped', async () => {
       const id = await machine();
       const jobId = await running(id);
       await tenant.api.post(`/api/jobs/${jobId}/cancel`, {});

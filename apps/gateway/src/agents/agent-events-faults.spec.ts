@@ -38,25 +38,25 @@ describe('event streams', () => {
     return { organizationId, agentId: agent.id };
   };
 
-  it('hear of another process’s entries through Redis', async () => {
+  it('streams receive entries of another process through Redis', async () => {
     const reader = await start({ EVENT_STREAMS_LOOK_MS: never });
     const writer = await start({ REDIS_PREFIX: reader.env['REDIS_PREFIX']! });
-    const of = await anAgent(reader);
-    const stream = await followAgent(reader, of);
-    // The subscription may be younger than the first entry.
+    const agentRef = await anAgent(reader);
+    const stream = await followAgent(reader, agentRef);
+    // The first entry may be written before the stream has subscribed.
     await waitFor('an event', async () => {
-      await appendEntries(writer.db, of, logLine('first'));
+      await appendEntries(writer.db, agentRef, logLine('first'));
       return stream.events.length > 0;
     });
     stream.close();
   });
 
-  it('get every entry of another process while there is no Redis', async () => {
+  it('streams receive every entry of another process while Redis is unreachable', async () => {
     const reader = await start({ REDIS_URL: 'redis://127.0.0.1:1', EVENT_STREAMS_LOOK_MS: '50' });
     const writer = await start();
-    const of = await anAgent(reader);
-    const streams = [await followAgent(reader, of), await followAgent(reader, of, 0)];
-    for (let n = 1; n <= 30; n += 1) await appendEntries(writer.db, of, logLine(`${n}`), logLine(`${n}`));
+    const agentRef = await anAgent(reader);
+    const streams = [await followAgent(reader, agentRef), await followAgent(reader, agentRef, 0)];
+    for (let n = 1; n <= 30; n += 1) await appendEntries(writer.db, agentRef, logLine(`${n}`), logLine(`${n}`));
     for (const stream of streams) {
       await stream.until(60);
       expect(stream.ids).toEqual(Array.from({ length: 60 }, (_, at) => at + 1));
@@ -64,20 +64,23 @@ describe('event streams', () => {
     }
   });
 
-  it('stay open while Postgres is away, and go on where they were', async () => {
+  it('streams stay open while Postgres is unreachable, and resume at their position', async () => {
     const harness = await start({ EVENT_STREAMS_LOOK_MS: '50', EVENT_STREAMS_HEARTBEAT_MS: '150' });
-    const of = await anAgent(harness);
-    const stream = await followAgent(harness, of);
-    await appendEntries(harness.db, of, logLine('before'));
+    const agentRef = await anAgent(harness);
+    const stream = await followAgent(harness, agentRef);
+    await appendEntries(harness.db, agentRef, logLine('before'));
     await stream.until(1);
     await asAdmin(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS false`);
     await asAdmin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database.name}'`);
-    await waitFor('the loss', async () => (await harness.http.get('/api/health/deep')).status === 503);
+    await waitFor(
+      'the database to be unreachable',
+      async () => (await harness.http.get('/api/health/deep')).status === 503,
+    );
     const beats = stream.comments.length;
-    await waitFor('comments all the while', () => stream.comments.length > beats + 4);
+    await waitFor('comments during the outage', () => stream.comments.length > beats + 4);
     await asAdmin(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS true`);
-    await waitFor('the return', () =>
-      appendEntries(harness.db, of, logLine('after')).then(
+    await waitFor('the database to be reachable', () =>
+      appendEntries(harness.db, agentRef, logLine('after')).then(
         () => true,
         () => false,
       ),
@@ -87,50 +90,50 @@ describe('event streams', () => {
     stream.close();
   });
 
-  it('end when their organization is suspended, are counted, and are open to it again', async () => {
+  it('open streams are counted, end when their organization is suspended, and can be opened again', async () => {
     const harness = await start({ EVENT_STREAMS_HEARTBEAT_MS: '150' });
-    const [of, others] = [await anAgent(harness), await anAgent(harness)];
-    const [stream, other] = [await followAgent(harness, of), await followAgent(harness, others)];
+    const [agentRef, others] = [await anAgent(harness), await anAgent(harness)];
+    const [stream, other] = [await followAgent(harness, agentRef), await followAgent(harness, others)];
     const metric = async () =>
       /muster_open_streams\{kind="events"\} (\d+)/.exec(await harness.app.metrics.registry.metrics())?.[1];
     expect(await metric()).toBe('2');
     const root = await harness.makeTenant();
-    await root.as.super_admin.patch(`/api/admin/organizations/${of.organizationId}`, { suspended: true });
+    await root.as.super_admin.patch(`/api/admin/organizations/${agentRef.organizationId}`, { suspended: true });
     await waitFor('the end', () => stream.ended);
     expect([stream.response.complete, other.ended]).toEqual([true, false]);
-    await waitFor('the count', async () => (await metric()) === '1');
-    const again = await followAgent(harness, of);
+    await waitFor('the metric', async () => (await metric()) === '1');
+    const again = await followAgent(harness, agentRef);
     expect(again.response.statusCode).toBe(200);
     for (const each of [again, other]) each.close();
   });
 
-  it('end when the process does', async () => {
+  it('streams end when the process stops', async () => {
     const harness = await start();
-    const of = await anAgent(harness);
-    const streams = await Promise.all([1, 2, 3].map(() => followAgent(harness, of)));
+    const agentRef = await anAgent(harness);
+    const streams = await Promise.all([1, 2, 3].map(() => followAgent(harness, agentRef)));
     await harness.close();
     harnesses.pop();
-    await waitFor('the ends', () => streams.every(({ ended }) => ended));
+    await waitFor('the streams to end', () => streams.every(({ ended }) => ended));
     expect(streams.map(({ response }) => response.complete)).toEqual([true, true, true]);
   });
 
-  it('have a limit for each organization and for the process', async () => {
+  it('streams are limited per organization and per process', async () => {
     const harness = await start({ EVENT_STREAMS_MAX_PER_ORGANIZATION: '2', EVENT_STREAMS_MAX: '3' });
     const [one, other] = [await anAgent(harness), await anAgent(harness)];
-    const open = (of: typeof one) => followAgent(harness, of);
+    const open = (agentRef: typeof one) => followAgent(harness, agentRef);
     const streams = [await open(one), await open(one)];
     const third = await open(one);
     expect([third.response.statusCode, third.response.headers['retry-after']]).toEqual([429, '10']);
     streams.push(await open(other));
     expect((await open(other)).response.statusCode).toBe(503);
     streams[0]!.close();
-    await waitFor('room', async () => {
+    await waitFor('a free stream slot', async () => {
       const stream = await open(other);
       streams.push(stream);
       return stream.response.statusCode === 200;
     });
     for (const stream of streams) stream.close();
-    await waitFor('nobody', () => harness.app.streams.count === 0);
+    await waitFor('all streams to end', () => harness.app.streams.count === 0);
   });
 
   async function asAdmin(sql: string): Promise<void> {

@@ -19,7 +19,7 @@ import { gateway } from '../gateway.harness';
 describe('an agent’s event stream', () => {
   let harness: Harness;
   let tenant: Tenant;
-  let of: { organizationId: string; agentId: string };
+  let agentRef: { organizationId: string; agentId: string };
 
   beforeAll(async () => {
     harness = await startHarness({ ...gateway, env: { EVENT_STREAMS_HEARTBEAT_MS: '150' } });
@@ -29,16 +29,16 @@ describe('an agent’s event stream', () => {
   beforeEach(async () => {
     const { organizationId } = tenant;
     const agent = await makeAgent(harness.db, { organizationId, name: `agent ${newId()}` });
-    of = { organizationId, agentId: agent.id };
+    agentRef = { organizationId, agentId: agent.id };
   });
 
-  const open = (lastEventId?: number | string) => followAgent(harness, of, lastEventId);
+  const open = (lastEventId?: number | string) => followAgent(harness, agentRef, lastEventId);
   const write = (...messages: string[]) =>
-    appendEntries(harness.db, of, ...messages.map((message) => logLine(message)));
+    appendEntries(harness.db, agentRef, ...messages.map((message) => logLine(message)));
   const from = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
-  const path = () => `/api/agents/${of.agentId}/events`;
+  const path = () => `/api/agents/${agentRef.agentId}/events`;
 
-  it('begins now, with a comment, the time to come back after, and an id to come back with', async () => {
+  it('starts a stream at the current position, with a comment, the retry time and an event id', async () => {
     await write('before');
     const stream = await open();
     expect(stream.response.statusCode).toBe(200);
@@ -57,14 +57,14 @@ describe('an agent’s event stream', () => {
     stream.close();
   });
 
-  it('shows each kind of entry as the contract says', async () => {
+  it('sends each kind of entry as the API contract defines it', async () => {
     const stream = await open(0);
     const jobId = newId();
     const at = new Date('2026-03-02T09:00:00.500Z');
     const timestamp = at.toISOString();
     await appendEntries(
       harness.db,
-      of,
+      agentRef,
       {
         kind: 'lifecycle',
         source: 'idle_monitor',
@@ -114,7 +114,7 @@ describe('an agent’s event stream', () => {
     stream.close();
   });
 
-  it('resumes at every point, while others write, without a gap or a repeat', async () => {
+  it('resumes at every position during concurrent writes, without a gap or a repeated entry', async () => {
     const scenario = fc.record({
       written: fc.integer({ min: 0, max: 8 }),
       writers: fc.array(fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 6 }), {
@@ -125,25 +125,28 @@ describe('an agent’s event stream', () => {
     });
     await fc.assert(
       fc.asyncProperty(scenario, async ({ written, writers, waitsMs }) => {
-        const agent = await makeAgent(harness.db, { organizationId: of.organizationId, name: `agent ${newId()}` });
-        const here = { organizationId: of.organizationId, agentId: agent.id };
+        const agent = await makeAgent(harness.db, {
+          organizationId: agentRef.organizationId,
+          name: `agent ${newId()}`,
+        });
+        const here = { organizationId: agentRef.organizationId, agentId: agent.id };
         const some = (count: number) =>
           appendEntries(harness.db, here, ...from(1, count).map((n) => logLine(`line ${n}`)));
         if (written) await some(written);
         const writing = writers.map(async (sizes) => {
           for (const size of sizes) await some(size);
         });
-        const opening = from(0, written).map(async (seen) => {
-          await delay(waitsMs[seen]!);
-          const stream = await followAgent(harness, here, seen);
-          return { seen, stream };
+        const opening = from(0, written).map(async (lastSeen) => {
+          await delay(waitsMs[lastSeen]!);
+          const stream = await followAgent(harness, here, lastSeen);
+          return { seen: lastSeen, stream };
         });
         const streams = await Promise.all(opening);
         await Promise.all(writing);
         const last = written + writers.flat().reduce((sum, size) => sum + size, 0);
-        for (const { seen, stream } of streams) {
-          await stream.until(last - seen);
-          expect(stream.ids).toEqual(from(seen + 1, last));
+        for (const { seen: lastSeen, stream } of streams) {
+          await stream.until(last - lastSeen);
+          expect(stream.ids).toEqual(from(lastSeen + 1, last));
           stream.close();
         }
       }),
@@ -151,28 +154,28 @@ describe('an agent’s event stream', () => {
     );
   });
 
-  it('hands on from one connection to the next without a gap, however often it breaks', async () => {
+  it('sends every entry once to a reader that reconnects again and again', async () => {
     const total = 120;
     const writing = (async () => {
       for (let n = 0; n < total; n += 3) await write('a', 'b', 'c');
     })();
-    const seen: number[] = [];
+    const received: number[] = [];
     let last = '0';
-    for (let connections = 0; seen.length < total; connections += 1) {
+    for (let connections = 0; received.length < total; connections += 1) {
       const stream = await open(last);
-      await stream.until(Math.min(1 + connections, total - seen.length));
+      await stream.until(Math.min(1 + connections, total - received.length));
       stream.close();
-      seen.push(...stream.ids);
+      received.push(...stream.ids);
       last = stream.lastEventId!;
     }
     await writing;
-    expect(seen).toEqual(from(1, total));
+    expect(received).toEqual(from(1, total));
   });
 
-  it('catches up over many pages, of many entries and of large ones', async () => {
-    await appendEntries(harness.db, of, ...from(1, 900).map((n) => logLine(`line ${n}`)));
+  it('catches up over many pages of many entries and of large entries', async () => {
+    await appendEntries(harness.db, agentRef, ...from(1, 900).map((n) => logLine(`line ${n}`)));
     const large = 'x'.repeat(100_000);
-    await appendEntries(harness.db, of, ...from(1, 20).map(() => logLine(large)));
+    await appendEntries(harness.db, agentRef, ...from(1, 20).map(() => logLine(large)));
     const stream = await open(0);
     await stream.until(920);
     await write('live');
@@ -181,11 +184,11 @@ describe('an agent’s event stream', () => {
     stream.close();
   });
 
-  it('takes what was deleted between for no gap', async () => {
+  it('resumes across deleted entries without a resync', async () => {
     const jobId = newId();
     await appendEntries(
       harness.db,
-      of,
+      agentRef,
       logLine('1'),
       logLine('2', jobId),
       logLine('3', jobId),
@@ -203,12 +206,12 @@ describe('an agent’s event stream', () => {
   });
 
   it.each([
-    ['is older than all that is kept', '3', '10'],
-    ['lies in the future', '99999999999999999999', '10'],
-    ['lies one ahead', '13', '10'],
-  ])('says resync where the id %s, and goes on from now', async (_, lastEventId, oldest) => {
+    ['is older than all stored entries', '3', '10'],
+    ['is far in the future', '99999999999999999999', '10'],
+    ['is one ahead of the latest entry', '13', '10'],
+  ])('sends resync if the last event id %s, and continues after the latest entry', async (_, lastEventId, oldest) => {
     await write(...from(1, 12).map(String));
-    await harness.db.query('system', 'DELETE FROM timeline_entry WHERE agent_id = $1 AND seq < 10', [of.agentId]);
+    await harness.db.query('system', 'DELETE FROM timeline_entry WHERE agent_id = $1 AND seq < 10', [agentRef.agentId]);
     const stream = await open(lastEventId);
     await write('new');
     const [resync, next] = await stream.until(2);
@@ -220,27 +223,27 @@ describe('an agent’s event stream', () => {
     for (const each of [stream, again]) each.close();
   });
 
-  it('begins right before the oldest entry without a resync', async () => {
+  it('resumes right before the oldest entry without a resync', async () => {
     await write(...from(1, 12).map(String));
-    await harness.db.query('system', 'DELETE FROM timeline_entry WHERE agent_id = $1 AND seq < 10', [of.agentId]);
+    await harness.db.query('system', 'DELETE FROM timeline_entry WHERE agent_id = $1 AND seq < 10', [agentRef.agentId]);
     const stream = await open(9);
     expect((await stream.until(3)).map(({ event, id }) => `${event} ${id}`)).toEqual(['log 10', 'log 11', 'log 12']);
     stream.close();
   });
 
-  it('takes lastEventId from the query too; the header goes before it', async () => {
+  it('reads lastEventId from the query; the Last-Event-ID header takes precedence', async () => {
     await write('1', '2', '3');
-    const { secret } = await makeApiKey(harness.db, of);
-    const asked = (headers: Record<string, string>) =>
+    const { secret } = await makeApiKey(harness.db, agentRef);
+    const openWith = (headers: Record<string, string>) =>
       EventStream.open(`${harness.url}${path()}?lastEventId=1`, { 'x-api-key': secret, ...headers });
-    const [byQuery, byHeader] = [await asked({}), await asked({ 'last-event-id': '2' })];
+    const [byQuery, byHeader] = [await openWith({}), await openWith({ 'last-event-id': '2' })];
     await byQuery.until(2);
     await byHeader.until(1);
     expect([byQuery.ids, byHeader.ids]).toEqual([[2, 3], [3]]);
     for (const stream of [byQuery, byHeader]) stream.close();
   });
 
-  it('refuses an id that is none, and an agent that is not there or not ours', async () => {
+  it('refuses an invalid last event id, an unknown agent, and an agent of another organization', async () => {
     for (const id of ['abc', '-1', '1.5', '1 2', '123456789012345678901']) {
       const answer = await tenant.api.with({ 'last-event-id': id }).get(path());
       expect([answer.status, answer.body.code]).toEqual([400, 'invalid_payload']);
@@ -254,27 +257,27 @@ describe('an agent’s event stream', () => {
     }
   });
 
-  it('is closed to a key that is bound to another agent, and so are the logs', async () => {
-    const { id: agentId } = await makeAgent(harness.db, { organizationId: of.organizationId, name: newId() });
-    const { secret } = await makeApiKey(harness.db, { ...of, agentId });
-    for (const url of [path(), `/api/agents/${of.agentId}/logs`]) {
+  it('refuses events and logs to a key that is bound to another agent', async () => {
+    const { id: agentId } = await makeAgent(harness.db, { organizationId: agentRef.organizationId, name: newId() });
+    const { secret } = await makeApiKey(harness.db, { ...agentRef, agentId });
+    for (const url of [path(), `/api/agents/${agentRef.agentId}/logs`]) {
       const answer = await harness.http.withKey(secret).get(url);
       expect([answer.status, answer.body.code]).toEqual([403, 'permission_denied']);
     }
     expect((await harness.http.withKey(secret).get(`/api/agents/${agentId}/logs`)).status).toBe(200);
   });
 
-  it('shows a reader nothing of another agent', async () => {
+  it('sends no entry of another agent', async () => {
     const stream = await open();
-    const neighbour = await makeAgent(harness.db, { organizationId: of.organizationId, name: 'neighbour' });
-    await appendEntries(harness.db, { ...of, agentId: neighbour.id }, logLine('not yours'));
+    const neighbour = await makeAgent(harness.db, { organizationId: agentRef.organizationId, name: 'neighbour' });
+    await appendEntries(harness.db, { ...agentRef, agentId: neighbour.id }, logLine('not yours'));
     await write('yours');
     await stream.until(1);
     expect(stream.events.map(({ data }) => data.message)).toEqual(['yours']);
     stream.close();
   });
 
-  it('sends a comment from time to time', async () => {
+  it('sends a comment at every heartbeat interval', async () => {
     const stream = await open();
     await waitFor('three comments', () => stream.comments.length >= 4);
     expect(stream.events).toEqual([]);
@@ -286,8 +289,8 @@ describe('an agent’s event stream', () => {
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
   });
 
-  it('lets go of a reader that does not read, while the others get everything', async () => {
-    const { secret } = await makeApiKey(harness.db, of);
+  it('disconnects a reader that does not read, while other readers receive every entry', async () => {
+    const { secret } = await makeApiKey(harness.db, agentRef);
     const before = harness.app.streams.count;
     const slow = connect(Number(new URL(harness.url).port), '127.0.0.1');
     slow.on('error', () => undefined);
@@ -297,7 +300,7 @@ describe('an agent’s event stream', () => {
     const reader = await open();
     const line = 'x'.repeat(60_000);
     let written = 0;
-    await waitFor('the slow reader to be let go', async () => {
+    await waitFor('the slow reader to be disconnected', async () => {
       await write(...from(1, 20).map(() => line));
       written += 20;
       await reader.until(written);
@@ -306,11 +309,11 @@ describe('an agent’s event stream', () => {
     expect(reader.ids).toEqual(from(1, written));
     reader.close();
     slow.destroy();
-    await waitFor('nobody', () => harness.app.streams.count === before);
+    await waitFor('all readers to be disconnected', () => harness.app.streams.count === before);
   });
 
-  it('ends when its key is revoked, and no other does', async () => {
-    const { id, secret } = await makeApiKey(harness.db, of);
+  it('ends a stream when its API key is revoked; other streams stay open', async () => {
+    const { id, secret } = await makeApiKey(harness.db, agentRef);
     const revoked = await EventStream.open(`${harness.url}${path()}`, { 'x-api-key': secret });
     const stays = await open();
     expect((await tenant.as.admin.delete(`/api/api-keys/${id}`)).status).toBe(204);
@@ -321,7 +324,7 @@ describe('an agent’s event stream', () => {
     stays.close();
   });
 
-  it('ends with its session', async () => {
+  it('ends a stream when its session ends', async () => {
     const { email, password } = await someone();
     const login = await harness.http.post('/api/auth/login', { email, password });
     const cookie = login.headers.get('set-cookie')!.split(';')[0]!;

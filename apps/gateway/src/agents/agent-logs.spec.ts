@@ -6,18 +6,18 @@ import { gateway } from '../gateway.harness';
 describe('an agent’s logs', () => {
   let harness: Harness;
   let tenant: Tenant;
-  let of: { organizationId: string; agentId: string };
+  let agentRef: { organizationId: string; agentId: string };
   const jobId = newId();
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
     tenant = await harness.makeTenant();
     const agent = await makeAgent(harness.db, tenant);
-    of = { organizationId: tenant.organizationId, agentId: agent.id };
+    agentRef = { organizationId: tenant.organizationId, agentId: agent.id };
     const day = (n: number) => new Date(Date.UTC(2026, 2, n, 9));
     await appendEntries(
       harness.db,
-      of,
+      agentRef,
       { kind: 'provisioning', message: 'Tunnel is up', at: day(1) },
       { kind: 'lifecycle', source: 'api', message: 'asked to', at: day(2), data: { eventType: 'manual_start' } },
       { kind: 'execution', message: 'Opening 100% of C:\\claims', jobId, at: day(3) },
@@ -25,15 +25,15 @@ describe('an agent’s logs', () => {
       { kind: 'job', message: 'completed', jobId, at: day(5), data: { status: 'completed' } },
       { kind: 'execution', message: 'another run', jobId: newId(), level: 'error', at: day(6) },
     );
-    const neighbour = await makeAgent(harness.db, { ...of, name: 'neighbour' });
-    await appendEntries(harness.db, { ...of, agentId: neighbour.id }, logLine('not here'));
+    const neighbour = await makeAgent(harness.db, { ...agentRef, name: 'neighbour' });
+    await appendEntries(harness.db, { ...agentRef, agentId: neighbour.id }, logLine('not here'));
   });
   afterAll(() => harness.close());
 
-  const read = (query = '') => tenant.as.viewer.get(`/api/agents/${of.agentId}/logs${query}`);
+  const read = (query = '') => tenant.as.viewer.get(`/api/agents/${agentRef.agentId}/logs${query}`);
   const ids = async (query: string) => (await read(query)).body.entries.map(({ id }: { id: string }) => Number(id));
 
-  it('are its whole timeline, newest first', async () => {
+  it('lists the whole timeline, newest first', async () => {
     const { status, body } = await read();
     expect([status, body.nextCursor]).toEqual([200, null]);
     expect(body.entries.map(({ kind }: { kind: EntryKind }) => kind)).toEqual([
@@ -71,48 +71,48 @@ describe('an agent’s logs', () => {
     ['to=2026-03-02T09:00:00%2B00:00', [2, 1]],
     ['from=2026-03-03T00:00:00Z&to=2026-03-04T23:00:00Z&order=asc', [3, 4]],
     ['order=asc&limit=2', [1, 2]],
-  ])('are filtered by %s', async (query, expected) => {
+  ])('filters logs by %s', async (query, expected) => {
     expect(await ids(`?${query}`)).toEqual(expected);
   });
 
-  it.each(['asc', 'desc'])('are read page by page, %s, while more are written', async (order) => {
-    const agent = await makeAgent(harness.db, { ...of, name: `pages ${order}` });
-    const here = { ...of, agentId: agent.id };
+  it.each(['asc', 'desc'])('returns every entry once over all pages, %s, while entries are written', async (order) => {
+    const agent = await makeAgent(harness.db, { ...agentRef, name: `pages ${order}` });
+    const here = { ...agentRef, agentId: agent.id };
     const lines = (count: number) => Array.from({ length: count }, (_, at) => logLine(`line ${at}`));
     await appendEntries(harness.db, here, ...lines(11));
-    const seen: number[] = [];
+    const received: number[] = [];
     for (let cursor = ''; ;) {
       const answer = await tenant.api.get(`/api/agents/${agent.id}/logs?limit=3&order=${order}${cursor}`);
-      seen.push(...answer.body.entries.map(({ id }: { id: string }) => Number(id)));
+      received.push(...answer.body.entries.map(({ id }: { id: string }) => Number(id)));
       if (!answer.body.nextCursor) break;
       cursor = `&cursor=${answer.body.nextCursor}`;
-      if (seen.length === 3) await appendEntries(harness.db, here, ...lines(2));
+      if (received.length === 3) await appendEntries(harness.db, here, ...lines(2));
     }
     const all = Array.from({ length: order === 'asc' ? 13 : 11 }, (_, at) => at + 1);
-    expect(seen).toEqual(order === 'asc' ? all : all.reverse());
+    expect(received).toEqual(order === 'asc' ? all : all.reverse());
   });
 
   it.each(['kind=other', 'level=fatal', 'jobId=1', 'q=', 'from=yesterday', 'order=up', 'cursor=WyJhIl0', 'limit=0'])(
-    'refuse %s',
+    'refuses the query %s',
     async (query) => {
       const { status, body } = await read(`?${query}`);
       expect([status, body.code]).toEqual([400, 'invalid_payload']);
     },
   );
 
-  it('are nobody else’s to read', async () => {
+  it('returns logs only to clients of the agent’s organization', async () => {
     const other = await harness.makeTenant();
-    for (const id of [of.agentId, newId()]) {
+    for (const id of [agentRef.agentId, newId()]) {
       const { status, body } = await other.api.get(`/api/agents/${id}/logs`);
       expect([status, body.code]).toEqual([404, 'agent_not_found']);
     }
     expect(await readJobLogs(harness.db, other.organizationId, jobId, { limit: 10, after: null })).toEqual([]);
   });
 
-  it('of one job are what it wrote, in order', async () => {
+  it('reads the log lines of one job in order', async () => {
     const page = (after: string | null) => ({ limit: 1, after: after ? [after] : null });
     const logs = (after: string | null, filters = {}) =>
-      readJobLogs(harness.db, of.organizationId, jobId, page(after), filters);
+      readJobLogs(harness.db, agentRef.organizationId, jobId, page(after), filters);
     expect((await logs(null)).map(({ seq }) => seq)).toEqual([3, 4]);
     expect((await logs('3')).map(({ message }) => message)).toEqual(['no_eob found']);
     expect((await logs(null, { level: 'warn' })).map(({ seq }) => seq)).toEqual([4]);

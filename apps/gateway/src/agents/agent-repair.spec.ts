@@ -6,24 +6,24 @@ import { gateway } from '../gateway.harness';
 
 describe('the repair of an agent', () => {
   let harness: Harness;
-  let ours: Tenant;
-  let theirs: Tenant;
+  let tenant: Tenant;
+  let otherTenant: Tenant;
   const clock = new FakeClock(new Date());
 
   beforeAll(async () => {
     harness = await startHarness({ ...gateway, clock });
-    [ours, theirs] = [await harness.makeTenant(), await harness.makeTenant()];
+    [tenant, otherTenant] = [await harness.makeTenant(), await harness.makeTenant()];
   });
   afterAll(() => harness.close());
 
   const sql = (text: string, values: unknown[]) => harness.db.query<any>('system', text, values);
-  const onlineAgent = async ({ organizationId } = ours) =>
+  const onlineAgent = async ({ organizationId } = tenant) =>
     (await makeAgent(harness.db, { organizationId, name: newId(), status: 'online' })).id;
   const repair = (id: string, apiKey?: string) =>
-    ours.api.post(`/api/agent/${id}/action`, { action: 'repair', apiKey });
-  const workerKey = async (input: object = {}, { organizationId } = ours) =>
+    tenant.api.post(`/api/agent/${id}/action`, { action: 'repair', apiKey });
+  const workerKey = async (input: object = {}, { organizationId } = tenant) =>
     (await makeApiKey(harness.db, { organizationId, scope: 'worker', ...input })).secret;
-  /** All that could have been written of it anywhere. */
+  /** Returns everything that the service has stored and logged about the agent. */
   const traceOf = async (id: string) =>
     JSON.stringify([
       await sql('SELECT payload, env FROM agent_command WHERE agent_id = $1', [id]),
@@ -32,14 +32,14 @@ describe('the repair of an agent', () => {
       harness.logs,
     ]);
 
-  it('takes a worker key of the organization, unbound or the agent’s, and shows it to the worker alone', async () => {
+  it('accepts a valid worker key of the organization or the agent, and reveals it only to the worker', async () => {
     const id = await onlineAgent();
     const keys = [
       await workerKey(),
       await workerKey({ agentId: id }),
       await workerKey({ expiresAt: new Date(clock.now().getTime() + 60_000) }),
     ];
-    // No index offers it.
+    // The library’s index does not export this function.
     const { openPayload } = jest.requireActual<{ openPayload: (...args: unknown[]) => unknown }>(
       join(__dirname, '../../../../libs/agents/src/commands/sealed-payload'),
     );
@@ -58,9 +58,9 @@ describe('the repair of an agent', () => {
   });
 
   it.each(['external', 'http'] as const)(
-    'waits a day for the next word of an %s agent that is offline',
+    'keeps the repair of an offline %s agent pending for a day',
     async (provider) => {
-      const { organizationId } = ours;
+      const { organizationId } = tenant;
       const { id } = await makeAgent(harness.db, { organizationId, name: newId(), status: 'offline', provider });
       const answer = await repair(id, await workerKey());
       expect([answer.status, answer.body.status]).toEqual([200, 'offline']);
@@ -70,29 +70,29 @@ describe('the repair of an agent', () => {
     },
   );
 
-  it('begins a local worker anew that is offline, with a key that holds', async () => {
-    const { organizationId } = ours;
+  it('restarts an offline local worker with a valid key', async () => {
+    const { organizationId } = tenant;
     const { id } = await makeAgent(harness.db, { organizationId, name: newId(), status: 'offline', provider: 'local' });
     expect((await repair(id, await workerKey())).body).toMatchObject({ success: true, status: 'rebooting' });
     const kinds = await sql('SELECT kind FROM agent_command WHERE agent_id = $1', [id]);
     expect(kinds).toEqual([{ kind: 'repair' }]);
   });
 
-  it('takes the key that the agent was made with', async () => {
-    const made = await ours.as.admin.post('/api/agents', { name: newId(), provider: 'external' });
-    const { agent, workerKey: apiKey } = made.body;
+  it('accepts the worker key that the agent was created with', async () => {
+    const created = await tenant.as.admin.post('/api/agents', { name: newId(), provider: 'external' });
+    const { agent, workerKey: apiKey } = created.body;
     await sql(`UPDATE agent SET status = 'online' WHERE id = $1`, [agent.id]);
     expect((await repair(agent.id, apiKey)).status).toBe(200);
   });
 
   it.each<[string, (agentId: string) => Promise<string | undefined>]>([
-    ['none', () => Promise.resolve(undefined)],
-    ['rubbish', () => Promise.resolve('rubbish-that-is-no-key')],
-    ['what looks like a key', () => Promise.resolve('msk_repaired1_0123456789abcdef0123456789')],
-    ['a right id with a wrong secret', async () => `${(await workerKey()).slice(0, 20)}0123456789abcdef0123456789`],
-    ['an api-scoped key', async () => (await makeApiKey(harness.db, { organizationId: ours.organizationId })).secret],
+    ['a missing key', () => Promise.resolve(undefined)],
+    ['a text that is not a key', () => Promise.resolve('rubbish-that-is-not-a-key')],
+    ['an unknown key', () => Promise.resolve('msk_repaired1_0123456789abcdef0123456789')],
+    ['a known key id with a wrong secret', async () => `${(await workerKey()).slice(0, 20)}0123456789abcdef0123456789`],
+    ['an api-scoped key', async () => (await makeApiKey(harness.db, { organizationId: tenant.organizationId })).secret],
     ['another agent’s key', async () => workerKey({ agentId: await onlineAgent() })],
-    ['another organization’s key', () => workerKey({}, theirs)],
+    ['another organization’s key', () => workerKey({}, otherTenant)],
     ['a key that has expired', () => workerKey({ expiresAt: new Date(clock.now().getTime() - 1) })],
     ['a key that was revoked', revokedKey],
   ])('refuses %s, and changes nothing', async (_, make) => {
@@ -106,17 +106,17 @@ describe('the repair of an agent', () => {
     if (apiKey) expect(answer.text + (await traceOf(id))).not.toContain(apiKey.slice(-20));
   });
 
-  it('says nothing of keys where the agent is another organization’s', async () => {
-    for (const id of [newId(), await onlineAgent(theirs)]) {
-      for (const apiKey of [await workerKey(), 'rubbish-that-is-no-key', undefined]) {
+  it('does not check the key if the agent is unknown or belongs to another organization', async () => {
+    for (const id of [newId(), await onlineAgent(otherTenant)]) {
+      for (const apiKey of [await workerKey(), 'rubbish-that-is-not-a-key', undefined]) {
         expect((await repair(id, apiKey)).body.code).toBe('agent_not_found');
       }
     }
   });
 
   async function revokedKey(): Promise<string> {
-    const { id, secret } = (await ours.as.admin.post('/api/api-keys', { name: 'short', scope: 'worker' })).body;
-    expect((await ours.as.admin.delete(`/api/api-keys/${id}`)).status).toBe(204);
+    const { id, secret } = (await tenant.as.admin.post('/api/api-keys', { name: 'short', scope: 'worker' })).body;
+    expect((await tenant.as.admin.delete(`/api/api-keys/${id}`)).status).toBe(204);
     return secret;
   }
 });

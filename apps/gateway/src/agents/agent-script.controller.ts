@@ -95,8 +95,8 @@ export class AgentScriptController {
   }
 }
 
-function requireOne(field: string, ...given: unknown[]): void {
-  if (given.filter((value) => value !== undefined).length === 1) return;
+function requireOne(field: string, ...values: unknown[]): void {
+  if (values.filter((value) => value !== undefined).length === 1) return;
   const names = field === 'workflowId' ? 'workflowId and script' : 'commandId and jobId';
   throw invalidField(field, `specify exactly one of ${names}`, `Specify exactly one of ${names}.`);
 }

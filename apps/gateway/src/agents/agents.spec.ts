@@ -15,11 +15,11 @@ describe('agents at the gateway', () => {
   });
   afterAll(() => harness.close());
 
-  it('are made by an admin, with a key that is shown once and speaks for them alone', async () => {
-    const made = await tenant.as.admin.post('/api/agents', { ...external('Front desk'), labels: ['north'] });
-    expect(made.status).toBe(201);
-    const { agent, workerKey } = made.body;
-    expect(made.headers.get('location')).toBe(`/api/agents/${agent.id}`);
+  it('lets an admin create an agent, with a worker key that is shown once and bound to the agent', async () => {
+    const created = await tenant.as.admin.post('/api/agents', { ...external('Front desk'), labels: ['north'] });
+    expect(created.status).toBe(201);
+    const { agent, workerKey } = created.body;
+    expect(created.headers.get('location')).toBe(`/api/agents/${agent.id}`);
     expect(agent).toMatchObject({
       name: 'Front desk',
       status: 'offline',
@@ -44,7 +44,7 @@ describe('agents at the gateway', () => {
     }
   });
 
-  it('of the provider local exist only where the service says so', async () => {
+  it('accepts local agents only if the service enables them', async () => {
     expect((await tenant.as.admin.post('/api/agents', { name: newId(), provider: 'local' })).status).toBe(201);
     const elsewhere = await startHarness({ ...gateway, env: { LOCAL_AGENTS: '' } });
     const { as } = await elsewhere.makeTenant();
@@ -58,7 +58,7 @@ describe('agents at the gateway', () => {
     ['http', { baseUrl: 'https://control.example.com', ref: 'vm-7' }, 'vm-7'],
     ['ec2', { instanceId: 'i-0abc1234def567890', region: 'us-east-1' }, 'i-0abc1234def567890'],
     ['docker', { container: 'worker-1', host: 'unix:///var/run/docker.sock' }, 'worker-1'],
-  ])('of %s are stopped until their control plane says otherwise', async (provider, providerConfig, ref) => {
+  ])('creates %s agents as stopped until their control plane is queried', async (provider, providerConfig, ref) => {
     const { agent } = await make({ name: newId(), provider, providerConfig });
     expect(agent).toMatchObject({ status: 'stopped', providerRef: ref });
     expect(agent).not.toHaveProperty('providerConfig');
@@ -72,7 +72,7 @@ describe('agents at the gateway', () => {
     ['http', { baseUrl: 'https://control.example.com', ref: '../a' }],
     ['ec2', { instanceId: 'x', region: 'us-east-1' }],
     ['docker', { container: 'a', host: 'ssh://elsewhere' }],
-  ])('of %s are refused with %j', async (provider, providerConfig) => {
+  ])('refuses %s agents with the config %j', async (provider, providerConfig) => {
     const answer = await tenant.as.admin.post('/api/agents', { name: newId(), provider, providerConfig });
     expect([answer.status, answer.body.errors?.[0].field]).toEqual([
       400,
@@ -81,7 +81,7 @@ describe('agents at the gateway', () => {
     expect(answer.text).not.toContain('secret');
   });
 
-  it('have a name of their own among the living', async () => {
+  it('requires a unique name among the agents of an organization that are not terminated', async () => {
     const { agent } = await make(external('Only one'));
     const second = await tenant.as.admin.post('/api/agents', external('Only one'));
     expect([second.status, second.body.errors]).toEqual([409, [{ field: 'name', message: 'name is taken' }]]);
@@ -93,7 +93,7 @@ describe('agents at the gateway', () => {
     expect((await elsewhere.as.admin.post('/api/agents', external('Only one'))).status).toBe(201);
   });
 
-  it('are listed by status, label and name, a page at a time, and terminated only when asked for', async () => {
+  it('lists agents by status, label and name, page by page; terminated agents only on request', async () => {
     const own = await harness.makeTenant();
     const add = async (name: string, status: string, labels: string[] = []) => {
       const { id } = await makeAgent(harness.db, { organizationId: own.organizationId, name });
@@ -119,7 +119,7 @@ describe('agents at the gateway', () => {
     expect((await own.api.get('/api/agents?status=asleep')).status).toBe(400);
   });
 
-  it('are renamed and relabelled', async () => {
+  it('renames and relabels agents', async () => {
     const { agent } = await make();
     const changed = await tenant.as.admin.patch(`/api/agents/${agent.id}`, { name: 'Renamed', labels: ['a', 'b'] });
     expect(changed.body).toMatchObject({ id: agent.id, name: 'Renamed', labels: ['a', 'b'] });
@@ -130,8 +130,8 @@ describe('agents at the gateway', () => {
     expect((await tenant.as.admin.patch(`/api/agents/${agent.id}`, { status: 'online' })).status).toBe(400);
   });
 
-  describe('terminated', () => {
-    it('are gone from the list and keep their story; the rest is the dispatcher’s', async () => {
+  describe('a terminated agent', () => {
+    it('a terminated agent can still be read, and its machine’s order is enqueued for the dispatcher', async () => {
       const { agent } = await make();
       expect((await tenant.as.admin.delete(`/api/agents/${agent.id}`)).status).toBe(204);
       const after = (await tenant.as.viewer.get(`/api/agents/${agent.id}`)).body;
@@ -142,7 +142,7 @@ describe('agents at the gateway', () => {
       expect([again.status, again.body.code, again.body.agentStatus]).toEqual([409, 'agent_not_ready', 'terminated']);
     });
 
-    it('are not, while a job runs on them, unless forced', async () => {
+    it('refuses to terminate an agent during a job unless forced', async () => {
       const { agent } = await make();
       await sql('UPDATE agent SET current_job_id = $2 WHERE id = $1', [agent.id, newId()]);
       const refused = await tenant.as.admin.delete(`/api/agents/${agent.id}`);
@@ -152,7 +152,7 @@ describe('agents at the gateway', () => {
     });
   });
 
-  it('say when idle stop comes, and what keeps them on', async () => {
+  it('shows when idle stop happens, and what keeps an agent on', async () => {
     const { agent } = await make();
     const at = new Date('2026-03-02T09:00:00.000Z');
     await sql(`UPDATE agent SET status = 'online', provider = 'ec2', last_activity_at = $2 WHERE id = $1`, [

@@ -47,8 +47,8 @@ export class FunctionsController {
   })
   create(@Mutation() mutation: MutationRequest, @Body() body: CreateFunctionBody): Promise<AgentFunction> {
     return this.mutations.run(mutation, async (tx, caller) => {
-      const made = await createFunction(tx, caller, body);
-      return { body: presentFunction(made), location: `/api/functions/${made.id}` };
+      const created = await createFunction(tx, caller, body);
+      return { body: presentFunction(created), location: `/api/functions/${created.id}` };
     });
   }
 

@@ -14,13 +14,13 @@ import { gateway } from '../gateway.harness';
 
 describe('imaging-images', () => {
   let harness: Harness;
-  let ours: Tenant;
-  let theirs: Tenant;
+  let tenant: Tenant;
+  let otherTenant: Tenant;
   let agentId: string;
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
-    [ours, theirs] = [await harness.makeTenant(), await harness.makeTenant()];
+    [tenant, otherTenant] = [await harness.makeTenant(), await harness.makeTenant()];
   });
   beforeEach(async () => {
     agentId = await makeOnline();
@@ -30,7 +30,7 @@ describe('imaging-images', () => {
 
   const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
   const storage = () => harness.app.nest.get(ObjectStorage);
-  const makeOnline = async (organizationId = ours.organizationId) =>
+  const makeOnline = async (organizationId = tenant.organizationId) =>
     (await makeAgent(harness.db, { organizationId, name: newId(), status: 'online' })).id;
   const body = (more: object = {}) => ({
     imagingPath: '\\\\server\\images\\771400917',
@@ -41,23 +41,23 @@ describe('imaging-images', () => {
     ],
     ...more,
   });
-  const ask = (given: object = body(), client = ours.api) =>
-    client.post(`/api/agents/${agentId}/imaging-images`, given);
-  const start = async (given?: object) => (await ask(given)).body.commandId as string;
-  const statusOf = (commandId: string, client = ours.as.viewer) =>
+  const ask = (input: object = body(), client = tenant.api) =>
+    client.post(`/api/agents/${agentId}/imaging-images`, input);
+  const start = async (input?: object) => (await ask(input)).body.commandId as string;
+  const statusOf = (commandId: string, client = tenant.as.viewer) =>
     client.get(`/api/agents/${agentId}/imaging-images/status?commandId=${commandId}`);
-  const of = (commandId: string) => ({ organizationId: ours.organizationId, agentId, commandId });
-  const result = (commandId: string, given: object) =>
-    receiveResult(harness.db, of(commandId), { status: 'success', ...given } as never);
+  const commandRef = (commandId: string) => ({ organizationId: tenant.organizationId, agentId, commandId });
+  const result = (commandId: string, outcome: object) =>
+    receiveResult(harness.db, commandRef(commandId), { status: 'success', ...outcome } as never);
   const sendTo = async (commandId: string, name: 'full' | 'thumbnail', ordinal: number, bytes: Buffer) => {
-    const asked = [{ name, ordinal, size: bytes.length }];
-    const { uploads } = await requestImagingUploads(harness.db, storage(), of(commandId), asked, new Date());
+    const objects = [{ name, ordinal, size: bytes.length }];
+    const { uploads } = await requestImagingUploads(harness.db, storage(), commandRef(commandId), objects, new Date());
     const { uploadUrl, method, headers, key } = uploads[0]!;
     expect((await fetch(uploadUrl, { method, headers, body: new Uint8Array(bytes) })).status).toBe(200);
     return key;
   };
 
-  it('is asked for by a member, answers at once where to look, and is the command that its worker gets', async () => {
+  it('creates a command for the worker, and returns at once with the URL of its status', async () => {
     const answer = await ask();
     const { commandId } = answer.body;
     expect([answer.status, answer.body]).toEqual([202, { commandId: expect.any(String) }]);
@@ -71,54 +71,56 @@ describe('imaging-images', () => {
   const wrong: [string, object][] = [
     ['no images', body({ images: [] })],
     ['4,001 images', body({ images: numbered(4001) })],
-    ['images that are no list', body({ images: {} })],
-    ['an ordinal twice', body({ images: [...numbered(3), { ordinal: 2, filename: 'other.dex' }] })],
+    ['images that are not a list', body({ images: {} })],
+    ['a repeated ordinal', body({ images: [...numbered(3), { ordinal: 2, filename: 'other.dex' }] })],
     ['an ordinal below 0', body({ images: [{ ordinal: -1, filename: 'a.dex' }] })],
-    ['an ordinal of half', body({ images: [{ ordinal: 1.5, filename: 'a.dex' }] })],
+    ['a fractional ordinal', body({ images: [{ ordinal: 1.5, filename: 'a.dex' }] })],
     ['an ordinal as text', body({ images: [{ ordinal: '1', filename: 'a.dex' }] })],
     ['an image without a name', body({ images: [{ ordinal: 1 }] })],
     ...['', '.', '..', '../a', 'a/b', 'a\\b', '/a', 'a..b/', `a${String.fromCharCode(0)}b`, 'x'.repeat(256)].map(
       (filename): [string, object] => [`the name ${JSON.stringify(filename).slice(0, 20)}`, named(filename)],
     ),
-    ['a patient as text', body({ patimageid: '771400917' })],
-    ['no patient', body({ patimageid: undefined })],
-    ['a patient below 1', body({ patimageid: 0 })],
-    ['a patient past what is exact', body({ patimageid: 2 ** 60 })],
+    ['a patient id as text', body({ patimageid: '771400917' })],
+    ['no patient id', body({ patimageid: undefined })],
+    ['a patient id below 1', body({ patimageid: 0 })],
+    ['a patient id that is not a safe integer', body({ patimageid: 2 ** 60 })],
     ['no path', body({ imagingPath: undefined })],
     ['an empty path', body({ imagingPath: '' })],
     ['a path of spaces', body({ imagingPath: '  ' })],
-    ['a path of 1,025 letters', body({ imagingPath: 'x'.repeat(1025) })],
-    ['a field that it does not know', body({ more: true })],
+    ['a path of 1,025 characters', body({ imagingPath: 'x'.repeat(1025) })],
+    ['an unknown field', body({ more: true })],
   ];
-  it.each(wrong)('with %s gets 400, and nothing is asked of the machine', async (_, given) => {
-    const answer = await ask(given);
+  it.each(wrong)('refuses %s with 400, and creates no command', async (_, input) => {
+    const answer = await ask(input);
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_payload']);
     expect(await sql('SELECT id FROM agent_command WHERE agent_id = $1', [agentId])).toEqual([]);
   });
 
-  it('takes 4,000 images, and names as practices have them', async () => {
+  it('accepts 4,000 images, and file names with spaces, umlauts and punctuation', async () => {
     expect((await ask(body({ images: numbered(4000) }))).status).toBe(202);
     expect((await ask(named('Größe & 1 (Kopie).DEX'))).status).toBe(202);
   });
 
-  it('is refused to viewers, and another organization’s machine and command are not there', async () => {
-    expect((await ask(body(), ours.as.viewer)).status).toBe(403);
-    expect((await ask(body(), theirs.api)).status).toBe(404);
+  it('refuses viewers, and hides agents and commands of other organizations', async () => {
+    expect((await ask(body(), tenant.as.viewer)).status).toBe(403);
+    expect((await ask(body(), otherTenant.api)).status).toBe(404);
     const commandId = await start();
-    expect((await statusOf(commandId, theirs.as.admin)).status).toBe(404);
+    expect((await statusOf(commandId, otherTenant.as.admin)).status).toBe(404);
     const other = await makeOnline();
-    expect((await ours.api.get(`/api/agents/${other}/imaging-images/status?commandId=${commandId}`)).status).toBe(404);
+    expect((await tenant.api.get(`/api/agents/${other}/imaging-images/status?commandId=${commandId}`)).status).toBe(
+      404,
+    );
   });
 
-  it('has a status of its own: no other command’s id is one, and its id is none of theirs', async () => {
-    const snippet = (await ours.api.post(`/api/agents/${agentId}/run-snippet`, { code: 'print(1)' })).body.commandId;
+  it('answers 404 for the id of another kind of command, and other status routes for its own ids', async () => {
+    const snippet = (await tenant.api.post(`/api/agents/${agentId}/run-snippet`, { code: 'print(1)' })).body.commandId;
     expect((await statusOf(snippet)).status).toBe(404);
     expect((await statusOf(newId())).status).toBe(404);
     const path = `/api/agents/${agentId}/run-snippet/status?commandId=${await start()}`;
-    expect((await ours.api.get(path)).status).toBe(404);
+    expect((await tenant.api.get(path)).status).toBe(404);
   });
 
-  it('shows what a machine sent in place of a picture as a picture, and as nothing else', async () => {
+  it('serves every uploaded file as an image, whatever it contains', async () => {
     const commandId = await start();
     const page = Buffer.from('\xff\xd8\xff\xe0<!doctype html><script>alert(1)</script>PK\x03\x04', 'latin1');
     for (const name of ['full', 'thumbnail'] as const) await sendTo(commandId, name, 3, page);
@@ -127,20 +129,20 @@ describe('imaging-images', () => {
     for (const url of [image.fullUrl, image.thumbnailUrl]) {
       const { headers } = await fetch(url);
       expect([headers.get('content-type'), headers.get('x-content-type-options')]).toEqual(['image/jpeg', 'nosniff']);
-      // Nor as what the reader says that it is.
+      // The reader cannot choose another content type either.
       const otherwise = await fetch(url.replace(/response-content-type=[^&]*/, 'response-content-type=text%2Fhtml'));
       expect(otherwise.status).toBe(403);
     }
   });
 
-  it('names what failed beside what was converted, whose pictures are read by the URLs of each answer', async () => {
+  it('returns failed images with their reason, and converted images with presigned URLs', async () => {
     const commandId = await start();
     const pictures = { full: Buffer.from('the picture'), thumbnail: Buffer.from('a small one') };
     const keys = {
       full: await sendTo(commandId, 'full', 3, pictures.full),
       thumbnail: await sendTo(commandId, 'thumbnail', 3, pictures.thumbnail),
     };
-    const prefix = `imaging/771400917/${ours.organizationId}/${commandId}/3`;
+    const prefix = `imaging/771400917/${tenant.organizationId}/${commandId}/3`;
     expect(keys).toEqual({ full: `${prefix}-full.jpg`, thumbnail: `${prefix}-thumb.jpg` });
     const failed = { ordinal: 1, code: 'damaged', error: 'the file ends within its pixels' };
     await result(commandId, { output: { images: [failed, { ordinal: 3, width: 20, height: 10, bytes: 11 }] } });
@@ -175,18 +177,18 @@ describe('imaging-images', () => {
     expect(unsigned).toMatchObject({ fullKey: keys.full, fullUrl: null, thumbnailUrl: null });
   });
 
-  it('of which nothing was converted has failed, with each image’s reason', async () => {
+  it('fails the command if no image was converted, with the reason of each image', async () => {
     const commandId = await start();
-    const said = [1, 3].map((ordinal) => ({ ordinal, code: 'not_found', error: 'there is no such file' }));
+    const reported = [1, 3].map((ordinal) => ({ ordinal, code: 'not_found', error: 'there is no such file' }));
     const error = 'none of 2 images could be converted';
-    await result(commandId, { status: 'failed', code: 'no_image_converted', error, output: { images: said } });
+    await result(commandId, { status: 'failed', code: 'no_image_converted', error, output: { images: reported } });
     const { body: status } = await statusOf(commandId);
     expect(status).toMatchObject({ status: 'failed', code: 'no_image_converted', error });
     expect(status.output.images.map(({ code }: { code: string }) => code)).toEqual(['not_found', 'not_found']);
     expect([status.output.converted, status.output.failed]).toEqual([0, 2]);
   });
 
-  it('believes no worker more than numbers: not another key, not an image that nobody asked for', async () => {
+  it('accepts only numbers from the worker: no other object keys, and no images that were not requested', async () => {
     const commandId = await start();
     const images = [
       { ordinal: 3, width: 5, height: 5, bytes: 5, fullKey: 'imaging/1/stolen.jpg', filename: 'other' },
@@ -197,15 +199,15 @@ describe('imaging-images', () => {
     await result(commandId, { output: { images } });
     const { output } = (await statusOf(commandId)).body;
     expect(output.images.map(({ ordinal }: { ordinal: number }) => ordinal)).toEqual([3, 1]);
-    expect(output.images[0].fullKey).toBe(`imaging/771400917/${ours.organizationId}/${commandId}/3-full.jpg`);
+    expect(output.images[0].fullKey).toBe(`imaging/771400917/${tenant.organizationId}/${commandId}/3-full.jpg`);
     expect(output.images[1]).toMatchObject({ fullKey: null, code: 'damaged' });
     const odd = await start();
     await result(odd, { output: 'no JSON' });
     expect((await statusOf(odd)).body).toEqual({ status: 'success' });
   });
 
-  // The processor time of its answer is held to a bound in the long form alone, which a busy machine does not run.
-  it('of 4,000 images fits into a command’s result, and its answer holds nobody up', async () => {
+  // The processor time of the response is checked only in the long form, which does not run on a busy machine.
+  it('stores the results of 4,000 images in one command, and returns them without blocking other requests', async () => {
     const names = numbered(4000).map((image) => ({ ...image, filename: `${'ü'.repeat(240)}${image.ordinal}.dex` }));
     const commandId = await start(body({ images: names }));
     const images = numbered(4000).map(({ ordinal }) =>
@@ -218,23 +220,23 @@ describe('imaging-images', () => {
     expect([output.converted, output.failed]).toEqual([2000, 2000]);
     if (!isLongForm()) return;
     const turn = await longestTurn(() => statusOf(commandId), 2);
-    process.stdout.write(`the answer of 4,000 images held others up for ${turn.toFixed(0)} ms at most\n`);
+    process.stdout.write(`the response for 4,000 images blocked other requests for ${turn.toFixed(0)} ms at most\n`);
     expect(turn).toBeLessThan(maxTurnMs);
   });
 
-  it('asks for places for its own images alone, as long as it is not over', async () => {
+  it('presigns uploads only for its own images, and only until the command ends', async () => {
     const commandId = await start();
-    const request = (objects: object[], given = of(commandId)) =>
-      requestImagingUploads(harness.db, storage(), given, objects as never, new Date());
+    const request = (objects: object[], target = commandRef(commandId)) =>
+      requestImagingUploads(harness.db, storage(), target, objects as never, new Date());
     const refused = (work: Promise<unknown>) => work.then(null, ({ code }: { code: string }) => code);
     const full = { name: 'full', ordinal: 1, size: 10 };
     expect(await refused(request([{ ...full, ordinal: 2 }]))).toBe('invalid_payload');
     expect(await refused(request([{ name: 'full', size: 10 }]))).toBe('invalid_payload');
     expect(await refused(request([{ name: 'composite', size: 10 }]))).toBe('invalid_payload');
     expect(await refused(request([{ ...full, size: 101 * 2 ** 20 }]))).toBe('payload_too_large');
-    expect(await refused(request([full], { ...of(commandId), agentId: await makeOnline() }))).toBe('not_found');
-    const stranger = { ...of(commandId), organizationId: theirs.organizationId };
-    expect(await refused(request([full], stranger))).toBe('not_found');
+    expect(await refused(request([full], { ...commandRef(commandId), agentId: await makeOnline() }))).toBe('not_found');
+    const otherClient = { ...commandRef(commandId), organizationId: otherTenant.organizationId };
+    expect(await refused(request([full], otherClient))).toBe('not_found');
     expect(await sql('SELECT id FROM artifact WHERE agent_id = $1', [agentId])).toEqual([]);
     await request([full]);
     await request([{ ...full, size: 12 }]);
@@ -245,32 +247,32 @@ describe('imaging-images', () => {
     expect(await refused(request([full]))).toBe('conflict');
   });
 
-  it('is told on the timeline in numbers: whose pictures they are stands there and in the trail nowhere', async () => {
+  it('reports progress on the timeline in numbers, without patients or file names', async () => {
     const commandId = await start();
     await sendTo(commandId, 'full', 3, Buffer.from('x'));
-    expect(await reportProgress(harness.db, of(commandId), { done: 1, failed: 1, total: 2 })).toEqual({
+    expect(await reportProgress(harness.db, commandRef(commandId), { done: 1, failed: 1, total: 2 })).toEqual({
       accepted: true,
     });
     await result(commandId, { output: { images: [] } });
-    const late = await reportProgress(harness.db, of(commandId), { done: 2, failed: 1, total: 2 });
+    const late = await reportProgress(harness.db, commandRef(commandId), { done: 2, failed: 1, total: 2 });
     expect(late.accepted).toBe(false);
-    const { entries } = (await ours.api.get(`/api/agents/${agentId}/logs?order=asc`)).body;
+    const { entries } = (await tenant.api.get(`/api/agents/${agentId}/logs?order=asc`)).body;
     expect(entries.map(({ message }: { message: string }) => message)).toEqual([
       expect.stringMatching(/^imaging_images was asked for by/),
       'imaging_images: 1 of 2 images are done, 1 failed',
       'imaging_images is done',
     ]);
-    const audit = (await ours.as.admin.get('/api/audit')).body;
+    const audit = (await tenant.as.admin.get('/api/audit')).body;
     const trail = audit.entries.filter(({ target }: { target: { id: string } }) => target.id === agentId);
     expect(trail.map(({ action }: { action: string }) => action)).toEqual(['agent.run_imaging_images']);
-    const artifacts = (await ours.api.get(`/api/artifacts?agentId=${agentId}`)).body;
+    const artifacts = (await tenant.api.get(`/api/artifacts?agentId=${agentId}`)).body;
     expect(artifacts.artifacts).toMatchObject([{ kind: 'image', filename: '3-full.jpg', contentType: 'image/jpeg' }]);
-    for (const shown of [entries, trail, artifacts, harness.logs]) {
-      expect(JSON.stringify(shown)).not.toMatch(/Doe|Jane|771400917/);
+    for (const written of [entries, trail, artifacts, harness.logs]) {
+      expect(JSON.stringify(written)).not.toMatch(/Doe|Jane|771400917/);
     }
   });
 
-  it('leaves pictures that go when what machines wrote is kept no longer, with their objects', async () => {
+  it('deletes images and their objects after the retention period, and retries if the object store fails', async () => {
     const [old, young] = [await start(), await start()];
     const keys = [await sendTo(old, 'full', 3, Buffer.from('o')), await sendTo(young, 'full', 3, Buffer.from('y'))];
     await sql(`UPDATE artifact SET created_at = now() - interval '91 days' WHERE storage_key = $1`, [keys[0]]);

@@ -4,35 +4,35 @@ import { gateway } from '../gateway.harness';
 
 describe('a command', () => {
   let harness: Harness;
-  let ours: Tenant;
+  let tenant: Tenant;
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
-    ours = await harness.makeTenant();
+    tenant = await harness.makeTenant();
   });
   afterAll(() => harness.close());
 
   const query = <T extends object>(sql: string, values: unknown[]) => harness.db.query<T>('system', sql, values);
 
-  it('that needs something that the machine lacks is refused before it is sent; of a machine that says nothing, nothing is', async () => {
-    const id = (await makeAgent(harness.db, { organizationId: ours.organizationId, name: newId(), status: 'online' }))
+  it('is refused if the machine lacks a required capability, but not if capabilities are unknown', async () => {
+    const id = (await makeAgent(harness.db, { organizationId: tenant.organizationId, name: newId(), status: 'online' }))
       .id;
     const images = { imagingPath: '/a', patimageid: 1, images: [{ ordinal: 1, filename: 'a.tif' }] };
-    const asked: [string, object, string[]][] = [
+    const requests: [string, object, string[]][] = [
       [`/api/agents/${id}/run-snippet`, { code: 'print(1)' }, ['python']],
       [`/api/agents/${id}/builder/run`, { code: 'print(1)', phase: 'login' }, ['python']],
       [`/api/agents/${id}/imaging-images`, images, ['python', 'pillow']],
       [`/api/agent/${id}/action`, { action: 'start_recording', startUrl: 'https://a.example.com' }, ['chromium']],
     ];
-    const say = (names: string[], available: boolean) =>
+    const report = (names: string[], available: boolean) =>
       query('UPDATE agent SET capabilities = $2 WHERE id = $1', [
         id,
         JSON.stringify(names.map((name) => ({ name, available, detail: null }))),
       ]);
     const names = ['python', 'chromium', 'pillow'];
-    await say(names, false);
-    for (const [path, body, missing] of asked) {
-      const { status, body: problem } = await ours.api.post(path, body);
+    await report(names, false);
+    for (const [path, body, missing] of requests) {
+      const { status, body: problem } = await tenant.api.post(path, body);
       expect([path, status, problem]).toEqual([
         path,
         409,
@@ -41,15 +41,15 @@ describe('a command', () => {
     }
     const commands = () => query<{ kind: string }>('SELECT kind FROM agent_command WHERE agent_id = $1', [id]);
     expect(await commands()).toEqual([]);
-    expect((await ours.api.get(`/api/agents/${id}`)).body.capabilities).toContainEqual({
+    expect((await tenant.api.get(`/api/agents/${id}`)).body.capabilities).toContainEqual({
       ...{ name: 'pillow', available: false, detail: null },
     });
-    // What it has, and what nothing is known of, is not refused.
-    await say(['python', 'pillow'], true);
-    for (const [path, body] of asked)
-      expect([path, (await ours.api.post(path, body)).status < 300]).toEqual([path, true]);
+    // Commands are accepted if the capability is available or not reported.
+    await report(['python', 'pillow'], true);
+    for (const [path, body] of requests)
+      expect([path, (await tenant.api.post(path, body)).status < 300]).toEqual([path, true]);
     await query('UPDATE agent SET capabilities = NULL WHERE id = $1', [id]);
-    expect((await ours.api.get(`/api/agents/${id}`)).body.capabilities).toBeNull();
-    expect((await ours.api.post(asked[0]![0], asked[0]![1])).status).toBe(202);
+    expect((await tenant.api.get(`/api/agents/${id}`)).body.capabilities).toBeNull();
+    expect((await tenant.api.post(requests[0]![0], requests[0]![1])).status).toBe(202);
   });
 });

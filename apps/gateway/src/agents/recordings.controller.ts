@@ -31,8 +31,8 @@ export class RecordingsController {
     @Query() query: RecordingQuery,
   ): Promise<RecordingList> {
     const page = pageOf(query, 'id');
-    const of = { organizationId: organizationId, agentId };
-    const rows = await listRecordings(this.database, of, { page, filter: query });
+    const agentRef = { organizationId: organizationId, agentId };
+    const rows = await listRecordings(this.database, agentRef, { page, filter: query });
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
     return { recordings: items.map(presentRecording), nextCursor };
   }

@@ -7,38 +7,38 @@ import { gateway } from '../gateway.harness';
 
 describe('recordings', () => {
   let harness: Harness;
-  let ours: Tenant;
-  let theirs: Tenant;
+  let tenant: Tenant;
+  let otherTenant: Tenant;
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
-    [ours, theirs] = [await harness.makeTenant(), await harness.makeTenant()];
+    [tenant, otherTenant] = [await harness.makeTenant(), await harness.makeTenant()];
   });
   afterAll(() => harness.close());
 
   const makeOnline = async () =>
-    (await makeAgent(harness.db, { organizationId: ours.organizationId, name: newId(), status: 'online' })).id;
-  const act = (agentId: string, body: object) => ours.api.post(`/api/agent/${agentId}/action`, body);
+    (await makeAgent(harness.db, { organizationId: tenant.organizationId, name: newId(), status: 'online' })).id;
+  const act = (agentId: string, body: object) => tenant.api.post(`/api/agent/${agentId}/action`, body);
   const start = async (agentId: string, name?: string) =>
     (await act(agentId, { action: 'start_recording', ...(name ? { name } : {}) })).body as {
       recordingId: string;
       commandId: string;
     };
-  const read = async (id: string, client = ours.as.viewer) => (await client.get(`/api/recordings/${id}`)).body;
-  const of = (agentId: string) => ({ organizationId: ours.organizationId, agentId });
+  const read = async (id: string, client = tenant.as.viewer) => (await client.get(`/api/recordings/${id}`)).body;
+  const agentRef = (agentId: string) => ({ organizationId: tenant.organizationId, agentId });
   const result = (agentId: string, commandId: string, body: CommandResultBody) =>
-    receiveResult(harness.db, { ...of(agentId), commandId }, body);
-  /** As a worker sends a file: asks where to, and puts it there. */
+    receiveResult(harness.db, { ...agentRef(agentId), commandId }, body);
+  /** Sends a file as a worker does: requests an upload URL and uploads the file. */
   const send = async (agentId: string, text: string, input: object = {}) => {
     const storage = harness.app.nest.get(ObjectStorage);
     const body = { filename: 'film.mkv', contentType: 'video/x-matroska', size: text.length, ...input };
-    const ticket = await requestUpload(harness.db, storage, of(agentId), body, new Date());
+    const ticket = await requestUpload(harness.db, storage, agentRef(agentId), body, new Date());
     const { uploadUrl, method, headers } = ticket;
     expect((await fetch(uploadUrl, { method, headers, body: text })).status).toBe(200);
     return ticket.key;
   };
 
-  it('are started, stopped, kept, listed and downloaded', async () => {
+  it('starts, stops, stores, lists and downloads a recording', async () => {
     const agentId = await makeOnline();
     const { recordingId, commandId } = await start(agentId, 'Monday');
     expect(await read(recordingId)).toEqual({
@@ -73,19 +73,19 @@ describe('recordings', () => {
     const key = await send(agentId, 'a film');
     await result(agentId, stopped.body.commandId, { status: 'success', output: { recordingId, key } });
 
-    const kept = await read(recordingId);
-    expect(kept).toMatchObject({ status: 'kept', error: null, size: 6, contentType: 'video/x-matroska' });
-    expect(await (await fetch(kept.downloadUrl)).text()).toBe('a film');
-    const leftMs = new Date(kept.downloadUrlExpiresAt).getTime() - Date.now();
+    const stored = await read(recordingId);
+    expect(stored).toMatchObject({ status: 'kept', error: null, size: 6, contentType: 'video/x-matroska' });
+    expect(await (await fetch(stored.downloadUrl)).text()).toBe('a film');
+    const leftMs = new Date(stored.downloadUrlExpiresAt).getTime() - Date.now();
     expect([leftMs > 3_500_000, leftMs <= 3_600_000]).toEqual([true, true]);
-    const { downloadUrl, downloadUrlExpiresAt, ...item } = kept;
-    const list = await ours.as.viewer.get(`/api/agents/${agentId}/recordings`);
+    const { downloadUrl, downloadUrlExpiresAt, ...item } = stored;
+    const list = await tenant.as.viewer.get(`/api/agents/${agentId}/recordings`);
     expect(list.body).toEqual({ recordings: [item], nextCursor: null });
-    const file = await ours.as.viewer.get(`/api/artifacts/${kept.artifactId}`);
+    const file = await tenant.as.viewer.get(`/api/artifacts/${stored.artifactId}`);
     expect(file.body).toMatchObject({ agentId, jobId: null, kind: 'video', filename: 'film.mkv', size: 6 });
   });
 
-  it('have their file as long as its storage may take, and the command that long', async () => {
+  it('gives a stop command time to upload the video', async () => {
     const agentId = await makeOnline();
     const { recordingId } = await start(agentId);
     const { commandId } = (await act(agentId, { action: 'stop_recording', recordingId })).body;
@@ -97,23 +97,23 @@ describe('recordings', () => {
     expect(row!.minutes).toBeGreaterThan(15);
   });
 
-  it('are listed newest first, page by page and by status', async () => {
+  it('lists recordings newest first, page by page and by status', async () => {
     const agentId = await makeOnline();
-    const made = [await start(agentId), await start(agentId), await start(agentId)];
-    await result(agentId, made[1]!.commandId, { status: 'failed', error: 'no screen' });
-    const list = async (query: string) => (await ours.api.get(`/api/agents/${agentId}/recordings?${query}`)).body;
+    const started = [await start(agentId), await start(agentId), await start(agentId)];
+    await result(agentId, started[1]!.commandId, { status: 'failed', error: 'no screen' });
+    const list = async (query: string) => (await tenant.api.get(`/api/agents/${agentId}/recordings?${query}`)).body;
     const idsOf = ({ recordings }: { recordings: { id: string }[] }) => recordings.map(({ id }) => id);
-    const [oldest, failed, newest] = made.map(({ recordingId }) => recordingId);
+    const [oldest, failed, newest] = started.map(({ recordingId }) => recordingId);
     const first = await list('limit=2');
     expect(idsOf(first)).toEqual([newest, failed]);
     expect(idsOf(await list(`limit=2&cursor=${first.nextCursor}`))).toEqual([oldest]);
     expect(idsOf(await list('status=failed'))).toEqual([failed]);
     expect(idsOf(await list('status=kept'))).toEqual([]);
-    expect((await ours.api.get(`/api/agents/${agentId}/recordings?status=paused`)).status).toBe(400);
-    expect((await ours.api.get(`/api/agents/${newId()}/recordings`)).body.code).toBe('agent_not_found');
+    expect((await tenant.api.get(`/api/agents/${agentId}/recordings?status=paused`)).status).toBe(400);
+    expect((await tenant.api.get(`/api/agents/${newId()}/recordings`)).body.code).toBe('agent_not_found');
   });
 
-  it('are found by a part of their name, start URL or error, in any case, or by their id, and nothing else', async () => {
+  it('finds recordings by part of their name, start URL or error, ignoring case, or by their full id', async () => {
     const agentId = await makeOnline();
     const begin = async (input: object) =>
       (await act(agentId, { action: 'start_recording', kind: 'browser', ...input })).body as {
@@ -124,7 +124,7 @@ describe('recordings', () => {
     await result(agentId, named.commandId, { status: 'failed', error: 'no Screen' });
     const placed = await begin({ name: 'other', startUrl: 'https://portal.example/claims' });
     const found = async (q: string, more = '') => {
-      const { body } = await ours.api.get(`/api/agents/${agentId}/recordings?q=${encodeURIComponent(q)}${more}`);
+      const { body } = await tenant.api.get(`/api/agents/${agentId}/recordings?q=${encodeURIComponent(q)}${more}`);
       return body.recordings.map(({ id }: { id: string }) => id);
     };
     expect(await found('monDAY')).toEqual([named.recordingId]);
@@ -135,31 +135,34 @@ describe('recordings', () => {
     expect(await found('o')).toEqual([placed.recordingId, named.recordingId]);
     expect(await found('o', '&status=failed')).toEqual([named.recordingId]);
     expect(await found(named.recordingId.slice(0, 8))).toEqual([]);
-    const long = await ours.api.get(`/api/agents/${agentId}/recordings?q=${'x'.repeat(201)}`);
+    const long = await tenant.api.get(`/api/agents/${agentId}/recordings?q=${'x'.repeat(201)}`);
     expect([long.status, long.body.errors[0].field]).toEqual([400, 'q']);
   });
 
-  it.each(['stop_recording', 'attach_recording'])('%s of none is 404, and of one that is over 409', async (action) => {
-    const [agentId, otherId] = [await makeOnline(), await makeOnline()];
-    const { recordingId, commandId } = await start(agentId);
-    const commands = async () => (await harness.db.query('system', 'SELECT FROM agent_command')).length;
-    const before = await commands();
-    for (const [agent, recording] of [
-      [agentId, newId()],
-      [otherId, recordingId],
-    ] as const) {
-      const answer = await act(agent, { action, recordingId: recording });
-      expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
-    }
-    expect((await act(newId(), { action, recordingId })).body.code).toBe('agent_not_found');
-    await result(agentId, commandId, { status: 'failed', error: 'no screen' });
-    const over = await act(agentId, { action, recordingId });
-    expect([over.status, over.body.code, over.body.recordingStatus]).toEqual([409, 'conflict', 'failed']);
-    expect(await commands()).toBe(before);
-    expect((await act(agentId, { action })).status).toBe(400);
-  });
+  it.each(['stop_recording', 'attach_recording'])(
+    '%s answers 404 for an unknown recording, and 409 for an ended one',
+    async (action) => {
+      const [agentId, otherId] = [await makeOnline(), await makeOnline()];
+      const { recordingId, commandId } = await start(agentId);
+      const commands = async () => (await harness.db.query('system', 'SELECT FROM agent_command')).length;
+      const before = await commands();
+      for (const [agent, recording] of [
+        [agentId, newId()],
+        [otherId, recordingId],
+      ] as const) {
+        const answer = await act(agent, { action, recordingId: recording });
+        expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
+      }
+      expect((await act(newId(), { action, recordingId })).body.code).toBe('agent_not_found');
+      await result(agentId, commandId, { status: 'failed', error: 'no screen' });
+      const ended = await act(agentId, { action, recordingId });
+      expect([ended.status, ended.body.code, ended.body.recordingStatus]).toEqual([409, 'conflict', 'failed']);
+      expect(await commands()).toBe(before);
+      expect((await act(agentId, { action })).status).toBe(400);
+    },
+  );
 
-  it('that are stopping already are not stopped again', async () => {
+  it('does not stop or attach a recording that is already stopping', async () => {
     const agentId = await makeOnline();
     const { recordingId } = await start(agentId);
     expect((await act(agentId, { action: 'stop_recording', recordingId })).status).toBe(200);
@@ -169,7 +172,7 @@ describe('recordings', () => {
     }
   });
 
-  it('leave nothing behind where their command is refused', async () => {
+  it('changes nothing if the command of a recording is refused', async () => {
     const agentId = await makeOnline();
     const { recordingId } = await start(agentId);
     await harness.db.query('system', `UPDATE agent SET status = 'offline', provider = 'external' WHERE id = $1`, [
@@ -177,106 +180,106 @@ describe('recordings', () => {
     ]);
     expect((await act(agentId, { action: 'stop_recording', recordingId })).body.code).toBe('agent_not_ready');
     expect((await act(agentId, { action: 'start_recording' })).body.code).toBe('agent_not_ready');
-    const { recordings } = (await ours.api.get(`/api/agents/${agentId}/recordings`)).body;
+    const { recordings } = (await tenant.api.get(`/api/agents/${agentId}/recordings`)).body;
     expect(recordings).toMatchObject([{ id: recordingId, status: 'starting' }]);
   });
 
-  it('repeated with the same idempotency key are one', async () => {
+  it('creates one recording for requests with the same idempotency key', async () => {
     const agentId = await makeOnline();
-    const once = ours.api.with({ 'idempotency-key': newId() });
+    const once = tenant.api.with({ 'idempotency-key': newId() });
     const body = { action: 'start_recording', name: 'Monday' };
     const [first, again] = [
       await once.post(`/api/agent/${agentId}/action`, body),
       await once.post(`/api/agent/${agentId}/action`, body),
     ];
     expect(again.body).toEqual(first.body);
-    expect((await ours.api.get(`/api/agents/${agentId}/recordings`)).body.recordings).toHaveLength(1);
+    expect((await tenant.api.get(`/api/agents/${agentId}/recordings`)).body.recordings).toHaveLength(1);
   });
 
-  it('of a terminated agent are over', async () => {
+  it('fails the recordings of a terminated agent', async () => {
     const agentId = await makeOnline();
     const { recordingId, commandId } = await start(agentId);
     await result(agentId, commandId, { status: 'success', output: { recordingId } });
-    const caller = { kind: 'system' as const, id: 'spec', organizationId: ours.organizationId };
-    await harness.db.transaction({ organizationId: ours.organizationId }, (tx) =>
+    const caller = { kind: 'system' as const, id: 'spec', organizationId: tenant.organizationId };
+    await harness.db.transaction({ organizationId: tenant.organizationId }, (tx) =>
       terminateAgent(tx, caller as never, agentId),
     );
     expect(await read(recordingId)).toMatchObject({ status: 'failed', error: 'The agent was terminated.' });
   });
 
-  it('are of the screen or of a browser, which begins with a page', async () => {
+  it('records the screen, or a browser with an optional start URL', async () => {
     const agentId = await makeOnline();
-    const asked = { action: 'start_recording', kind: 'browser', startUrl: 'https://portal.example.com/in?a=b' };
-    const { status, body } = await act(agentId, asked);
+    const input = { action: 'start_recording', kind: 'browser', startUrl: 'https://portal.example.com/in?a=b' };
+    const { status, body } = await act(agentId, input);
     expect(status).toBe(200);
-    const { kind, startUrl } = asked;
+    const { kind, startUrl } = input;
     expect(await read(body.recordingId)).toMatchObject({ kind, startUrl, status: 'starting' });
     const [{ payload }] = await harness.db.query<any>('system', 'SELECT payload FROM agent_command WHERE id = $1', [
       body.commandId,
     ]);
     expect(payload).toEqual({ recordingId: body.recordingId, kind, startUrl });
-    const rows = async () => (await ours.api.get(`/api/agents/${agentId}/recordings`)).body.recordings.length;
+    const rows = async () => (await tenant.api.get(`/api/agents/${agentId}/recordings`)).body.recordings.length;
     for (const bad of [
       { kind: 'sound' },
       { startUrl: 'file:///etc/passwd' },
       { startUrl: 'portal' },
-      { kind: 'screen', startUrl: asked.startUrl },
+      { kind: 'screen', startUrl: input.startUrl },
     ]) {
       expect((await act(agentId, { action: 'start_recording', ...bad })).status).toBe(400);
     }
     expect(await rows()).toBe(1);
   });
 
-  it('and files are nobody else’s', async () => {
+  it('hides recordings and files from other organizations', async () => {
     const agentId = await makeOnline();
     const { recordingId } = await start(agentId);
     await send(agentId, 'ours');
-    const [{ id }] = (await ours.api.get(`/api/artifacts?agentId=${agentId}`)).body.artifacts;
+    const [{ id }] = (await tenant.api.get(`/api/artifacts?agentId=${agentId}`)).body.artifacts;
     for (const path of [
       `/api/recordings/${recordingId}`,
       `/api/artifacts/${id}`,
       `/api/agents/${agentId}/recordings`,
     ]) {
-      expect((await ours.as.viewer.get(path)).status).toBe(200);
-      expect((await theirs.api.get(path)).status).toBe(404);
+      expect((await tenant.as.viewer.get(path)).status).toBe(200);
+      expect((await otherTenant.api.get(path)).status).toBe(404);
     }
-    expect((await theirs.api.get(`/api/artifacts?agentId=${agentId}`)).body.artifacts).toEqual([]);
+    expect((await otherTenant.api.get(`/api/artifacts?agentId=${agentId}`)).body.artifacts).toEqual([]);
   });
 
   describe('files', () => {
-    it('are listed newest first, by agent, job and kind, and go with their job', async () => {
+    it('lists files newest first, by agent, job and kind, and deletes them with their job', async () => {
       const agentId = await makeOnline();
-      const job = await makeJob(harness.db, { ...of(agentId), status: 'completed' });
+      const job = await makeJob(harness.db, { ...agentRef(agentId), status: 'completed' });
       await send(agentId, 'film');
       await send(agentId, 'shot', { filename: 'a.png', contentType: 'image/png', jobId: job.id });
       await send(agentId, 'page', { filename: 'b.pdf', contentType: 'application/pdf', jobId: job.id });
       const namesOf = async (query: string) =>
-        (await ours.api.get(`/api/artifacts?agentId=${agentId}&${query}`)).body.artifacts.map(
+        (await tenant.api.get(`/api/artifacts?agentId=${agentId}&${query}`)).body.artifacts.map(
           ({ filename }: { filename: string }) => filename,
         );
       expect(await namesOf('')).toEqual(['b.pdf', 'a.png', 'film.mkv']);
       expect(await namesOf(`jobId=${job.id}`)).toEqual(['b.pdf', 'a.png']);
       expect(await namesOf(`jobId=${job.id}&kind=image`)).toEqual(['a.png']);
       expect(await namesOf(`jobId=${newId()}`)).toEqual([]);
-      const first = await ours.api.get(`/api/artifacts?agentId=${agentId}&limit=2`);
+      const first = await tenant.api.get(`/api/artifacts?agentId=${agentId}&limit=2`);
       expect(await namesOf(`cursor=${first.body.nextCursor}`)).toEqual(['film.mkv']);
       const { id } = first.body.artifacts[0];
-      const file = (await ours.as.viewer.get(`/api/artifacts/${id}`)).body;
+      const file = (await tenant.as.viewer.get(`/api/artifacts/${id}`)).body;
       expect(await (await fetch(file.downloadUrl)).text()).toBe('page');
-      expect((await ours.as.admin.delete(`/api/jobs/${job.id}`)).status).toBe(204);
-      expect((await ours.api.get(`/api/artifacts/${id}`)).status).toBe(404);
+      expect((await tenant.as.admin.delete(`/api/jobs/${job.id}`)).status).toBe(204);
+      expect((await tenant.api.get(`/api/artifacts/${id}`)).status).toBe(404);
       expect(await namesOf('')).toEqual(['film.mkv']);
     });
 
-    it('that cannot be signed for are shown without a download', async () => {
+    it('shows a file without a download URL if the URL cannot be signed', async () => {
       const agentId = await makeOnline();
       await send(agentId, 'page', { filename: 'b.pdf', contentType: 'application/pdf' });
-      const [{ id }] = (await ours.api.get(`/api/artifacts?agentId=${agentId}`)).body.artifacts;
+      const [{ id }] = (await tenant.api.get(`/api/artifacts?agentId=${agentId}`)).body.artifacts;
       const signing = jest
         .spyOn(harness.app.nest.get(ObjectStorage), 'presignGet')
         .mockRejectedValue(new Error('no credentials'));
       try {
-        const { status, body } = await ours.api.get(`/api/artifacts/${id}`);
+        const { status, body } = await tenant.api.get(`/api/artifacts/${id}`);
         expect([status, body.downloadUrl, body.downloadUrlExpiresAt]).toEqual([200, null, null]);
       } finally {
         signing.mockRestore();

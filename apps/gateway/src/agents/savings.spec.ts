@@ -1,7 +1,7 @@
 import { type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
-describe('what adaptive idle stop is worth', () => {
+describe('savings of adaptive idle stop', () => {
   let harness: Harness;
   let tenant: Tenant;
   let agentId: string;
@@ -25,7 +25,7 @@ describe('what adaptive idle stop is worth', () => {
     );
   const hour = 3_600_000;
 
-  it('is said of an agent for the last 30 days, by the policy that held', async () => {
+  it('reports an agent’s savings of the last 30 days by the policy that was in effect', async () => {
     await idle(agentId, 1, { policy: 'fixed', onMs: hour, savedMs: hour / 2 });
     await idle(agentId, 2, { policy: 'fixed', onMs: hour, savedMs: -hour / 4 });
     await idle(agentId, 3, { policy: 'adaptive', onMs: hour / 4, savedMs: hour });
@@ -46,7 +46,7 @@ describe('what adaptive idle stop is worth', () => {
     ]);
   });
 
-  it('is said of all with the costs of the same days, and is no part of their total', async () => {
+  it('reports an organization’s savings with the costs of the same days, but not in their total', async () => {
     await idle(agentId, 1, { policy: 'fixed', onMs: hour, savedMs: hour / 2 });
     await idle(agentId, 6, { policy: 'fixed', onMs: hour, savedMs: hour / 2 });
     await tenant.as.admin.patch('/api/organization/settings', { idleStopPolicy: 'adaptive' });
@@ -68,11 +68,11 @@ describe('what adaptive idle stop is worth', () => {
     expect((await costs(day(60), day(50))).idle).toMatchObject({ idleHours: 0, onHours: 0 });
   });
 
-  it('is another organization’s own', async () => {
+  it('hides savings from other organizations', async () => {
     await idle(agentId, 1, { policy: 'fixed', onMs: hour, savedMs: hour });
-    const stranger = await harness.makeTenant();
-    const { status, body } = await stranger.as.viewer.get(`/api/agents/${agentId}/savings`);
+    const otherTenant = await harness.makeTenant();
+    const { status, body } = await otherTenant.as.viewer.get(`/api/agents/${agentId}/savings`);
     expect([status, body.code]).toEqual([404, 'agent_not_found']);
-    expect((await stranger.as.viewer.get('/api/costs')).body.idle.idleHours).toBe(0);
+    expect((await otherTenant.as.viewer.get('/api/costs')).body.idle.idleHours).toBe(0);
   });
 });

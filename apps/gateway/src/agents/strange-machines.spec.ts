@@ -6,9 +6,9 @@ import { newId } from '@muster/platform';
 import { type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
-describe('a container that carries no label of the organization', () => {
+describe('a container without the organization’s label', () => {
   let harness: Harness;
-  let ours: Tenant;
+  let tenant: Tenant;
   let engine: Server;
   let host: string;
   let labels: Record<string, string>;
@@ -38,7 +38,7 @@ describe('a container that carries no label of the organization', () => {
       modules: [...gateway.modules, MachinesModule],
       env: { OUTBOUND_ALLOW: '127.0.0.0/8' },
     });
-    ours = await harness.makeTenant();
+    tenant = await harness.makeTenant();
   });
   afterAll(async () => {
     await harness.close();
@@ -51,18 +51,18 @@ describe('a container that carries no label of the organization', () => {
   });
 
   const agentAt = async (status: AgentStatus) => {
-    const { organizationId } = ours;
+    const { organizationId } = tenant;
     const machine = { provider: 'docker', providerConfig: { container: 'x', host }, providerRef: 'x' } as const;
-    const seen = { lastSeen: new Date(), bootId: 'boot', vmState: 'stopped' };
-    return (await makeAgent(harness.db, { organizationId, name: newId(), status, ...machine, ...seen })).id;
+    const lastReport = { lastSeen: new Date(), bootId: 'boot', vmState: 'stopped' };
+    return (await makeAgent(harness.db, { organizationId, name: newId(), status, ...machine, ...lastReport })).id;
   };
-  const act = (id: string, body: object) => ours.as.admin.post(`/api/agent/${id}/action`, body);
-  const statusOf = async (id: string) => (await ours.api.get(`/api/agents/${id}`)).body.status as string;
+  const act = (id: string, body: object) => tenant.as.admin.post(`/api/agent/${id}/action`, body);
+  const statusOf = async (id: string) => (await tenant.api.get(`/api/agents/${id}`)).body.status as string;
   const refusal = () => [
     409,
     {
       code: 'machine_not_ours',
-      detail: `The container x is not labelled as this organization’s and is left alone: label it muster.organization=${ours.organizationId}.`,
+      detail: `The container x is not labelled as this organization’s and is left alone: label it muster.organization=${tenant.organizationId}.`,
     },
   ];
 
@@ -72,53 +72,54 @@ describe('a container that carries no label of the organization', () => {
     ['reboot', 'online'],
     ['terminate', 'stopped'],
     ['start_job', 'stopped'],
-  ])('is not for its agent to %s: 409 says what to do, and nothing is changed', async (action, status) => {
+  ])('refuses %s of a %s agent if its container is not labelled, and changes nothing', async (action, status) => {
     const id = await agentAt(status);
-    const { id: workflowId } = await makeWorkflow(harness.db, { organizationId: ours.organizationId });
+    const { id: workflowId } = await makeWorkflow(harness.db, { organizationId: tenant.organizationId });
     const answer = await act(id, { action, ...(action === 'start_job' ? { workflowId } : {}) });
     expect([answer.status, answer.body]).toMatchObject(refusal());
     expect([await statusOf(id), orders]).toEqual([status, []]);
     expect(await harness.db.query('system', 'SELECT FROM job WHERE agent_id = $1', [id])).toEqual([]);
   });
 
-  it('is not ended with its agent either, which goes alone where that is meant', async () => {
+  it('does not delete the agent of an unlabelled container unless forced, and never stops the container', async () => {
     const id = await agentAt('stopped');
-    const answer = await ours.as.admin.delete(`/api/agents/${id}`);
+    const answer = await tenant.as.admin.delete(`/api/agents/${id}`);
     expect([answer.status, answer.body]).toMatchObject(refusal());
-    expect((await ours.as.admin.delete(`/api/agents/${id}?force=true`)).status).toBe(204);
+    expect((await tenant.as.admin.delete(`/api/agents/${id}?force=true`)).status).toBe(204);
     await harness.app.nest.get(MachineControl).control(id);
     expect([await statusOf(id), orders]).toEqual(['terminated', []]);
-    const told = (await ours.api.get(`/api/agents/${id}/logs?kind=provisioning`)).body.entries[0].message as string;
-    expect(told).toMatch(/^its keys are revoked; its machine is left as it is: The container x is not labelled/);
+    const message = (await tenant.api.get(`/api/agents/${id}/logs?kind=provisioning`)).body.entries[0]
+      .message as string;
+    expect(message).toMatch(/^its keys are revoked; its machine is left as it is: The container x is not labelled/);
   });
 
-  it('is told nothing of: neither its state nor its address', async () => {
+  it('hides the state and the address of an unlabelled container', async () => {
     const id = await agentAt('online');
-    expect((await ours.api.get(`/api/agents/${id}/status`)).body).toMatchObject({
+    expect((await tenant.api.get(`/api/agents/${id}/status`)).body).toMatchObject({
       vmState: 'stopped',
       vmIp: null,
       stale: true,
     });
-    labels = { 'muster.organization': ours.organizationId };
-    expect((await ours.api.get(`/api/agents/${id}/status`)).body).toMatchObject({
+    labels = { 'muster.organization': tenant.organizationId };
+    expect((await tenant.api.get(`/api/agents/${id}/status`)).body).toMatchObject({
       vmState: 'running',
       vmIp: '172.17.0.9',
     });
   });
 
-  it('is the organization’s as soon as it carries the label', async () => {
+  it('accepts orders as soon as the container has the label', async () => {
     const id = await agentAt('online');
-    labels = { 'muster.organization': ours.organizationId };
+    labels = { 'muster.organization': tenant.organizationId };
     expect((await act(id, { action: 'stop' })).body).toMatchObject({ success: true, status: 'stopping' });
     await harness.app.nest.get(MachineControl).control(id);
     expect(orders).toEqual(['POST /v1.44/containers/x/stop?t=10']);
   });
 
-  it('is named to nobody who may not give the order', async () => {
+  it('reveals the missing label only to callers that may give the order', async () => {
     const id = await agentAt('stopped');
-    expect((await ours.as.member.post(`/api/agent/${id}/action`, { action: 'terminate' })).status).toBe(403);
-    const stranger = await harness.makeTenant();
-    expect((await stranger.as.admin.post(`/api/agent/${id}/action`, { action: 'start' })).body.code).toBe(
+    expect((await tenant.as.member.post(`/api/agent/${id}/action`, { action: 'terminate' })).status).toBe(403);
+    const otherTenant = await harness.makeTenant();
+    expect((await otherTenant.as.admin.post(`/api/agent/${id}/action`, { action: 'start' })).body.code).toBe(
       'agent_not_found',
     );
   });

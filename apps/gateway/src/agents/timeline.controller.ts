@@ -61,9 +61,9 @@ export class TimelineController {
     const { organizationId } = caller;
     const lastEventId = lastEventIdOf(request) ?? query.lastEventId;
     this.hub.requireRoom(organizationId);
-    const kept = await findTimeline(this.database, organizationId, agentId);
+    const range = await findTimeline(this.database, organizationId, agentId);
     this.hub.requireRoom(organizationId);
-    const { seq, resync } = whereToBegin(lastEventId, kept);
+    const { seq, resync } = whereToBegin(lastEventId, range);
     const access = this.standing.of(request, readers);
 
     reply.hijack();
@@ -78,7 +78,7 @@ export class TimelineController {
     const beginning = lastEventId === undefined ? `id: ${seq}\n` : '';
     connection.write(`: the timeline of ${agentId}\nretry: 2000\n${beginning}\n${resync ? resyncFrame(resync) : ''}`);
     if (connection.destroyed) return;
-    this.hub.add(new TimelineStream({ agentId, organizationId, seq, connection, access }), kept.latest);
+    this.hub.add(new TimelineStream({ agentId, organizationId, seq, connection, access }), range.latest);
   }
 
   @Get('logs')

@@ -52,9 +52,9 @@ export class AutopilotEventsController {
     requireOwnAgent(caller, agentId);
     const { organizationId } = caller;
     await findAgent(this.database, organizationId, agentId);
-    const of = { organizationId, agentId, sessionId };
-    const seen = lastEventIdOf(request) ?? lastEventId;
-    const after = await beginOfStream(this.database, of, seen);
+    const sessionRef = { organizationId, agentId, sessionId };
+    const lastSeenId = lastEventIdOf(request) ?? lastEventId;
+    const after = await beginOfStream(this.database, sessionRef, lastSeenId);
     const access = this.standing.of(request, readers);
     reply.hijack();
     const connection = reply.raw;
@@ -67,6 +67,9 @@ export class AutopilotEventsController {
     connection.write(`: session ${sessionId}\nretry: 2000\n\n`);
     if (connection.destroyed) return;
     const { database, pubSub, streams } = this;
-    followSession({ database, pubSub, streams, lend: lending(this.storage), access }, of, { connection, after });
+    followSession({ database, pubSub, streams, lend: lending(this.storage), access }, sessionRef, {
+      connection,
+      after,
+    });
   }
 }

@@ -2,18 +2,18 @@ import { newId } from '@muster/platform';
 import { type Harness, type HttpClient, makeAgent, makeApiKey, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
-describe('what an organization’s people look through', () => {
+describe('autopilot sessions and command history', () => {
   let harness: Harness;
-  let ours: Tenant;
-  let theirs: Tenant;
+  let tenant: Tenant;
+  let otherTenant: Tenant;
   let agents: string[];
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
-    [ours, theirs] = [await harness.makeTenant(), await harness.makeTenant()];
-    const { organizationId } = ours;
-    const made = [1, 2].map(() => makeAgent(harness.db, { organizationId, name: newId() }));
-    agents = (await Promise.all(made)).map(({ id }) => id);
+    [tenant, otherTenant] = [await harness.makeTenant(), await harness.makeTenant()];
+    const { organizationId } = tenant;
+    const creating = [1, 2].map(() => makeAgent(harness.db, { organizationId, name: newId() }));
+    agents = (await Promise.all(creating)).map(({ id }) => id);
   });
   afterAll(() => harness.close());
 
@@ -26,14 +26,14 @@ describe('what an organization’s people look through', () => {
          max_attempts, max_active_ms, max_cost_micros, approve, intent, task, error)
        VALUES ($1, $2, $3, $4, 'over', '{"kind": "user", "id": "the one"}', NULL, 50, 5, 3600000, 5000000, 'never',
          'the intent', $5, $6)`,
-      [id, ours.organizationId, agentId, status, task && JSON.stringify(task), columns.error ?? null],
+      [id, tenant.organizationId, agentId, status, task && JSON.stringify(task), columns.error ?? null],
     );
     return id;
   };
-  const idsOf = async (query: string, client: HttpClient = ours.as.viewer) =>
+  const idsOf = async (query: string, client: HttpClient = tenant.as.viewer) =>
     (await client.get(`/api/autopilot-sessions?${query}`)).body.sessions?.map((each: any) => each.sessionId);
 
-  it('lists sessions of all agents, newest first, by agent, status and words', async () => {
+  it('lists sessions of all agents, newest first, by agent, status and text', async () => {
     const [first, second] = agents as [string, string];
     const filed = await makeSession(first, 'completed', { title: 'File the CLAIM' });
     const waiting = await makeSession(second, 'paused', { title: 'See the portal' });
@@ -45,36 +45,36 @@ describe('what an organization’s people look through', () => {
     expect(await idsOf('q=the%20intent')).toEqual([failed]);
     expect(await idsOf(`q=${waiting}`)).toEqual([waiting]);
     expect(await idsOf('q=claim&status=completed')).toEqual([filed]);
-    const { body } = await ours.as.viewer.get('/api/autopilot-sessions?limit=2');
+    const { body } = await tenant.as.viewer.get('/api/autopilot-sessions?limit=2');
     expect(await idsOf(`limit=2&cursor=${body.nextCursor}`)).toEqual([filed]);
-    const whole = await ours.as.viewer.get(`/api/autopilot-sessions/${filed}`);
+    const whole = await tenant.as.viewer.get(`/api/autopilot-sessions/${filed}`);
     expect(whole.body).toMatchObject({ sessionId: filed, agentId: first, task: { title: 'File the CLAIM' } });
   });
 
-  it('shows nobody another organization’s sessions, and a machine’s key its own agent’s alone', async () => {
+  it('hides sessions of other organizations, and sessions of other agents from an agent’s key', async () => {
     const [first, second] = agents as [string, string];
     const own = await makeSession(first, 'completed');
     const other = await makeSession(second, 'completed');
-    expect(await idsOf('', theirs.as.admin)).toEqual([]);
-    expect((await theirs.as.admin.get(`/api/autopilot-sessions/${own}`)).status).toBe(404);
-    const { organizationId } = ours;
+    expect(await idsOf('', otherTenant.as.admin)).toEqual([]);
+    expect((await otherTenant.as.admin.get(`/api/autopilot-sessions/${own}`)).status).toBe(404);
+    const { organizationId } = tenant;
     const key = await makeApiKey(harness.db, { organizationId, scope: 'api', agentId: first });
     const bound = harness.http.withKey(key.secret);
-    const seen = await idsOf('', bound);
-    expect([seen.includes(own), seen.includes(other)]).toEqual([true, false]);
+    const visibleIds = await idsOf('', bound);
+    expect([visibleIds.includes(own), visibleIds.includes(other)]).toEqual([true, false]);
     expect((await bound.get(`/api/autopilot-sessions?agentId=${second}`)).status).toBe(403);
     expect((await bound.get(`/api/autopilot-sessions/${other}`)).status).toBe(403);
   });
 
-  it('lists what an agent was asked, without what it carried or answered', async () => {
-    const { id: agentId } = await makeAgent(harness.db, { organizationId: ours.organizationId, name: newId() });
+  it('lists an agent’s commands without their payload and output', async () => {
+    const { id: agentId } = await makeAgent(harness.db, { organizationId: tenant.organizationId, name: newId() });
     const ask = async (kind: string, status: string, error: string | null) => {
       const id = newId();
       await sql(
         `INSERT INTO agent_command (id, organization_id, agent_id, kind, status, payload, output, error, error_code,
            deadline)
          VALUES ($1, $2, $3, $4, $5, '{"code": "secret"}', 'secret', $6, $7, now())`,
-        [id, ours.organizationId, agentId, kind, status, error, error && 'execution_timeout'],
+        [id, tenant.organizationId, agentId, kind, status, error, error && 'execution_timeout'],
       );
       return id;
     };
@@ -82,8 +82,8 @@ describe('what an organization’s people look through', () => {
     const failed = await ask('imaging_images', 'failed', `Too LATE ${'x'.repeat(5000)}`);
     const path = `/api/agents/${agentId}/command-history`;
     const listed = async (query: string) =>
-      (await ours.as.viewer.get(`${path}?${query}`)).body.commands.map((each: any) => each.commandId);
-    const { body, text } = await ours.as.viewer.get(path);
+      (await tenant.as.viewer.get(`${path}?${query}`)).body.commands.map((each: any) => each.commandId);
+    const { body, text } = await tenant.as.viewer.get(path);
     expect(body.commands).toMatchObject([
       { commandId: failed, kind: 'imaging_images', status: 'failed', code: 'execution_timeout', jobId: null },
       { commandId: done, kind: 'snippet', status: 'success', error: null, code: null },
@@ -95,18 +95,18 @@ describe('what an organization’s people look through', () => {
     expect(await listed('q=too%20late')).toEqual([failed]);
     expect(await listed(`q=${done}`)).toEqual([done]);
     expect(await listed('kind=snippet&status=failed')).toEqual([]);
-    expect((await theirs.as.admin.get(path)).status).toBe(404);
+    expect((await otherTenant.as.admin.get(path)).status).toBe(404);
   });
 
-  it('waits for the end of a snippet, and for what it prints until then', async () => {
+  it('waits for the end of a snippet, or for its next output', async () => {
     const { id: agentId } = await makeAgent(harness.db, {
-      organizationId: ours.organizationId,
+      organizationId: tenant.organizationId,
       name: newId(),
       status: 'online',
     });
-    const { commandId } = (await ours.api.post(`/api/agents/${agentId}/run-snippet`, { code: 'print(1)' })).body;
+    const { commandId } = (await tenant.api.post(`/api/agents/${agentId}/run-snippet`, { code: 'print(1)' })).body;
     const status = (more: string) =>
-      ours.api.get(`/api/agents/${agentId}/run-snippet/status?commandId=${commandId}${more}`);
+      tenant.api.get(`/api/agents/${agentId}/run-snippet/status?commandId=${commandId}${more}`);
     expect((await status('')).body).toEqual({ status: 'pending' });
     const print = (output: string) => sql(`UPDATE agent_command SET output = $2 WHERE id = $1`, [commandId, output]);
     const waiting = status('&wait=25&seen=0');

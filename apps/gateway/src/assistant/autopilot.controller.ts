@@ -154,8 +154,8 @@ export class AutopilotController {
     const script = body.script ?? scriptOf(await findWorkflow(this.database, caller.organizationId, workflowId!));
     if (script === null) throw invalidField('workflowId', 'the workflow has neither a script nor steps');
     const model = await this.model(caller, agentId);
-    const told = { script: await this.hidden(caller, script), gap: gap && (await this.hidden(caller, gap)) };
-    return { plan: await planFromScript(model, told) };
+    const redacted = { script: await this.hidden(caller, script), gap: gap && (await this.hidden(caller, gap)) };
+    return { plan: await planFromScript(model, redacted) };
   }
 
   private async start(mutation: MutationRequest, caller: Principal, agentId: string, body: AutopilotBody) {

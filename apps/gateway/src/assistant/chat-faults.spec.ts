@@ -18,26 +18,26 @@ describe('a chat with a model that fails', () => {
     agentId = await desk.anAgent();
   });
 
-  const say = (message: string, more: object = {}) => desk.chat(desk.ours.as.member, agentId, { message, ...more });
+  const say = (message: string, more: object = {}) => desk.chat(desk.tenant.as.member, agentId, { message, ...more });
 
   it.each([
     ['hangs', [{ hang: true }], 504, 'execution_timeout'],
-    ['talks nonsense', [{ raw: '<html>', contentType: 'text/html' }], 502, 'model_failed'],
-    ['answers JSON of another kind', [{ raw: '{"answer": 42}' }], 502, 'model_failed'],
-    ['says nothing', ['', ''], 502, 'model_failed'],
-    ['calls a tool that is none', [{ raw: '{"choices":[{"message":{"tool_calls":[null]}}]}' }], 502, 'model_failed'],
-    ['calls a tool by a number', [{ raw: odd({ id: 1, function: { name: 'stop' } }) }], 502, 'model_failed'],
+    ['returns HTML', [{ raw: '<html>', contentType: 'text/html' }], 502, 'model_failed'],
+    ['returns JSON of another shape', [{ raw: '{"answer": 42}' }], 502, 'model_failed'],
+    ['returns empty answers', ['', ''], 502, 'model_failed'],
+    ['returns null as a tool call', [{ raw: '{"choices":[{"message":{"tool_calls":[null]}}]}' }], 502, 'model_failed'],
+    ['returns a numeric tool call id', [{ raw: odd({ id: 1, function: { name: 'stop' } }) }], 502, 'model_failed'],
     ['fails four times', [{ status: 500 }, { status: 503 }, { status: 500 }, { status: 500 }], 502, 'model_failed'],
-    ['wants a long rest', [{ status: 429, headers: { 'retry-after': '60' } }], 502, 'model_failed'],
+    ['requests a long delay', [{ status: 429, headers: { 'retry-after': '60' } }], 502, 'model_failed'],
   ] as const)(
-    'that %s: the answer, the turn and its code say so, and the session goes on',
+    'fails the turn of a model that %s with an error code, and the session continues',
     async (_, script, status, code) => {
-      const { model, ours, history } = desk;
+      const { model, tenant, history } = desk;
       model.says(...script);
       const failed = await say('Hello');
       expect([failed.status, failed.body.code]).toEqual([status, code]);
       const { sessionId } = failed.body;
-      const [, answer] = await history(ours.as.member, agentId, sessionId);
+      const [, answer] = await history(tenant.as.member, agentId, sessionId);
       expect(answer).toMatchObject({ status: 'failed', code, error: failed.body.detail, content: '' });
       model.reset();
       model.says('Hello again.');
@@ -45,43 +45,43 @@ describe('a chat with a model that fails', () => {
     },
   );
 
-  it('that speaks without an end is ended, and what was said until then is kept', async () => {
-    const { model, ours, stream, history } = desk;
+  it('ends a turn at 200,000 characters if the model keeps calling tools, and stores the text', async () => {
+    const { model, tenant, stream, history } = desk;
     const turn = { content: 'x'.repeat(150_000), toolCalls: [{ name: 'get_status', arguments: {} }] };
     model.says(turn, turn, turn, turn);
     const { status, body } = await say('Hello');
     expect([status, body.code]).toEqual([502, 'model_failed']);
-    const [, answer] = await history(ours.as.member, agentId, body.sessionId);
+    const [, answer] = await history(tenant.as.member, agentId, body.sessionId);
     expect(answer).toMatchObject({ status: 'failed', code: 'model_failed' });
     expect(answer.content.length).toBeLessThanOrEqual(200_000);
     expect(answer.content.length).toBeGreaterThan(190_000);
     model.reset();
     model.answers(() => turn);
-    const { events, ended } = await stream(ours.as.member, agentId, { message: 'Please' });
+    const { events, ended } = await stream(tenant.as.member, agentId, { message: 'Please' });
     await ended;
     expect(events.at(-1)).toMatchObject({ event: 'error', data: { code: 'model_failed' } });
-    const heard = events.filter(({ event }) => event === 'token').map(({ data }) => data.text as string);
-    expect(heard.join('').length).toBeLessThanOrEqual(200_000);
+    const tokens = events.filter(({ event }) => event === 'token').map(({ data }) => data.text as string);
+    expect(tokens.join('').length).toBeLessThanOrEqual(200_000);
   });
 
-  it('that refuses is heard with what it says, whole and as a stream', async () => {
-    const { model, ours, stream } = desk;
+  it('returns a refusal of the model as the reply, whole and as a stream', async () => {
+    const { model, tenant, stream } = desk;
     model.says({ refusal: 'I would rather not.' }, { refusal: 'No, really.' });
     const { status, body } = await say('Hello');
     expect([status, body.reply]).toEqual([200, 'I would rather not.']);
-    const { events, ended } = await stream(ours.as.member, agentId, { message: 'Please' });
+    const { events, ended } = await stream(tenant.as.member, agentId, { message: 'Please' });
     await ended;
     expect(events.filter(({ event }) => event === 'token')).toMatchObject([{ data: { text: 'No, really.' } }]);
     expect(events.at(-1)).toEqual({ event: 'done', data: { reply: 'No, really.' } });
   });
 
-  it('is waited for where it is busy for a moment', async () => {
+  it('retries a model that is busy for a moment', async () => {
     desk.model.says({ status: 429, headers: { 'retry-after': '0' } }, { status: 503 }, 'Here I am.');
     expect((await say('Hello')).body.reply).toBe('Here I am.');
     expect(desk.model.faults).toEqual([]);
   });
 
-  it('that writes arguments which are none, or calls what there is not, is told so', async () => {
+  it('answers tool calls with malformed arguments or an unknown tool with invalid_payload', async () => {
     const { model } = desk;
     model.says(
       {
@@ -102,33 +102,33 @@ describe('a chat with a model that fails', () => {
     expect(model.faults).toEqual([]);
   });
 
-  it('is not called any more where the budget is used up, and the session says so', async () => {
-    const { model, ours, history } = desk;
+  it('does not call the model if the budget is used up, and stores that as the turn’s error', async () => {
+    const { model, tenant, history } = desk;
     const settings = '/api/organization/settings';
-    expect((await ours.as.admin.patch(settings, { monthlySpendLimitUsd: 0 })).status).toBe(200);
+    expect((await tenant.as.admin.patch(settings, { monthlySpendLimitUsd: 0 })).status).toBe(200);
     const refused = await say('Hello');
     expect([refused.status, refused.body.code]).toEqual([402, 'billing_gate_closed']);
     expect(model.calls).toEqual([]);
-    const [, answer] = await history(ours.as.member, agentId, refused.body.sessionId);
+    const [, answer] = await history(tenant.as.member, agentId, refused.body.sessionId);
     expect(answer).toMatchObject({ status: 'failed', code: 'billing_gate_closed' });
-    expect((await ours.as.admin.patch(settings, { monthlySpendLimitUsd: null })).status).toBe(200);
+    expect((await tenant.as.admin.patch(settings, { monthlySpendLimitUsd: null })).status).toBe(200);
   });
 
-  it('that is not there: 503, and nothing is written down', async () => {
+  it('answers 503 and stores nothing if no model is configured', async () => {
     const bare = await startHarness(gateway);
-    const tenant = await bare.makeTenant();
-    const { id } = await makeAgent(bare.db, { organizationId: tenant.organizationId });
-    const answer = await tenant.as.member.post(`/api/agents/${id}/chat`, { message: 'Hello' });
+    const bareTenant = await bare.makeTenant();
+    const { id } = await makeAgent(bare.db, { organizationId: bareTenant.organizationId });
+    const answer = await bareTenant.as.member.post(`/api/agents/${id}/chat`, { message: 'Hello' });
     expect([answer.status, answer.body.code]).toEqual([503, 'model_not_configured']);
-    expect((await tenant.as.member.get(`/api/agents/${id}/chat`)).body.sessions).toEqual([]);
-    expect((await tenant.as.member.post(`/api/agents/${id}/manage`, { tool: 'get_status' })).status).toBe(200);
+    expect((await bareTenant.as.member.get(`/api/agents/${id}/chat`)).body.sessions).toEqual([]);
+    expect((await bareTenant.as.member.post(`/api/agents/${id}/manage`, { tool: 'get_status' })).status).toBe(200);
     await bare.close();
   });
 
-  describe('because somebody talks it into something', () => {
-    it('does nothing beyond its person’s rights, and the timeline shows what it tried', async () => {
-      const { model, ours, harness, anAgent, rowsOf } = desk;
-      const { organizationId } = ours;
+  describe('a chat whose model follows injected instructions', () => {
+    it('does nothing beyond the rights of its user, and records the attempts on the timeline', async () => {
+      const { model, tenant, harness, anAgent, rowsOf } = desk;
+      const { organizationId } = tenant;
       const other = await anAgent();
       const job = await makeJob(harness.db, { organizationId, agentId: other });
       const foreign = await makeJob(harness.db, { organizationId: (await harness.makeTenant()).organizationId });
@@ -157,11 +157,11 @@ describe('a chat with a model that fails', () => {
       ]);
       const [{ confirmationId }] = body.toolCalls.filter(({ tool }: { tool: string }) => tool === 'cancel_run');
       const path = `/api/agents/${agentId}/manage`;
-      expect((await ours.as.member.post(path, { confirmationId, approve: true })).status).toBe(404);
+      expect((await tenant.as.member.post(path, { confirmationId, approve: true })).status).toBe(404);
       const [own, others] = [await rowsOf(agentId), await rowsOf(other)];
       expect(others).toEqual(before[1]);
       expect(own).toEqual({ ...before[0], entries: expect.any(Number) });
-      const { entries } = (await ours.api.get(`/api/agents/${agentId}/logs?level=warn`)).body;
+      const { entries } = (await tenant.api.get(`/api/agents/${agentId}/logs?level=warn`)).body;
       const tried = entries.filter(({ source }: { source: string }) => source === 'assistant');
       expect(tried.map(({ data }: { data: { tool: string } }) => data.tool).sort()).toEqual([
         'get_run',
@@ -170,26 +170,29 @@ describe('a chat with a model that fails', () => {
         'read_file',
         'read_vault',
       ]);
-      const told = model.calls[1]!.body.messages.at(-1).content as string;
-      expect(told).toMatch(/^Untrusted output/);
-      const marks = /<untrusted-(\w+)>\n([^]*)\n<\/untrusted-\1>/.exec(told)!;
+      const toolOutput = model.calls[1]!.body.messages.at(-1).content as string;
+      expect(toolOutput).toMatch(/^Untrusted output/);
+      const marks = /<untrusted-(\w+)>\n([^]*)\n<\/untrusted-\1>/.exec(toolOutput)!;
       expect(marks[2]).toContain(orders);
       expect(model.faults).toEqual([]);
     });
 
-    it('never has a secret to give away, wherever one stands', async () => {
-      const { model, ours, harness } = desk;
-      const { organizationId } = ours;
+    it('sends no secret to the model, wherever the secret is stored', async () => {
+      const { model, tenant, harness } = desk;
+      const { organizationId } = tenant;
       const secret = 'Sesame-open-42';
-      await ours.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: secret });
-      const { signingSecret } = (await ours.as.admin.get('/api/organization/signing-secret')).body;
+      await tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: secret });
+      const { signingSecret } = (await tenant.as.admin.get('/api/organization/signing-secret')).body;
       const { secret: key } = await makeApiKey(harness.db, { organizationId });
       const base64 = Buffer.from(secret).toString('base64');
       const secrets = [secret, signingSecret, key, base64, desk.model.key];
       agentId = await desk.anAgent({ name: `Desk ${secret} ${newId()}` });
-      const of = { organizationId, agentId };
-      const { id: jobId } = await makeJob(harness.db, { ...of, error: `SERVICE_SIGNING_SECRET=${signingSecret}` });
-      await appendEntries(harness.db, of, ...secrets.slice(0, 4).map((each) => logLine(`here: ${each}`, jobId)));
+      const agentRef = { organizationId, agentId };
+      const { id: jobId } = await makeJob(harness.db, {
+        ...agentRef,
+        error: `SERVICE_SIGNING_SECRET=${signingSecret}`,
+      });
+      await appendEntries(harness.db, agentRef, ...secrets.slice(0, 4).map((each) => logLine(`here: ${each}`, jobId)));
       model.reset();
       model.secrets.push(...secrets);
       model.says(

@@ -15,12 +15,12 @@ describe('a chat’s stream', () => {
   });
   afterEach(() => expect(desk.model.faults).toEqual([]));
 
-  const open = (body: object, client = desk.ours.as.member) => desk.stream(client, agentId, body);
-  const lastOf = async (sessionId: string) => (await desk.history(desk.ours.as.member, agentId, sessionId)).at(-1);
+  const open = (body: object, client = desk.tenant.as.member) => desk.stream(client, agentId, body);
+  const lastOf = async (sessionId: string) => (await desk.history(desk.tenant.as.member, agentId, sessionId)).at(-1);
   const tokensOf = (events: { event: string; data: { text: string } }[]) =>
     events.filter(({ event }) => event === 'token').map(({ data }) => data.text);
 
-  it('tells session, tokens, calls and results as they come, then usage and done', async () => {
+  it('sends session, tokens, tool calls and results in order, then usage and done', async () => {
     desk.model.says(
       {
         content: 'Let me look.',
@@ -58,10 +58,10 @@ describe('a chat’s stream', () => {
     expect(await lastOf(sessionId)).toMatchObject({ role: 'assistant', content: reply });
     const path = `/api/agents/${agentId}/manage`;
     const { confirmationId } = results[1]!;
-    expect((await desk.ours.as.member.post(path, { confirmationId, approve: true })).status).toBe(200);
+    expect((await desk.tenant.as.member.post(path, { confirmationId, approve: true })).status).toBe(200);
   });
 
-  it('tells each token when the model says it, and comments in between', async () => {
+  it('sends each token when the model produces it, and comments in between', async () => {
     desk.model.says({ content: 'one two three four five six', slowMs: 120 });
     const { events, comments, ended } = await open({ message: 'Count' });
     await waitFor('the first token', () => tokensOf(events).length > 0);
@@ -71,12 +71,12 @@ describe('a chat’s stream', () => {
     expect(comments.length).toBeGreaterThan(2);
   });
 
-  it('ends the call to the model when its reader leaves, and keeps what was said', async () => {
+  it('aborts the model call when its reader disconnects, and stores the text received until then', async () => {
     desk.model.says({ content: 'a b c d e f g h i j k l m n o p', slowMs: 100 });
     const { events, leave } = await open({ message: 'Tell me' });
     await waitFor('three tokens', () => tokensOf(events).length >= 3);
     leave();
-    await waitFor('the model to see it', () => desk.model.calls[0]!.wasLeft);
+    await waitFor('the model call to be aborted', () => desk.model.calls[0]!.wasLeft);
     const { sessionId } = events[0]!.data;
     const left = await waitFor('the turn’s end', async () => {
       const last = await lastOf(sessionId);
@@ -85,51 +85,54 @@ describe('a chat’s stream', () => {
     expect(left.content).toMatch(/^a b c /);
     expect(left.content).not.toContain('p');
     desk.model.says('Where was I.');
-    const again = await open({ message: 'Go on', sessionId });
+    const again = await open({ message: 'Continue', sessionId });
     await again.ended;
     expect(again.events.at(-1)).toEqual({ event: 'done', data: { reply: 'Where was I.' } });
     expect(desk.model.calls[1]!.text).toContain('a b c');
-    expect(desk.model.calls[1]!.text).toContain('broke off');
+    expect(desk.model.calls[1]!.text).toContain('This answer broke');
   });
 
-  it('ends the call of a plain chat as well when its caller leaves', async () => {
+  it('aborts the model call of a plain chat when its caller disconnects', async () => {
     desk.model.says({ hang: true });
     const going = new AbortController();
-    const { headers, url } = desk.ours.as.member;
-    const asked = fetch(`${url}/api/agents/${agentId}/chat`, {
+    const { headers, url } = desk.tenant.as.member;
+    const request = fetch(`${url}/api/agents/${agentId}/chat`, {
       ...{ method: 'POST', headers: { 'content-type': 'application/json', ...headers } },
       ...{ body: JSON.stringify({ message: 'Hm' }), signal: going.signal },
     }).catch(() => null);
     await waitFor('the call', () => desk.model.calls.length === 1);
     going.abort();
-    await asked;
-    await waitFor('the model to see it', () => desk.model.calls[0]!.wasLeft);
+    await request;
+    await waitFor('the model call to be aborted', () => desk.model.calls[0]!.wasLeft);
   });
 
   it.each([
-    ['breaks off', { content: 'one two three four', cutAfter: 3 }, 'model_failed'],
-    ['falls silent', { content: 'one two three four', cutAfter: 3, hang: true }, 'execution_timeout'],
-  ] as const)('of a model that %s ends with an error, and keeps what was said', async (_, script, code) => {
-    desk.model.says(script);
-    const { events, ended } = await open({ message: 'Count' });
-    await ended;
-    expect(events.at(-1)).toEqual({ event: 'error', data: { code, detail: expect.any(String) } });
-    expect(events.filter(({ event }) => event === 'done')).toEqual([]);
-    const { sessionId } = events[0]!.data;
-    expect(await lastOf(sessionId)).toMatchObject({ content: 'one two ', status: 'failed', code });
-    desk.model.says('Better now.');
-    const again = await open({ message: 'And now?', sessionId });
-    await again.ended;
-    expect(again.events.at(-1)!.data).toEqual({ reply: 'Better now.' });
-  });
+    ['loses its connection', { content: 'one two three four', cutAfter: 3 }, 'model_failed'],
+    ['stops sending', { content: 'one two three four', cutAfter: 3, hang: true }, 'execution_timeout'],
+  ] as const)(
+    'ends with an error if the model %s, and stores the text received until then',
+    async (_, script, code) => {
+      desk.model.says(script);
+      const { events, ended } = await open({ message: 'Count' });
+      await ended;
+      expect(events.at(-1)).toEqual({ event: 'error', data: { code, detail: expect.any(String) } });
+      expect(events.filter(({ event }) => event === 'done')).toEqual([]);
+      const { sessionId } = events[0]!.data;
+      expect(await lastOf(sessionId)).toMatchObject({ content: 'one two ', status: 'failed', code });
+      desk.model.says('Better now.');
+      const again = await open({ message: 'And now?', sessionId });
+      await again.ended;
+      expect(again.events.at(-1)!.data).toEqual({ reply: 'Better now.' });
+    },
+  );
 
-  it('that can’t begin is a problem', async () => {
-    const { ours, harness } = desk;
-    const theirs = await harness.makeTenant();
+  it('answers with a problem document if the chat cannot start', async () => {
+    const { tenant, harness } = desk;
+    const otherTenant = await harness.makeTenant();
     expect((await open({ message: '' })).problem).toMatchObject({ status: 400, code: 'invalid_payload' });
     expect((await open({ message: 'x', autoConfirm: true })).problem).toMatchObject({ status: 403 });
-    expect((await open({ message: 'x' }, theirs.as.member)).problem).toMatchObject({ status: 404 });
-    expect((await open({ message: 'x' }, ours.worker)).problem).toMatchObject({ status: 403 });
+    expect((await open({ message: 'x' }, otherTenant.as.member)).problem).toMatchObject({ status: 404 });
+    expect((await open({ message: 'x' }, tenant.worker)).problem).toMatchObject({ status: 403 });
     expect((await open({ message: 'x' }, harness.http)).problem).toMatchObject({ status: 401 });
     expect(desk.model.calls).toEqual([]);
   });

@@ -28,10 +28,10 @@ export function openChatStream(reply: FastifyReply, heartbeatMs: number): ChatSt
   return {
     send,
     fail: (error) => {
-      const known = error instanceof AppError ? error : null;
-      if (!known) logger.error('a chat stream failed', { err: error });
-      const detail = known?.message ?? 'Something failed on our side; it is logged.';
-      send('error', { code: wireCodeOf(known?.code ?? 'internal_error'), detail });
+      const appError = error instanceof AppError ? error : null;
+      if (!appError) logger.error('a chat stream failed', { err: error });
+      const detail = appError?.message ?? 'Something failed on our side; it is logged.';
+      send('error', { code: wireCodeOf(appError?.code ?? 'internal_error'), detail });
     },
     end: () => {
       clearInterval(beats);

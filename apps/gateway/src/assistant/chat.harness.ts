@@ -8,11 +8,11 @@ interface StreamedEvent {
   data: any;
 }
 
-/** What a chat's stream has brought until now. */
+/** Everything received on a chat's stream so far. */
 interface ReadStream {
   status: number;
   headers: Headers;
-  /** Of an answer that is no stream. */
+  /** The problem document; null if the response is a stream. */
   problem: any;
   events: StreamedEvent[];
   comments: string[];
@@ -22,16 +22,16 @@ interface ReadStream {
 
 export type ChatDesk = Awaited<ReturnType<typeof openChatDesk>>;
 
-/** A gateway with a fake model, and a tenant that talks about its agents. */
+/** Starts a gateway with a fake model, and a tenant whose users chat about its agents. */
 export async function openChatDesk(options: { env?: Environment; clock?: Clock } = {}) {
   const model = await FakeModel.start();
   const { clock } = options;
   const env = { ...model.env, RATE_LIMIT_PER_MINUTE: '100000', ...options.env };
   const harness: Harness = await startHarness({ ...gateway, env, clock });
-  const ours: Tenant = await harness.makeTenant();
+  const tenant: Tenant = await harness.makeTenant();
   const managed = managing(
     () => harness,
-    () => ours,
+    () => tenant,
   );
   const chat = (client: HttpClient, agentId: string, body: object): Promise<Answer> =>
     client.post(`/api/agents/${agentId}/chat`, body);
@@ -41,10 +41,10 @@ export async function openChatDesk(options: { env?: Environment; clock?: Clock }
     await harness.close();
     await model.close();
   };
-  return { ...managed, model, harness, ours, chat, history, stream: streamChat, close };
+  return { ...managed, model, harness, tenant, chat, history, stream: streamChat, close };
 }
 
-/** Reads a chat's stream as it comes, and can go away in the midst of it. */
+/** Reads a chat's stream as it arrives. `leave` disconnects before its end. */
 async function streamChat(client: HttpClient, agentId: string, body: object): Promise<ReadStream> {
   const going = new AbortController();
   const response = await fetch(`${client.url}/api/agents/${agentId}/chat/stream`, {

@@ -18,11 +18,11 @@ describe('a chat', () => {
   });
   afterEach(() => expect(desk.model.faults).toEqual([]));
 
-  const say = (body: object | string, client = desk.ours.as.member) =>
+  const say = (body: object | string, client = desk.tenant.as.member) =>
     desk.chat(client, agentId, typeof body === 'string' ? { message: body } : body);
 
-  it('answers with the model’s words, the tools that it called, and what that took', async () => {
-    const { model, harness, ours } = desk;
+  it('returns the model’s reply, its tool calls and the usage', async () => {
+    const { model, harness, tenant } = desk;
     const usage = { inputTokens: 100, outputTokens: 10 };
     model.says({ toolCalls: [{ name: 'get_status', arguments: {} }], usage }, { content: 'It is online.', usage });
     const { status, body } = await say('How is it?');
@@ -47,14 +47,14 @@ describe('a chat', () => {
     const rows = await harness.db.query(
       'system',
       `SELECT purpose, agent_id, session_id, input_tokens FROM model_call WHERE organization_id = $1`,
-      [ours.organizationId],
+      [tenant.organizationId],
     );
     const row = { purpose: 'chat', agentId, sessionId: body.sessionId, inputTokens: 100 };
     expect(rows).toEqual([row, row]);
   });
 
-  it('goes on where it was, and is found again', async () => {
-    const { model, ours, history } = desk;
+  it('continues an existing session, and returns its history', async () => {
+    const { model, tenant, history } = desk;
     model.says(
       { content: 'Looking.', toolCalls: [{ name: 'list_runs', arguments: {} }] },
       'No runs yet.',
@@ -65,8 +65,8 @@ describe('a chat', () => {
     expect(first.body.reply).toBe('Looking.\n\nNo runs yet.');
     const second = await say({ message: 'Really?', sessionId });
     expect(second.body).toMatchObject({ sessionId, reply: 'As I said.', toolCalls: [] });
-    const told = model.calls[2]!.body.messages;
-    expect(told.map(({ role }: { role: string }) => role)).toEqual([
+    const messages = model.calls[2]!.body.messages;
+    expect(messages.map(({ role }: { role: string }) => role)).toEqual([
       'system',
       'user',
       'assistant',
@@ -74,7 +74,7 @@ describe('a chat', () => {
       'assistant',
       'user',
     ]);
-    expect(await history(ours.as.member, agentId, sessionId)).toEqual([
+    expect(await history(tenant.as.member, agentId, sessionId)).toEqual([
       { role: 'user', content: 'Which runs were there?', at: expect.any(String) },
       {
         ...{ role: 'assistant', content: 'Looking.\n\nNo runs yet.', at: expect.any(String) },
@@ -85,8 +85,8 @@ describe('a chat', () => {
     ]);
   });
 
-  it('is listed with its owner’s others, lately used first', async () => {
-    const { model, ours } = desk;
+  it('lists a user’s sessions, most recently used first', async () => {
+    const { model, tenant } = desk;
     const ids: string[] = [];
     for (const message of ['one', 'two', `three ${'x'.repeat(200)}`]) {
       model.says('Yes.');
@@ -95,29 +95,29 @@ describe('a chat', () => {
     model.says('Yes.');
     await say({ message: 'again', sessionId: ids[0] });
     const path = `/api/agents/${agentId}/chat`;
-    const page = (await ours.as.member.get(`${path}?limit=2`)).body;
+    const page = (await tenant.as.member.get(`${path}?limit=2`)).body;
     expect(page.sessions).toEqual([
       { sessionId: ids[0], title: 'one', updatedAt: expect.any(String) },
       { sessionId: ids[2], title: expect.stringMatching(/^three x{70,}…$/), updatedAt: expect.any(String) },
     ]);
-    const rest = (await ours.as.member.get(`${path}?limit=2&cursor=${page.nextCursor}`)).body;
+    const rest = (await tenant.as.member.get(`${path}?limit=2&cursor=${page.nextCursor}`)).body;
     expect(rest).toMatchObject({ sessions: [{ sessionId: ids[1] }], nextCursor: null });
-    const messages = (await ours.as.member.get(`${path}?sessionId=${ids[0]}&limit=1`)).body;
+    const messages = (await tenant.as.member.get(`${path}?sessionId=${ids[0]}&limit=1`)).body;
     expect(messages.messages.map(({ content }: { content: string }) => content)).toEqual(['Yes.']);
-    const older = (await ours.as.member.get(`${path}?sessionId=${ids[0]}&cursor=${messages.nextCursor}`)).body;
+    const older = (await tenant.as.member.get(`${path}?sessionId=${ids[0]}&cursor=${messages.nextCursor}`)).body;
     expect(older.messages[0].content).toBe('one');
   });
 
-  it('is read in pages of as many messages as were asked for, each once', async () => {
-    const { ours, model } = desk;
+  it('returns pages with at most the requested number of messages, and each message once', async () => {
+    const { tenant, model } = desk;
     let sessionId: string | undefined;
-    const said: string[] = [];
+    const expected: string[] = [];
     for (let at = 1; at <= 4; at += 1) {
       model.says(`Answer ${at}`);
       const message = `Question ${at}`;
-      sessionId = (await desk.chat(ours.as.member, agentId, { message, ...(sessionId ? { sessionId } : {}) })).body
+      sessionId = (await desk.chat(tenant.as.member, agentId, { message, ...(sessionId ? { sessionId } : {}) })).body
         .sessionId;
-      said.push(message, `Answer ${at}`);
+      expected.push(message, `Answer ${at}`);
     }
     const path = `/api/agents/${agentId}/chat?sessionId=${sessionId}`;
     for (const limit of [1, 2, 3, 5, 8, 200]) {
@@ -125,48 +125,57 @@ describe('a chat', () => {
       let cursor: string | null = '';
       while (cursor !== null) {
         const url: string = `${path}&limit=${limit}${cursor === '' ? '' : `&cursor=${cursor}`}`;
-        const page: Answer = await ours.as.member.get(url);
+        const page: Answer = await tenant.as.member.get(url);
         expect(page.status).toBe(200);
         expect(page.body.messages.length).toBeLessThanOrEqual(limit);
         all = [...page.body.messages.map(({ content }: { content: string }) => content), ...all];
         cursor = page.body.nextCursor as string | null;
       }
-      expect(all).toEqual(said);
+      expect(all).toEqual(expected);
     }
   });
 
-  it('is its owner’s and its agent’s alone', async () => {
-    const { model, ours, harness, anAgent } = desk;
+  it('shows a session only to its owner, and only for its agent', async () => {
+    const { model, tenant, harness, anAgent } = desk;
     model.says('Yes.');
     const { sessionId } = (await say('Mine')).body;
-    const theirs = await harness.makeTenant();
+    const otherTenant = await harness.makeTenant();
     const path = `/api/agents/${agentId}/chat?sessionId=${sessionId}`;
-    for (const client of [ours.as.admin, ours.as.viewer, ours.as.super_admin, ours.api, theirs.as.member]) {
+    for (const client of [
+      tenant.as.admin,
+      tenant.as.viewer,
+      tenant.as.super_admin,
+      tenant.api,
+      otherTenant.as.member,
+    ]) {
       expect((await client.get(path)).status).toBe(404);
       expect((await say({ message: 'Yours', sessionId }, client)).status).toBe(404);
       expect((await client.get(`/api/agents/${agentId}/chat`)).body.sessions ?? []).toEqual([]);
     }
-    expect((await desk.chat(ours.as.member, await anAgent(), { message: 'Hm', sessionId })).status).toBe(404);
+    expect((await desk.chat(tenant.as.member, await anAgent(), { message: 'Hm', sessionId })).status).toBe(404);
     model.says('For a program.');
-    const own = await say('Its own', ours.api);
-    expect((await ours.api.get(`/api/agents/${agentId}/chat?sessionId=${own.body.sessionId}`)).status).toBe(200);
-    const { secret } = await makeApiKey(harness.db, { organizationId: ours.organizationId, agentId: await anAgent() });
+    const own = await say('Its own', tenant.api);
+    expect((await tenant.api.get(`/api/agents/${agentId}/chat?sessionId=${own.body.sessionId}`)).status).toBe(200);
+    const { secret } = await makeApiKey(harness.db, {
+      organizationId: tenant.organizationId,
+      agentId: await anAgent(),
+    });
     expect((await say('Of another agent', harness.http.withKey(secret))).status).toBe(403);
-    expect((await say('A machine', ours.worker)).status).toBe(403);
+    expect((await say('A machine', tenant.worker)).status).toBe(403);
     expect(model.calls).toHaveLength(2);
   });
 
-  it('takes 1 to 8,000 characters', async () => {
+  it('accepts messages of 1 to 8,000 characters', async () => {
     desk.model.says('Yes.');
     for (const message of ['', 'x'.repeat(8001), 7, null]) expect((await say({ message })).status).toBe(400);
     expect((await say('x'.repeat(8000))).status).toBe(200);
   });
 
-  it('of a viewer reads alone, whatever the model says', async () => {
-    const { model, ours, rowsOf } = desk;
+  it('calls only reading tools for a viewer, whatever the model requests', async () => {
+    const { model, tenant, rowsOf } = desk;
     const before = await rowsOf(agentId);
     model.says({ toolCalls: [{ name: 'stop', arguments: {} }] }, 'I may not.');
-    const { body } = await say('Stop it', ours.as.viewer);
+    const { body } = await say('Stop it', tenant.as.viewer);
     expect(body.toolCalls).toEqual([
       expect.objectContaining({ tool: 'stop', status: 'failed', code: 'permission_denied' }),
     ]);
@@ -187,8 +196,8 @@ describe('a chat', () => {
     expect(last.lastText).toContain('at most 12 calls');
   });
 
-  it('takes one message after the other: a second one is refused until the first is answered', async () => {
-    const { model, ours } = desk;
+  it('refuses a second message in a session until the first is answered', async () => {
+    const { model, tenant } = desk;
     let letGo!: () => void;
     const held = new Promise<string>((resolve) => (letGo = () => resolve('At last.')));
     model.says('Yes.');
@@ -204,7 +213,7 @@ describe('a chat', () => {
     expect((await slow).body.reply).toBe('At last.');
     model.says('Now.');
     expect((await say({ message: 'Now', sessionId })).body.reply).toBe('Now.');
-    const messages = await desk.history(ours.as.member, agentId, sessionId);
+    const messages = await desk.history(tenant.as.member, agentId, sessionId);
     expect(messages.map(({ content }: { content: string }) => content)).toEqual([
       'First',
       'Yes.',
@@ -215,12 +224,12 @@ describe('a chat', () => {
     ]);
   });
 
-  it('whose process died in the midst of a turn shows it as interrupted, and goes on', async () => {
-    const { model, ours, harness, history } = desk;
+  it('shows a turn as interrupted after its process died, and the session continues', async () => {
+    const { model, tenant, harness, history } = desk;
     model.says('Yes.');
     const { sessionId } = (await say('First')).body;
     const turnId = newId();
-    const { organizationId } = ours;
+    const { organizationId } = tenant;
     await harness.db.query(
       'system',
       `INSERT INTO chat_turn (id, organization_id, session_id, message, said, beat_at)
@@ -239,10 +248,10 @@ describe('a chat', () => {
       turnId,
     ]);
     const broken = { role: 'assistant', content: 'So far', status: 'interrupted', code: 'interrupted' };
-    expect((await history(ours.as.member, agentId, sessionId))[3]).toMatchObject(broken);
+    expect((await history(tenant.as.member, agentId, sessionId))[3]).toMatchObject(broken);
     model.says('On we go.');
     expect((await say({ message: 'Third', sessionId })).body.reply).toBe('On we go.');
-    const messages = await history(ours.as.member, agentId, sessionId);
+    const messages = await history(tenant.as.member, agentId, sessionId);
     expect(messages[3]).toMatchObject({
       ...broken,
       toolCalls: [{ id: callId, status: 'failed', code: 'interrupted' }],
@@ -250,8 +259,8 @@ describe('a chat', () => {
     expect(messages[5]).toMatchObject({ content: 'On we go.' });
   });
 
-  it('sends a model a bounded part of what was said, the newest', async () => {
-    const { model, ours, harness } = desk;
+  it('sends the model only the newest part of a long session', async () => {
+    const { model, tenant, harness } = desk;
     model.says('Yes.');
     const { sessionId } = (await say('The very first')).body;
     for (let at = 0; at < 30; at += 1) {
@@ -259,7 +268,7 @@ describe('a chat', () => {
         'system',
         `INSERT INTO chat_turn (id, organization_id, session_id, message, said, status)
          VALUES ($1, $2, $3, $4, ARRAY[$5], 'done')`,
-        [newId(), ours.organizationId, sessionId, `question ${at} ${'q'.repeat(4000)}`, 'a'.repeat(4000)],
+        [newId(), tenant.organizationId, sessionId, `question ${at} ${'q'.repeat(4000)}`, 'a'.repeat(4000)],
       );
     }
     model.says('Still here.');
@@ -272,11 +281,11 @@ describe('a chat', () => {
     expect(body.messages.at(-1).content).toBe('And now?');
   });
 
-  it('cuts what a tool answers to what a model can read, and says so', async () => {
-    const { model, harness, ours } = desk;
-    const of = { organizationId: ours.organizationId, agentId };
+  it('cuts a long tool result, and marks it as cut', async () => {
+    const { model, harness, tenant } = desk;
+    const agentRef = { organizationId: tenant.organizationId, agentId };
     const { id: jobId } = await makeJob(harness.db, {
-      ...{ ...of, workflowId: (await makeWorkflow(harness.db, of)).id },
+      ...{ ...agentRef, workflowId: (await makeWorkflow(harness.db, agentRef)).id },
       ...{ error: 'e'.repeat(50_000) },
     });
     model.says({ toolCalls: [{ name: 'get_run', arguments: { jobId } }] }, 'Long.');

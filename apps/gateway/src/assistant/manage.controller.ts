@@ -60,16 +60,16 @@ export class ManageController {
   }
 }
 
-type Wanted = { decision: Decision } | { tool: string; given?: Record<string, unknown> };
+type Wanted = { decision: Decision } | { tool: string; args?: Record<string, unknown> };
 
-function wantedOf({ tool, arguments: given, confirmationId, approve }: ManageBody): Wanted {
+function wantedOf({ tool, arguments: args, confirmationId, approve }: ManageBody): Wanted {
   if (confirmationId === undefined) {
     if (tool === undefined) throw invalidField('tool', 'tool must be given, or else confirmationId and approve');
     if (approve !== undefined) throw invalidField('approve', 'approve requires a confirmationId');
-    return { tool, given };
+    return { tool, args };
   }
   if (approve === undefined) throw invalidField('approve', 'approve must be given with a confirmationId');
   if (tool !== undefined) throw invalidField('tool', 'tool must be absent when confirmationId is given');
-  if (given !== undefined) throw invalidField('arguments', 'arguments must be absent when confirmationId is given');
+  if (args !== undefined) throw invalidField('arguments', 'arguments must be absent when confirmationId is given');
   return { decision: { confirmationId, approve } };
 }

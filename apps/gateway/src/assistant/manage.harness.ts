@@ -2,16 +2,16 @@ import { receiveResult } from '@muster/agents';
 import { newId } from '@muster/platform';
 import { type Answer, type Harness, type HttpClient, makeAgent, type Tenant, waitFor } from '@muster/testing';
 
-/** What specs of tools do with a tenant's agents. */
+/** Functions with which specs call tools on a tenant's agents. */
 export function managing(harness: () => Harness, tenant: () => Tenant) {
   const anAgent = async (more: object = {}) => {
     const { organizationId } = tenant();
     const agent = { organizationId, name: newId(), provider: 'http', status: 'online', ...more };
     return (await makeAgent(harness().db, agent as never)).id;
   };
-  const call = (client: HttpClient, agentId: string, tool: string, given?: object): Promise<Answer> =>
-    client.post(`/api/agents/${agentId}/manage`, { tool, ...(given ? { arguments: given } : {}) });
-  /** What a call could have changed. */
+  const call = (client: HttpClient, agentId: string, tool: string, args?: object): Promise<Answer> =>
+    client.post(`/api/agents/${agentId}/manage`, { tool, ...(args ? { arguments: args } : {}) });
+  /** Returns everything that a tool call can change. */
   const rowsOf = async (agentId: string) => {
     const [row] = await harness().db.query<Record<string, unknown>>(
       'system',
@@ -26,7 +26,7 @@ export function managing(harness: () => Harness, tenant: () => Tenant) {
     );
     return row;
   };
-  /** Answers the next commands of an agent as its worker does. */
+  /** Answers the next command of an agent as its worker does. */
   const answerNext = async (agentId: string, result: object): Promise<Record<string, unknown>> => {
     const { organizationId } = tenant();
     const command = await waitFor('a command', async () => {

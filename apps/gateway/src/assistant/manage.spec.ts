@@ -24,25 +24,25 @@ const changing = ['run_workflow', 'run_snippet', 'cancel_run', 'start', 'stop', 
 
 describe('manage', () => {
   let harness: Harness;
-  let ours: Tenant;
-  let theirs: Tenant;
+  let tenant: Tenant;
+  let otherTenant: Tenant;
   let workflowId: string;
 
   beforeAll(async () => {
     harness = await startHarness({ ...gateway, env: { RATE_LIMIT_PER_MINUTE: '100000' } });
-    ours = await harness.makeTenant();
-    theirs = await harness.makeTenant();
-    workflowId = (await makeWorkflow(harness.db, { organizationId: ours.organizationId })).id;
+    tenant = await harness.makeTenant();
+    otherTenant = await harness.makeTenant();
+    workflowId = (await makeWorkflow(harness.db, { organizationId: tenant.organizationId })).id;
   });
   afterAll(() => harness.close());
 
   const { anAgent, call, rowsOf, answerNext, auditOf } = managing(
     () => harness,
-    () => ours,
+    () => tenant,
   );
 
   it('lists the tools with their schema, role, and whether they change something', async () => {
-    const { status, body } = await call(ours.as.viewer, await anAgent(), 'list');
+    const { status, body } = await call(tenant.as.viewer, await anAgent(), 'list');
     expect(status).toBe(200);
     const listed = body.tools as AssistantTool[];
     expect(listed.map(({ name }) => name).sort()).toEqual([...allTools].sort());
@@ -58,29 +58,29 @@ describe('manage', () => {
     }
   });
 
-  /** How each tool is called so that there is something to find or to do, and what it then answers. */
+  /** For each tool, a call that finds or changes something, and its expected result. */
   const uses: Record<
     string,
-    { agent?: object; given?: (agentId: string) => Promise<object>; answer: object; worker?: object }
+    { agent?: object; args?: (agentId: string) => Promise<object>; answer: object; worker?: object }
   > = {
     get_status: { answer: { status: 'online', currentJobId: null } },
     explain_machine: { answer: { status: 'online', why: expect.stringContaining('Online since') } },
     list_runs: { answer: { runs: [] } },
-    get_run: { given: runOf, answer: { status: 'queued', steps: [] } },
-    read_logs: { given: runOf, answer: { entries: [] } },
-    explain_waiting: { given: runOf, answer: { status: 'queued', why: expect.stringMatching(/queued/) } },
+    get_run: { args: runOf, answer: { status: 'queued', steps: [] } },
+    read_logs: { args: runOf, answer: { entries: [] } },
+    explain_waiting: { args: runOf, answer: { status: 'queued', why: expect.stringMatching(/queued/) } },
     list_workflows: { answer: { workflows: [expect.objectContaining({ name: 'Download EOBs' })] } },
     list_schedules: { answer: { schedules: [] } },
     run_workflow: {
-      given: () => Promise.resolve({ workflowId }),
+      args: () => Promise.resolve({ workflowId }),
       answer: { jobId: expect.any(String), status: 'queued' },
     },
     run_snippet: {
-      given: () => Promise.resolve({ code: 'print(42)' }),
+      args: () => Promise.resolve({ code: 'print(42)' }),
       answer: { commandId: expect.any(String), status: 'success', output: '42\n' },
       worker: { status: 'success', output: '42\n' },
     },
-    cancel_run: { given: runOf, answer: { status: 'cancelled' } },
+    cancel_run: { args: runOf, answer: { status: 'cancelled' } },
     start: { agent: { status: 'stopped' }, answer: { success: true, action: 'start', status: 'starting' } },
     stop: { answer: { success: true, action: 'stop', status: 'stopping' } },
     reboot: { answer: { success: true, action: 'reboot', status: 'rebooting' } },
@@ -89,37 +89,37 @@ describe('manage', () => {
       worker: { status: 'success', output: { path: '', files: [{ name: 'a', kind: 'folder' }] } },
     },
     read_file: {
-      given: () => Promise.resolve({ path: 'a/b.txt' }),
+      args: () => Promise.resolve({ path: 'a/b.txt' }),
       answer: { path: 'a/b.txt', size: 5, content: 'hello' },
       worker: { status: 'success', output: { path: 'a/b.txt', size: 5, content: 'hello' } },
     },
   };
   async function runOf(agentId: string): Promise<object> {
-    return { jobId: (await makeJob(harness.db, { organizationId: ours.organizationId, agentId, workflowId })).id };
+    return { jobId: (await makeJob(harness.db, { organizationId: tenant.organizationId, agentId, workflowId })).id };
   }
   const callers: Record<string, { client: () => HttpClient; role: Role }> = {
-    ...Object.fromEntries(roles.map((role) => [role, { client: () => ours.as[role], role }])),
-    'api key': { client: () => ours.api, role: 'member' },
+    ...Object.fromEntries(roles.map((role) => [role, { client: () => tenant.as[role], role }])),
+    'api key': { client: () => tenant.api, role: 'member' },
   };
 
-  it('knows how to use each tool', () => expect(Object.keys(uses).sort()).toEqual([...allTools].sort()));
+  it('has a test case for each tool', () => expect(Object.keys(uses).sort()).toEqual([...allTools].sort()));
 
-  it.each(Object.keys(callers).flatMap((who) => allTools.map((tool) => [who, tool] as const)))(
-    'lets a %s use %s as its role allows, in the way of its route',
-    async (who, tool) => {
-      const { client, role } = callers[who]!;
-      const { agent, given, answer, worker } = uses[tool]!;
+  it.each(Object.keys(callers).flatMap((caller) => allTools.map((tool) => [caller, tool] as const)))(
+    'lets a %s use %s as the role allows, and records calls that change something',
+    async (caller, tool) => {
+      const { client, role } = callers[caller]!;
+      const { agent, args: argsOf, answer, worker } = uses[tool]!;
       const agentId = await anAgent(agent);
-      const asked = (await given?.(agentId)) ?? {};
+      const args = (await argsOf?.(agentId)) ?? {};
       const before = await rowsOf(agentId);
       if (role === 'viewer' && changing.includes(tool)) {
-        const refused = await call(client(), agentId, tool, asked);
+        const refused = await call(client(), agentId, tool, args);
         expect([refused.status, refused.body.code]).toEqual([403, 'permission_denied']);
         expect(await rowsOf(agentId)).toEqual(before);
         return;
       }
       const [done] = await Promise.all([
-        call(client(), agentId, tool, asked),
+        call(client(), agentId, tool, args),
         worker ? answerNext(agentId, worker) : null,
       ]);
       expect([done.status, done.body]).toEqual([
@@ -128,22 +128,22 @@ describe('manage', () => {
       ]);
       const audited = await auditOf(agentId, 'assistant.tool');
       expect(audited).toEqual(changing.includes(tool) ? [{ tool, via: 'manage' }] : []);
-      const { body } = await ours.api.get(`/api/agents/${agentId}/logs?q=by+manage`);
+      const { body } = await tenant.api.get(`/api/agents/${agentId}/logs?q=by+manage`);
       expect(body.entries.map(({ source }: { source: string }) => source)).toEqual(
         changing.includes(tool) ? ['assistant'] : [],
       );
     },
   );
 
-  it('is not for workers, nor for a key of another agent', async () => {
+  it('refuses workers, and keys that are bound to another agent', async () => {
     const agentId = await anAgent();
-    expect((await call(ours.worker, agentId, 'list')).status).toBe(403);
-    const { organizationId } = ours;
+    expect((await call(tenant.worker, agentId, 'list')).status).toBe(403);
+    const { organizationId } = tenant;
     const { secret } = await makeApiKey(harness.db, { organizationId, agentId: await anAgent() });
     expect((await call(harness.http.withKey(secret), agentId, 'get_status')).status).toBe(403);
   });
 
-  it('refuses what it does not know with the reason, and changes nothing', async () => {
+  it('refuses unknown tools and invalid arguments with the reason, and changes nothing', async () => {
     const agentId = await anAgent();
     const before = await rowsOf(agentId);
     const path = `/api/agents/${agentId}/manage`;
@@ -151,7 +151,7 @@ describe('manage', () => {
       [{}, 'tool must be given'],
       [{ tool: 'format_disk' }, 'There is no tool format_disk'],
       [{ tool: 'get_status', arguments: { agentId: newId() } }, 'there is no argument agentId'],
-      [{ tool: 'get_status', arguments: { organizationId: theirs.organizationId } }, 'there is no argument'],
+      [{ tool: 'get_status', arguments: { organizationId: otherTenant.organizationId } }, 'there is no argument'],
       [{ tool: 'get_run' }, 'jobId must be given'],
       [{ tool: 'get_run', arguments: { jobId: 'x' } }, 'jobId must be a UUID'],
       [{ tool: 'get_run', arguments: { jobId: 7 } }, 'jobId must be a text'],
@@ -169,7 +169,7 @@ describe('manage', () => {
       [{ confirmationId: newId(), approve: true, arguments: {} }, 'arguments must be absent'],
     ];
     for (const [body, detail] of bad) {
-      const answer = await ours.as.admin.post(path, body);
+      const answer = await tenant.as.admin.post(path, body);
       expect([body, answer.status, answer.body.code, answer.body.detail]).toEqual([
         body,
         400,
@@ -182,54 +182,54 @@ describe('manage', () => {
 
   it('finds nothing of another agent or another organization', async () => {
     const [agentId, other] = [await anAgent(), await anAgent()];
-    const { organizationId } = ours;
-    const foreign = await makeJob(harness.db, { organizationId: theirs.organizationId });
+    const { organizationId } = tenant;
+    const foreign = await makeJob(harness.db, { organizationId: otherTenant.organizationId });
     const ofOther = await makeJob(harness.db, { organizationId, agentId: other, workflowId });
     await appendEntries(harness.db, { organizationId, agentId: other }, logLine('the other one’s', ofOther.id));
     for (const jobId of [ofOther.id, foreign.id, newId()]) {
       for (const tool of ['get_run', 'read_logs', 'explain_waiting', 'cancel_run']) {
-        const answer = await call(ours.as.admin, agentId, tool, { jobId });
+        const answer = await call(tenant.as.admin, agentId, tool, { jobId });
         expect([tool, answer.status, answer.body.code]).toEqual([tool, 404, 'not_found']);
       }
     }
-    const workflow = await makeWorkflow(harness.db, { organizationId: theirs.organizationId });
-    expect((await call(ours.as.admin, agentId, 'run_workflow', { workflowId: workflow.id })).status).toBe(404);
-    expect((await call(theirs.as.admin, agentId, 'get_status')).status).toBe(404);
-    expect((await call(theirs.as.admin, agentId, 'no_such_tool')).status).toBe(404);
-    expect((await call(ours.as.admin, other, 'get_run', { jobId: ofOther.id })).status).toBe(200);
+    const workflow = await makeWorkflow(harness.db, { organizationId: otherTenant.organizationId });
+    expect((await call(tenant.as.admin, agentId, 'run_workflow', { workflowId: workflow.id })).status).toBe(404);
+    expect((await call(otherTenant.as.admin, agentId, 'get_status')).status).toBe(404);
+    expect((await call(otherTenant.as.admin, agentId, 'no_such_tool')).status).toBe(404);
+    expect((await call(tenant.as.admin, other, 'get_run', { jobId: ofOther.id })).status).toBe(200);
     expect((await rowsOf(other))!['statuses']).toBe('queued');
   });
 
-  it('refuses as the routes do', async () => {
+  it('refuses a call for the same reasons as the tool’s route', async () => {
     const external = await anAgent({ provider: 'external' });
-    expect((await call(ours.as.member, external, 'stop')).body.code).toBe('agent_not_ready');
+    expect((await call(tenant.as.member, external, 'stop')).body.code).toBe('agent_not_ready');
     const busy = await anAgent();
     await makeJob(harness.db, {
-      ...{ organizationId: ours.organizationId, agentId: busy, workflowId },
+      ...{ organizationId: tenant.organizationId, agentId: busy, workflowId },
       ...{ status: 'running', startedAt: new Date() },
     });
-    const stop = await call(ours.as.member, busy, 'stop');
+    const stop = await call(tenant.as.member, busy, 'stop');
     expect([stop.status, stop.body.code]).toEqual([409, 'agent_not_ready']);
     const ended = await makeJob(harness.db, {
-      ...{ organizationId: ours.organizationId, agentId: busy, workflowId, status: 'completed' },
+      ...{ organizationId: tenant.organizationId, agentId: busy, workflowId, status: 'completed' },
     });
-    const cancel = await call(ours.as.member, busy, 'cancel_run', { jobId: ended.id });
+    const cancel = await call(tenant.as.member, busy, 'cancel_run', { jobId: ended.id });
     expect([cancel.status, cancel.body.code]).toEqual([409, 'conflict']);
-    const { organizationId } = ours;
+    const { organizationId } = tenant;
     const empty = await makeWorkflow(harness.db, { organizationId, script: '' });
-    const nothing = await call(ours.as.member, busy, 'run_workflow', { workflowId: empty.id });
+    const nothing = await call(tenant.as.member, busy, 'run_workflow', { workflowId: empty.id });
     expect([nothing.status, nothing.body.code]).toEqual([409, 'nothing_to_run']);
   });
 
-  it('lets a suspended organization read, and stop what it has, and begin nothing', async () => {
-    const tenant = await harness.makeTenant();
-    const { organizationId } = tenant;
+  it('lets a suspended organization read, stop and cancel, but start nothing', async () => {
+    const suspendedTenant = await harness.makeTenant();
+    const { organizationId } = suspendedTenant;
     const agent = await makeAgent(harness.db, { organizationId, provider: 'http', status: 'stopped' });
     const job = await makeJob(harness.db, { organizationId, agentId: agent.id });
     const path = `/api/admin/organizations/${organizationId}`;
-    expect((await ours.as.super_admin.patch(path, { suspended: true })).status).toBe(200);
-    const outcomes = async (tool: string, given: object = {}) =>
-      (await call(tenant.as.admin, agent.id, tool, given)).status;
+    expect((await tenant.as.super_admin.patch(path, { suspended: true })).status).toBe(200);
+    const outcomes = async (tool: string, args: object = {}) =>
+      (await call(suspendedTenant.as.admin, agent.id, tool, args)).status;
     for (const tool of ['get_status', 'list_runs', 'list_workflows', 'list_schedules', 'explain_machine', 'list']) {
       expect([tool, await outcomes(tool)]).toEqual([tool, 200]);
     }
@@ -245,17 +245,17 @@ describe('manage', () => {
     expect(await outcomes('stop')).toBe(200);
   });
 
-  it('reads files of a machine that is on alone, says what its worker refuses, and keeps nothing of them', async () => {
+  it('reads files only of an online machine, returns the worker’s refusal, and stores no file content', async () => {
     for (const status of ['stopped', 'offline', 'starting', 'terminated']) {
       const off = await anAgent({ status });
-      const answer = await call(ours.as.member, off, 'list_files');
+      const answer = await call(tenant.as.member, off, 'list_files');
       expect([answer.status, answer.body.code, answer.body.agentStatus]).toEqual([409, 'agent_not_ready', status]);
       expect(await rowsOf(off)).toMatchObject({ commands: 0, wakes: 0, agent: status });
     }
     const agentId = await anAgent();
     const refusal = { status: 'failed', error: 'a link is in the way', code: 'permission_denied' };
     const [refused, command] = await Promise.all([
-      call(ours.as.viewer, agentId, 'read_file', { path: 'a/link' }),
+      call(tenant.as.viewer, agentId, 'read_file', { path: 'a/link' }),
       answerNext(agentId, refusal),
     ]);
     expect(command).toMatchObject({ kind: 'files', action: 'read', path: 'a/link' });
@@ -266,21 +266,21 @@ describe('manage', () => {
     const content = 'x'.repeat(1024 * 1024);
     const output = { path: 'a/b', size: content.length, content };
     const [read] = await Promise.all([
-      call(ours.as.viewer, agentId, 'read_file', { path: 'a/b' }),
+      call(tenant.as.viewer, agentId, 'read_file', { path: 'a/b' }),
       answerNext(agentId, { status: 'success', output }),
     ]);
     expect(read.body.result.content).toHaveLength(1024 * 1024);
     const [late] = await Promise.all([
-      call(ours.as.viewer, agentId, 'read_file', { path: 'a/c' }),
+      call(tenant.as.viewer, agentId, 'read_file', { path: 'a/c' }),
       answerNext(agentId, { status: 'failed', error: 'late', code: 'execution_timeout' }),
     ]);
     expect([late.status, late.body.code]).toEqual([504, 'execution_timeout']);
-    const kept = await harness.db.query<{ output: string | null }>(
+    const outputs = await harness.db.query<{ output: string | null }>(
       'system',
       'SELECT output FROM agent_command WHERE agent_id = $1',
       [agentId],
     );
-    expect(kept.map((row) => row.output)).toEqual([null, null, null]);
+    expect(outputs.map((row) => row.output)).toEqual([null, null, null]);
     expect(await auditOf(agentId, 'agent.read_files')).toHaveLength(3);
   });
 });

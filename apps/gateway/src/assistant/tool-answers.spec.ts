@@ -2,29 +2,29 @@ import { type Harness, appendEntries, logLine, makeApiKey, makeJob, startHarness
 import { gateway } from '../gateway.harness';
 import { managing } from './manage.harness';
 
-describe('what tools answer', () => {
+describe('results of the assistant’s tools', () => {
   let harness: Harness;
-  let ours: Tenant;
+  let tenant: Tenant;
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
-    ours = await harness.makeTenant();
+    tenant = await harness.makeTenant();
   });
   afterAll(() => harness.close());
 
   const { anAgent, call, answerNext } = managing(
     () => harness,
-    () => ours,
+    () => tenant,
   );
 
-  it('shows no secret, wherever a script has put one', async () => {
+  it('shows no secret in a result, wherever a script has put one', async () => {
     const secret = 'Sesame-open-42';
-    await ours.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: secret });
-    const { signingSecret } = (await ours.as.admin.get('/api/organization/signing-secret')).body;
-    const { secret: key } = await makeApiKey(harness.db, { organizationId: ours.organizationId });
+    await tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: secret });
+    const { signingSecret } = (await tenant.as.admin.get('/api/organization/signing-secret')).body;
+    const { secret: key } = await makeApiKey(harness.db, { organizationId: tenant.organizationId });
     const agentId = await anAgent();
-    const of = { organizationId: ours.organizationId, agentId };
-    const { id: jobId } = await makeJob(harness.db, { ...of, error: `no entry with ${secret}` });
+    const agentRef = { organizationId: tenant.organizationId, agentId };
+    const { id: jobId } = await makeJob(harness.db, { ...agentRef, error: `no entry with ${secret}` });
     const leaks = [
       secret,
       encodeURIComponent(secret),
@@ -32,26 +32,26 @@ describe('what tools answer', () => {
       signingSecret,
       key,
     ];
-    await appendEntries(harness.db, of, ...leaks.map((leak) => logLine(`it is ${leak} indeed`, jobId)));
-    const logs = await call(ours.as.viewer, agentId, 'read_logs', { jobId });
+    await appendEntries(harness.db, agentRef, ...leaks.map((leak) => logLine(`it is ${leak} indeed`, jobId)));
+    const logs = await call(tenant.as.viewer, agentId, 'read_logs', { jobId });
     expect(logs.body.result.entries).toHaveLength(leaks.length);
     for (const { message } of logs.body.result.entries) expect(message).toContain('[secret]');
-    const run = await call(ours.as.viewer, agentId, 'get_run', { jobId });
+    const run = await call(tenant.as.viewer, agentId, 'get_run', { jobId });
     expect(run.body.result).toMatchObject({ id: jobId, error: 'no entry with [secret]' });
     const [file] = await Promise.all([
-      call(ours.as.viewer, agentId, 'read_file', { path: 'a' }),
+      call(tenant.as.viewer, agentId, 'read_file', { path: 'a' }),
       answerNext(agentId, { status: 'success', output: { content: JSON.stringify({ password: secret, key }) } }),
     ]);
     expect(file.body.result.content).toBe('{"password":"[secret]","key":"[secret]"}');
     for (const leak of leaks) expect(logs.text + run.text + file.text).not.toContain(leak);
   });
 
-  it('answers so much and no more, and says that it is cut', async () => {
+  it('limits the size of a result, and marks it as cut', async () => {
     const agentId = await anAgent();
-    const of = { organizationId: ours.organizationId, agentId };
+    const agentRef = { organizationId: tenant.organizationId, agentId };
     const line = 'a long line '.repeat(4000);
-    for (let at = 0; at < 60; at += 1) await appendEntries(harness.db, of, logLine(`${at} ${line}`));
-    const { body, text } = await call(ours.as.viewer, agentId, 'read_logs');
+    for (let at = 0; at < 60; at += 1) await appendEntries(harness.db, agentRef, logLine(`${at} ${line}`));
+    const { body, text } = await call(tenant.as.viewer, agentId, 'read_logs');
     expect(text.length).toBeLessThan(2_000_000);
     expect(body.result.cut).toContain('a part of it');
     expect(body.result.entries[0].message).toMatch(/^59 a long line/);

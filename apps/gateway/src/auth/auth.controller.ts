@@ -76,8 +76,8 @@ export class AuthController {
     const { database, attempts, passwords, clock } = this;
     const limit = this.config.rateLimitFailedLoginsPerMinute;
     const failures = { name: 'failed-logins', limit, windowSeconds: 60 };
-    const place = { address, userAgent };
-    const opened = await logIn({ database, attempts, passwords, clock, failures }, body, place);
+    const client = { address, userAgent };
+    const opened = await logIn({ database, attempts, passwords, clock, failures }, body, client);
     if ('needs' in opened) return opened;
     browser.keepSession(this.config, opened.token);
     return presentIdentity(opened.principal);

@@ -64,8 +64,8 @@ export class DeviceController {
     browser.requireSameOrigin(this.config);
     await this.attempts.begin(this.policy('device-logins'), [`address:${address}`]);
     const deviceName = body.device_name ?? body.client_id ?? 'A program';
-    const asked = { deviceName, address, now: this.clock.now() };
-    const { deviceCode, userCode } = await beginDeviceLogin(this.database, asked);
+    const request = { deviceName, address, now: this.clock.now() };
+    const { deviceCode, userCode } = await beginDeviceLogin(this.database, request);
     const uri = `${publicAddress(this.config)}/app/device`;
     return {
       device_code: deviceCode,
@@ -107,8 +107,8 @@ export class DeviceController {
     const attempt = await this.attempts.begin(this.policy('device-codes'), [`user:${caller.id}`]);
     const found = await findDeviceLogin(this.database, userCode, this.clock.now());
     attempt.forgive();
-    const { createdAt, expiresAt, ...shown } = found;
-    return { ...shown, askedAt: createdAt.toISOString(), expiresAt: expiresAt.toISOString() };
+    const { createdAt, expiresAt, ...presented } = found;
+    return { ...presented, askedAt: createdAt.toISOString(), expiresAt: expiresAt.toISOString() };
   }
 
   @Post('/answer')

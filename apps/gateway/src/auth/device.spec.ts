@@ -2,7 +2,7 @@ import { purgeExpired } from '@muster/access';
 import { FakeClock, type Harness, makeUser, startHarness, type Tenant, testPassword } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
-describe('a program that is let in from a browser', () => {
+describe('a program that signs in through a browser', () => {
   let harness: Harness;
   let tenant: Tenant;
   const clock = new FakeClock(new Date());
@@ -27,7 +27,7 @@ describe('a program that is let in from a browser', () => {
   };
   const answer = (userCode: string, allow: boolean, by = tenant.as.member) =>
     by.post('/api/auth/device/answer', { userCode, allow });
-  /** The key of a program that somebody let in. */
+  /** Approves a program’s sign-in, and returns its key. */
   const letIn = async (by = tenant.as.member) => {
     const { user_code, device_code } = await begin();
     expect((await answer(user_code, true, by)).status).toBe(200);
@@ -35,7 +35,7 @@ describe('a program that is let in from a browser', () => {
     return { key: access_token as string, as: harness.http.withKey(access_token), device_code };
   };
 
-  it('shows a code, waits, and fetches its key once', async () => {
+  it('shows a code, waits for the approval, and returns the key once', async () => {
     const codes = await begin();
     expect(codes).toEqual({
       device_code: expect.stringMatching(/^mdl_.{43}$/),
@@ -69,7 +69,7 @@ describe('a program that is let in from a browser', () => {
     expect(JSON.stringify(entries)).not.toContain(codes.device_code);
   });
 
-  it('is sent away, is too late, or has a code that nobody gave out', async () => {
+  it('refuses a program that was denied, whose code expired, or whose code is unknown', async () => {
     const denied = await begin({});
     expect((await answer(denied.user_code, false)).status).toBe(200);
     expect(await refusal(denied.device_code)).toEqual([400, 'access_denied']);
@@ -86,7 +86,7 @@ describe('a program that is let in from a browser', () => {
     expect((await harness.http.get(`/api/auth/device?userCode=${late.user_code}`)).status).toBe(401);
   });
 
-  it('waits longer once it has asked too often', async () => {
+  it('asks a program that polls too often to slow down', async () => {
     const { device_code } = await begin();
     await ask(device_code);
     clock.advance(5_000);
@@ -99,7 +99,7 @@ describe('a program that is let in from a browser', () => {
     expect(await refusal(device_code)).toEqual([400, 'authorization_pending']);
   });
 
-  it('is let in once, however many allow it and however many fetch', async () => {
+  it('approves a program once and returns its key once, for any number of concurrent requests', async () => {
     const { user_code, device_code } = await begin();
     const allowed = await Promise.all(Array.from({ length: 6 }, () => answer(user_code, true)));
     expect(allowed.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -107,7 +107,7 @@ describe('a program that is let in from a browser', () => {
     expect(fetched.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 
-  it('has the rights of who let it in, a member’s at most, and loses them with the account', async () => {
+  it('gives a program its user’s role, member at most, and revokes its key with the account', async () => {
     const { organizationId, as } = tenant;
     const { as: ofAdmin } = await letIn(as.admin);
     expect((await ofAdmin.get('/api/auth/me')).body.user.role).toBe('member');
@@ -126,7 +126,7 @@ describe('a program that is let in from a browser', () => {
     expect(await refusal(waiting.device_code)).toEqual([400, 'access_denied']);
   });
 
-  it('loses its key when that person changes the password, who stays signed in', async () => {
+  it('revokes a program’s key when its user changes the password; the user stays signed in', async () => {
     const { email } = await makeUser(harness.db, { organizationId: tenant.organizationId });
     const session = await harness.http.signIn(email, testPassword);
     const { as: program } = await letIn(session);
@@ -138,7 +138,7 @@ describe('a program that is let in from a browser', () => {
     expect((await session.get('/api/auth/me')).status).toBe(200);
   });
 
-  it('has a key that expires as all of its organization do, and signs itself out', async () => {
+  it('limits a program’s key to the organization’s maximum lifetime, and lets the program sign out', async () => {
     await tenant.as.admin.patch('/api/organization/settings', { apiKeyMaxDays: 30 });
     const { user_code, device_code } = await begin();
     await answer(user_code, true);
@@ -151,7 +151,7 @@ describe('a program that is let in from a browser', () => {
     expect((await tenant.api.get('/api/auth/me')).status).toBe(200);
   });
 
-  it('cannot be guessed: wrong codes of one person are counted', async () => {
+  it('limits wrong codes per user, so that codes cannot be guessed', async () => {
     const guesses = await Promise.all(
       Array.from({ length: 30 }, (_, i) => answer(`BBBB-BB${'BCDFGHJKLMNPQRSTVWXZ'[i % 20]}C`, true)),
     );

@@ -18,7 +18,7 @@ describe('passkeys', () => {
   let harness: Harness;
   let tenant: Tenant;
   let organizationId: string;
-  let stranger = 0;
+  let addressCount = 0;
   const clock = new FakeClock(new Date());
   const env = { REDIS_PREFIX: `passkeys${process.pid}`, TRUST_PROXY: '127.0.0.1', PUBLIC_APP_URL: `${page.origin}/` };
 
@@ -32,7 +32,7 @@ describe('passkeys', () => {
     ({ organizationId } = tenant);
   });
 
-  const newAddress = () => `198.51.${100 + ((stranger += 1) >> 8)}.${stranger & 255}`;
+  const newAddress = () => `198.51.${100 + ((addressCount += 1) >> 8)}.${addressCount & 255}`;
   const from = (address = newAddress()) => harness.http.with({ 'x-forwarded-for': address });
   const askedToSign = async () => (await from().post('/api/auth/passkeys/sign-in/options')).body;
   const signIn = (response: object, address?: string) => from(address).post('/api/auth/passkeys/sign-in', { response });
@@ -47,7 +47,7 @@ describe('passkeys', () => {
     expect([status, body.name]).toEqual([201, name]);
     return Object.assign(device, { passkeyId: body.id as string });
   };
-  /** Somebody with a passkey and no other factor. */
+  /** Creates a user with a passkey and no other factor. */
   const holder = async (role: 'viewer' | 'member' | 'admin' = 'member', organization = organizationId) => {
     const user = await makeUser(harness.db, { organizationId: organization, role });
     const session = await harness.http.signIn(user.email, testPassword);
@@ -56,7 +56,7 @@ describe('passkeys', () => {
   const actions = async (id: string) =>
     (await tenant.as.admin.get(`/api/audit?targetId=${id}`)).body.entries.map((e: { action: string }) => e.action);
 
-  it('are made for the configured name, for who is verified, and are listed to their owner', async () => {
+  it('creates passkeys for the configured domain and a verified user, and lists them only to their owner', async () => {
     const user = await makeUser(harness.db, { organizationId });
     const session = await harness.http.signIn(user.email, testPassword);
     const other = await harness.http.signIn(user.email, testPassword);
@@ -87,7 +87,7 @@ describe('passkeys', () => {
     expect(await actions(user.id)).toContain('passkey.create');
   });
 
-  it('sign in by themselves, without a password or an email, and count as the second factor', async () => {
+  it('signs a user in with a passkey alone, which also counts as the second factor', async () => {
     const strict = await harness.makeTenant();
     const user = await makeUser(harness.db, { organizationId: strict.organizationId, role: 'admin' });
     const device = await add(await harness.http.signIn(user.email, testPassword));
@@ -107,7 +107,7 @@ describe('passkeys', () => {
     expect((await session.get('/api/auth/passkeys')).body.passkeys[0].lastUsedAt).toBe(clock.now().toISOString());
   });
 
-  it('are asked for after the password of who has nothing else, and prove a factor wherever a code would', async () => {
+  it('requires a passkey after the password if it is the only factor, and accepts it for a step-up', async () => {
     const { email, device } = await holder('admin');
     const first = await login(email);
     expect(first.body).toEqual({ needs: 'passkey', ticket: expect.any(String) });
@@ -116,22 +116,22 @@ describe('passkeys', () => {
     const step = (body: object) => from().post('/api/auth/login/totp', { ticket, ...body });
     expect((await step({ code: '123456' })).status).toBe(401);
     expect((await step({ code: '123456', passkey: device.get(await askedToSign()) })).status).toBe(400);
-    const stranger = (await holder()).device;
-    expect((await step({ passkey: stranger.get(await askedToSign()) })).status).toBe(401);
+    const otherDevice = (await holder()).device;
+    expect((await step({ passkey: otherDevice.get(await askedToSign()) })).status).toBe(401);
     const session = signedIn(await step({ passkey: device.get(await askedToSign()) }));
     clock.advance(15 * 60_000 + 1);
     const make = () => session.post('/api/api-keys', { name: 'k', scope: 'api' });
     expect((await make()).body.code).toBe('step_up_required');
     const stepUp = (passkey: object) => session.post('/api/auth/step-up', { passkey });
     const used = device.get(await askedToSign());
-    expect((await stepUp(stranger.get(await askedToSign()))).status).toBe(403);
+    expect((await stepUp(otherDevice.get(await askedToSign()))).status).toBe(403);
     expect((await make()).status).toBe(403);
     expect((await stepUp(used)).status).toBe(200);
     expect((await stepUp(used)).status).toBe(403);
     expect((await make()).status).toBe(201);
   });
 
-  it('are refused in the same words, whatever is wrong about an answer', async () => {
+  it('refuses every invalid response with the same error', async () => {
     const { id, device, session } = await holder();
     const nobody = new TestAuthenticator(page);
     nobody.userHandle = device.userHandle;
@@ -143,14 +143,14 @@ describe('passkeys', () => {
     const late = await askedToSign();
     clock.advance(300_000);
     const wrongs: [string, object][] = [
-      ['an answer that was used', replayed],
-      ['a challenge that is nobody’s', device.get({ challenge: 'A'.repeat(43) })],
+      ['a response that was used', replayed],
+      ['an unknown challenge', device.get({ challenge: 'A'.repeat(43) })],
       ['a challenge that is too old', device.get(late)],
       ['a challenge for adding a passkey', device.get(ofCreation)],
       ['another origin', device.get(await askedToSign(), { origin: 'https://evil.example' })],
       ['a weaker origin', device.get(await askedToSign(), { origin: 'http://muster.example.com' })],
-      ['another name', device.get(await askedToSign(), { rpId: 'evil.example' })],
-      ['nobody verified', device.get(await askedToSign(), { userVerified: false })],
+      ['another domain', device.get(await askedToSign(), { rpId: 'evil.example' })],
+      ['no verified user', device.get(await askedToSign(), { userVerified: false })],
       ['an unknown passkey', nobody.get(await askedToSign())],
       ['another key', { ...stolen.get(await askedToSign()), id: device.id, rawId: device.id }],
       ['no client data', { ...device.get(await askedToSign()), response: {} }],
@@ -160,18 +160,18 @@ describe('passkeys', () => {
       'another owner',
       { ...handed, response: { ...handed.response, userHandle: 'AZLwxHuOfTqcVS9Ka4wNHg' } },
     ]);
-    const words = new Map<string, string[]>();
+    const answers = new Map<string, string[]>();
     for (const [name, response] of wrongs) {
       const { status, headers, body } = await signIn(response);
       expect(headers.get('set-cookie')).toBeNull();
       const { requestId: _, ...rest } = body;
       const answer = JSON.stringify([status, rest]);
-      words.set(answer, [...(words.get(answer) ?? []), name]);
+      answers.set(answer, [...(answers.get(answer) ?? []), name]);
     }
-    expect([...words.values()]).toEqual([wrongs.map(([name]) => name)]);
-    expect([...words.keys()][0]).toContain('401');
+    expect([...answers.values()]).toEqual([wrongs.map(([name]) => name)]);
+    expect([...answers.keys()][0]).toContain('401');
     expect((await signIn({ id: 7 })).status).toBe(400);
-    // A challenge is used up by a wrong answer too.
+    // An invalid response uses up its challenge too.
     const options = await askedToSign();
     expect((await signIn(device.get(options, { userVerified: false }))).status).toBe(401);
     expect((await signIn(device.get(options))).status).toBe(401);
@@ -179,7 +179,7 @@ describe('passkeys', () => {
     expect(await actions(id)).not.toContain('passkey.refuse');
   });
 
-  it('are refused and recorded where their counter goes back or stays, and where it never counts they are not', async () => {
+  it('refuses and records a counter that does not increase, but accepts a passkey that never counts', async () => {
     const { id, device } = await holder();
     expect((await signIn(device.get(await askedToSign(), { counter: 7 }))).status).toBe(200);
     for (const counter of [7, 6, 0]) {
@@ -197,14 +197,14 @@ describe('passkeys', () => {
     expect((await signIn(still.get(await askedToSign(), { counter: 0 }))).status).toBe(200);
   });
 
-  it('let one of two sign-ins in that come at once with one answer', async () => {
+  it('accepts one of two concurrent sign-ins with the same response', async () => {
     const { device } = await holder();
     const answer = device.get(await askedToSign());
     const both = await Promise.all([signIn(answer), signIn(answer)]);
     expect(both.map(({ status }) => status).sort()).toEqual([200, 401]);
   });
 
-  it('are not added by a wrong answer, by what somebody else was asked, or twice', async () => {
+  it('adds no passkey for an invalid response, another user’s challenge, or a repeated response', async () => {
     const user = await makeUser(harness.db, { organizationId });
     const session = await harness.http.signIn(user.email, testPassword);
     const send = (response: object) => session.post('/api/auth/passkeys', { name: 'x', response });
@@ -226,7 +226,7 @@ describe('passkeys', () => {
     expect((await foreign.post('/api/auth/passkeys', { name: 'x', response: taken })).status).toBe(409);
   });
 
-  it('sign nobody in whose account is disabled or removed, and whoever guesses is held up', async () => {
+  it('refuses users that are disabled or removed, and limits guesses per address', async () => {
     const { id, device } = await holder();
     expect((await tenant.as.admin.delete(`/api/users/${id}`)).status).toBe(204);
     expect((await signIn(device.get(await askedToSign()))).status).toBe(401);
@@ -243,12 +243,12 @@ describe('passkeys', () => {
     expect((await evil.post('/api/auth/passkeys/sign-in', { response: wrong })).status).toBe(403);
   });
 
-  it('are removed by their owner with a proof of the last 15 minutes, and the last one as any last factor', async () => {
+  it('lets owners remove their passkeys, including the last, with a proof from the last 15 minutes', async () => {
     const { id, email, session, device } = await holder();
     const second = await add(session, 'Key ring');
     const elsewhere = signedIn(await signIn(second.get(await askedToSign())));
-    const stranger = tenant.as.admin;
-    expect((await stranger.delete(`/api/auth/passkeys/${device.passkeyId}`)).status).toBe(404);
+    const otherClient = tenant.as.admin;
+    expect((await otherClient.delete(`/api/auth/passkeys/${device.passkeyId}`)).status).toBe(404);
     clock.advance(15 * 60_000 + 1);
     const remove = (passkeyId: string) => session.delete(`/api/auth/passkeys/${passkeyId}`);
     expect((await remove(second.passkeyId)).body.code).toBe('step_up_required');
@@ -267,7 +267,7 @@ describe('passkeys', () => {
     expect(await actions(id)).toContain('passkey.delete');
   });
 
-  it('stay where the codes of an app are removed, and go with them where an admin resets the factor', async () => {
+  it('keeps passkeys when the app’s codes are removed, and removes them when an admin resets the factor', async () => {
     const { id, email, session, device } = await holder();
     const { secret } = (await session.post('/api/auth/totp')).body;
     const code = (windows = 0) => authenticatorCode(secret, clock.now(), windows);
@@ -283,14 +283,14 @@ describe('passkeys', () => {
     expect((await login(email)).body.user.id).toBe(id);
   });
 
-  it('leave no challenge behind that nobody answered', async () => {
+  it('deletes challenges that were not answered', async () => {
     await askedToSign();
     expect((await purgeExpired(harness.db, new Date(clock.now().getTime() + 300_001))).challenges).toBeGreaterThan(0);
     const left = await harness.db.query('system', 'SELECT 1 FROM passkey_challenge');
     expect(left).toEqual([]);
   });
 
-  it('hold for localhost without an address that is configured, and for no bare address or plain http', async () => {
+  it('uses localhost if no address is configured, and refuses an IP address with plain http', async () => {
     const begin = async (publicAppUrl: string | undefined) => {
       const other = await startHarness({ ...gateway, env: { PUBLIC_APP_URL: publicAppUrl } });
       try {

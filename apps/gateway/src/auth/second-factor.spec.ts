@@ -17,7 +17,7 @@ describe('a second factor', () => {
   let harness: Harness;
   let tenant: Tenant;
   let organizationId: string;
-  let stranger = 0;
+  let addressCount = 0;
   const clock = new FakeClock(new Date());
   const env = { REDIS_PREFIX: `factor${process.pid}`, TRUST_PROXY: '127.0.0.1' };
 
@@ -25,14 +25,14 @@ describe('a second factor', () => {
     harness = await startHarness({ ...gateway, env, clock });
   });
   afterAll(() => harness.close());
-  // Each has a window of codes, an hour of guesses, and people whose sessions are open, of its own.
+  // Each test has its own code window, its own hour of guesses, and its own users with open sessions.
   beforeEach(async () => {
     clock.advance(7_200_000);
     tenant = await harness.makeTenant();
     ({ organizationId } = tenant);
   });
 
-  const newAddress = () => `198.51.${100 + ((stranger += 1) >> 8)}.${stranger & 255}`;
+  const newAddress = () => `198.51.${100 + ((addressCount += 1) >> 8)}.${addressCount & 255}`;
   const login = (email: string, password = testPassword, from = newAddress()) =>
     harness.http.with({ 'x-forwarded-for': from }).post('/api/auth/login', { email, password });
   const ticketOf = async (email: string) => (await login(email)).body.ticket as string;
@@ -42,7 +42,7 @@ describe('a second factor', () => {
     harness.http.with({ cookie: answer.headers.get('set-cookie')!.split(';')[0]! });
   const codeOf = (secret: string, windows = 0) => authenticatorCode(secret, clock.now(), windows);
   const wrong = (secret: string) => String((Number(codeOf(secret)) + 500_000) % 1_000_000).padStart(6, '0');
-  /** Somebody who has one, whose first window of codes is over. */
+  /** Creates a user with a second factor, after the window of the first code. */
   const enrolled = async (role: 'viewer' | 'member' | 'admin' = 'member', organization = organizationId) => {
     const user = await makeUser(harness.db, { organizationId: organization, role });
     const session = await harness.http.signIn(user.email, testPassword);
@@ -55,7 +55,7 @@ describe('a second factor', () => {
   const actions = async (id: string) =>
     (await tenant.as.admin.get(`/api/audit?targetId=${id}`)).body.entries.map((e: { action: string }) => e.action);
 
-  it('is set up with a secret that is shown once and sealed, and counts once a code came back', async () => {
+  it('shows the secret once, stores it sealed, and enables the factor with the first code', async () => {
     const user = await makeUser(harness.db, { organizationId });
     const session = await harness.http.signIn(user.email, testPassword);
     const begun = (await session.post('/api/auth/totp')).body;
@@ -82,7 +82,7 @@ describe('a second factor', () => {
     expect(await actions(user.id)).toEqual(expect.arrayContaining(['second_factor.begin', 'second_factor.create']));
   });
 
-  it('makes a sign-in two steps, and a ticket opens nothing', async () => {
+  it('signs in with two steps, and the ticket of the first step opens nothing', async () => {
     const user = await enrolled();
     const first = await login(user.email);
     expect(first.status).toBe(200);
@@ -112,18 +112,18 @@ describe('a second factor', () => {
     ]);
   });
 
-  it('is asked for of nobody whose password is wrong, in the same words for every account', async () => {
+  it('returns the same error for a wrong password of every account, with or without a second factor', async () => {
     const [user, other] = [await enrolled(), await makeUser(harness.db, { organizationId })];
     const answers = [
       await login(user.email, 'a wrong guess'),
       await login(other.email, 'a wrong guess'),
       await login('nobody@example.com', 'a wrong guess'),
     ];
-    const seen = answers.map(({ status, body: { requestId: _, ...body } }) => JSON.stringify({ status, ...body }));
-    expect(new Set(seen).size).toBe(1);
+    const distinct = answers.map(({ status, body: { requestId: _, ...body } }) => JSON.stringify({ status, ...body }));
+    expect(new Set(distinct).size).toBe(1);
   });
 
-  it('accepts a code once, over all tickets, and none that is older than one accepted', async () => {
+  it('accepts a code once over all tickets, and no code that is older than an accepted one', async () => {
     const user = await enrolled();
     const code = codeOf(user.secret);
     const [first, second, third] = [
@@ -139,7 +139,7 @@ describe('a second factor', () => {
     expect((await withCode(third, codeOf(user.secret))).status).toBe(200);
   });
 
-  it('lets one of two sign-ins in that come at once with one code, and one of two with one ticket', async () => {
+  it('accepts one of two concurrent sign-ins with the same code, and with the same ticket', async () => {
     const user = await enrolled();
     const tickets = await Promise.all([ticketOf(user.email), ticketOf(user.email)]);
     const code = codeOf(user.secret);
@@ -170,7 +170,7 @@ describe('a second factor', () => {
     expect((await withCode(forged, codeOf(user.secret))).status).toBe(401);
   });
 
-  it('bounds guesses over many tickets and addresses, and keeps its owner out of nowhere that the account knows', async () => {
+  it('limits guesses over all tickets and addresses, except the owner’s at a known address', async () => {
     const user = await enrolled();
     const home = newAddress();
     expect((await withCode(await ticketOf(user.email), codeOf(user.secret), home)).status).toBe(200);
@@ -190,7 +190,7 @@ describe('a second factor', () => {
     expect((await withCode(await ticketOf(user.email), codeOf(user.secret), home)).status).toBe(200);
   });
 
-  it('has recovery codes that are good once each', async () => {
+  it('accepts each recovery code once', async () => {
     const user = await enrolled();
     const [first, second] = user.codes as [string, string];
     const recover = async (recoveryCode: string) =>
@@ -207,7 +207,7 @@ describe('a second factor', () => {
     }
   });
 
-  it('ends the sessions from before it, and no set-up that somebody else began is confirmed', async () => {
+  it('ends older sessions at enrolment, and confirms only the set-up that the same session started last', async () => {
     const user = await makeUser(harness.db, { organizationId });
     const [thief, owner] = [
       await harness.http.signIn(user.email, testPassword),
@@ -221,7 +221,7 @@ describe('a second factor', () => {
     expect((await owner.get('/api/auth/me')).status).toBe(200);
   });
 
-  it('is set up before anything else where the organization requires one', async () => {
+  it('requires enrolment at sign-in if the organization requires a second factor', async () => {
     const strict = await harness.makeTenant();
     const user = await makeUser(harness.db, { organizationId: strict.organizationId, role: 'viewer' });
     expect((await strict.as.admin.patch('/api/organization/settings', { requireSecondFactor: true })).status).toBe(200);
@@ -238,7 +238,7 @@ describe('a second factor', () => {
     expect(done.body).toMatchObject({ user: { id: user.id } });
     expect(done.body.recoveryCodes).toHaveLength(10);
     expect((await signedIn(done).get('/api/auth/me')).status).toBe(200);
-    // Whoever knows the password sets up no other one in its place.
+    // The password alone is not enough to set up another factor.
     for (const old of [ticket, rival]) {
       expect((await enrol('', { ticket: old })).status).toBe(401);
       expect((await enrol('/confirm', { ticket: old, code: codeOf(secret) })).status).toBe(401);
@@ -254,7 +254,7 @@ describe('a second factor', () => {
     expect((await login(user.email)).body.needs).toBe('enrolment');
   });
 
-  it('is taken away with the password and a code, and by an admin for who has lost it', async () => {
+  it('removes a factor with the password and a code, or by an admin for a user who has lost it', async () => {
     const user = await enrolled();
     const remove = (body: object) => user.session.send('DELETE', '/api/auth/totp', body);
     expect((await remove({ password: 'a wrong guess', code: codeOf(user.secret) })).status).toBe(403);
@@ -277,7 +277,7 @@ describe('a second factor', () => {
     expect(await actions(lost.id)).toContain('second_factor.reset');
   });
 
-  it('ends half-done sign-ins with a new password and with the account', async () => {
+  it('ends unfinished sign-ins with a new password, and when the account is disabled', async () => {
     const user = await enrolled();
     const half = await ticketOf(user.email);
     expect((await tenant.as.admin.patch(`/api/users/${user.id}`, { password: 'another password' })).status).toBe(200);
@@ -287,7 +287,7 @@ describe('a second factor', () => {
     expect((await withCode(next, codeOf(user.secret))).status).toBe(401);
   });
 
-  it('is proved again before sensitive acts once 15 minutes have passed, and holds for that session alone', async () => {
+  it('requires a new proof for sensitive actions after 15 minutes, in each session separately', async () => {
     const admin = await enrolled('admin');
     const make = (session: HttpClient) => session.post('/api/api-keys', { name: 'k', scope: 'api' });
     expect((await make(admin.session)).status).toBe(201);
@@ -312,12 +312,12 @@ describe('a second factor', () => {
     expect((await stepUp({ code: codeOf(admin.secret, 1) })).status).toBe(200);
     expect((await make(admin.session)).status).toBe(201);
     expect((await stepUp({ ticket: await ticketOf(admin.email) })).status).toBe(400);
-    // Who has none is asked for none.
+    // A user without a second factor needs no proof.
     expect((await tenant.as.admin.post('/api/auth/step-up', { code: '123456' })).status).toBe(403);
     expect((await make(tenant.as.admin)).status).toBe(201);
   });
 
-  it('comes under a new master key, and is bound to its owner', async () => {
+  it('re-encrypts secrets with a new master key, and binds each secret to its owner', async () => {
     const [user, other] = [await enrolled(), await enrolled()];
     const young = KeyRing.parse(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
     const { looked, rewrapped } = await rewrapSecondFactors(harness.db, young);

@@ -10,7 +10,7 @@ import {
 } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
-describe('people at the gateway', () => {
+describe('users at the gateway', () => {
   let harness: Harness;
   let tenant: Tenant;
   const clock = new FakeClock(new Date());
@@ -22,7 +22,7 @@ describe('people at the gateway', () => {
   afterAll(() => harness.close());
 
   describe('sessions', () => {
-    it('say that a restored service waits for its operator, until it is released', async () => {
+    it('report a recovery hold until an operator releases it', async () => {
       const savedAt = '2026-03-01T10:00:00.000Z';
       const sql = (text: string, values?: unknown[]) => harness.db.query('system', text, values);
       await sql("INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ('b', $1, now())", [savedAt]);
@@ -39,7 +39,7 @@ describe('people at the gateway', () => {
       }
     });
 
-    it('answer who is signed in, in a cookie that scripts cannot read', async () => {
+    it('return the signed-in user, in a cookie that scripts cannot read', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId, role: 'member' });
       const answer = await harness.http.post('/api/auth/login', {
         email: user.email.toUpperCase(),
@@ -60,7 +60,7 @@ describe('people at the gateway', () => {
       expect((await signedIn.get('/api/auth/me')).status).toBe(401);
     });
 
-    it('take the __Host- name and Secure when the public address is https', async () => {
+    it('use the __Host- cookie name and Secure if the public address is https', async () => {
       const secure = await startHarness({ ...gateway, env: { PUBLIC_APP_URL: 'https://muster.example.com' } });
       try {
         const { as } = await secure.makeTenant();
@@ -75,11 +75,11 @@ describe('people at the gateway', () => {
       }
     });
 
-    it('are refused alike for a wrong password, an unknown account and a disabled one', async () => {
+    it('are refused with the same error for a wrong password, an unknown account and a disabled account', async () => {
       const disabled = await makeUser(harness.db, { organizationId: tenant.organizationId, disabled: true });
-      const known = await makeUser(harness.db, { organizationId: tenant.organizationId });
+      const enabled = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const attempts = [
-        { email: known.email, password: 'wrong password' },
+        { email: enabled.email, password: 'wrong password' },
         { email: 'nobody@example.com', password: testPassword },
         { email: disabled.email, password: testPassword },
       ];
@@ -88,12 +88,12 @@ describe('people at the gateway', () => {
       expect(new Set(answers.map(({ body }) => body.detail)).size).toBe(1);
     });
 
-    it('end after 60 minutes without use, or those of their organization, and after 12 hours anyway', async () => {
+    it('end after 60 idle minutes or the organization’s limit, and after 12 hours in any case', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const start = clock.now();
       const minutes = (count: number) => clock.advance(count * 60_000);
-      const noted = (at: Date) =>
-        waitFor('the use to be noted', async () => {
+      const lastUseSaved = (at: Date) =>
+        waitFor('the last use to be saved', async () => {
           const [row] = await harness.db.query<{ lastSeenAt: Date }>(
             'system',
             'SELECT max(last_seen_at) AS last_seen_at FROM user_session WHERE user_id = $1',
@@ -105,7 +105,7 @@ describe('people at the gateway', () => {
       for (let hour = 0; hour < 12; hour += 1) {
         minutes(59);
         expect((await client.get('/api/auth/me')).status).toBe(200);
-        await noted(clock.now());
+        await lastUseSaved(clock.now());
       }
       clock.set(new Date(start.getTime() + 12 * 3_600_000));
       expect((await client.get('/api/auth/me')).status).toBe(401);
@@ -125,7 +125,7 @@ describe('people at the gateway', () => {
       clock.set(start);
     });
 
-    it('are listed to their owner alone, who ends one of them or all others', async () => {
+    it('are listed only to their owner, who can end one session or all others', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId, role: 'viewer' });
       const from = (agent: string) => harness.http.with({ 'user-agent': agent }).signIn(user.email, testPassword);
       const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:131.0) Gecko/20100101 Firefox/131.0';
@@ -165,7 +165,7 @@ describe('people at the gateway', () => {
       ]);
     });
 
-    it('change nothing for a page of another site', async () => {
+    it('refuse changes that a page of another site sends', async () => {
       const change = { name: 'x', scope: 'api' };
       const from = (headers: Record<string, string>) => tenant.as.admin.with(headers).post('/api/api-keys', change);
       expect((await from({ origin: 'https://evil.example' })).status).toBe(403);
@@ -180,7 +180,7 @@ describe('people at the gateway', () => {
       expect((await tenant.as.admin.with({ origin: 'https://evil.example' }).get('/api/users')).status).toBe(200);
     });
 
-    it('are slowed down when passwords are guessed, and only then', async () => {
+    it('limit sign-ins with wrong passwords, but not with right ones', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const strict = await startHarness({ ...gateway, env: { RATE_LIMIT_FAILED_LOGINS_PER_MINUTE: '5' } });
       try {

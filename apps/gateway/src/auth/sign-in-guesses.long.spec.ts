@@ -11,7 +11,7 @@ describe('guessed passwords', () => {
   let first: Harness;
   let second: Harness;
   let organizationId: string;
-  let stranger = 0;
+  let addressCount = 0;
 
   beforeAll(async () => {
     first = await startHarness({ ...gateway, env, clock });
@@ -23,11 +23,11 @@ describe('guessed passwords', () => {
     await second.close();
     await first.close();
   });
-  // Each has minutes of its own.
+  // Each test starts in a new rate-limit window.
   beforeEach(() => clock.advance(120_000));
 
   const account = () => makeUser(first.db, { organizationId });
-  const newAddress = () => `198.51.${(stranger += 1) >> 8}.${stranger & 255}`;
+  const newAddress = () => `198.51.${(addressCount += 1) >> 8}.${addressCount & 255}`;
   const signIn = (harness: Harness, email: string, password: string, from?: string) =>
     harness.http.with(from ? { 'x-forwarded-for': from } : {}).post('/api/auth/login', { email, password });
   const many = (count: number, ask: (i: number) => Promise<Answer>) =>
@@ -38,7 +38,7 @@ describe('guessed passwords', () => {
     return byStatus;
   };
 
-  it('of one account are looked at up to the limit, however many come at once', async () => {
+  it('checks no more guesses for one account than the limit, however many arrive at once', async () => {
     const { email } = await account();
     const answers = await many(120, () => signIn(first, email, 'a wrong guess', newAddress()));
     expect(counts(answers)).toEqual({ 401: limit, 429: 120 - limit });
@@ -47,17 +47,17 @@ describe('guessed passwords', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
-  it('of one account are counted over all replicas together', async () => {
+  it('counts guesses for one account over all replicas', async () => {
     const { email } = await account();
     const answers: Answer[] = [];
-    // Not all at once: a counter that answers late, which this machine can make it, counts as one that is away.
+    // In small groups, because a counter that answers too late is treated as unavailable.
     for (let i = 0; i < 10; i += 1) {
       answers.push(...(await many(4, (n) => signIn([first, second][n % 2]!, email, 'a wrong guess', newAddress()))));
     }
     expect(counts(answers)).toEqual({ 401: limit, 429: 40 - limit });
   });
 
-  it('of one address are counted over all accounts, and no account pays for what is refused', async () => {
+  it('counts guesses from one address over all accounts, and charges refused guesses to no account', async () => {
     const from = newAddress();
     const emails = (await many(60, async () => ({ body: await account() }) as Answer)).map(({ body }) => body.email);
     const answers = await many(60, (i) => signIn(first, emails[i]!, 'a wrong guess', from));
@@ -67,7 +67,7 @@ describe('guessed passwords', () => {
     expect((await signIn(first, victim!, testPassword, newAddress())).status).toBe(200);
   });
 
-  it('are counted by each process alone while Redis is away', async () => {
+  it('counts guesses per process while Redis is unreachable', async () => {
     const database = { url: first.databaseUrl, name: '', drop: async () => undefined };
     const alone = await startHarness({
       ...gateway,
@@ -84,7 +84,7 @@ describe('guessed passwords', () => {
     }
   });
 
-  it('do not lock out the owner at an address that signed in within 30 days', async () => {
+  it('does not lock out the owner at an address that signed in within 30 days', async () => {
     const { email } = await account();
     const home = newAddress();
     expect((await signIn(first, email, testPassword, home)).status).toBe(200);
@@ -97,14 +97,14 @@ describe('guessed passwords', () => {
     expect((await signIn(first, email, testPassword, home)).status).toBe(429);
   });
 
-  it('from an address that the account knows have a limit too', async () => {
+  it('limits guesses from a known address too', async () => {
     const { email } = await account();
     const home = newAddress();
     expect((await signIn(first, email, testPassword, home)).status).toBe(200);
     expect(counts(await many(60, () => signIn(first, email, 'a wrong guess', home)))).toEqual({ 401: limit, 429: 40 });
   });
 
-  it('know no address any more after a new password', async () => {
+  it('forgets an account’s known addresses after a new password', async () => {
     const user = await account();
     const home = newAddress();
     const { as } = await first.makeTenant();
@@ -117,18 +117,18 @@ describe('guessed passwords', () => {
     expect((await signIn(first, user.email, 'another password', home)).status).toBe(429);
   });
 
-  it('of many strangers at once are refused where there are too many, and hold up nobody who is known', async () => {
+  it('refuses guesses of too many unknown clients at once, and does not delay a known client', async () => {
     const { email } = await account();
     const home = newAddress();
     expect((await signIn(first, email, testPassword, home)).status).toBe(200);
     const guesses = many(300, () => signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', newAddress()));
     const owner = await signIn(first, email, testPassword, home);
-    const seen = counts(await guesses);
+    const statuses = counts(await guesses);
     expect(owner.status).toBe(200);
-    expect(Object.keys(seen).filter((status) => !['401', '429'].includes(status))).toEqual([]);
+    expect(Object.keys(statuses).filter((status) => !['401', '429'].includes(status))).toEqual([]);
   });
 
-  it('of many strangers do not use up the counters of those whose turn did not come', async () => {
+  it('does not count sign-ins that were refused while other clients used all slots', async () => {
     const { email } = await account();
     const from = newAddress();
     const crowd = many(200, () => signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', newAddress()));
@@ -139,18 +139,20 @@ describe('guessed passwords', () => {
     expect((await signIn(first, email, testPassword, from)).status).toBe(200);
   });
 
-  describe('behind proxies', () => {
-    it('count under what a trusted proxy names, and behind several under the last one that is none of them', async () => {
-      const [from, made] = [newAddress(), () => `${newAddress()}, ${from}, 192.0.2.7`];
-      const answers = await many(60, () => signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', made()));
+  describe('clients behind proxies', () => {
+    it('counts the last address in X-Forwarded-For that is not a trusted proxy', async () => {
+      const [from, forwarded] = [newAddress(), () => `${newAddress()}, ${from}, 192.0.2.7`];
+      const answers = await many(60, () =>
+        signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', forwarded()),
+      );
       expect(counts(answers)).toEqual({ 401: limit, 429: 60 - limit });
     });
 
-    it('count as one where the header names no address, or comes from no trusted proxy', async () => {
-      const words = await many(60, (i) =>
+    it('counts all clients as one if the header has no address, or does not come from a trusted proxy', async () => {
+      const invalid = await many(60, (i) =>
         signIn(first, `nobody-${newId()}@example.com`, 'wrong guess', `someone-${i}`),
       );
-      expect(counts(words)).toEqual({ 401: limit, 429: 60 - limit });
+      expect(counts(invalid)).toEqual({ 401: limit, 429: 60 - limit });
       const database = { url: first.databaseUrl, name: '', drop: async () => undefined };
       const env = { TRUST_PROXY: '192.0.2.0/24' };
       const bare = await startHarness({ ...gateway, env, clock, database });
@@ -164,7 +166,7 @@ describe('guessed passwords', () => {
       }
     });
 
-    it('count a network of IPv6 as one', async () => {
+    it('counts an IPv6 network as one address', async () => {
       const answers = await many(60, (i) =>
         signIn(first, `nobody-${newId()}@example.com`, 'a wrong guess', `2001:db8:7:8::${(i + 1).toString(16)}`),
       );
@@ -172,20 +174,20 @@ describe('guessed passwords', () => {
     });
   });
 
-  describe('beside them', () => {
-    it('passwords that are set are hashed a few at a time too, and people sign in meanwhile', async () => {
+  describe('new passwords', () => {
+    it('hashes new passwords a few at a time, while users can sign in', async () => {
       const admin = await makeUser(first.db, { organizationId, role: 'admin' });
       const { email } = await account();
       const home = newAddress();
       expect((await signIn(first, email, testPassword, home)).status).toBe(200);
       const session = await first.http.signIn(admin.email, testPassword);
-      const made = many(100, () =>
+      const creating = many(100, () =>
         session.post('/api/users', { email: `new-${newId()}@example.com`, password: testPassword, role: 'viewer' }),
       );
       const owner = await signIn(first, email, testPassword, home);
-      const seen = counts(await made);
+      const statuses = counts(await creating);
       expect(owner.status).toBe(200);
-      expect(Object.keys(seen).filter((status) => !['201', '429'].includes(status))).toEqual([]);
+      expect(Object.keys(statuses).filter((status) => !['201', '429'].includes(status))).toEqual([]);
       const changed = await many(100, () => session.patch(`/api/users/${admin.id}`, { role: 'admin' }));
       expect(counts(changed)).toEqual({ 200: 100 });
     });

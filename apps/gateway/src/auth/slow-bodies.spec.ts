@@ -32,7 +32,7 @@ describe('bodies without verified credentials', () => {
   const login = (address: string) =>
     harness.http.with({ 'x-forwarded-for': address }).post('/api/auth/login', { email: 'nobody' });
 
-  it('are limited to 64 at the same time for each address, until one of them ends', async () => {
+  it('limits bodies in progress to 64 per address, until one of them ends', async () => {
     const crowded = '192.0.2.7';
     const slow = Array.from({ length: 64 }, () => beginBody('/api/auth/login', crowded));
     const refused = await waitFor('the limit', async () => {
@@ -46,10 +46,10 @@ describe('bodies without verified credentials', () => {
     expect((await tenant.api.with({ 'x-forwarded-for': crowded }).post('/api/jobs/launch', {})).status).toBe(400);
     expect(slow.map(({ answer }) => answer).filter(Boolean)).toEqual([]);
     slow[0]!.socket.destroy();
-    await waitFor('a place', async () => (await login(crowded)).status === 400);
+    await waitFor('a free slot', async () => (await login(crowded)).status === 400);
   });
 
-  it('do not count once they have arrived', async () => {
+  it('does not count bodies that have arrived', async () => {
     for (let n = 0; n < 70; n += 1) expect((await login('192.0.2.9')).status).toBe(400);
   });
 });

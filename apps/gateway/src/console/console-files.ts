@@ -18,11 +18,11 @@ export interface ConsoleFile {
   type: string;
   encoding?: string;
   content: Buffer;
-  /** Its name holds a hash of its content, so that it never changes. */
+  /** Whether the file's name contains a hash of its content, so that the content never changes. */
   hashed: boolean;
 }
 
-/** The console as it was built: a few dozen files, read once. Only what was there at the start is ever answered. */
+/** The built console: a few dozen files, each read once. Serves only files that existed when the process started. */
 export class ConsoleFiles {
   private readonly names: Set<string>;
   private readonly contents = new Map<string, Promise<Buffer>>();
@@ -35,7 +35,7 @@ export class ConsoleFiles {
     return this.names.has('index.html');
   }
 
-  /** The file at this path, in the best of the encodings that the browser takes. */
+  /** Returns the file at this path in the best encoding that the browser accepts; null if there is no such file. */
   async find(path: string, acceptEncoding: string | undefined): Promise<ConsoleFile | null> {
     const type = types[extname(path)];
     if (!type || path === 'index.html' || !this.names.has(path)) return null;
@@ -45,26 +45,26 @@ export class ConsoleFiles {
     return { type, encoding, hashed, content: await this.read(path + (suffix ?? '')) };
   }
 
-  /** The page that every path of the console begins with; its styles carry the nonce. */
+  /** Returns the page that all paths of the console serve, with the nonce for its styles. */
   async page(nonce: string): Promise<string> {
     return (await this.read('index.html')).toString().replaceAll('__CSP_NONCE__', nonce);
   }
 
   private read(name: string): Promise<Buffer> {
-    const known = this.contents.get(name);
-    if (known) return known;
+    const cached = this.contents.get(name);
+    if (cached) return cached;
     const reading = readFile(join(this.folder!, name));
-    // A disk that fails now may not fail later.
+    // Failures are not cached, because the next read may succeed.
     reading.catch(() => this.contents.delete(name));
     this.contents.set(name, reading);
     return reading;
   }
 }
 
-/** Beside the compiled gateway; from its sources, where the build puts it. */
+/** Returns the folder next to the compiled gateway, or the build's output folder if the gateway runs from source. */
 function builtConsole(): string | undefined {
-  const places = [join(__dirname, '../../../console'), join(__dirname, '../../../../dist/apps/console')];
-  return places.find((place) => existsSync(join(place, '.vite/manifest.json')));
+  const folders = [join(__dirname, '../../../console'), join(__dirname, '../../../../dist/apps/console')];
+  return folders.find((folder) => existsSync(join(folder, '.vite/manifest.json')));
 }
 
 function namesIn(folder: string, below: string): string[] {
@@ -74,7 +74,7 @@ function namesIn(folder: string, below: string): string[] {
     .map(({ name }) => (below ? `${below}/${name}` : name));
 }
 
-/** Named, and not with the weight 0. */
+/** Whether the header names the encoding with a weight other than 0. */
 function accepts(header: string | undefined, encoding: string): boolean {
   return (header ?? '').split(',').some((part) => {
     const [name, ...parameters] = part.split(';').map((each) => each.trim().toLowerCase());

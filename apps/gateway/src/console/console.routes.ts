@@ -10,8 +10,8 @@ import { ConsoleFiles } from './console-files';
 const year = 'public, max-age=31536000, immutable';
 
 /**
- * The console at /app. Not a controller: what is here is files for whoever asks, and a page that is the same for all of
- * the console's own paths; who may see what is the API's to say.
+ * Serves the console at /app. It is not a controller, because it serves static files, and one page for all of the
+ * console's paths, without authentication. The API decides what a user may see.
  */
 @Injectable()
 export class ConsoleRoutes implements OnModuleInit {
@@ -32,7 +32,7 @@ export class ConsoleRoutes implements OnModuleInit {
     fastify.get<{ Params: { '*': string } }>('/app/*', own, (request, reply) =>
       this.answer(request.params['*'], request, reply),
     );
-    // The link of a message: behind the # no server, log or referrer sees its token. Following it answers nothing.
+    // The link in a message. The redirect moves the token behind the #, where no server, log or referrer sees it.
     fastify.get<{ Params: { token: string } }>('/a/:token', own, (request, reply) =>
       reply
         .header('cache-control', 'no-store')
@@ -43,7 +43,7 @@ export class ConsoleRoutes implements OnModuleInit {
   private async answer(path: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const file = await this.files.find(path, request.headers['accept-encoding']);
     if (!file) {
-      // A part of an older build: a page in its place would be taken for a broken script.
+      // A file of an older build. The page in its place would look like a broken script.
       if (path.startsWith('assets/')) throw new AppError('not_found', { detail: 'There is nothing at this path.' });
       return this.page(reply);
     }
@@ -70,7 +70,7 @@ export class ConsoleRoutes implements OnModuleInit {
   private policy(nonce: string): string {
     return pagePolicy(
       `style-src 'self' 'nonce-${nonce}'`,
-      // What libraries set on elements, such as the place of a menu.
+      // Libraries set styles on elements, such as the position of a menu.
       "style-src-attr 'unsafe-inline'",
       `img-src 'self' blob: ${this.pictures}`.trimEnd(),
       `connect-src 'self' ${this.pictures}`.trimEnd(),
@@ -78,7 +78,7 @@ export class ConsoleRoutes implements OnModuleInit {
   }
 }
 
-/** Where presigned URLs lead, if that is not here. */
+/** Returns the origin of presigned URLs; empty if they lead to the service itself. */
 function objectOrigin({ s3ThroughService, s3PublicEndpoint, s3Endpoint, s3Bucket, s3Region }: StorageConfig): string {
   if (s3ThroughService) return '';
   const endpoint = s3PublicEndpoint ?? s3Endpoint;

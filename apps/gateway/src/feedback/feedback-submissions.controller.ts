@@ -67,9 +67,9 @@ export class FeedbackSubmissionsController {
   async create(
     @Mutation() mutation: MutationRequest,
     @OrganizationId() organizationId: string,
-    @Given() given: FormOrJson,
+    @Given() input: FormOrJson,
   ): Promise<FeedbackReceipt> {
-    const { report, screenshot } = await readFeedbackForm(given);
+    const { report, screenshot } = await readFeedbackForm(input);
     const id = newId();
     return this.keeping(screenshot, `organizations/${organizationId}/feedback/${id}`, (screenshotKey) =>
       this.mutations.run(mutation, async (tx, caller) => {

@@ -8,13 +8,13 @@ const path = '/api/feedback-submissions';
 
 describe('feedback submissions', () => {
   let harness: Harness;
-  let ours: Tenant;
-  let theirs: Tenant;
+  let tenant: Tenant;
+  let otherTenant: Tenant;
   let picture: Buffer;
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
-    [ours, theirs] = [await harness.makeTenant(), await harness.makeTenant()];
+    [tenant, otherTenant] = [await harness.makeTenant(), await harness.makeTenant()];
     picture = await sharp({ create: { width: 8, height: 4, channels: 3, background: 'red' } })
       .png()
       .toBuffer();
@@ -24,24 +24,24 @@ describe('feedback submissions', () => {
   const count = async (table = 'feedback_submission') =>
     (await harness.db.query<{ n: number }>('system', `SELECT count(*)::int AS n FROM ${table}`))[0]!.n;
 
-  it('are taken from every role and from an api key, and not from machines', async () => {
-    for (const client of [...Object.values(ours.as), ours.api]) {
-      const made = await report(client, wish);
-      expect(made.status).toBe(201);
-      expect(made.body).toEqual({
+  it('accepts submissions from every role and from an API key, but not from machines', async () => {
+    for (const client of [...Object.values(tenant.as), tenant.api]) {
+      const created = await report(client, wish);
+      expect(created.status).toBe(201);
+      expect(created.body).toEqual({
         id: expect.any(String),
         type: 'feature_request',
         status: 'received',
         createdAt: expect.stringMatching(/Z$/),
       });
-      expect(made.headers.get('location')).toBe(`${path}/${made.body.id}`);
+      expect(created.headers.get('location')).toBe(`${path}/${created.body.id}`);
     }
-    expect((await report(ours.worker, wish)).status).toBe(403);
+    expect((await report(tenant.worker, wish)).status).toBe(403);
     expect((await report(harness.http, wish)).status).toBe(401);
   });
 
-  it('are shown whole, with a picture that is lent, and leave an audit row and a work item', async () => {
-    const { organizationId } = ours;
+  it('shows a submission with a presigned screenshot URL, and writes an audit row and a work item', async () => {
+    const { organizationId } = tenant;
     const { id: jobId, agentId } = await makeJob(harness.db, { organizationId });
     const payload = {
       ...bug,
@@ -51,24 +51,24 @@ describe('feedback submissions', () => {
       agentId,
       jobId,
     };
-    const made = await report(ours.as.member, payload, picture);
-    const { body } = await ours.as.member.get(`${path}/${made.body.id}`);
+    const created = await report(tenant.as.member, payload, picture);
+    const { body } = await tenant.as.member.get(`${path}/${created.body.id}`);
     expect(body).toEqual({
       ...payload,
-      id: made.body.id,
+      id: created.body.id,
       status: 'received',
       workflowId: null,
-      reporter: { id: ours.userIds.member, email: expect.stringContaining('@') },
+      reporter: { id: tenant.userIds.member, email: expect.stringContaining('@') },
       screenshotUrl: expect.stringMatching(/^http/),
       external: null,
-      createdAt: made.body.createdAt,
-      updatedAt: made.body.createdAt,
+      createdAt: created.body.createdAt,
+      updatedAt: created.body.createdAt,
       history: [],
     });
-    const lent = await fetch(body.screenshotUrl);
-    expect(lent.headers.get('content-type')).toBe('image/png');
-    expect((await sharp(Buffer.from(await lent.arrayBuffer())).metadata()).width).toBe(8);
-    const { entries } = (await ours.as.admin.get(`/api/audit?targetId=${body.id}`)).body;
+    const screenshot = await fetch(body.screenshotUrl);
+    expect(screenshot.headers.get('content-type')).toBe('image/png');
+    expect((await sharp(Buffer.from(await screenshot.arrayBuffer())).metadata()).width).toBe(8);
+    const { entries } = (await tenant.as.admin.get(`/api/audit?targetId=${body.id}`)).body;
     expect(entries).toEqual([expect.objectContaining({ action: 'feedback.create', changes: { type: 'bug_report' } })]);
     const items = await harness.db.query('system', 'SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [
       body.id,
@@ -76,14 +76,16 @@ describe('feedback submissions', () => {
     expect(items).toEqual([{ dueAt: expect.any(Date) }]);
   });
 
-  it('of a suspended organization are taken', async () => {
-    const tenant = await harness.makeTenant();
-    await ours.as.super_admin.patch(`/api/admin/organizations/${tenant.organizationId}`, { suspended: true });
-    expect((await report(tenant.as.member, wish)).status).toBe(201);
+  it('accepts submissions of a suspended organization', async () => {
+    const suspendedTenant = await harness.makeTenant();
+    await tenant.as.super_admin.patch(`/api/admin/organizations/${suspendedTenant.organizationId}`, {
+      suspended: true,
+    });
+    expect((await report(suspendedTenant.as.member, wish)).status).toBe(201);
   });
 
-  it('of a super_admin follow the active override, and the own organization without one', async () => {
-    const client = theirs.as.super_admin;
+  it('assigns a super_admin’s submission to the selected organization, or to their own', async () => {
+    const client = otherTenant.as.super_admin;
     const owner = async () => {
       const { id } = (await report(client, wish)).body;
       const [row] = await harness.db.query<{ organizationId: string }>(
@@ -97,17 +99,17 @@ describe('feedback submissions', () => {
     expect((await client.post('/api/auth/organization', { organizationId: elsewhere })).status).toBe(200);
     expect(await owner()).toBe(elsewhere);
     await client.post('/api/auth/organization', { organizationId: null });
-    expect(await owner()).toBe(theirs.organizationId);
+    expect(await owner()).toBe(otherTenant.organizationId);
   });
 
   const long = (length: number) => 'x'.repeat(length);
 
   it.each<[string, object | string, number, string?]>([
-    ['no JSON', '{"type":', 400],
+    ['invalid JSON', '{"type":', 400],
     ['a list', '[]', 400],
     ['no type', { title: 't', description: 'd' }, 400],
     ['an unknown type', { ...wish, type: 'praise' }, 400],
-    ['a type of the prototype', { ...wish, type: 'constructor' }, 400],
+    ['a type named like a prototype property', { ...wish, type: 'constructor' }, 400],
     ['no title', { ...wish, title: '' }, 400],
     ['a title of spaces', { ...wish, title: ' \u00a0\n' }, 400],
     ['a description of spaces', { ...wish, description: '  ' }, 400],
@@ -121,18 +123,18 @@ describe('feedback submissions', () => {
     ['a wrong url', { ...bug, url: 'javascript:alert(1)' }, 400],
     ['no workflow', { ...bug, type: 'workflow_issue_report' }, 400],
     ['U+0000', { ...wish, title: 'a\u0000b' }, 400],
-    ['half a character', JSON.stringify({ ...wish, title: 'a' }).replace('"a"', '"\\ud800"'), 400],
+    ['half a surrogate pair', JSON.stringify({ ...wish, title: 'a' }).replace('"a"', '"\\ud800"'), 400],
     ['a depth of 65', `${'['.repeat(65)}${']'.repeat(65)}`, 400],
-    ['a field named as the prototype', '{"__proto__":{"type":"bug_report"},"title":"t","description":"d"}', 400],
+    ['a field named __proto__', '{"__proto__":{"type":"bug_report"},"title":"t","description":"d"}', 400],
     ['a number for a text', { ...wish, title: 1 }, 400],
-    ['null for what may be absent', { ...wish, agentId: null }, 400],
-    ['an agent that is none', { ...wish, agentId: newId() }, 404],
-    ['a job that is none', { ...bug, jobId: newId() }, 404],
-    ['a workflow that is none', { ...bug, type: 'workflow_issue_report', workflowId: newId() }, 404],
+    ['null for an optional field', { ...wish, agentId: null }, 400],
+    ['an unknown agent', { ...wish, agentId: newId() }, 404],
+    ['an unknown job', { ...bug, jobId: newId() }, 404],
+    ['an unknown workflow', { ...bug, type: 'workflow_issue_report', workflowId: newId() }, 404],
     ['more than 64 KiB', JSON.stringify({ ...wish, extra: long(65_536) }), 413],
-  ])('are refused with %s', async (_, payload, status) => {
+  ])('refuses a submission with %s', async (_, payload, status) => {
     const before = await count();
-    const answer = await report(ours.api, payload);
+    const answer = await report(tenant.api, payload);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([
       status,
       expect.stringContaining('application/problem+json'),
@@ -140,32 +142,36 @@ describe('feedback submissions', () => {
     expect(await count()).toBe(before);
   });
 
-  it('about another organization’s agent, workflow or job are refused as about none', async () => {
-    const { id: jobId, agentId, workflowId } = await makeJob(harness.db, { organizationId: theirs.organizationId });
+  it('refuses an agent, workflow or job of another organization like an unknown one', async () => {
+    const {
+      id: jobId,
+      agentId,
+      workflowId,
+    } = await makeJob(harness.db, { organizationId: otherTenant.organizationId });
     for (const payload of [
       { ...wish, agentId },
       { ...bug, jobId },
       { ...bug, type: 'workflow_issue_report', workflowId },
     ]) {
-      expect((await report(ours.api, payload)).status).toBe(404);
+      expect((await report(tenant.api, payload)).status).toBe(404);
     }
   });
 
-  it('come as forms with a payload and at most a screenshot, and as nothing else', async () => {
-    expect((await ours.api.post(path, wish)).status).toBe(415);
-    expect((await sendForm(ours.api, path, {})).status).toBe(400);
-    expect((await sendForm(ours.api, path, { payload: JSON.stringify(wish), more: '1' })).status).toBe(400);
+  it('accepts only forms with a payload and at most a screenshot', async () => {
+    expect((await tenant.api.post(path, wish)).status).toBe(415);
+    expect((await sendForm(tenant.api, path, {})).status).toBe(400);
+    expect((await sendForm(tenant.api, path, { payload: JSON.stringify(wish), more: '1' })).status).toBe(400);
     const film = new File(['x'], 'a.mp4');
-    expect((await sendForm(ours.api, path, { payload: JSON.stringify(wish), film })).status).toBe(400);
+    expect((await sendForm(tenant.api, path, { payload: JSON.stringify(wish), film })).status).toBe(400);
   });
 
-  it('may quote what went wrong with letters, and are refused where their own bytes are none', async () => {
+  it('accepts replacement characters in a text, but no invalid UTF-8', async () => {
     const title = 'M\ufffdller shows as \ufffd\ufffd';
-    const shown = await report(ours.api, { ...bug, title }, picture);
-    expect(shown.status).toBe(201);
-    expect((await ours.api.get(`${path}/${shown.body.id}`)).body.title).toBe(title);
+    const created = await report(tenant.api, { ...bug, title }, picture);
+    expect(created.status).toBe(201);
+    expect((await tenant.api.get(`${path}/${created.body.id}`)).body.title).toBe(title);
     const before = await count();
-    const { url, headers } = ours.api;
+    const { url, headers } = tenant.api;
     const [start, end] = ['--x\r\ncontent-disposition: form-data; name="payload"\r\n\r\n', '\r\n--x--\r\n'];
     const body = Buffer.from(`${start}${JSON.stringify({ ...bug, title: 'a\ufffdb?' })}${end}`);
     body[body.indexOf('?')] = 0xff;
@@ -174,59 +180,59 @@ describe('feedback submissions', () => {
     expect(await count()).toBe(before);
   });
 
-  it('come from a page’s form with the empty file of who has chosen none', async () => {
-    const { id: workflowId } = (await ours.api.post('/api/workflows', { name: 'unchosen' })).body;
+  it('accepts the empty file that a browser sends if the user has chosen none', async () => {
+    const { id: workflowId } = (await tenant.api.post('/api/workflows', { name: 'unchosen' })).body;
     for (const payload of [bug, { ...bug, type: 'workflow_issue_report', workflowId }]) {
       const none = new File([], '', { type: 'application/octet-stream' });
-      const made = await sendForm(ours.api, path, { payload: JSON.stringify(payload), screenshot: none });
-      expect(made.status).toBe(201);
-      expect((await ours.api.get(`${path}/${made.body.id}`)).body.screenshotUrl).toBeNull();
+      const created = await sendForm(tenant.api, path, { payload: JSON.stringify(payload), screenshot: none });
+      expect(created.status).toBe(201);
+      expect((await tenant.api.get(`${path}/${created.body.id}`)).body.screenshotUrl).toBeNull();
     }
     const empty = new File([], 'screen.png', { type: 'image/png' });
-    expect((await sendForm(ours.api, path, { payload: JSON.stringify(bug), screenshot: empty })).status).toBe(415);
+    expect((await sendForm(tenant.api, path, { payload: JSON.stringify(bug), screenshot: empty })).status).toBe(415);
   });
 
-  it('have no screenshot that is none, is too large, or goes with a workflow', async () => {
-    const { id: workflowId } = (await ours.api.post('/api/workflows', { name: 'w' })).body;
+  it('refuses a screenshot that is not an image, is too large, or belongs to a workflow report', async () => {
+    const { id: workflowId } = (await tenant.api.post('/api/workflows', { name: 'w' })).body;
     const issue = { ...bug, type: 'workflow_issue_report', workflowId };
-    expect((await report(ours.api, issue)).status).toBe(201);
+    expect((await report(tenant.api, issue)).status).toBe(201);
     const before = await count();
-    expect((await report(ours.api, issue, picture)).status).toBe(400);
-    expect((await report(ours.api, bug, Buffer.from('<svg/>'))).status).toBe(415);
-    expect((await report(ours.api, bug, Buffer.concat([picture.subarray(0, 40)]))).status).toBe(400);
+    expect((await report(tenant.api, issue, picture)).status).toBe(400);
+    expect((await report(tenant.api, bug, Buffer.from('<svg/>'))).status).toBe(415);
+    expect((await report(tenant.api, bug, Buffer.concat([picture.subarray(0, 40)]))).status).toBe(400);
     const large = Buffer.concat([picture, Buffer.alloc(5 * 1024 * 1024)]);
-    expect((await report(ours.api, bug, large)).status).toBe(413);
+    expect((await report(tenant.api, bug, large)).status).toBe(413);
     expect(await count()).toBe(before);
   });
 
-  describe('in lists', () => {
-    let tenant: Tenant;
+  describe('lists of feedback submissions', () => {
+    let listTenant: Tenant;
     const ids = { viewer: '', member: '', api: '' };
 
     beforeAll(async () => {
-      tenant = await harness.makeTenant();
-      ids.viewer = (await report(tenant.as.viewer, wish)).body.id;
-      ids.member = (await report(tenant.as.member, bug)).body.id;
-      ids.api = (await report(tenant.api, bug)).body.id;
+      listTenant = await harness.makeTenant();
+      ids.viewer = (await report(listTenant.as.viewer, wish)).body.id;
+      ids.member = (await report(listTenant.as.member, bug)).body.id;
+      ids.api = (await report(listTenant.api, bug)).body.id;
     });
     const listed = async (client: Tenant['api'], query = '') =>
       (await client.get(`${path}${query}`)).body.submissions.map(({ id }: { id: string }) => id);
 
-    it('are an admin’s all, and others’ their own, newest first', async () => {
+    it('list all submissions to an admin, and to others only their own, newest first', async () => {
       const all = [ids.api, ids.member, ids.viewer];
-      expect(await listed(tenant.as.admin)).toEqual(all);
-      expect(await listed(tenant.as.super_admin)).toEqual(all);
-      expect(await listed(tenant.as.viewer)).toEqual([ids.viewer]);
-      expect(await listed(tenant.as.member)).toEqual([ids.member]);
-      expect(await listed(tenant.api)).toEqual([ids.api]);
-      expect(await listed(ours.as.admin)).not.toContain(ids.viewer);
-      expect((await tenant.as.viewer.get(`${path}/${ids.member}`)).status).toBe(404);
-      expect((await tenant.as.admin.get(`${path}/${ids.member}`)).status).toBe(200);
-      expect((await ours.as.super_admin.get(`${path}/${ids.member}`)).status).toBe(404);
+      expect(await listed(listTenant.as.admin)).toEqual(all);
+      expect(await listed(listTenant.as.super_admin)).toEqual(all);
+      expect(await listed(listTenant.as.viewer)).toEqual([ids.viewer]);
+      expect(await listed(listTenant.as.member)).toEqual([ids.member]);
+      expect(await listed(listTenant.api)).toEqual([ids.api]);
+      expect(await listed(tenant.as.admin)).not.toContain(ids.viewer);
+      expect((await listTenant.as.viewer.get(`${path}/${ids.member}`)).status).toBe(404);
+      expect((await listTenant.as.admin.get(`${path}/${ids.member}`)).status).toBe(200);
+      expect((await tenant.as.super_admin.get(`${path}/${ids.member}`)).status).toBe(404);
     });
 
     it('are filtered by type, status and time, and paged', async () => {
-      const { admin } = tenant.as;
+      const { admin } = listTenant.as;
       expect(await listed(admin, '?type=feature_request')).toEqual([ids.viewer]);
       expect(await listed(admin, '?status=received')).toHaveLength(3);
       expect(await listed(admin, '?status=closed')).toEqual([]);
@@ -242,9 +248,9 @@ describe('feedback submissions', () => {
       }
     });
 
-    it('take days of the organization’s own time zone, the last one included', async () => {
-      await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
-      // In Auckland the 3rd begins at 11:00 of the 2nd.
+    it('are filtered by days in the organization’s time zone, including the last day', async () => {
+      await listTenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
+      // In Auckland, 3 March starts at 11:00 UTC on 2 March.
       const at = new Date('2026-03-02T11:00Z');
       const id = firstIdAt(at);
       await harness.db.query(
@@ -253,7 +259,7 @@ describe('feedback submissions', () => {
          SELECT $1, organization_id, type, title, description, reporter_id, $2 FROM feedback_submission WHERE id = $3`,
         [id, at, ids.viewer],
       );
-      const { admin } = tenant.as;
+      const { admin } = listTenant.as;
       expect(await listed(admin, '?from=2026-03-03&to=2026-03-03')).toEqual([id]);
       expect(await listed(admin, '?to=2026-03-03')).toEqual([id]);
       expect(await listed(admin, '?from=2026-03-02&to=2026-03-02')).toEqual([]);
@@ -263,8 +269,8 @@ describe('feedback submissions', () => {
     });
   });
 
-  it('are moved by an admin alone, with a history of what is a move, and arm their work item', async () => {
-    const { id } = (await report(ours.as.member, bug)).body;
+  it('lets only an admin change the status, records each change in the history, and arms the work item', async () => {
+    const { id } = (await report(tenant.as.member, bug)).body;
     const armed = async () =>
       (
         await harness.db.query<{ armed: number }>(
@@ -273,31 +279,31 @@ describe('feedback submissions', () => {
           [id],
         )
       )[0]!.armed;
-    for (const client of [ours.as.viewer, ours.as.member, ours.api]) {
+    for (const client of [tenant.as.viewer, tenant.as.member, tenant.api]) {
       expect((await client.patch(`${path}/${id}`, { status: 'closed' })).status).toBe(403);
     }
-    expect((await theirs.as.admin.patch(`${path}/${id}`, { status: 'closed' })).status).toBe(404);
-    expect((await ours.as.admin.patch(`${path}/${id}`, { status: 'done' })).status).toBe(400);
+    expect((await otherTenant.as.admin.patch(`${path}/${id}`, { status: 'closed' })).status).toBe(404);
+    expect((await tenant.as.admin.patch(`${path}/${id}`, { status: 'done' })).status).toBe(400);
     expect(await armed()).toBe(1);
-    const moved = await ours.as.admin.patch(`${path}/${id}`, { status: 'triaged' });
+    const moved = await tenant.as.admin.patch(`${path}/${id}`, { status: 'triaged' });
     expect([moved.status, moved.body.status, moved.body.history]).toEqual([
       200,
       'triaged',
       [{ at: expect.any(String), from: 'received', to: 'triaged', source: 'user', reason: null }],
     ]);
     expect(await armed()).toBe(2);
-    expect((await ours.as.admin.patch(`${path}/${id}`, { status: 'triaged' })).body.history).toHaveLength(1);
+    expect((await tenant.as.admin.patch(`${path}/${id}`, { status: 'triaged' })).body.history).toHaveLength(1);
     expect(await armed()).toBe(2);
   });
 
-  it('can be about every machine that is not terminated', async () => {
-    const tenant = await harness.makeTenant();
-    const { organizationId } = tenant;
-    const kept = await makeAgent(harness.db, { organizationId, name: 'B', status: 'stopped' });
+  it('offers every agent that is not terminated as the subject of feedback', async () => {
+    const newTenant = await harness.makeTenant();
+    const { organizationId } = newTenant;
+    const agent = await makeAgent(harness.db, { organizationId, name: 'B', status: 'stopped' });
     await makeAgent(harness.db, { organizationId, name: 'A', status: 'terminated' });
-    await makeAgent(harness.db, { organizationId: theirs.organizationId, name: 'C' });
-    expect((await tenant.as.viewer.get('/api/feedback/agents')).body).toEqual({
-      agents: [{ id: kept.id, name: 'B', status: 'stopped' }],
+    await makeAgent(harness.db, { organizationId: otherTenant.organizationId, name: 'C' });
+    expect((await newTenant.as.viewer.get('/api/feedback/agents')).body).toEqual({
+      agents: [{ id: agent.id, name: 'B', status: 'stopped' }],
     });
   });
 });

@@ -3,8 +3,8 @@ import { maxScreenshotBytes, readPayload, redrawScreenshot, type Screenshot } fr
 import { checkBody, type FormOrJson } from '@muster/platform';
 
 /** Reads the report and its screenshot from the form. */
-export async function readFeedbackForm(given: FormOrJson) {
-  const { fields, file } = await given.readForm({ file: 'screenshot', maxFileBytes: maxScreenshotBytes }, bytesOf);
+export async function readFeedbackForm(input: FormOrJson) {
+  const { fields, file } = await input.readForm({ file: 'screenshot', maxFileBytes: maxScreenshotBytes }, bytesOf);
   // `readPayload` checks the size of the payload in bytes, so one character of it is enough here.
   checkBody(FeedbackForm, { ...fields, ...('payload' in fields ? { payload: fields['payload'].slice(0, 1) } : {}) });
   const report = await readPayload(fields['payload']!);

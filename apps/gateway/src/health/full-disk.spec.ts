@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Client } from 'pg';
 import { gateway } from '../gateway.harness';
 
-/** What a Postgres and a store without room say, in their own words, on the wire. */
+/** Makes Postgres fail inserts into `agent_function` and all DDL as it does when its disk is full. */
 const noRoom = `
   CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;
@@ -42,7 +42,7 @@ describe('a full disk', () => {
     return answer.status === status && answer;
   };
 
-  it('of the database answers 503 to what writes, lets what reads go on, and deep health says it', async () => {
+  it('a full database disk answers writes with 503, still serves reads, and fails deep health', async () => {
     const before = await harness.http.get('/api/health/deep');
     expect([before.status, before.body.checks.database.status]).toEqual([200, 'ok']);
     await admin.query(noRoom);
@@ -53,13 +53,13 @@ describe('a full disk', () => {
       expect.any(String),
     ]);
     expect((await tenant.api.get('/api/functions')).body.functions).toEqual([]);
-    // What was asked a moment ago is not asked anew at once.
+    // Deep health caches its checks for a moment.
     const { body } = await waitFor('deep health', () => deepHealth(503));
     expect(body.status).toBe('failed');
     expect(body.checks.database).toEqual({ status: 'failed', latencyMs: null, reason: 'no room to write' });
   });
 
-  it('of the storage is told by deep health, which is degraded and no more', async () => {
+  it('a full object store only degrades deep health', async () => {
     await admin.query('DROP EVENT TRIGGER IF EXISTS no_room');
     const { body } = await waitFor('deep health', () => deepHealth(200));
     expect(body.status).toBe('degraded');

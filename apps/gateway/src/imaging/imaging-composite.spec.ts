@@ -2,21 +2,21 @@ import { type Harness, makeAgent, startHarness, type Tenant } from '@muster/test
 import { ObjectStorage } from '@muster/storage';
 import { gateway } from '../gateway.harness';
 
-describe('a composite that is over', () => {
+describe('a finished composite', () => {
   let harness: Harness;
-  let ours: Tenant;
+  let tenant: Tenant;
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
-    ours = await harness.makeTenant();
+    tenant = await harness.makeTenant();
   });
   afterAll(() => harness.close());
 
   const over = async (status: 'success' | 'failed') => {
-    const { organizationId } = ours;
+    const { organizationId } = tenant;
     const { id } = await makeAgent(harness.db, { organizationId, name: status, status: 'online' });
-    const asked = await ours.api.post(`/api/agents/${id}/imaging-composite`, { patientLookup: '1234', teeth: [3] });
-    const { commandId } = asked.body;
+    const request = await tenant.api.post(`/api/agents/${id}/imaging-composite`, { patientLookup: '1234', teeth: [3] });
+    const { commandId } = request.body;
     const code = status === 'failed' ? 'patient_not_found' : null;
     await harness.db.query('system', 'UPDATE agent_command SET status = $2, error_code = $3 WHERE id = $1', [
       commandId,
@@ -24,10 +24,10 @@ describe('a composite that is over', () => {
       code,
     ]);
     return async () =>
-      (await ours.api.get(`/api/agents/${id}/imaging-composite/status?commandId=${commandId}`)).body as object;
+      (await tenant.api.get(`/api/agents/${id}/imaging-composite/status?commandId=${commandId}`)).body as object;
   };
 
-  it('has a URL that is signed anew by each read, and null where none can be signed', async () => {
+  it('signs a new URL for each read, and returns null if signing fails', async () => {
     const read = await over('success');
     expect(await read()).toEqual({ status: 'success', compositeUrl: expect.stringMatching(/^http/) });
     const storage = harness.app.nest.get(ObjectStorage);
@@ -37,7 +37,7 @@ describe('a composite that is over', () => {
     expect(await read()).toEqual({ status: 'success', compositeUrl: expect.stringMatching(/^http/) });
   });
 
-  it('has none where it failed', async () => {
+  it('returns no URL for a failed composite', async () => {
     const read = await over('failed');
     expect(await read()).toEqual({ status: 'failed', code: 'patient_not_found' });
   });

@@ -13,8 +13,8 @@ describe('batches from CSV', () => {
   beforeEach(async () => {
     tenant = await harness.makeTenant();
     const { organizationId } = tenant;
-    const made = await makeWorkflow(harness.db, { organizationId, variables: ['CLAIM_ID', 'PAYER'] });
-    workflowId = made.id;
+    const workflow = await makeWorkflow(harness.db, { organizationId, variables: ['CLAIM_ID', 'PAYER'] });
+    workflowId = workflow.id;
     agentIds = [];
     for (const name of ['One', 'Two', 'Three']) {
       agentIds.push((await makeAgent(harness.db, { organizationId, name })).id);
@@ -47,12 +47,12 @@ describe('batches from CSV', () => {
     return { status: response.status, headers: response.headers, body };
   };
 
-  it('keep quotes, newlines and formulas as they are, whatever ends the lines and begins the file', async () => {
+  it('keep quotes, newlines and formulas unchanged, with any line ending and a byte order mark', async () => {
     const table =
       '\ufeffCLAIM_ID,PAYER\r\n"C-1","Delta, ""West"""\r\nC-2,"two\r\nlines"\n\r\nC-3,=1+1\r\n C-4 ,@SUM(A1)\r\nC-5,';
-    const made = await send(table);
-    expect([made.status, made.body.queued, made.body.rejected]).toEqual([202, 5, []]);
-    expect((await jobsOf(made.body.batchId)).map(({ variables }) => variables)).toEqual([
+    const created = await send(table);
+    expect([created.status, created.body.queued, created.body.rejected]).toEqual([202, 5, []]);
+    expect((await jobsOf(created.body.batchId)).map(({ variables }) => variables)).toEqual([
       { CLAIM_ID: 'C-1', PAYER: 'Delta, "West"' },
       { CLAIM_ID: 'C-2', PAYER: 'two\r\nlines' },
       { CLAIM_ID: 'C-3', PAYER: '=1+1' },
@@ -61,15 +61,15 @@ describe('batches from CSV', () => {
     ]);
   });
 
-  it('say of each bad row what is wrong with it', async () => {
+  it('report the errors of each bad row', async () => {
     const bad = Buffer.concat([
       Buffer.from('CLAIM_ID,PAYER\nC-1,Delta\nC-2\nC-3,Delta,more\nC-4,'),
       Buffer.from([0x44, 0xff, 0x65]),
       Buffer.from(`\n${'9'.repeat(1_000_000)},Delta\nC-6,De"lta\nC-7,\u0000\nC-8,Delta\n`),
     ]);
-    const made = await send(bad);
-    expect(made.status).toBe(202);
-    expect(made.body.rejected).toEqual([
+    const created = await send(bad);
+    expect(created.status).toBe(202);
+    expect(created.body.rejected).toEqual([
       { row: 2, errors: ['the row has 1 cell and the table 2 columns: PAYER is missing'] },
       { row: 3, errors: ['the row has 3 cells and the table 2 columns'] },
       { row: 4, errors: ['PAYER: is not valid UTF-8'] },
@@ -77,10 +77,10 @@ describe('batches from CSV', () => {
       { row: 6, errors: ['line 7: a quote stands inside a cell that does not begin with one'] },
       { row: 7, errors: ['PAYER: has a U+0000'] },
     ]);
-    expect((await jobsOf(made.body.batchId)).map(({ batchRow }) => batchRow)).toEqual([1, 8]);
+    expect((await jobsOf(created.body.batchId)).map(({ batchRow }) => batchRow)).toEqual([1, 8]);
   });
 
-  it('say so in each row where a column is missing or means nothing, unless a mapping says what counts', async () => {
+  it('reject rows with missing or unknown columns, unless a mapping selects the columns', async () => {
     const surplus = await send('CLAIM_ID,PAYER,Note\nC-1,Delta,x\n');
     expect(surplus.body.rejected).toEqual([{ row: 1, errors: ['the workflow has no variable Note'] }]);
     const missing = await send('CLAIM_ID\nC-1\n');
@@ -89,36 +89,36 @@ describe('batches from CSV', () => {
     expect(mapped.body).toMatchObject({ queued: 1, rejected: [] });
   });
 
-  it('take the run options and strict from the form', async () => {
-    const made = await send('CLAIM_ID,PAYER\nC-1,Delta\n', { priority: '9', maxRetries: '1', strict: 'true' });
-    expect(made.status).toBe(202);
-    expect(await jobsOf(made.body.batchId)).toMatchObject([{ priority: 9, maxRetries: 1 }]);
+  it('read the run options and strict from the form', async () => {
+    const created = await send('CLAIM_ID,PAYER\nC-1,Delta\n', { priority: '9', maxRetries: '1', strict: 'true' });
+    expect(created.status).toBe(202);
+    expect(await jobsOf(created.body.batchId)).toMatchObject([{ priority: 9, maxRetries: 1 }]);
     const strict = await send('CLAIM_ID,PAYER\nC-1\n', { strict: 'true' });
     expect([strict.status, strict.body.errors[0].field]).toEqual([400, 'rows.1']);
   });
 
   it.each([
-    ['nothing', '', /no row of names/],
-    ['names alone', 'CLAIM_ID,PAYER\n', /no rows below/],
-    ['a name twice', 'CLAIM_ID,CLAIM_ID\na,b\n', /two columns CLAIM_ID/],
+    ['no content', '', /no row of names/],
+    ['only a header', 'CLAIM_ID,PAYER\n', /no rows below/],
+    ['a repeated column name', 'CLAIM_ID,CLAIM_ID\na,b\n', /two columns CLAIM_ID/],
     ['UTF-16', Buffer.from('\ufeffCLAIM_ID,PAYER\nC-1,D\n', 'utf16le'), /UTF-16/],
     ['a quote that is not closed', 'CLAIM_ID,PAYER\nC-1,"Delta\nC-2,D\n', /not closed/],
-    ['text behind a closing quote', 'CLAIM_ID,PAYER\nC-1,"Del"ta\nC-2,D\n', /Line 2: something stands behind/],
+    ['text after a closing quote', 'CLAIM_ID,PAYER\nC-1,"Del"ta\nC-2,D\n', /Line 2: something stands behind/],
     ['10,001 rows', `CLAIM_ID,PAYER\n${'a,b\n'.repeat(10_001)}`, /more than 10,000 rows/],
-  ])('refuse a file with %s', async (_, table, why) => {
+  ])('refuse a CSV file with %s', async (_, table, message) => {
     const { status, body } = await send(table);
     expect([status, body.code, body.errors]).toEqual([
       400,
       'invalid_payload',
-      [{ field: 'file', message: expect.stringMatching(why) }],
+      [{ field: 'file', message: expect.stringMatching(message) }],
     ]);
   });
 
   it.each([
     ['as JSON', (ids: string[]) => [JSON.stringify(ids)]],
     ['repeated', (ids: string[]) => ids],
-    ['with commas between', (ids: string[]) => [ids.join(', ')]],
-  ])('take a list %s', async (_, written) => {
+    ['separated by commas', (ids: string[]) => [ids.join(', ')]],
+  ])('accept a list that is sent %s', async (_, written) => {
     const form = new FormData();
     form.set('workflowId', workflowId);
     for (const value of written(agentIds)) form.append('agentIds', value);
@@ -131,7 +131,7 @@ describe('batches from CSV', () => {
     expect(agents).toHaveLength(agentIds.length);
   });
 
-  it('refuse forms that are broken, too large, or say something else', async () => {
+  it('refuse forms that are malformed, too large, or have unexpected fields', async () => {
     const withFile = (name = 'file') => {
       const form = new FormData();
       form.set('workflowId', workflowId);
@@ -177,13 +177,13 @@ describe('batches from CSV', () => {
     expect((await tenant.api.get('/api/jobs')).body.jobs).toEqual([]);
   });
 
-  it('know a repeat by its fields and the bytes of its file', async () => {
+  it('recognize a repeated request by its fields and the bytes of its file', async () => {
     const form = (table: string) => {
-      const made = new FormData();
-      made.set('workflowId', workflowId);
-      made.set('agentIds', JSON.stringify(agentIds));
-      made.set('file', new Blob([table]), 'a.csv');
-      return made;
+      const form = new FormData();
+      form.set('workflowId', workflowId);
+      form.set('agentIds', JSON.stringify(agentIds));
+      form.set('file', new Blob([table]), 'a.csv');
+      return form;
     };
     const key = { 'idempotency-key': 'csv-1' };
     const first = await sendForm(form('CLAIM_ID,PAYER\nC-1,D\n'), key);

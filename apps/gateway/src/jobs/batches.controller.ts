@@ -53,8 +53,8 @@ export class BatchesController {
     errors: ['not_found', 'agent_not_found', 'nothing_to_run', 'no_pinned_version', 'billing_gate_closed'],
     idempotent: true,
   })
-  async create(@Mutation() mutation: MutationRequest, @Given() given: FormOrJson): Promise<CreatedBatch> {
-    const { input, rows } = await readBatch(given);
+  async create(@Mutation() mutation: MutationRequest, @Given() body: FormOrJson): Promise<CreatedBatch> {
+    const { input, rows } = await readBatch(body);
     return this.mutations.run(mutation, async (tx, caller) => {
       const launched = await launchBatch(tx, caller, { input, rows, now: this.clock.now() });
       return { body: launched, location: `/api/batches/${launched.batchId}` };
@@ -74,8 +74,8 @@ export class BatchesController {
     answer: CheckedBatch,
     errors: ['not_found', 'agent_not_found', 'nothing_to_run'],
   })
-  async check(@OrganizationId() organizationId: string, @Given() given: FormOrJson): Promise<CheckedBatch> {
-    const { input, rows } = await readBatchToCheck(given);
+  async check(@OrganizationId() organizationId: string, @Given() body: FormOrJson): Promise<CheckedBatch> {
+    const { input, rows } = await readBatchToCheck(body);
     return this.database.transaction({ organizationId }, (tx) =>
       checkBatch(tx, organizationId, { input, rows, now: this.clock.now() }),
     );

@@ -15,8 +15,8 @@ describe('batches', () => {
   beforeEach(async () => {
     tenant = await harness.makeTenant();
     const { organizationId } = tenant;
-    const made = await makeWorkflow(harness.db, { organizationId, variables: ['CLAIM_ID', 'PAYER'] });
-    workflowId = made.id;
+    const workflow = await makeWorkflow(harness.db, { organizationId, variables: ['CLAIM_ID', 'PAYER'] });
+    workflowId = workflow.id;
     agentIds = [];
     for (const name of ['One', 'Two', 'Three']) {
       agentIds.push((await makeAgent(harness.db, { organizationId, name })).id);
@@ -37,20 +37,20 @@ describe('batches', () => {
 
   describe('from JSON', () => {
     it('queue a run for each row, spread evenly over the agents, in the order of the rows', async () => {
-      const made = await post({ rows: rowsOf(7), priority: 8, maxRetries: 2 });
-      expect(made.status).toBe(202);
-      expect(made.headers.get('location')).toBe(`/api/batches/${made.body.batchId}`);
-      expect(made.body).toMatchObject({ queued: 7, rejected: [] });
-      const jobs = await jobsOf(made.body.batchId);
-      expect(jobs.map(({ id }) => id)).toEqual(made.body.jobIds);
+      const created = await post({ rows: rowsOf(7), priority: 8, maxRetries: 2 });
+      expect(created.status).toBe(202);
+      expect(created.headers.get('location')).toBe(`/api/batches/${created.body.batchId}`);
+      expect(created.body).toMatchObject({ queued: 7, rejected: [] });
+      const jobs = await jobsOf(created.body.batchId);
+      expect(jobs.map(({ id }) => id)).toEqual(created.body.jobIds);
       expect(jobs.map(({ batchRow }) => batchRow)).toEqual([1, 2, 3, 4, 5, 6, 7]);
       expect(jobs.map(({ agentId }) => agentIds.indexOf(agentId))).toEqual([0, 1, 2, 0, 1, 2, 0]);
       expect(jobs[4]).toMatchObject({ variables: rowOf(5), priority: 8, maxRetries: 2, status: 'queued' });
-      const listed = await tenant.api.get(`/api/jobs?batchId=${made.body.batchId}&limit=200`);
+      const listed = await tenant.api.get(`/api/jobs?batchId=${created.body.batchId}&limit=200`);
       expect(listed.body.jobs).toHaveLength(7);
     });
 
-    it('write one audit row and one timeline entry for each agent, and enqueue each agent once', async () => {
+    it('write one audit row, and for each agent one timeline entry and one message', async () => {
       const messages = () =>
         harness.db.query<any>(
           'system',
@@ -67,13 +67,13 @@ describe('batches', () => {
         expect(entries[0].data).toEqual({ batchId: body.batchId, queued });
       }
       const { entries } = (await tenant.as.admin.get('/api/audit')).body;
-      const made = entries.filter(({ action }: { action: string }) => action !== 'session.create');
-      expect(made).toEqual([
+      const recorded = entries.filter(({ action }: { action: string }) => action !== 'session.create');
+      expect(recorded).toEqual([
         expect.objectContaining({ action: 'batch.create', target: { type: 'batch', id: body.batchId } }),
       ]);
     });
 
-    it('reject the rows that are wrong, each with its reasons, and queue the others', async () => {
+    it('reject invalid rows with their reasons, and queue the others', async () => {
       const rows = [
         rowOf(1),
         { CLAIM_ID: 'C-2' },
@@ -96,7 +96,7 @@ describe('batches', () => {
       expect(read.body).toMatchObject({ total: 6, rejected: 4, queued: 2, running: 0 });
     });
 
-    it('queue nothing when strict and a row is wrong', async () => {
+    it('queue nothing if strict and one row is invalid', async () => {
       const { status, body } = await post({ rows: [rowOf(1), { CLAIM_ID: 'C-2' }], strict: true });
       expect(status).toBe(400);
       expect(body.code).toBe('invalid_payload');
@@ -106,14 +106,14 @@ describe('batches', () => {
       expect((await tenant.api.get('/api/jobs')).body.jobs).toEqual([]);
     });
 
-    it('read variables from other columns by a mapping, and give every row what it leaves out', async () => {
+    it('read variables from mapped columns, and fill missing ones from the batch’s variables', async () => {
       const rows = [
         { Claim: 'C-1', Note: 'ignored' },
         { Claim: 'C-2', PAYER: 'Cigna' },
       ];
-      const made = await post({ rows, mapping: { CLAIM_ID: 'Claim' }, variables: { PAYER: 'Delta' } });
-      expect(made.body).toMatchObject({ queued: 2, rejected: [] });
-      expect((await jobsOf(made.body.batchId)).map(({ variables }) => variables)).toEqual([
+      const created = await post({ rows, mapping: { CLAIM_ID: 'Claim' }, variables: { PAYER: 'Delta' } });
+      expect(created.body).toMatchObject({ queued: 2, rejected: [] });
+      expect((await jobsOf(created.body.batchId)).map(({ variables }) => variables)).toEqual([
         { CLAIM_ID: 'C-1', PAYER: 'Delta' },
         { CLAIM_ID: 'C-2', PAYER: 'Cigna' },
       ]);
@@ -126,24 +126,24 @@ describe('batches', () => {
     it.each([
       ['no rows', { rows: [] }, 'rows'],
       ['a row that is a list', { rows: [[]] }, 'rows.0'],
-      ['rows that are no list', { rows: 7 }, 'rows'],
+      ['rows that are not a list', { rows: 7 }, 'rows'],
       ['10,001 rows', { rows: Array.from({ length: 10_001 }, () => ({})) }, 'rows'],
       ['no agents', { rows: [{}], agentIds: [] }, 'agentIds'],
       ['the same agent twice', { rows: [{}], agentIds: [newId(), newId()].fill('x') }, 'agentIds'],
-      ['an agent that is no id', { rows: [{}], agentIds: ['x'] }, 'agentIds.0'],
+      ['an agent id that is not a UUID', { rows: [{}], agentIds: ['x'] }, 'agentIds.0'],
       ['a mapping of an unknown variable', { rows: [{}], mapping: { NOPE: 'a' } }, 'mapping.NOPE'],
       ['a text for an unknown variable', { rows: [{}], variables: { NOPE: 'a' } }, 'variables.NOPE'],
-    ])('refuse %s', async (_, body, field) => {
+    ])('refuse a batch with %s', async (_, body, field) => {
       const answer = await post(body);
       expect([answer.status, answer.body.errors?.[0]?.field]).toEqual([400, field]);
     });
 
     it('answer 404 for a workflow or an agent of another organization, and queue nothing', async () => {
       const other = await harness.makeTenant();
-      const theirs = await makeWorkflow(harness.db, { organizationId: other.organizationId });
+      const otherWorkflow = await makeWorkflow(harness.db, { organizationId: other.organizationId });
       const agent = await makeAgent(harness.db, { organizationId: other.organizationId });
-      const strange = await post({ workflowId: theirs.id, rows: [{}] });
-      expect([strange.status, strange.body.code]).toEqual([404, 'not_found']);
+      const wrongWorkflow = await post({ workflowId: otherWorkflow.id, rows: [{}] });
+      expect([wrongWorkflow.status, wrongWorkflow.body.code]).toEqual([404, 'not_found']);
       const answer = await post({ agentIds: [agentIds[0], agent.id], rows: rowsOf(2) });
       expect([answer.status, answer.body.code]).toEqual([404, 'agent_not_found']);
       expect((await tenant.api.get('/api/jobs')).body.jobs).toEqual([]);
@@ -159,7 +159,7 @@ describe('batches', () => {
       expect((await post({ rows: rowsOf(1) })).status).toBe(402);
     });
 
-    it('answer a repeat with the same Idempotency-Key from what was stored', async () => {
+    it('answer a repeated Idempotency-Key with the stored response', async () => {
       const client = tenant.api.with({ 'idempotency-key': 'nightly-1' });
       const body = { workflowId, agentIds, rows: rowsOf(3) };
       const first = await client.post('/api/jobs/batch', body);
@@ -171,21 +171,21 @@ describe('batches', () => {
       expect(await jobsOf(first.body.batchId)).toHaveLength(3);
     });
 
-    it('take 10,000 rows', async () => {
-      const made = await post({ rows: rowsOf(10_000) });
-      expect([made.status, made.body.queued, made.body.jobIds.length]).toEqual([202, 10_000, 10_000]);
+    it('accept 10,000 rows', async () => {
+      const created = await post({ rows: rowsOf(10_000) });
+      expect([created.status, created.body.queued, created.body.jobIds.length]).toEqual([202, 10_000, 10_000]);
       const [{ jobs, logs }] = await harness.db.query<any>(
         'system',
         `SELECT count(*)::int AS jobs, count(s.job_id)::int AS logs
          FROM job j LEFT JOIN job_log_seen s ON s.job_id = j.id WHERE j.batch_id = $1`,
-        [made.body.batchId],
+        [created.body.batchId],
       );
       expect({ jobs, logs }).toEqual({ jobs: 10_000, logs: 10_000 });
     });
   });
 
-  describe('once made', () => {
-    it('show how far they are, a row counting once by its latest attempt', async () => {
+  describe('existing batches', () => {
+    it('show their progress, counting each row once by its latest attempt', async () => {
       const { batchId, jobIds } = (await post({ rows: rowsOf(4) })).body;
       const set = (id: string, sql: string) => harness.db.query('system', `UPDATE job SET ${sql} WHERE id = $1`, [id]);
       await set(
@@ -225,7 +225,7 @@ describe('batches', () => {
       expect([batches, nextCursor]).toEqual([[read.body], null]);
     });
 
-    it('are checked before: each row that would be rejected is named, and nothing is queued', async () => {
+    it('can be checked before: returns each row that would be rejected, and queues nothing', async () => {
       const rows = [rowOf(1), { OTHER: 'x' }, { ...rowOf(3), CLAIM_ID: 7 }];
       const before = (await tenant.api.get('/api/batches')).body.batches.length;
       const check = (body: object, client = tenant.api) =>
@@ -251,15 +251,15 @@ describe('batches', () => {
     });
 
     it('are listed newest first, page by page, and by workflow', async () => {
-      const made: string[] = [];
-      for (let n = 0; n < 3; n += 1) made.push((await post({ rows: rowsOf(1) })).body.batchId);
+      const createdIds: string[] = [];
+      for (let n = 0; n < 3; n += 1) createdIds.push((await post({ rows: rowsOf(1) })).body.batchId);
       const first = (await tenant.api.get('/api/batches?limit=2')).body;
       const second = (await tenant.api.get(`/api/batches?limit=2&cursor=${first.nextCursor}`)).body;
-      expect([...first.batches, ...second.batches].map(({ id }: { id: string }) => id)).toEqual(made.reverse());
+      expect([...first.batches, ...second.batches].map(({ id }: { id: string }) => id)).toEqual(createdIds.reverse());
       expect((await tenant.api.get(`/api/batches?workflowId=${newId()}`)).body.batches).toEqual([]);
     });
 
-    it('end everything that is open when they are cancelled, more than one step of it, and again without harm', async () => {
+    it('end all open runs in several steps when cancelled, and can be cancelled again without effect', async () => {
       const { batchId, jobIds } = (await post({ rows: rowsOf(1203) })).body;
       await harness.db.query('system', `UPDATE job SET status = 'completed', billed_at = now() WHERE id = $1`, [
         jobIds[0],
@@ -272,7 +272,7 @@ describe('batches', () => {
       const answer = await tenant.api.post(`/api/batches/${batchId}/cancel`, { reason: 'the wrong file' });
       expect([answer.status, answer.headers.get('location')]).toEqual([202, `/api/batches/${batchId}`]);
       expect(answer.body.cancelRequestedAt).toEqual(expect.any(String));
-      // What the dispatcher does about it.
+      // The dispatcher does this when it receives the message.
       expect(await cancelBatch(harness.db, batchId, () => new Date())).toEqual({ ended: 1202 });
       const read = await tenant.api.get(`/api/batches/${batchId}`);
       expect(read.body).toMatchObject({ queued: 0, running: 1, completed: 1, cancelled: 1201, failed: 0 });
@@ -286,7 +286,7 @@ describe('batches', () => {
       expect(await cancelBatch(harness.db, batchId, () => new Date())).toEqual({ ended: 0 });
     });
 
-    it('are nobody else’s to read or cancel, nor a viewer’s to make or cancel', async () => {
+    it('are hidden from other organizations, and viewers cannot create or cancel them', async () => {
       const { batchId } = (await post({ rows: rowsOf(1) })).body;
       const other = await harness.makeTenant();
       expect((await other.api.get(`/api/batches/${batchId}`)).status).toBe(404);
@@ -296,7 +296,7 @@ describe('batches', () => {
       expect((await tenant.api.get(`/api/batches/${batchId}`)).body).toMatchObject({ queued: 1, cancelled: 0 });
     });
 
-    it('cannot be made of an archived workflow', async () => {
+    it('cannot be created for an archived workflow', async () => {
       await tenant.api.delete(`/api/workflows/${workflowId}`);
       expect((await post({ rows: rowsOf(1) })).status).toBe(404);
     });

@@ -12,7 +12,7 @@ describe('concurrency keys at the gateway', () => {
   });
   afterAll(() => harness.close());
 
-  it('are listed with who waits and who holds them, with limits, in pages, and for their organization alone', async () => {
+  it('lists keys with holders, waiting runs and limits, page by page, only for their organization', async () => {
     const { organizationId } = tenant;
     const { id: agentId } = await makeAgent(harness.db, { organizationId, status: 'online' });
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
@@ -38,17 +38,17 @@ describe('concurrency keys at the gateway', () => {
     expect((await other.api.get(`${path}/holders?key=Delta:a`)).body).toEqual({ holders: [] });
   });
 
-  it('of a workflow are those of its runs, also of a batch’s, and name its variables alone', async () => {
+  it('applies a workflow’s keys to its runs, also in batches, and allows only its own variables in keys', async () => {
     const { organizationId } = tenant;
     const { id: agentId } = await makeAgent(harness.db, { organizationId, name: 'Second desk', status: 'online' });
     const body = { name: 'Keyed', variables: ['USER'], script: 'print(1)', concurrencyKeys: [{ key: 'in:{{USER}}' }] };
-    const made = await tenant.as.member.post('/api/workflows', body);
-    expect([made.status, made.body.concurrencyKeys]).toEqual([201, [{ key: 'in:{{USER}}' }]]);
+    const created = await tenant.as.member.post('/api/workflows', body);
+    expect([created.status, created.body.concurrencyKeys]).toEqual([201, [{ key: 'in:{{USER}}' }]]);
     const wrong = { concurrencyKeys: [{ key: 'in:{{PASSWORD}}' }] };
-    expect((await tenant.as.member.patch(`/api/workflows/${made.body.id}`, wrong)).status).toBe(400);
+    expect((await tenant.as.member.patch(`/api/workflows/${created.body.id}`, wrong)).status).toBe(400);
     expect((await tenant.as.member.post('/api/workflows', { ...body, ...wrong })).status).toBe(400);
     const batch = {
-      workflowId: made.body.id,
+      workflowId: created.body.id,
       agentIds: [agentId],
       rows: [{ USER: 'ann' }, { USER: 'bob' }, { USER: 'ann' }],
     };
@@ -59,11 +59,11 @@ describe('concurrency keys at the gateway', () => {
       { key: 'in:ann', waiting: 2, limit: 1 },
       { key: 'in:bob', waiting: 1 },
     ]);
-    const none = await tenant.as.member.patch(`/api/workflows/${made.body.id}`, { concurrencyKeys: [] });
+    const none = await tenant.as.member.patch(`/api/workflows/${created.body.id}`, { concurrencyKeys: [] });
     expect(none.body.concurrencyKeys).toEqual([]);
   });
 
-  it('have a limit that admins set and remove', async () => {
+  it('lets admins set and remove the limit of a key', async () => {
     const { admin, member } = tenant.as;
     const body = { key: 'paused', limit: 0 };
     expect((await member.put(path, body)).status).toBe(403);

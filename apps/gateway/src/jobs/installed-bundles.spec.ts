@@ -1,24 +1,24 @@
 import { makeInstallation, type MadeInstallation } from '@muster/testing';
-import { SchedulesLab } from '../schedules/schedules.harness';
+import { SchedulesFixture } from '../schedules/schedules.harness';
 
-describe('What an installation runs', () => {
-  const lab = new SchedulesLab();
+describe('the bundle of an installation', () => {
+  const fixture = new SchedulesFixture();
   const nowhere = '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e';
 
-  beforeAll(() => lab.open());
-  afterAll(() => lab.harness.close());
-  beforeEach(() => lab.begin());
+  beforeAll(() => fixture.open());
+  afterAll(() => fixture.harness.close());
+  beforeEach(() => fixture.begin());
 
   const install = (...contents: string[]): Promise<MadeInstallation> =>
-    makeInstallation(lab.harness.db, { organizationId: lab.tenant.organizationId, contents });
+    makeInstallation(fixture.harness.db, { organizationId: fixture.tenant.organizationId, contents });
   const bundle = ({ installationId, versions }: MadeInstallation) => ({ installationId, ...versions[0]! });
-  const job = async (id: string) => (await lab.tenant.api.get(`/api/jobs/${id}`)).body;
-  const run = () => ({ workflowId: lab.scriptId, agentId: lab.agentId, variables: { CLAIM_ID: 'C-1' } });
+  const job = async (id: string) => (await fixture.tenant.api.get(`/api/jobs/${id}`)).body;
+  const run = () => ({ workflowId: fixture.scriptId, agentId: fixture.agentId, variables: { CLAIM_ID: 'C-1' } });
 
-  it('is in every answer that shows a job, however it was launched', async () => {
+  it('shows a job’s bundle in every response, however the job was launched', async () => {
     const installation = await install('code');
     const { installationId: workflowPackInstallationId } = installation;
-    const { api } = lab.tenant;
+    const { api } = fixture.tenant;
     const { workflowId, agentId, variables } = run();
     const launched = await api.post('/api/jobs/launch', { ...run(), workflowPackInstallationId });
     expect(launched.status).toBe(202);
@@ -34,14 +34,14 @@ describe('What an installation runs', () => {
     for (const id of [launched.body.jobId, onAgent.body.jobId, batch.body.jobIds[0]]) {
       expect((await job(id)).bundle).toEqual(bundle(installation));
     }
-    expect((await lab.jobs()).map((each) => each.bundle)).toEqual([1, 2, 3].map(() => bundle(installation)));
+    expect((await fixture.jobs()).map((each) => each.bundle)).toEqual([1, 2, 3].map(() => bundle(installation)));
     const without = await api.post('/api/jobs/launch', run());
     expect((await job(without.body.jobId)).bundle).toBeNull();
   });
 
-  it('is refused where there is no such installation, or none that is pinned, everywhere, and nothing is queued', async () => {
+  it('refuses an unknown or unpinned installation in every launch route, and queues nothing', async () => {
     const { installationId: unpinned } = await install();
-    const { api } = lab.tenant;
+    const { api } = fixture.tenant;
     const { agentId, workflowId, variables } = run();
     const calls = (workflowPackInstallationId: string) => [
       api.post('/api/jobs/launch', { ...run(), workflowPackInstallationId }),
@@ -54,80 +54,83 @@ describe('What an installation runs', () => {
       expect([answer.status, answer.body.code]).toEqual([409, 'no_pinned_version']);
     }
     expect((await api.post('/api/jobs/launch', { ...run(), workflowPackInstallationId: 'x' })).status).toBe(400);
-    expect(await lab.jobs()).toEqual([]);
+    expect(await fixture.jobs()).toEqual([]);
   });
 
-  it('is set on a workflow and taken off again, and then its runs bring it along', async () => {
+  it('uses the installation of a workflow for its runs, until it is removed', async () => {
     const installation = await install('code');
     const { installationId: workflowPackInstallationId } = installation;
-    const { api } = lab.tenant;
-    const made = await api.post('/api/workflows', { name: 'Of a pack', workflowPackInstallationId });
-    expect([made.status, made.body.workflowPackInstallationId]).toEqual([201, workflowPackInstallationId]);
-    const path = `/api/workflows/${made.body.id}`;
-    const launch = () => api.post('/api/jobs/launch', { workflowId: made.body.id, agentId: lab.agentId });
+    const { api } = fixture.tenant;
+    const created = await api.post('/api/workflows', { name: 'Of a pack', workflowPackInstallationId });
+    expect([created.status, created.body.workflowPackInstallationId]).toEqual([201, workflowPackInstallationId]);
+    const path = `/api/workflows/${created.body.id}`;
+    const launch = () => api.post('/api/jobs/launch', { workflowId: created.body.id, agentId: fixture.agentId });
     expect((await job((await launch()).body.jobId)).bundle).toEqual(bundle(installation));
     expect((await api.patch(path, { name: 'Renamed' })).body.workflowPackInstallationId).toBe(
       workflowPackInstallationId,
     );
     expect((await api.patch(path, { workflowPackInstallationId: null })).body.workflowPackInstallationId).toBeNull();
     expect([(await launch()).status, (await launch()).body.code]).toEqual([409, 'nothing_to_run']);
-    const listed = (await api.get('/api/workflows')).body.workflows.find((each: any) => each.id === made.body.id);
+    const listed = (await api.get('/api/workflows')).body.workflows.find((each: any) => each.id === created.body.id);
     expect(listed.workflowPackInstallationId).toBeNull();
     expect((await api.patch(path, { workflowPackInstallationId: nowhere })).status).toBe(404);
     expect((await api.post('/api/workflows', { name: 'x', workflowPackInstallationId: nowhere })).status).toBe(404);
-    const { entries } = (await lab.tenant.as.admin.get('/api/audit?action=workflow.update&limit=1')).body;
+    const { entries } = (await fixture.tenant.as.admin.get('/api/audit?action=workflow.update&limit=1')).body;
     expect(entries[0].changes).toEqual({ workflowPackInstallationId: [workflowPackInstallationId, null] });
   });
 
-  it('is that of a schedule before that of its workflow, and a tick says why where nothing is pinned', async () => {
+  it('prefers the schedule’s installation to the workflow’s, and fails a tick if nothing is pinned', async () => {
     const [ofSchedule, ofWorkflow] = [await install('schedule'), await install('workflow')];
-    const { api } = lab.tenant;
+    const { api } = fixture.tenant;
     const on = (installation: MadeInstallation | null) => ({
       workflowPackInstallationId: installation?.installationId ?? null,
     });
-    await api.patch(`/api/workflows/${lab.scriptId}`, on(ofWorkflow));
-    const id = await lab.make(on(ofSchedule));
-    const fire = async () => (await lab.execute({ scheduleId: id, force: true })).launched[0];
+    await api.patch(`/api/workflows/${fixture.scriptId}`, on(ofWorkflow));
+    const id = await fixture.make(on(ofSchedule));
+    const fire = async () => (await fixture.execute({ scheduleId: id, force: true })).launched[0];
     expect((await job((await fire()).jobId)).bundle).toEqual(bundle(ofSchedule));
     expect((await api.put(`/api/schedules/${id}`, on(null))).body.workflowPackInstallationId).toBeNull();
-    lab.clock.advance(1000);
+    fixture.clock.advance(1000);
     expect((await job((await fire()).jobId)).bundle).toEqual(bundle(ofWorkflow));
     await api.put(`/api/schedules/${id}`, on(await install()));
-    lab.clock.advance(1000);
+    fixture.clock.advance(1000);
     expect(await fire()).toBeUndefined();
-    expect((await lab.read(id)).recentRuns[0]).toMatchObject({
+    expect((await fixture.read(id)).recentRuns[0]).toMatchObject({
       outcome: 'failed',
       reason: 'no_pinned_version',
       jobId: null,
     });
     expect((await api.put(`/api/schedules/${id}`, { workflowPackInstallationId: nowhere })).status).toBe(404);
-    expect((await api.post('/api/schedules', lab.body({ workflowPackInstallationId: nowhere }))).status).toBe(404);
+    expect((await api.post('/api/schedules', fixture.body({ workflowPackInstallationId: nowhere }))).status).toBe(404);
   });
 
-  it('is enough for a schedule of a workflow without a script', async () => {
-    const { api } = lab.tenant;
+  it('allows a schedule of a workflow without a script if it has an installation', async () => {
+    const { api } = fixture.tenant;
     const { body } = await api.post('/api/workflows', { name: 'Empty' });
     const schedule = { scriptId: body.id, variables: {} };
-    expect((await api.post('/api/schedules', lab.body(schedule))).body.code).toBe('nothing_to_run');
+    expect((await api.post('/api/schedules', fixture.body(schedule))).body.code).toBe('nothing_to_run');
     const { installationId: workflowPackInstallationId } = await install('code');
-    const id = await lab.make({ ...schedule, workflowPackInstallationId });
-    const taken = await api.put(`/api/schedules/${id}`, { workflowPackInstallationId: null });
-    expect([taken.status, taken.body.code]).toEqual([409, 'nothing_to_run']);
-    expect((await lab.read(id)).workflowPackInstallationId).toBe(workflowPackInstallationId);
+    const id = await fixture.make({ ...schedule, workflowPackInstallationId });
+    const removed = await api.put(`/api/schedules/${id}`, { workflowPackInstallationId: null });
+    expect([removed.status, removed.body.code]).toEqual([409, 'nothing_to_run']);
+    expect((await fixture.read(id)).workflowPackInstallationId).toBe(workflowPackInstallationId);
   });
 
-  it('is what a builder phase gets, by whatever name it says, and names that are not ours stay what they are', async () => {
+  it('gives a builder phase the bundle by any of its names, and passes unknown names through', async () => {
     const { packId, installationId, versions } = await install('code');
     const { versionId, runtimeBundleId, digest } = versions[0]!;
-    const { organizationId } = lab.tenant;
+    const { organizationId } = fixture.tenant;
     const build = async (names: object) => {
-      const started = await lab.tenant.api.post(`/api/agents/${lab.agentId}/builder/run`, {
+      const started = await fixture.tenant.api.post(`/api/agents/${fixture.agentId}/builder/run`, {
         phase: 'x',
         code: 'pass',
         ...names,
       });
       expect(started.status).toBe(202);
-      const [command] = await lab.rows('SELECT payload, env FROM agent_command WHERE id = $1', started.body.commandId);
+      const [command] = await fixture.rows(
+        'SELECT payload, env FROM agent_command WHERE id = $1',
+        started.body.commandId,
+      );
       return command!;
     };
     const manifestKey = `packs/${organizationId}/manifests/${runtimeBundleId}.json`;

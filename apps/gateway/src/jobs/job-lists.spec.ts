@@ -16,7 +16,7 @@ interface Listed {
 
 const names = ['queuedAt', 'startedAt', 'finishedAt', 'durationMs', 'totalCostUsd'] as const;
 const sorts = names.flatMap((name) => [name, `-${name}`]);
-/** More runs than are sorted in one statement; in the short form not for every order. */
+/** Orders that the short form tests with more runs than one statement sorts; the long form tests every order. */
 const sortsOfMany = ['-startedAt', 'durationMs', 'totalCostUsd'];
 
 describe('lists of runs', () => {
@@ -33,7 +33,7 @@ describe('lists of runs', () => {
   });
   afterAll(() => harness.close());
 
-  /** Runs with the same times and costs as others, some that never began, some that are open, one in nine failed. */
+  /** Inserts runs that share times and costs. Some never started, some are open, and one in nine failed. */
   async function insertRuns({ organizationId }: Tenant, count: number): Promise<string> {
     const { id: agentId } = await makeAgent(harness.db, { organizationId });
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId, name: 'Download EOBs' });
@@ -62,10 +62,10 @@ describe('lists of runs', () => {
     return agentId;
   }
 
-  async function readAll(of: Tenant, query: string, limit: number): Promise<Listed[]> {
+  async function readAll(lister: Tenant, query: string, limit: number): Promise<Listed[]> {
     const listed: Listed[] = [];
     for (let cursor = ''; ;) {
-      const { status, body } = await of.api.get(`/api/jobs?limit=${limit}&${query}${cursor}`);
+      const { status, body } = await lister.api.get(`/api/jobs?limit=${limit}&${query}${cursor}`);
       if (status !== 200) throw new Error(`${query}: ${harness.logs.slice(-4).join()}`);
       listed.push(...body.jobs);
       if (body.nextCursor === null) return listed;
@@ -73,7 +73,7 @@ describe('lists of runs', () => {
     }
   }
 
-  /** What stands before what: values in their order, none behind, and of the same the ids. */
+  /** Returns the rows in the expected order: by value, with null last, and by id for equal values. */
   function inOrder(sort: string, rows: Listed[]): Listed[] {
     const name = sort.replace('-', '') as (typeof names)[number];
     const sign = sort.startsWith('-') ? -1 : 1;
@@ -85,7 +85,7 @@ describe('lists of runs', () => {
     });
   }
 
-  it.each(sorts)('are sorted by %s over all their pages, nothing twice or missing, few or many', async (sort) => {
+  it.each(sorts)('sort by %s over all pages without repeated or missing runs, for few and many runs', async (sort) => {
     const lists = [{ tenant: few, count: 40, limit: 3 }];
     if (isLongForm() || sortsOfMany.includes(sort)) lists.push({ tenant: many, count: 2700, limit: 200 });
     for (const { tenant, count, limit } of lists) {
@@ -95,44 +95,41 @@ describe('lists of runs', () => {
     }
   });
 
-  it.each(['-startedAt', 'durationMs', '-totalCostUsd'])(
-    'are sorted by %s when they are filtered too',
-    async (sort) => {
-      const whole = await readAll(many, '', 200);
-      const [from, to] = [whole[0]!.queuedAt, new Date(Date.parse(whole[0]!.queuedAt) + 1).toISOString()];
-      // The same moment, as others write it: with an offset, and to the nanosecond.
-      const far = encodeURIComponent(from.replace(/(\d\d):(\d\d:\d\d\.\d+)Z$/, '$1:$2000999-00:00'));
-      const failed = ({ status }: Listed) => status === 'failed';
-      const filters: [string, (row: Listed) => boolean][] = [
-        ['status=failed', failed],
-        [`status=completed&agentId=${agentIds[1]}`, ({ status }) => status === 'completed'],
-        ['q=portal', ({ error }) => error !== null],
-        [`from=${from}&to=${to}&status=cancelled`, ({ status }) => status === 'cancelled'],
-        [`from=${far}&q=portal`, ({ error }) => error !== null],
-        ['from=0001-01-01T00:00Z&to=9999-12-31T23:59:59.999999999Z&status=failed', failed],
-        [`to=${from}`, () => false],
-        [`from=${from}&to=${from}`, () => false],
-        [`from=${to}&to=${from}`, () => false],
-      ];
-      for (const [filter, fits] of filters) {
-        const expected = inOrder(sort, whole.filter(fits)).map(({ id }) => id);
-        const listed = await readAll(many, `sort=${sort}&${filter}`, isLongForm() ? 90 : 200);
-        expect([filter, listed.map(({ id }) => id)]).toEqual([filter, expected]);
-      }
-    },
-  );
+  it.each(['-startedAt', 'durationMs', '-totalCostUsd'])('sort filtered runs by %s', async (sort) => {
+    const whole = await readAll(many, '', 200);
+    const [from, to] = [whole[0]!.queuedAt, new Date(Date.parse(whole[0]!.queuedAt) + 1).toISOString()];
+    // The same time in another notation: with an offset, and with nanoseconds.
+    const far = encodeURIComponent(from.replace(/(\d\d):(\d\d:\d\d\.\d+)Z$/, '$1:$2000999-00:00'));
+    const failed = ({ status }: Listed) => status === 'failed';
+    const filters: [string, (row: Listed) => boolean][] = [
+      ['status=failed', failed],
+      [`status=completed&agentId=${agentIds[1]}`, ({ status }) => status === 'completed'],
+      ['q=portal', ({ error }) => error !== null],
+      [`from=${from}&to=${to}&status=cancelled`, ({ status }) => status === 'cancelled'],
+      [`from=${far}&q=portal`, ({ error }) => error !== null],
+      ['from=0001-01-01T00:00Z&to=9999-12-31T23:59:59.999999999Z&status=failed', failed],
+      [`to=${from}`, () => false],
+      [`from=${from}&to=${from}`, () => false],
+      [`from=${to}&to=${from}`, () => false],
+    ];
+    for (const [filter, fits] of filters) {
+      const expected = inOrder(sort, whole.filter(fits)).map(({ id }) => id);
+      const listed = await readAll(many, `sort=${sort}&${filter}`, isLongForm() ? 90 : 200);
+      expect([filter, listed.map(({ id }) => id)]).toEqual([filter, expected]);
+    }
+  });
 
-  it('meet each run that stays once, however many come and end while they are walked through', async () => {
+  it('return each run that stays once, while runs are added and end between the pages', async () => {
     const changing = await harness.makeTenant();
     const agentId = await insertRuns(changing, 300);
     const before = await readAll(changing, 'status=failed', 200);
-    const met: string[] = [];
+    const receivedIds: string[] = [];
     for (let cursor = '', pages = 0; ; pages += 1) {
       const { body } = await changing.api.get(`/api/jobs?status=failed&limit=7${cursor}`);
-      met.push(...body.jobs.map(({ id }: Listed) => id));
+      receivedIds.push(...body.jobs.map(({ id }: Listed) => id));
       if (body.nextCursor === null) break;
       cursor = `&cursor=${body.nextCursor}`;
-      // One more that failed, and one of those that wait ends, wherever it stands.
+      // Adds a failed run, and fails a waiting run at a random position.
       await makeJob(harness.db, { organizationId: changing.organizationId, agentId, status: 'failed' });
       await harness.db.query(
         'system',
@@ -141,14 +138,14 @@ describe('lists of runs', () => {
         [changing.organizationId],
       );
     }
-    expect(new Set(met).size).toBe(met.length);
-    expect(met).toEqual([...met].sort().reverse());
-    expect(met).toEqual(expect.arrayContaining(before.map(({ id }) => id)));
+    expect(new Set(receivedIds).size).toBe(receivedIds.length);
+    expect(receivedIds).toEqual([...receivedIds].sort().reverse());
+    expect(receivedIds).toEqual(expect.arrayContaining(before.map(({ id }) => id)));
   });
 
-  it('find a run by its id, a part of it, its error or its workflow’s name, and no one else’s', async () => {
+  it('find a run by its id, part of it, its error or its workflow’s name, only in its organization', async () => {
     const [row] = await readAll(few, 'sort=queuedAt', 200);
-    const found = async (q: string, of = few) => (await readAll(of, `q=${encodeURIComponent(q)}`, 200)).length;
+    const found = async (q: string, lister = few) => (await readAll(lister, `q=${encodeURIComponent(q)}`, 200)).length;
     expect((await readAll(few, `q=${row!.id.toUpperCase()}`, 10)).map(({ id }) => id)).toEqual([row!.id]);
     expect(await found(row!.id.slice(-10))).toBe(1);
     expect(await found(row!.id, many)).toBe(0);
@@ -157,7 +154,7 @@ describe('lists of runs', () => {
     expect(await found('100%')).toBe(0);
   });
 
-  it('find a run by its error, by a variable’s value or by both names, and say what it is about', async () => {
+  it('find a run by its error, by a variable’s value or by name and value, and show its subject', async () => {
     const { organizationId, api } = await harness.makeTenant();
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId, variables: ['CLAIM_ID', 'A'] });
     const run = (variables: Record<string, string>, error?: string) =>
@@ -180,7 +177,7 @@ describe('lists of runs', () => {
     expect(await found('error=1042')).toEqual([]);
   });
 
-  it('group what failed by its cause, numbers, ids and times aside', async () => {
+  it('group failed runs by cause, ignoring numbers, ids and times', async () => {
     const { organizationId, api } = await harness.makeTenant();
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId, name: 'Submit claims' });
     const fail = (error: string | null, errorCode: string | null = null, workflow = workflowId) =>
@@ -193,8 +190,8 @@ describe('lists of runs', () => {
     await makeJob(harness.db, { organizationId, workflowId, status: 'completed' });
     const { body } = await api.get('/api/jobs/failures');
     expect(body.complete).toBe(true);
-    const shown = body.causes.map(({ message, runs, workflowName }: FailureCause) => [message, runs, workflowName]);
-    expect(shown.sort()).toEqual([
+    const groups = body.causes.map(({ message, runs, workflowName }: FailureCause) => [message, runs, workflowName]);
+    expect(groups.sort()).toEqual([
       ['KeyError: C-1043', 2, 'Submit claims'],
       ['agent_rebooted', 1, 'Submit claims'],
       ['portal said no at 2026-11-24T04:00:00Z', 2, null],
@@ -209,7 +206,7 @@ describe('lists of runs', () => {
     expect((await few.api.get(`/api/jobs?cause=${keyed.cause}`)).body.jobs).toEqual([]);
   });
 
-  it('count by the hour how runs ended, as the list has them', async () => {
+  it('count by the hour how runs ended, with the same totals as the list', async () => {
     const listed = await readAll(many, '', 200);
     const from = new Date(Date.now() - 20 * 24 * 60 * 60_000).toISOString();
     const to = new Date(Date.now() + 60_000).toISOString();
@@ -227,7 +224,7 @@ describe('lists of runs', () => {
     expect((await many.api.get(`/api/jobs/activity?from=2026-01-01T00:00:00Z`)).status).toBe(400);
   });
 
-  it('take no cursor of another order, and no order that they don’t have', async () => {
+  it('refuse a cursor of another order, and unknown orders', async () => {
     const { body } = await few.api.get('/api/jobs?limit=2&sort=-startedAt');
     for (const query of ['sort=-totalCostUsd', 'sort=-finishedAt', 'sort=startedAt', 'sort=queuedAt', '']) {
       const answer = await few.api.get(`/api/jobs?${query}&cursor=${body.nextCursor}`);
@@ -236,9 +233,9 @@ describe('lists of runs', () => {
     expect((await few.api.get('/api/jobs?sort=error')).status).toBe(400);
   });
 
-  it('are a table too, whole and in the order asked for, that no spreadsheet runs anything of', async () => {
-    const exported = async (of: Tenant, query: string) => {
-      const { status, headers, text } = await of.api.get(`/api/jobs/export?${query}`);
+  it('export all runs as CSV in the requested order, with formulas escaped', async () => {
+    const exported = async (lister: Tenant, query: string) => {
+      const { status, headers, text } = await lister.api.get(`/api/jobs/export?${query}`);
       expect([status, headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
       expect(headers.get('content-disposition')).toMatch(/^attachment; filename="runs-\d{4}-\d\d-\d\d\.csv"$/);
       const [head, ...lines] = text
@@ -264,7 +261,7 @@ describe('lists of runs', () => {
     expect((await harness.http.get('/api/jobs/export')).status).toBe(401);
   });
 
-  it('order what a run wrote as asked', async () => {
+  it('return the log lines of a run in the requested order', async () => {
     const [{ id: jobId }] = (await readAll(few, 'sort=queuedAt', 10)) as [Listed];
     await harness.db.query(
       'system',

@@ -21,7 +21,7 @@ describe('jobs', () => {
   const rows = <T extends object>(sql: string, values: unknown[] = []) =>
     harness.db.query<T & object>('system', sql, values);
 
-  it('are queued by a launch, with the revision of that moment', async () => {
+  it('a launch queues a job with the workflow’s current revision', async () => {
     const launched = await launch({
       priority: 9,
       maxRetries: 2,
@@ -54,29 +54,29 @@ describe('jobs', () => {
   });
 
   it.each([
-    ['a variable too many', { variables: { CLAIM_ID: 'C', OTHER: 'x' } }, 400, 'variables.OTHER'],
-    ['a variable missing', { variables: {} }, 400, 'variables.CLAIM_ID'],
-    ['a variable that is no text', { variables: { CLAIM_ID: 1 } }, 400, 'variables'],
+    ['an unknown variable', { variables: { CLAIM_ID: 'C', OTHER: 'x' } }, 400, 'variables.OTHER'],
+    ['a missing variable', { variables: {} }, 400, 'variables.CLAIM_ID'],
+    ['a variable that is not a text', { variables: { CLAIM_ID: 1 } }, 400, 'variables'],
     ['a priority out of range', { priority: 11 }, 400, 'priority'],
-    ['a budget below nothing', { maxCostUsd: -0.01 }, 400, 'maxCostUsd'],
-    ['a budget of parts of a micro-dollar', { maxCostUsd: 0.0000001 }, 400, 'maxCostUsd'],
-    ['a budget that is no number', { maxCostUsd: '1' }, 400, 'maxCostUsd'],
-    ['no agent of that id', { agentId: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' }, 404, undefined],
-    ['no workflow of that id', { workflowId: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' }, 404, undefined],
-  ])('are not launched with %s', async (_, change, status, field) => {
+    ['a negative budget', { maxCostUsd: -0.01 }, 400, 'maxCostUsd'],
+    ['a budget with a fraction of a micro-dollar', { maxCostUsd: 0.0000001 }, 400, 'maxCostUsd'],
+    ['a budget that is not a number', { maxCostUsd: '1' }, 400, 'maxCostUsd'],
+    ['an unknown agent', { agentId: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' }, 404, undefined],
+    ['an unknown workflow', { workflowId: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' }, 404, undefined],
+  ])('refuses a launch with %s', async (_, change, status, field) => {
     const before = await rows('SELECT id FROM job');
     const answer = await launch(change);
     expect([answer.status, answer.body.errors?.[0]?.field]).toEqual([status, field]);
     expect(await rows('SELECT id FROM job')).toHaveLength(before.length);
   });
 
-  it('are not launched by a viewer, nor on another organization’s machines', async () => {
+  it('refuses a launch by a viewer, and on another organization’s machine', async () => {
     expect((await launch({}, tenant.as.viewer)).status).toBe(403);
     const other = await harness.makeTenant();
     expect((await launch({}, other.api)).status).toBe(404);
   });
 
-  it('are launched once for one Idempotency-Key', async () => {
+  it('launches one job for requests with the same Idempotency-Key', async () => {
     const once = tenant.api.with({ 'idempotency-key': 'nightly-1' });
     const [first, second] = [await launch({}, once), await launch({}, once)];
     expect(second.body).toEqual(first.body);
@@ -84,14 +84,14 @@ describe('jobs', () => {
     expect((await launch({ priority: 1 }, once)).status).toBe(422);
   });
 
-  it('are an agent’s runs from when they began, the latest start first, whatever else is queued', async () => {
+  it('lists an agent’s started runs, latest start first, without queued jobs', async () => {
     const { organizationId } = tenant;
     const { id } = await makeAgent(harness.db, { organizationId, name: 'Runs', status: 'online' });
     const run = (minutes: number, more: object = {}) => {
       const startedAt = new Date(Date.UTC(2026, 0, 1, 9, minutes));
       return makeJob(harness.db, { organizationId, workflowId, agentId: id, status: 'completed', startedAt, ...more });
     };
-    // The one that waited longest began last.
+    // The job that was queued first starts last.
     const last = await run(59, { status: 'running' });
     for (let minute = 0; minute < 25; minute += 1) await run(minute, { finishedAt: new Date() });
     for (let n = 0; n < 20; n += 1) await makeJob(harness.db, { organizationId, workflowId, agentId: id });
@@ -103,7 +103,7 @@ describe('jobs', () => {
     expect(starts.at(-1)).toBe('2026-01-01T09:06:00.000Z');
   });
 
-  it('are refused with 402 and the reason once the month’s limit is used up, also by what is still open', async () => {
+  it('refuses a launch with 402 and the reason once the month’s limit is used up, counting open runs', async () => {
     const limited = await harness.makeTenant();
     const { organizationId } = limited;
     const body = {
@@ -119,27 +119,27 @@ describe('jobs', () => {
     expect(usage.body).toMatchObject({ runs: 0, canLaunchRuns: false, limits: { monthlyRunLimit: 1 } });
   });
 
-  it('are looked at again when a setting or a secret that they may wait for has changed', async () => {
+  it('dispatches waiting jobs again when a setting or a vault secret changes', async () => {
     const other = await harness.makeTenant();
     const { organizationId } = other;
-    const { id: of } = await makeAgent(harness.db, { organizationId });
+    const { id: agentRefId } = await makeAgent(harness.db, { organizationId });
     await makeAgent(harness.db, { organizationId, name: 'Without a job' });
-    await makeJob(harness.db, { organizationId, agentId: of, status: 'queued' });
+    await makeJob(harness.db, { organizationId, agentId: agentRefId, status: 'queued' });
     const enqueued = async () => {
       const found = await rows<{ id: string }>(
-        `WITH taken AS (DELETE FROM outbox WHERE organization_id = $1 RETURNING name, payload)
-         SELECT payload->>'agentId' AS id FROM taken WHERE name = 'dispatch-agent'`,
+        `WITH deleted_messages AS (DELETE FROM outbox WHERE organization_id = $1 RETURNING name, payload)
+         SELECT payload->>'agentId' AS id FROM deleted_messages WHERE name = 'dispatch-agent'`,
         [organizationId],
       );
       return found.map(({ id }) => id);
     };
     await other.as.admin.patch('/api/organization/settings', { vmAutoWakeOnJob: true });
-    expect(await enqueued()).toEqual([of]);
+    expect(await enqueued()).toEqual([agentRefId]);
     await other.as.admin.put('/api/vault/PORTAL', { value: 'secret' });
-    expect(await enqueued()).toEqual([of]);
+    expect(await enqueued()).toEqual([agentRefId]);
   });
 
-  it('run on an agent by either name of the workflow, but not by two', async () => {
+  it('runs a workflow by either name of its id, but not by two different ids', async () => {
     const run = (body: object) =>
       tenant.api.post(`/api/agents/${agentId}/run`, { variables: { CLAIM_ID: 'C' }, ...body });
     expect((await run({ scriptId: workflowId })).status).toBe(202);
@@ -148,27 +148,27 @@ describe('jobs', () => {
     expect((await run({})).status).toBe(400);
   });
 
-  it('are listed newest first, by page and by filter', async () => {
+  it('lists jobs newest first, by page and by filter', async () => {
     const { organizationId } = tenant;
     const lone = await makeJob(harness.db, { organizationId, status: 'completed' });
     const filtered = await tenant.api.get(`/api/jobs?agentId=${lone.agentId}&status=completed`);
     expect(filtered.body.jobs.map(({ id }: { id: string }) => id)).toEqual([lone.id]);
     expect((await tenant.api.get(`/api/jobs?agentId=${lone.agentId}&status=failed`)).body.jobs).toEqual([]);
-    const seen: string[] = [];
+    const received: string[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
       const page: { body: { jobs: { id: string }[]; nextCursor: string | null } } = await tenant.api.get(
         `/api/jobs?limit=2${cursor ? `&cursor=${cursor}` : ''}`,
       );
-      seen.push(...page.body.jobs.map(({ id }) => id));
+      received.push(...page.body.jobs.map(({ id }) => id));
       cursor = page.body.nextCursor;
     }
     const all = await rows<{ id: string }>('SELECT id FROM job WHERE organization_id = $1 ORDER BY id DESC', [
       organizationId,
     ]);
-    expect(seen).toEqual(all.map(({ id }) => id));
+    expect(received).toEqual(all.map(({ id }) => id));
   });
 
-  it('are cancelled at once while nothing of them has started, and never again', async () => {
+  it('cancels a job at once that has not started, and only once', async () => {
     const { body } = await launch();
     const cancelled = await tenant.api.post(`/api/jobs/${body.jobId}/cancel`, { reason: 'by mistake' });
     expect([cancelled.status, cancelled.body.status, cancelled.body.error]).toEqual([202, 'cancelled', 'by mistake']);
@@ -177,7 +177,7 @@ describe('jobs', () => {
     expect(status.body).toMatchObject({ jobId: body.jobId, status: 'cancelled', finishedAt: expect.any(String) });
   });
 
-  it('come in pages that end early where they are large, and none is left out', async () => {
+  it('ends a page early if its jobs are large, and leaves no job out', async () => {
     const { organizationId } = tenant;
     const { id } = await makeAgent(harness.db, { organizationId, name: 'Large', status: 'online' });
     const large = { DATA: 'x'.repeat(900_000) };
@@ -198,7 +198,7 @@ describe('jobs', () => {
     expect(new Set(found).size).toBe(7);
   });
 
-  it('are cancelled by a request without a body, and not replayed by one that says more than it can', async () => {
+  it('cancels a job without a request body, and refuses a replay with unknown fields', async () => {
     const { body } = await launch();
     const count = async () => (await tenant.api.get('/api/jobs?limit=200')).body.jobs.length;
     const before = await count();
@@ -213,13 +213,13 @@ describe('jobs', () => {
     expect((await bare(`/api/jobs/${body.jobId}/replay`)).status).toBe(202);
   });
 
-  it('are refused with secrets that nothing can be called', async () => {
+  it('refuses invalid names of vault secrets', async () => {
     const answer = await launch({ vaultKeys: ['FINE', 'bad name'] });
     expect([answer.status, answer.body.errors[0].field]).toEqual([400, 'vaultKeys.1']);
     expect((await launch({ vaultKeys: ['PATH'] })).status).toBe(400);
   });
 
-  it('are refused with a secret that the vault does not have, which is named, by every way to ask for one', async () => {
+  it('refuses a secret that the vault does not have, and names it, in every route that accepts secrets', async () => {
     await tenant.as.admin.put('/api/vault/PORTAL_KNOWN', { value: 'x' });
     const vaultKeys = ['PORTAL_KNOWN', 'PORTAL_GONE'];
     const variables = { CLAIM_ID: 'C-1' };
@@ -245,7 +245,7 @@ describe('jobs', () => {
     expect([replayed.status, replayed.body.detail]).toEqual([400, 'the vault has no secret PORTAL_KNOWN.']);
   });
 
-  it('are replayed as they were, once they have ended', async () => {
+  it('replays an ended job with its original settings', async () => {
     const { body } = await launch({ priority: 3 });
     expect((await tenant.api.post(`/api/jobs/${body.jobId}/replay`)).status).toBe(409);
     await tenant.api.post(`/api/jobs/${body.jobId}/cancel`);
@@ -262,9 +262,9 @@ describe('jobs', () => {
     });
   });
 
-  it('are deleted by people alone, with all that was kept of them but the bill', async () => {
+  it('lets only users delete a job, with all its data except the usage event', async () => {
     const { organizationId } = tenant;
-    const { id, agentId: of } = await makeJob(harness.db, { organizationId, status: 'completed' });
+    const { id, agentId: agentRefId } = await makeJob(harness.db, { organizationId, status: 'completed' });
     await rows(
       `INSERT INTO job_step (job_id, step_order, organization_id, status, state_key) VALUES ($1, 1, $2, 'passed', 1)`,
       [id, organizationId],
@@ -275,7 +275,7 @@ describe('jobs', () => {
     ]);
     await rows(
       `INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, message, job_id) VALUES ($1, 1, $2, 'execution', 'x', $3)`,
-      [of, organizationId, id],
+      [agentRefId, organizationId, id],
     );
     expect((await tenant.api.delete(`/api/jobs/${id}`)).status).toBe(403);
     expect((await tenant.as.member.delete(`/api/jobs/${id}`)).status).toBe(204);

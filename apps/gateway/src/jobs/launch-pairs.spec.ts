@@ -13,7 +13,7 @@ import { gateway } from '../gateway.harness';
 
 jest.setTimeout(120_000);
 
-/** Everything that launches a run takes locks of the agent and of the organization. Each order of two of them must do. */
+/** Every launch locks the agent and the organization. No two ways to launch may lock them in opposite orders. */
 describe('launches near a limit', () => {
   let harness: Harness;
   let tenant: Tenant;
@@ -67,7 +67,7 @@ describe('launches near a limit', () => {
     replay: async () => post(`/api/jobs/${(await ended()).id}/replay`, {}),
     retry: async () => {
       const { organizationId } = tenant;
-      // An agent runs one job at a time: one of them shares the agent of the launches.
+      // An agent runs one job at a time, so only one of these jobs shares the agent of the launches.
       const own = sharedRuns
         ? (await makeAgent(harness.db, { organizationId, name: newId(), status: 'online' })).id
         : agentId;
@@ -85,7 +85,7 @@ describe('launches near a limit', () => {
   const names = Object.keys(waysToLaunch);
   const pairs = names.flatMap((a, at) => names.slice(at).map((b) => [a, b] as const));
 
-  it.each(pairs)('by %s and %s meet without a deadlock, and none fails', async (a, b) => {
+  it.each(pairs)('launches by %s and %s run concurrently without a deadlock or a failure', async (a, b) => {
     await limitTo(12);
     sharedRuns = false;
     const before = await deadlocks();
@@ -97,7 +97,7 @@ describe('launches near a limit', () => {
     expect(await deadlocks()).toBe(before);
   });
 
-  it('leave the others alone: fifty launches beside fifty start_job, and another organization is answered', async () => {
+  it('a hundred concurrent launches fill the limit exactly and do not block another organization', async () => {
     await limitTo(60);
     const crowd = Array.from({ length: 100 }, (_, at) => waysToLaunch[at % 2 ? 'launch' : 'start_job']!());
     const bystander: number[] = [];
@@ -114,7 +114,7 @@ describe('launches near a limit', () => {
     expect(await openRuns()).toBe(60);
   });
 
-  it('of spend refuse a run without a budget once others hold all of it', async () => {
+  it('a spend limit refuses a run without a budget once open runs reserve all of it', async () => {
     await limitTo(null, 1);
     const launch = (body: object) => post('/api/jobs/launch', { workflowId, agentId, ...body });
     for (let run = 0; run < 10; run += 1) expect((await launch({ maxCostUsd: 0.1 })).status).toBe(202);

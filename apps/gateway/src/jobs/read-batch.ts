@@ -10,19 +10,19 @@ import {
 import { type BatchInput, type Cells, type CheckInput, type GivenRow, readCsv } from '@muster/jobs';
 import { checkBody, type FormOrJson, parseJsonBody } from '@muster/platform';
 
-export interface GivenBatch<Input = BatchInput> {
+export interface RequestedBatch<Input = BatchInput> {
   input: Input;
   rows: GivenRow[];
 }
 
 /** Reads a batch from JSON with its rows, or from a form with a CSV file. */
-export function readBatch(given: FormOrJson): Promise<GivenBatch> {
-  return read<BatchInput>(given, { json: CreateBatchBody, form: CreateBatchForm });
+export function readBatch(input: FormOrJson): Promise<RequestedBatch> {
+  return read<BatchInput>(input, { json: CreateBatchBody, form: CreateBatchForm });
 }
 
 /** Reads a batch that is only checked. */
-export function readBatchToCheck(given: FormOrJson): Promise<GivenBatch<CheckInput>> {
-  return read<CheckInput>(given, { json: CheckBatchBody, form: CheckBatchForm });
+export function readBatchToCheck(input: FormOrJson): Promise<RequestedBatch<CheckInput>> {
+  return read<CheckInput>(input, { json: CheckBatchBody, form: CheckBatchForm });
 }
 
 /** The classes of the body: the batch's options with its rows, and the options with its file. */
@@ -31,15 +31,18 @@ interface Shapes<Input> {
   form: new () => Input & { file: unknown };
 }
 
-function read<Input extends object>(given: FormOrJson, shapes: Shapes<Input>): Promise<GivenBatch<Input>> {
-  return given.isForm ? readFormBatch(given, shapes) : readJsonBatch(given.json, shapes);
+function read<Input extends object>(input: FormOrJson, shapes: Shapes<Input>): Promise<RequestedBatch<Input>> {
+  return input.isForm ? readFormBatch(input, shapes) : readJsonBatch(input.json, shapes);
 }
 
-async function readJsonBatch<Input extends object>(body: unknown, { json }: Shapes<Input>): Promise<GivenBatch<Input>> {
+async function readJsonBatch<Input extends object>(
+  body: unknown,
+  { json }: Shapes<Input>,
+): Promise<RequestedBatch<Input>> {
   const { rows, ...options } = (body ?? {}) as Record<string, unknown>;
   const sampled = Array.isArray(body) || typeof body !== 'object' ? body : { ...options, rows: sampleOf(rows) };
   const { rows: _sample, ...input } = checkBody(json, sampled);
-  return { input: input as unknown as Input, rows: givenRows(rows as unknown[]) };
+  return { input: input as unknown as Input, rows: requestedRows(rows as unknown[]) };
 }
 
 /**
@@ -50,7 +53,7 @@ function sampleOf(rows: unknown): unknown {
   return Array.isArray(rows) ? [] : rows;
 }
 
-function givenRows(rows: unknown[]): GivenRow[] {
+function requestedRows(rows: unknown[]): GivenRow[] {
   if (rows.length === 0) throw invalidField('rows', 'rows must not be empty');
   if (rows.length > maxBatchRows) throw invalidField('rows', `rows must contain no more than ${maxBatchRows} elements`);
   return rows.map((cells, at) => {
@@ -78,11 +81,11 @@ class JsonRow implements Cells {
 }
 
 async function readFormBatch<Input extends object>(
-  given: FormOrJson,
+  source: FormOrJson,
   { form }: Shapes<Input>,
-): Promise<GivenBatch<Input>> {
+): Promise<RequestedBatch<Input>> {
   const rules = { file: 'file', maxFileBytes: maxBatchBytes, lists: ['agentIds', 'vaultKeys'] };
-  const { fields, lists, file } = await given.readForm(rules, readCsv);
+  const { fields, lists, file } = await source.readForm(rules, readCsv);
   const values = await Promise.all(
     Object.entries(fields).map(async ([name, text]) => [name, await valueOf(name, text)]),
   );

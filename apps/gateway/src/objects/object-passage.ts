@@ -32,8 +32,8 @@ export class ObjectPassage {
   constructor(private readonly endpoint: URL) {}
 
   async pass(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    requireLent(request);
-    const answer = await this.ask(request);
+    requireSignedUrl(request);
+    const answer = await this.forward(request);
     void reply.hijack();
     const { raw } = reply;
     raw.writeHead(answer.statusCode!, {
@@ -48,7 +48,7 @@ export class ObjectPassage {
     for (const agent of Object.values(this.agents)) agent.destroy();
   }
 
-  private ask({ raw }: FastifyRequest): Promise<IncomingMessage> {
+  private forward({ raw }: FastifyRequest): Promise<IncomingMessage> {
     const { endpoint } = this;
     const send = endpoint.protocol === 'https:' ? httpsRequest : httpRequest;
     return new Promise((resolve, reject) => {
@@ -68,7 +68,7 @@ export class ObjectPassage {
           connection: 'keep-alive',
         },
       });
-      outgoing.on('timeout', () => outgoing.destroy(new Error('silence')));
+      outgoing.on('timeout', () => outgoing.destroy(new Error('timeout')));
       // After its response, the store may stop reading. The rest of the upload is discarded, or the client would hang.
       const drop = () => {
         raw.unpipe(outgoing);
@@ -91,7 +91,7 @@ export class ObjectPassage {
   }
 }
 
-function requireLent({ method, raw, headers }: FastifyRequest): void {
+function requireSignedUrl({ method, raw, headers }: FastifyRequest): void {
   const signed = new URL(raw.url!, 'http://object').searchParams.has('X-Amz-Signature');
   if (!signed)
     throw new AppError('permission_denied', { detail: 'Objects can be read and written only with a signed URL.' });
@@ -127,11 +127,11 @@ const anyOrigin = {
 };
 
 export function preflightHeaders({ headers }: FastifyRequest): Record<string, string> {
-  const asked = headers['access-control-request-headers'];
+  const requestedHeaders = headers['access-control-request-headers'];
   return {
     ...anyOrigin,
     'access-control-allow-methods': 'GET, HEAD, PUT',
     'access-control-max-age': '3000',
-    ...(asked === undefined ? {} : { 'access-control-allow-headers': asked }),
+    ...(requestedHeaders === undefined ? {} : { 'access-control-allow-headers': requestedHeaders }),
   };
 }

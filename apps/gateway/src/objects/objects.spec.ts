@@ -26,18 +26,18 @@ describe('objects on the service’s own port', () => {
   });
   afterAll(() => harness.close());
 
-  /** A signed URL as somebody has it who reaches the service at this address. */
-  const at = (url: string, place = harness.url) => new URL(new URL(url).pathname + new URL(url).search, place).href;
-  const lend = async (key: string, contentType?: string) =>
+  /** Returns a signed URL as a caller uses it that reaches the service at this address. */
+  const at = (url: string, origin = harness.url) => new URL(new URL(url).pathname + new URL(url).search, origin).href;
+  const presign = async (key: string, contentType?: string) =>
     at(await storage.presignGet(key, { expiresInSeconds: 60, contentType }));
-  const keep = async (body: Buffer, contentType: string) => {
+  const store = async (body: Buffer, contentType: string) => {
     const key = `spec/${newId()}`;
     await storage.put(key, body, contentType);
     return key;
   };
 
-  it('are lent at the address by which the caller came', async () => {
-    const key = await keep(Buffer.from('picture'), 'image/png');
+  it('presigns URLs for the address that the caller uses', async () => {
+    const key = await store(Buffer.from('picture'), 'image/png');
     const { id: agentId } = await makeAgent(harness.db, tenant);
     const { id } = await makeJob(harness.db, { organizationId: tenant.organizationId, agentId });
     await harness.db.query('system', 'UPDATE job SET screenshot_key = $2 WHERE id = $1', [id, key]);
@@ -50,19 +50,19 @@ describe('objects on the service’s own port', () => {
     expect(await (await fetch(at(elsewhere))).text()).toBe('picture');
   });
 
-  it('are lent below PUBLIC_APP_URL where that is set, and by whichever replica is asked', async () => {
-    const key = await keep(Buffer.from('shared'), 'text/plain');
+  it('presigns URLs below PUBLIC_APP_URL if it is set, and every replica serves them', async () => {
+    const key = await store(Buffer.from('shared'), 'text/plain');
     const other = await start({ PUBLIC_APP_URL: 'https://muster.example.com/' });
     try {
       const url = await other.app.nest.get(ObjectStorage, { strict: false }).presignGet(key, { expiresInSeconds: 60 });
       expect(url).toMatch(/^https:\/\/muster\.example\.com\/objects\//);
-      for (const place of [harness.url, other.url]) expect(await (await fetch(at(url, place))).text()).toBe('shared');
+      for (const origin of [harness.url, other.url]) expect(await (await fetch(at(url, origin))).text()).toBe('shared');
     } finally {
       await other.close();
     }
   });
 
-  it('take an upload of its own size and type alone, whatever the type, larger than any other body', async () => {
+  it('accepts an upload only with its signed size and type, of any type, and larger than other bodies', async () => {
     for (const contentType of ['application/zip', 'application/json', 'multipart/form-data; boundary=x']) {
       const body = randomBytes(3 * 1024 * 1024);
       const key = `spec/${newId()}`;
@@ -76,7 +76,7 @@ describe('objects on the service’s own port', () => {
     }
   });
 
-  it('that are refused before they are read keep nobody waiting, on the same connection too', async () => {
+  it('rejects uploads before reading them without blocking later requests on the same connection', async () => {
     const agent = new HttpAgent({ keepAlive: true, maxSockets: 1 });
     const body = randomBytes(5 * 1024 * 1024);
     const ticket = await storage.presignPut(`spec/${newId()}`, {
@@ -98,34 +98,34 @@ describe('objects on the service’s own port', () => {
     agent.destroy();
   });
 
-  it('are answered in parts to whoever asks for a part', async () => {
+  it('serves ranges and conditional requests', async () => {
     const body = randomBytes(200_000);
-    const url = await lend(await keep(body, 'video/webm'));
+    const url = await presign(await store(body, 'video/webm'));
     const part = await fetch(url, { headers: { range: 'bytes=1000-1999' } });
     expect([part.status, part.headers.get('content-range')]).toEqual([206, 'bytes 1000-1999/200000']);
     expect(Buffer.from(await part.arrayBuffer()).equals(body.subarray(1000, 2000))).toBe(true);
     const whole = await fetch(url);
     expect(whole.headers.get('accept-ranges')).toBe('bytes');
     expect(Buffer.from(await whole.arrayBuffer()).equals(body)).toBe(true);
-    const known = await fetch(url, { headers: { 'if-none-match': whole.headers.get('etag')! } });
-    expect(known.status).toBe(304);
+    const unchanged = await fetch(url, { headers: { 'if-none-match': whole.headers.get('etag')! } });
+    expect(unchanged.status).toBe(304);
   });
 
-  it('are shown only where they are pictures, run nothing, and may be read by any page that has the URL', async () => {
-    const shown = {
+  it('displays only images, sandboxes all content, and lets any page read a signed URL', async () => {
+    const dispositions = {
       'image/png': 'inline',
       'image/webp': 'inline',
       'text/html': 'attachment',
       'image/svg+xml': 'attachment',
     };
-    for (const [type, disposition] of Object.entries(shown)) {
-      const { headers } = await fetch(await lend(await keep(Buffer.from('<script>'), type), type));
+    for (const [type, disposition] of Object.entries(dispositions)) {
+      const { headers } = await fetch(await presign(await store(Buffer.from('<script>'), type), type));
       expect(headers.get('content-disposition')).toMatch(new RegExp(`^${disposition}`));
       expect(headers.get('x-content-type-options')).toBe('nosniff');
       expect(headers.get('content-security-policy')).toContain('sandbox');
       expect(headers.get('access-control-allow-origin')).toBe('*');
     }
-    const preflight = await fetch(await lend('spec/x'), {
+    const preflight = await fetch(await presign('spec/x'), {
       method: 'OPTIONS',
       headers: { origin: 'https://a.example', 'access-control-request-headers': 'content-type' },
     });
@@ -133,10 +133,10 @@ describe('objects on the service’s own port', () => {
     expect(preflight.headers.get('access-control-allow-headers')).toBe('content-type');
   });
 
-  it('are nobody’s without the signature: not by another key, another time, credentials, or the bucket’s name', async () => {
-    const key = await keep(Buffer.from('secret'), 'text/plain');
-    const url = await lend(key);
-    const other = await keep(Buffer.from('other'), 'text/plain');
+  it('refuses a changed key, lifetime or path and a missing signature, whatever credentials are sent', async () => {
+    const key = await store(Buffer.from('secret'), 'text/plain');
+    const url = await presign(key);
+    const other = await store(Buffer.from('other'), 'text/plain');
     const refused = [
       url.replace(key, other),
       url.replace('X-Amz-Expires=60', 'X-Amz-Expires=600'),
@@ -154,8 +154,8 @@ describe('objects on the service’s own port', () => {
     expect((await storage.get(key))!.toString()).toBe('secret');
   });
 
-  it('never take more than 100 MiB, nor what does not say how much it is', async () => {
-    const url = new URL(await lend('spec/large'));
+  it('refuses an upload of more than 100 MiB or without a size', async () => {
+    const url = new URL(await presign('spec/large'));
     const status = (headers: Record<string, string>) =>
       new Promise<number>((resolve, reject) => {
         const outgoing = httpRequest(url, { method: 'PUT', headers, agent: false }, (answer) => {
@@ -170,7 +170,7 @@ describe('objects on the service’s own port', () => {
     expect(await status({ 'transfer-encoding': 'chunked' })).toBe(400);
   });
 
-  it('that break off half-way leave no object, and the service well', async () => {
+  it('stores nothing of an interrupted upload, and keeps serving', async () => {
     const key = `spec/${newId()}`;
     const ticket = await storage.presignPut(key, { contentType: 'text/plain', size: 1000, expiresInSeconds: 60 });
     const url = new URL(at(ticket.url));
@@ -179,7 +179,7 @@ describe('objects on the service’s own port', () => {
     socket.write(`PUT ${url.pathname}${url.search} HTTP/1.1\r\n${head}\r\n\r\nhalf`);
     await new Promise((resolve) => setTimeout(resolve, 100));
     socket.destroy();
-    await waitFor('the service to go on', async () => (await harness.http.get('/api/health')).status === 200);
+    await waitFor('the service to respond', async () => (await harness.http.get('/api/health')).status === 200);
     expect(await storage.get(key)).toBeNull();
   });
 });

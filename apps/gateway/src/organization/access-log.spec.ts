@@ -6,12 +6,12 @@ import { type Harness, makeAgent, makeJob, startHarness, type Tenant, waitFor } 
 import { gateway } from '../gateway.harness';
 
 const minuteMs = 60_000;
-/** Reads of ours that show nothing of a patient, each for its reason. */
-const others = [
+/** Routes that show no patient data, by the reason. */
+const exempted = [
   // Counts, costs and states.
   ...['/api/batches', '/api/batches/{id}', '/api/jobs/activity', '/api/jobs/{id}/cost', '/api/pilot/roi'],
   ...['/api/process-library', '/api/agents', '/api/agents/{id}', '/api/agents/{id}/savings', '/api/agents/{id}/status'],
-  // The worker of the run reads them, and nobody else.
+  // Only the run’s worker reads them.
   ...['/api/jobs/{id}/questions/{questionId}', '/api/agents/{id}/commands'],
 ];
 
@@ -47,7 +47,7 @@ describe('the access log', () => {
       return found.length >= count && found;
     });
 
-  it('says who read what, from where, by which route, once a minute', async () => {
+  it('records who read what, from which address and by which route, at most once a minute', async () => {
     const id = await job();
     for (let n = 0; n < 3; n += 1) expect((await tenant.as.viewer.get(`/api/jobs/${id}`)).status).toBe(200);
     await tenant.api.get(`/api/jobs/${id}`);
@@ -68,7 +68,7 @@ describe('the access log', () => {
     expect((await entries(`subject=${id}&limit=2`)).length).toBe(2);
   });
 
-  it('is an admin’s to read, and its own organization’s', async () => {
+  it('lets only admins of the organization read the access log', async () => {
     const id = await job();
     await tenant.as.member.get(`/api/jobs/${id}`);
     await rowsOf(id, 1);
@@ -85,7 +85,7 @@ describe('the access log', () => {
     ]);
   });
 
-  it('has nothing of what was refused or not there', async () => {
+  it('records no read that was refused or found nothing', async () => {
     const id = await job();
     expect((await other.as.member.get(`/api/jobs/${id}`)).status).toBe(404);
     expect((await harness.http.get(`/api/jobs/${id}`)).status).toBe(401);
@@ -97,7 +97,7 @@ describe('the access log', () => {
     expect(await entries(`subject=${id}`)).toEqual([]);
   });
 
-  it('fails no read while it cannot be written, and is written afterwards', async () => {
+  it('fails no read while the log cannot be written, and writes it afterwards', async () => {
     const id = await job();
     const owner = await ownerDataSource(harness.databaseUrl).initialize();
     await owner.query('ALTER TABLE access_entry RENAME TO access_entry_away');
@@ -108,7 +108,7 @@ describe('the access log', () => {
     expect(await rowsOf(id, 1)).toHaveLength(1);
   });
 
-  it('goes after six years and not before', async () => {
+  it('deletes entries after six years, but not before', async () => {
     const id = await job();
     await tenant.as.member.get(`/api/jobs/${id}`);
     await rowsOf(id, 1);
@@ -118,11 +118,11 @@ describe('the access log', () => {
     expect(await entries(`subject=${id}`)).toEqual([]);
   });
 
-  it('has every route that shows runs, files, talks and questions', () => {
-    const shown =
+  it('covers every route that shows runs, files, conversations and questions', () => {
+    const pattern =
       /^\/api\/(jobs|job-status|agents|artifacts|recordings|autopilot-sessions|batches|pilot|process-library|questions)\b/;
     const gets = Object.entries((openApiDocument as { paths: Record<string, Record<string, any>> }).paths)
-      .filter(([path, { get }]) => get && shown.test(path))
+      .filter(([path, { get }]) => get && pattern.test(path))
       .map(([path, { get }]) => [path, get['x-reads'] !== undefined] as const);
     expect(gets.length).toBeGreaterThan(25);
     expect(
@@ -130,6 +130,6 @@ describe('the access log', () => {
         .filter(([, isLogged]) => !isLogged)
         .map(([path]) => path)
         .sort(),
-    ).toEqual(others.sort());
+    ).toEqual(exempted.sort());
   });
 });

@@ -16,10 +16,10 @@ describe('API keys at the gateway', () => {
   const lastAudit = async () => (await tenant.as.admin.get('/api/audit?limit=1')).body.entries[0];
 
   describe('API keys', () => {
-    it('show their secret once, work at once, and are refused at once when revoked', async () => {
+    it('shows a key’s secret once, accepts the key at once, and refuses it at once after its revocation', async () => {
       clock.advance(1000);
-      const made = await tenant.as.admin.post('/api/api-keys', { name: 'nightly', scope: 'api' });
-      expect(made.body).toEqual({
+      const created = await tenant.as.admin.post('/api/api-keys', { name: 'nightly', scope: 'api' });
+      expect(created.body).toEqual({
         id: expect.stringMatching(/^[a-z0-9]{8,32}$/),
         name: 'nightly',
         scope: 'api',
@@ -27,32 +27,32 @@ describe('API keys at the gateway', () => {
         expiresAt: null,
         role: 'member',
         ipAllow: [],
-        secret: expect.stringMatching(new RegExp(`^msk_${made.body.id}_`)),
+        secret: expect.stringMatching(new RegExp(`^msk_${created.body.id}_`)),
       });
-      const client = harness.http.withKey(made.body.secret);
+      const client = harness.http.withKey(created.body.secret);
       expect((await client.get('/api/organization/settings')).status).toBe(200);
       const list = await tenant.as.admin.get('/api/api-keys');
-      expect(list.text).not.toContain(made.body.secret);
-      expect(list.body.apiKeys[0]).toMatchObject({ id: made.body.id, name: 'nightly' });
-      const [row] = await harness.db.query('system', 'SELECT * FROM api_key WHERE id = $1', [made.body.id]);
-      expect(JSON.stringify(row)).not.toContain(made.body.secret.slice(-20));
-      expect((await tenant.as.admin.delete(`/api/api-keys/${made.body.id}`)).status).toBe(204);
+      expect(list.text).not.toContain(created.body.secret);
+      expect(list.body.apiKeys[0]).toMatchObject({ id: created.body.id, name: 'nightly' });
+      const [row] = await harness.db.query('system', 'SELECT * FROM api_key WHERE id = $1', [created.body.id]);
+      expect(JSON.stringify(row)).not.toContain(created.body.secret.slice(-20));
+      expect((await tenant.as.admin.delete(`/api/api-keys/${created.body.id}`)).status).toBe(204);
       expect((await client.get('/api/organization/settings')).status).toBe(401);
-      expect(await lastAudit()).toMatchObject({ action: 'api_key.delete', target: { id: made.body.id } });
+      expect(await lastAudit()).toMatchObject({ action: 'api_key.delete', target: { id: created.body.id } });
     });
 
-    it('are refused in another process the moment that they are revoked', async () => {
+    it('refuses a revoked key in another process as soon as that is notified', async () => {
       const other = await startHarness({
         ...gateway,
         database: { url: harness.databaseUrl, name: '', drop: async () => undefined },
       });
       try {
-        const made = await tenant.as.admin.post('/api/api-keys', { name: 'two replicas', scope: 'api' });
-        const there = other.http.withKey(made.body.secret);
+        const created = await tenant.as.admin.post('/api/api-keys', { name: 'two replicas', scope: 'api' });
+        const there = other.http.withKey(created.body.secret);
         expect((await there.get('/api/organization/settings')).status).toBe(200);
-        await tenant.as.admin.delete(`/api/api-keys/${made.body.id}`);
+        await tenant.as.admin.delete(`/api/api-keys/${created.body.id}`);
         await waitFor(
-          'the other process to hear',
+          'the other process to be notified',
           async () => (await there.get('/api/organization/settings')).status === 401,
           2000,
         );
@@ -61,10 +61,10 @@ describe('API keys at the gateway', () => {
       }
     });
 
-    it('end when they expire', async () => {
+    it('refuses a key after it has expired', async () => {
       const expiresAt = new Date(clock.now().getTime() + 60_000).toISOString();
-      const made = await tenant.as.admin.post('/api/api-keys', { name: 'short', scope: 'api', expiresAt });
-      const client = harness.http.withKey(made.body.secret);
+      const created = await tenant.as.admin.post('/api/api-keys', { name: 'short', scope: 'api', expiresAt });
+      const client = harness.http.withKey(created.body.secret);
       expect((await client.get('/api/organization/settings')).status).toBe(200);
       clock.advance(60_001);
       expect((await client.get('/api/organization/settings')).status).toBe(401);
@@ -77,20 +77,20 @@ describe('API keys at the gateway', () => {
       expect([past.status, past.body.errors[0].field]).toEqual([400, 'expiresAt']);
     });
 
-    it('do what their role may, from the addresses that they are for, and show where they were used last', async () => {
+    it('limits a key to its role and addresses, and shows where it was last used', async () => {
       const make = async (body: object) => {
-        const { status, body: made } = await tenant.as.admin.post('/api/api-keys', {
+        const { status, body: created } = await tenant.as.admin.post('/api/api-keys', {
           name: 'k',
           scope: 'api',
           ...body,
         });
-        return { status, made, client: harness.http.withKey(made.secret ?? '') };
+        return { status, created, client: harness.http.withKey(created.secret ?? '') };
       };
       const viewer = await make({
         role: 'viewer',
         ipAllow: ['203.0.113.0/24', '2001:db8::7', '::ffff:198.51.100.0/120'],
       });
-      expect(viewer.made).toMatchObject({ role: 'viewer', ipAllow: expect.arrayContaining(['203.0.113.0/24']) });
+      expect(viewer.created).toMatchObject({ role: 'viewer', ipAllow: expect.arrayContaining(['203.0.113.0/24']) });
       const from = (address: string) => viewer.client.with({ 'x-forwarded-for': address });
       for (const address of ['203.0.113.9', '::ffff:203.0.113.9', '2001:db8::7', '198.51.100.7']) {
         expect((await from(address).get('/api/auth/me')).body.user.role).toBe('viewer');
@@ -101,10 +101,10 @@ describe('API keys at the gateway', () => {
       }
       const changed = await from('203.0.113.9').post('/api/functions', { name: 'f', code: 'pass' });
       expect([changed.status, changed.body.code]).toEqual([403, 'permission_denied']);
-      const shown = async () => (await tenant.as.admin.get('/api/api-keys?q=k')).body.apiKeys;
+      const readKeys = async () => (await tenant.as.admin.get('/api/api-keys?q=k')).body.apiKeys;
       await waitFor('its last use', async () =>
-        (await shown()).some(
-          ({ id, lastUsedFrom }: Record<string, string>) => id === viewer.made.id && lastUsedFrom === '203.0.113.9',
+        (await readKeys()).some(
+          ({ id, lastUsedFrom }: Record<string, string>) => id === viewer.created.id && lastUsedFrom === '203.0.113.9',
         ),
       );
       for (const [bad, field] of [
@@ -113,12 +113,12 @@ describe('API keys at the gateway', () => {
         [{ ipAllow: ['203.0.113.0/24', 'example.com'] }, 'ipAllow.1'],
         [{ ipAllow: ['203.0.113.0/33'] }, 'ipAllow.0'],
       ] as const) {
-        const { status, made } = await make(bad);
-        expect([status, made.errors[0].field]).toEqual([400, field]);
+        const { status, created } = await make(bad);
+        expect([status, created.errors[0].field]).toEqual([400, field]);
       }
     });
 
-    it('live no longer than the organization lets them', async () => {
+    it('limits the lifetime of keys to the organization’s maximum', async () => {
       const { as } = await harness.makeTenant();
       await as.admin.patch('/api/organization/settings', { apiKeyMaxDays: 30 });
       const inDays = (days: number) => new Date(clock.now().getTime() + days * 86_400_000).toISOString();
@@ -131,15 +131,15 @@ describe('API keys at the gateway', () => {
       expect((await make()).body.expiresAt).toBeNull();
     });
 
-    it('are bound to agents of the own organization only, and only worker keys', async () => {
+    it('binds only worker keys, and only to agents of the own organization', async () => {
       const agent = await makeAgent(harness.db, { organizationId: tenant.organizationId });
       const foreign = await makeAgent(harness.db, { organizationId: (await harness.makeTenant()).organizationId });
       const make = (body: object) => tenant.as.admin.post('/api/api-keys', { name: 'k', scope: 'worker', ...body });
       expect((await make({ agentId: agent.id })).body.agentId).toBe(agent.id);
       const unknown = await make({ agentId: newId() });
-      const theirs = await make({ agentId: foreign.id });
+      const foreignAgent = await make({ agentId: foreign.id });
       expect([unknown.status, unknown.body.code]).toEqual([404, 'agent_not_found']);
-      expect([theirs.status, theirs.body.code, theirs.body.detail]).toEqual([
+      expect([foreignAgent.status, foreignAgent.body.code, foreignAgent.body.detail]).toEqual([
         404,
         'agent_not_found',
         unknown.body.detail,
@@ -147,7 +147,7 @@ describe('API keys at the gateway', () => {
       expect((await make({ agentId: agent.id, scope: 'api' })).status).toBe(400);
     });
 
-    it('count before a cookie that comes along', async () => {
+    it('checks a key before a session cookie', async () => {
       const both = tenant.as.admin.with({ 'x-api-key': 'msk_wrongkey_0123456789abcdef' });
       expect((await both.get('/api/users')).status).toBe(401);
     });

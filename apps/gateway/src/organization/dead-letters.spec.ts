@@ -2,28 +2,28 @@ import { MessageLedger, newId } from '@muster/platform';
 import { type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
-/** No second attempt. */
+/** A retry policy without a second attempt. */
 const once = { attempts: 1, backoffMs: 1, maxBackoffMs: 1 };
 
 describe('dead letters', () => {
   let harness: Harness;
-  let ours: Tenant;
-  let theirs: Tenant;
-  let ourAgentId: string;
-  let theirAgentId: string;
+  let tenant: Tenant;
+  let otherTenant: Tenant;
+  let agentId: string;
+  let otherAgentId: string;
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
-    ours = await harness.makeTenant();
-    theirs = await harness.makeTenant();
-    ourAgentId = (await makeAgent(harness.db, ours)).id;
-    theirAgentId = (await makeAgent(harness.db, theirs)).id;
+    tenant = await harness.makeTenant();
+    otherTenant = await harness.makeTenant();
+    agentId = (await makeAgent(harness.db, tenant)).id;
+    otherAgentId = (await makeAgent(harness.db, otherTenant)).id;
   });
   afterAll(() => harness.close());
   beforeEach(() => harness.db.query('system', 'DELETE FROM outbox'));
 
-  /** A message as the service enqueues it for itself: of nobody, but for what it names. */
-  const giveUp = async (agentId: string, organizationId: string | null = null) => {
+  /** Creates a dead letter; by default without an organization, so that only its payload names one. */
+  const makeDeadLetter = async (agentId: string, organizationId: string | null = null) => {
     const id = newId();
     await harness.db.query(
       'system',
@@ -35,8 +35,8 @@ describe('dead letters', () => {
     expect(await ledger.failed(id, new Error('broke'), once)).toBe('dead');
     return id;
   };
-  const listed = async (path: string, who: Tenant['api']) => {
-    const { status, body } = await who.get(path);
+  const listed = async (path: string, client: Tenant['api']) => {
+    const { status, body } = await client.get(path);
     expect(status).toBe(200);
     return (body.deadLetters as { id: string }[]).map(({ id }) => id);
   };
@@ -45,53 +45,53 @@ describe('dead letters', () => {
     return row!['nextPublishAt'] === null;
   };
 
-  it('are listed to an admin of the organization that they are of, newest first, and all of them to a super_admin', async () => {
-    const first = await giveUp(ourAgentId);
-    const foreign = await giveUp(theirAgentId);
-    const second = await giveUp(ourAgentId, ours.organizationId);
-    expect(await listed('/api/dead-letters', ours.as.admin)).toEqual([second, first]);
-    expect(await listed('/api/dead-letters?queue=metering', ours.as.admin)).toEqual([]);
-    expect(await listed('/api/dead-letters', theirs.as.admin)).toEqual([foreign]);
-    expect(await listed('/api/admin/dead-letters', ours.as.super_admin)).toEqual([second, foreign, first]);
-    const { body } = await ours.as.admin.get('/api/dead-letters?limit=1');
+  it('lists dead letters to admins of their organization, newest first, and all to a super_admin', async () => {
+    const first = await makeDeadLetter(agentId);
+    const foreign = await makeDeadLetter(otherAgentId);
+    const second = await makeDeadLetter(agentId, tenant.organizationId);
+    expect(await listed('/api/dead-letters', tenant.as.admin)).toEqual([second, first]);
+    expect(await listed('/api/dead-letters?queue=metering', tenant.as.admin)).toEqual([]);
+    expect(await listed('/api/dead-letters', otherTenant.as.admin)).toEqual([foreign]);
+    expect(await listed('/api/admin/dead-letters', tenant.as.super_admin)).toEqual([second, foreign, first]);
+    const { body } = await tenant.as.admin.get('/api/dead-letters?limit=1');
     expect(body.deadLetters).toEqual([
       {
         id: second,
-        organizationId: ours.organizationId,
+        organizationId: tenant.organizationId,
         queue: 'dispatch',
         name: 'dispatch-agent',
-        payload: { agentId: ourAgentId },
+        payload: { agentId: agentId },
         attempts: 1,
         lastError: 'broke',
         createdAt: expect.any(String),
       },
     ]);
-    expect(await listed(`/api/dead-letters?limit=1&cursor=${body.nextCursor}`, ours.as.admin)).toEqual([first]);
+    expect(await listed(`/api/dead-letters?limit=1&cursor=${body.nextCursor}`, tenant.as.admin)).toEqual([first]);
   });
 
-  it('are published again by an admin whose they are, which leaves an audit row, and by no one else', async () => {
-    const id = await giveUp(ourAgentId);
+  it('lets only an admin of that organization replay a dead letter, and audits the replay', async () => {
+    const id = await makeDeadLetter(agentId);
     const path = `/api/dead-letters/${id}/replay`;
-    expect((await theirs.as.admin.post(path)).body.code).toBe('not_found');
-    expect((await ours.as.member.post(path)).status).toBe(403);
-    expect((await ours.api.post(path)).status).toBe(403);
+    expect((await otherTenant.as.admin.post(path)).body.code).toBe('not_found');
+    expect((await tenant.as.member.post(path)).status).toBe(403);
+    expect((await tenant.api.post(path)).status).toBe(403);
     expect(await isDead(id)).toBe(true);
-    expect(await ours.as.admin.post(path)).toMatchObject({ status: 202, body: { success: true } });
+    expect(await tenant.as.admin.post(path)).toMatchObject({ status: 202, body: { success: true } });
     expect(await isDead(id)).toBe(false);
-    expect((await ours.as.admin.post(path)).body.code).toBe('not_found');
-    const { body } = await ours.as.admin.get(`/api/audit?action=dead_letter.replay&targetId=${id}`);
+    expect((await tenant.as.admin.post(path)).body.code).toBe('not_found');
+    const { body } = await tenant.as.admin.get(`/api/audit?action=dead_letter.replay&targetId=${id}`);
     expect(body.entries).toHaveLength(1);
   });
 
-  it('leaves alone what still has attempts', async () => {
+  it('does not list or replay a message that has attempts left', async () => {
     const [{ id }] = (await harness.db.query<{ id: string }>(
       'system',
       `INSERT INTO outbox (id, queue, name, payload, organization_id, next_publish_at, attempts)
        VALUES (gen_random_uuid(), 'dispatch', 'dispatch-agent', '{}', $1, now() + interval '1 hour', 3) RETURNING id`,
-      [ours.organizationId],
+      [tenant.organizationId],
     )) as [{ id: string }];
-    expect(await listed('/api/dead-letters', ours.as.admin)).toEqual([]);
-    expect((await ours.as.admin.post(`/api/dead-letters/${id}/replay`)).status).toBe(404);
+    expect(await listed('/api/dead-letters', tenant.as.admin)).toEqual([]);
+    expect((await tenant.as.admin.post(`/api/dead-letters/${id}/replay`)).status).toBe(404);
     const [row] = await harness.db.query('system', 'SELECT attempts FROM outbox WHERE id = $1', [id]);
     expect(row).toEqual({ attempts: 3 });
   });

@@ -83,8 +83,8 @@ export class EventsController {
     if (request.method === 'HEAD') return void connection.end();
     // A client that loses the connection before the first event can resume with this id.
     const beginning = lastEventId === undefined ? `id: ${writePlace(place)}\n` : '';
-    const said = resync ? resyncFrameOf(place, resync) : '';
-    connection.write(`: the organization\nretry: 2000\n${beginning}\n${said}`);
+    const resyncFrame = resync ? resyncFrameOf(place, resync) : '';
+    connection.write(`: the organization\nretry: 2000\n${beginning}\n${resyncFrame}`);
     if (connection.destroyed) return;
     this.hub.add(new EventStream({ organizationId, place, types, connection, access }));
   }

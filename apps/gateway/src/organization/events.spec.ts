@@ -45,24 +45,24 @@ describe('an organization’s event stream', () => {
       'x-api-key': secret,
       ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
     });
-  /** Once it is there: what comes from now on is on it. */
+  /** Opens a stream, and waits until it is ready to receive events. */
   const follow = async (lastEventId?: string, query = '', on = harness) => {
     const stream = await open(lastEventId, query, on);
     await waitFor('the beginning', () => stream.retry);
     return stream;
   };
-  const moved = (n: number): TimelineEntry => ({
+  const statusEntry = (n: number): TimelineEntry => ({
     kind: 'status',
     message: 'moved',
     data: { status: 'online', previousStatus: 'offline', reason: String(n) },
   });
-  const tell = (...numbers: number[]) =>
-    appendEntries(harness.db, { organizationId: tenant.organizationId, agentId }, ...numbers.map(moved));
+  const append = (...numbers: number[]) =>
+    appendEntries(harness.db, { organizationId: tenant.organizationId, agentId }, ...numbers.map(statusEntry));
   const numbers = (stream: EventStream) => stream.events.map(({ data }) => Number(data.why));
   const upTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
 
-  it('begins now, with a comment, the time to come back after, and an id to come back with', async () => {
-    await tell(1);
+  it('starts a stream at the current position, with a comment, the retry time and an event id', async () => {
+    await append(1);
     const stream = await follow();
     expect(stream.response.headers).toMatchObject({
       'content-type': 'text/event-stream; charset=utf-8',
@@ -71,7 +71,7 @@ describe('an organization’s event stream', () => {
     });
     expect([stream.comments.length, stream.retry, typeof stream.lastEventId]).toEqual([1, 2000, 'string']);
     const { lastEventId } = stream;
-    await tell(2);
+    await append(2);
     await stream.until(1);
     const again = await open(lastEventId);
     await again.until(1);
@@ -79,13 +79,13 @@ describe('an organization’s event stream', () => {
     for (const each of [stream, again]) each.close();
   });
 
-  it('tells what happens, as the contract says, and of a run’s log nothing', async () => {
+  it('sends events as the API contract defines them, without the log lines of runs', async () => {
     const stream = await follow();
-    const of = { organizationId: tenant.organizationId, agentId };
+    const agentRef = { organizationId: tenant.organizationId, agentId };
     const { body } = await tenant.api.post('/api/jobs/launch', { workflowId, agentId });
     const { jobId } = body;
     await stream.until(1);
-    await appendEntries(harness.db, of, { kind: 'execution', message: 'a line', jobId });
+    await appendEntries(harness.db, agentRef, { kind: 'execution', message: 'a line', jobId });
     await tenant.api.post(`/api/jobs/${jobId}/cancel`, {});
     await stream.until(2);
     expect((await tenant.as.admin.post(`/api/agents/${agentId}/drain`, { mode: 'finish' })).status).toBeLessThan(300);
@@ -110,7 +110,7 @@ describe('an organization’s event stream', () => {
     stream.close();
   });
 
-  it('tells what became of a schedule’s time, of limits that are near, and of messages that are given up', async () => {
+  it('sends schedule outcomes, limit notices and dead letters', async () => {
     await tenant.as.admin.patch('/api/organization/settings', { monthlyRunLimit: 2 });
     const schedule = await tenant.as.member.post('/api/schedules', {
       name: 'Nightly',
@@ -126,7 +126,7 @@ describe('an organization’s event stream', () => {
     }
     await stream.until(4);
     const [first] = stream.events;
-    const said = (type: string) => stream.events.filter(({ event }) => event === type).map(({ data }) => data);
+    const dataOf = (type: string) => stream.events.filter(({ event }) => event === type).map(({ data }) => data);
     const timestamp = expect.any(String);
     expect(first!.data).toEqual({
       type: 'schedule',
@@ -136,12 +136,12 @@ describe('an organization’s event stream', () => {
       jobId: expect.any(String),
       timestamp,
     });
-    expect(said('schedule').map(({ outcome }) => outcome)).toEqual([
+    expect(dataOf('schedule').map(({ outcome }) => outcome)).toEqual([
       'launched',
       expect.any(String),
       expect.any(String),
     ]);
-    expect(said('limit')).toEqual([{ type: 'limit', limit: 'monthlyRunLimit', percent: 100, timestamp }]);
+    expect(dataOf('limit')).toEqual([{ type: 'limit', limit: 'monthlyRunLimit', percent: 100, timestamp }]);
     const id = newId();
     await harness.db.query(
       'system',
@@ -152,24 +152,24 @@ describe('an organization’s event stream', () => {
     const once = { attempts: 1, backoffMs: 1, maxBackoffMs: 1 };
     await harness.app.nest.get(MessageLedger, { strict: false }).failed(id, new Error('broke'), once);
     await stream.until(5);
-    expect(said('dead_letter')).toEqual([
+    expect(dataOf('dead_letter')).toEqual([
       { type: 'dead_letter', id, queue: 'dispatch', name: 'dispatch-agent', timestamp },
     ]);
     stream.close();
   });
 
-  it('shows nothing of another organization', async () => {
+  it('sends nothing of another organization', async () => {
     const other = await harness.makeTenant();
     const { id } = await makeAgent(harness.db, { organizationId: other.organizationId });
     const stream = await follow();
-    await appendEntries(harness.db, { organizationId: other.organizationId, agentId: id }, moved(1));
-    await tell(2);
+    await appendEntries(harness.db, { organizationId: other.organizationId, agentId: id }, statusEntry(1));
+    await append(2);
     await stream.until(1);
     expect(numbers(stream)).toEqual([2]);
     stream.close();
   });
 
-  it('is handed on between connections and processes without a gap or a repeat, whatever is committed when', async () => {
+  it('resumes across connections and processes without a gap or a repeat, in any order of commits', async () => {
     const database = { url: harness.databaseUrl } as never;
     const second = await startHarness({ ...gateway, database, env: { REDIS_PREFIX: harness.env['REDIS_PREFIX']! } });
     const { organizationId } = tenant;
@@ -180,40 +180,40 @@ describe('an organization’s event stream', () => {
     const start = begun.lastEventId!;
     begun.close();
     let next = 0;
-    // Some transactions are open for long while others begin and end: they are visible in another order than begun.
+    // Some transactions stay open while others start and commit, so they become visible in another order.
     const writing = agents.map(async (id, at) => {
       while (next < total) {
         const mine = [++next, ++next, ++next];
         await harness.db.transaction({ organizationId }, async (tx) => {
           for (const n of mine.slice(0, 1)) tellOrganization(tx, { organizationId, type: 'limit', data: { why: n } });
           await tx.query(`SELECT pg_sleep(${at % 3 === 0 ? 0.06 : 0})`);
-          const entries = mine.slice(1).map(moved);
+          const entries = mine.slice(1).map(statusEntry);
           appendTimeline(tx, { organizationId, agentId: id }, entries);
         });
       }
     });
-    const reading = [1, 4, 17, 90].map(async (most) => {
-      const seen: number[] = [];
+    const reading = [1, 4, 17, 90].map(async (maxEvents) => {
+      const received: number[] = [];
       let last = start;
-      for (let connections = 0; seen.length < total; connections += 1) {
+      for (let connections = 0; received.length < total; connections += 1) {
         const stream = await follow(last, '', connections % 2 ? second : harness);
-        await waitFor('some', () => stream.events.length >= Math.min(most, total - seen.length));
+        await waitFor('some events', () => stream.events.length >= Math.min(maxEvents, total - received.length));
         stream.close();
-        seen.push(...numbers(stream));
+        received.push(...numbers(stream));
         last = stream.lastEventId!;
       }
-      return seen;
+      return received;
     });
-    const seen = await Promise.all(reading);
+    const all = await Promise.all(reading);
     await Promise.all(writing);
-    for (const each of seen) expect([...each].sort((a, b) => a - b)).toEqual(upTo(total));
+    for (const each of all) expect([...each].sort((a, b) => a - b)).toEqual(upTo(total));
     await second.close();
   }, 60_000);
 
-  it('takes a flood of one transaction page by page, goes on within it, and keeps an agent’s order', async () => {
+  it('sends a large transaction page by page, resumes within it, and keeps an agent’s order', async () => {
     const stream = await follow();
     const start = stream.lastEventId!;
-    await tell(...upTo(5000));
+    await append(...upTo(5000));
     await stream.until(5000);
     expect(numbers(stream)).toEqual(upTo(5000));
     const middle = await open(stream.events[2345]!.id);
@@ -221,18 +221,18 @@ describe('an organization’s event stream', () => {
     expect(numbers(middle)).toEqual(upTo(5000).slice(2346));
     const late = await open(start);
     await late.until(5000);
-    await tell(5001);
+    await append(5001);
     for (const each of [stream, middle, late]) {
-      await waitFor('the next', () => numbers(each).at(-1) === 5001);
+      await waitFor('the next event', () => numbers(each).at(-1) === 5001);
       each.close();
     }
   });
 
-  it('says resync where the id is too old or of the future, and goes on from now', async () => {
+  it('sends resync if the id is too old or in the future, and continues from now', async () => {
     const stream = await follow();
     const [at, snapshot] = stream.lastEventId!.split('_') as [string, string];
     stream.close();
-    await tell(1);
+    await append(1);
     const old = `${Number(at) - 8 * 86_400_000}_${snapshot}`;
     const future = `${at}_${snapshot.split('.')[0]}.99999999999.`;
     for (const lastEventId of [old, future]) {
@@ -243,7 +243,7 @@ describe('an organization’s event stream', () => {
         event: 'resync',
         data: { type: 'resync', lastEventId, oldest: expect.any(String), latest: resync!.id },
       });
-      await tell(2);
+      await append(2);
       await resumed.until(2);
       expect(resumed.events[1]!.data.why).toBe('2');
       const again = await open(resync!.id);
@@ -253,7 +253,7 @@ describe('an organization’s event stream', () => {
     }
   });
 
-  it('refuses an id that is none, and types that are none', async () => {
+  it('refuses invalid ids and unknown types', async () => {
     for (const id of [
       'abc',
       '41',
@@ -272,12 +272,12 @@ describe('an organization’s event stream', () => {
     expect((await tenant.worker.get(path)).status).toBe(403);
   });
 
-  it('takes a newer id along with its comments, so that who hears of nothing is not too old one day', async () => {
+  it('sends newer ids with its comments, so that the id of a quiet stream does not become too old', async () => {
     const stream = await follow(undefined, '?types=dead_letter');
     const before = stream.lastEventId;
-    await tell(1);
+    await append(1);
     await waitFor('a newer id', () => stream.lastEventId !== before);
-    await tell(2);
+    await append(2);
     const all = await open(stream.lastEventId);
     await all.until(1);
     expect(numbers(all).at(-1)).toBe(2);
@@ -285,7 +285,7 @@ describe('an organization’s event stream', () => {
     for (const each of [stream, all]) each.close();
   });
 
-  it('lets go of a reader that does not read, while the others get everything', async () => {
+  it('disconnects a reader that does not read, while other readers receive everything', async () => {
     const before = harness.app.streams.count;
     const slow = connect(Number(new URL(harness.url).port), '127.0.0.1');
     slow.on('error', () => undefined);
@@ -295,7 +295,7 @@ describe('an organization’s event stream', () => {
     const reader = await follow();
     const long = 'x'.repeat(60_000);
     let written = 0;
-    await waitFor('the slow reader to be let go', async () => {
+    await waitFor('the slow reader to be disconnected', async () => {
       const data = { status: 'online', previousStatus: 'offline', reason: long };
       const entries = upTo(20).map((): TimelineEntry => ({ kind: 'status', message: 'moved', data }));
       await appendEntries(harness.db, { organizationId: tenant.organizationId, agentId }, ...entries);
@@ -306,10 +306,10 @@ describe('an organization’s event stream', () => {
     expect(reader.events).toHaveLength(written);
     reader.close();
     slow.destroy();
-    await waitFor('nobody', () => harness.app.streams.count === before);
+    await waitFor('all readers to be disconnected', () => harness.app.streams.count === before);
   });
 
-  it('shares the limit of streams with those of agents, and ends with its key', async () => {
+  it('shares one limit with the streams of agents, and ends a stream with its key', async () => {
     const database = { url: harness.databaseUrl } as never;
     const env = { EVENT_STREAMS_MAX_PER_ORGANIZATION: '2', EVENT_STREAMS_HEARTBEAT_MS: '150' };
     const small = await startHarness({ ...gateway, database, env });

@@ -2,16 +2,16 @@ import { type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from
 import { newId } from '@muster/platform';
 import { gateway } from '../gateway.harness';
 
-describe('lists of what an organization has set up', () => {
+describe('sorted lists of an organization', () => {
   let harness: Harness;
-  let ours: Tenant;
+  let tenant: Tenant;
   const agents: string[] = [];
   const workflows: string[] = [];
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
-    ours = await harness.makeTenant();
-    const { organizationId } = ours;
+    tenant = await harness.makeTenant();
+    const { organizationId } = tenant;
     for (const [name, status, lastSeen] of [
       ['beta', 'online', new Date('2026-01-02T00:00:00.000Z')],
       ['Alpha', 'stopped', null],
@@ -41,13 +41,13 @@ describe('lists of what an organization has set up', () => {
   });
   afterAll(() => harness.close());
 
-  /** All of its rows, two at a time. */
-  async function read<T>(path: string, items: string, of: (row: any) => T): Promise<T[]> {
+  /** Reads all rows of a list, two per page. */
+  async function read<T>(path: string, items: string, select: (row: any) => T): Promise<T[]> {
     const found: T[] = [];
     for (let cursor = ''; ;) {
-      const { status, body } = await ours.api.get(`${path}${path.includes('?') ? '&' : '?'}limit=2${cursor}`);
+      const { status, body } = await tenant.api.get(`${path}${path.includes('?') ? '&' : '?'}limit=2${cursor}`);
       if (status !== 200) throw new Error(`${path}: ${JSON.stringify(body)} ${harness.logs.slice(-3).join()}`);
-      found.push(...body[items].map(of));
+      found.push(...body[items].map(select));
       if (body.nextCursor === null) return found;
       cursor = `&cursor=${body.nextCursor}`;
     }
@@ -62,16 +62,16 @@ describe('lists of what an organization has set up', () => {
     ['status', ['delta', 'beta', 'gamma', 'Alpha']],
     ['createdAt', ['beta', 'Alpha', 'gamma', 'delta']],
     ['-createdAt', ['delta', 'gamma', 'Alpha', 'beta']],
-  ])('has agents by %s, what has no value last, nothing twice or missing', async (sort, expected) => {
+  ])('sorts agents by %s, with empty values last, and without repeated or missing agents', async (sort, expected) => {
     expect(await names(`/api/agents?sort=${sort}`, 'agents')).toEqual(expected);
   });
 
-  it('has agents in an order when they are filtered too', async () => {
+  it('sorts filtered agents', async () => {
     expect(await names('/api/agents?sort=-name&status=online', 'agents')).toEqual(['gamma', 'beta']);
     expect(await names('/api/agents?sort=name&q=ta', 'agents')).toEqual(['beta', 'delta']);
   });
 
-  it('has workflows, schedules and batches sorted and searched', async () => {
+  it('sorts and searches workflows, schedules and batches', async () => {
     expect(await names('/api/workflows?sort=name', 'workflows')).toEqual(['apple', 'Mango', 'Zebra']);
     expect(await names('/api/workflows?sort=-createdAt', 'workflows')).toEqual(['Mango', 'apple', 'Zebra']);
     expect(await names('/api/workflows?sort=updatedAt&q=A', 'workflows')).toEqual(['Zebra', 'apple', 'Mango']);
@@ -89,8 +89,8 @@ describe('lists of what an organization has set up', () => {
     expect(await batches('q=mango')).toEqual([2]);
   });
 
-  it('takes no order that it does not have, and no cursor of another one', async () => {
-    const { body } = await ours.api.get('/api/agents?sort=name&limit=1');
+  it('refuses an unknown order, and a cursor of another order', async () => {
+    const { body } = await tenant.api.get('/api/agents?sort=name&limit=1');
     for (const query of [
       'sort=boot',
       'sort=--name',
@@ -99,7 +99,7 @@ describe('lists of what an organization has set up', () => {
       `sort=status&cursor=${body.nextCursor}`,
       `sort=-name&cursor=${body.nextCursor}`,
     ]) {
-      expect((await ours.api.get(`/api/agents?${query}`)).status).toBe(400);
+      expect((await tenant.api.get(`/api/agents?${query}`)).status).toBe(400);
     }
   });
 });

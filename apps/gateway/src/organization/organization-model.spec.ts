@@ -33,8 +33,8 @@ describe('language models', () => {
     await fake.close();
   });
 
-  const open = (of: Partial<ModelCaller> = {}) =>
-    openModel(partsOf(harness), { organizationId: tenant.organizationId, purpose: 'chat', ...of });
+  const open = (overrides: Partial<ModelCaller> = {}) =>
+    openModel(partsOf(harness), { organizationId: tenant.organizationId, purpose: 'chat', ...overrides });
   const price = () =>
     tenant.as.admin.put('/api/organization/model-prices', {
       prices: [
@@ -54,37 +54,37 @@ describe('language models', () => {
     );
   const costsBy = async (groupBy: string) => (await tenant.as.viewer.get(`/api/costs?groupBy=${groupBy}`)).body;
 
-  describe('that an organization brings', () => {
+  describe('an organization’s own model', () => {
     const own = () => ({ baseUrl: fake.url, name: fake.name, apiKeyVaultKey: 'OWN_MODEL_KEY' });
     const putKey = (value = 'own-key-of-acme') => tenant.as.admin.put('/api/vault/OWN_MODEL_KEY', { value });
 
-    it('are changed and taken away only as they were read, where If-Match says so', async () => {
+    it('changes and deletes a model only at the revision that If-Match names', async () => {
       const { admin } = tenant.as;
       await putKey();
       const match = (etag: string) => admin.with({ 'if-match': etag });
       expect((await match('"any"').put(path, own())).body.code).toBe('precondition_failed');
       expect((await admin.get(path)).status).toBe(404);
-      const made = (await admin.put(path, own())).headers.get('etag')!;
-      expect((await admin.get(path)).headers.get('etag')).toBe(made);
-      const both = await Promise.all(['one', 'two'].map((name) => match(made).put(path, { ...own(), name })));
+      const etag = (await admin.put(path, own())).headers.get('etag')!;
+      expect((await admin.get(path)).headers.get('etag')).toBe(etag);
+      const both = await Promise.all(['one', 'two'].map((name) => match(etag).put(path, { ...own(), name })));
       expect(both.map(({ status }) => status).sort()).toEqual([200, 412]);
-      const kept = both.find(({ status }) => status === 200)!;
-      expect((await match(made).delete(path)).status).toBe(412);
-      expect((await admin.get(path)).body).toEqual(kept.body);
-      expect((await match(kept.headers.get('etag')!).delete(path)).status).toBe(204);
+      const winner = both.find(({ status }) => status === 200)!;
+      expect((await match(etag).delete(path)).status).toBe(412);
+      expect((await admin.get(path)).body).toEqual(winner.body);
+      expect((await match(winner.headers.get('etag')!).delete(path)).status).toBe(204);
       expect((await match('*').put(path, own())).status).toBe(412);
     });
 
-    it('are set, shown without the key, called with it, and taken away by admins, with a trail', async () => {
+    it('lets admins set, read and delete a model without showing its key, and audits the changes', async () => {
       const { admin, member } = tenant.as;
       expect(await admin.get(path)).toMatchObject({ status: 404 });
       await putKey();
       fake.keys.add('own-key-of-acme');
       expect(await member.put(path, own())).toMatchObject({ status: 403 });
-      const shown = { ...own(), visionName: null };
-      expect(await admin.put(path, own())).toMatchObject({ status: 200, body: shown });
+      const presented = { ...own(), visionName: null };
+      expect(await admin.put(path, own())).toMatchObject({ status: 200, body: presented });
       const read = await admin.get(path);
-      expect(read.body).toEqual(shown);
+      expect(read.body).toEqual(presented);
       expect(read.text).not.toContain('own-key-of-acme');
       fake.says('Ours.');
       await (await open()).chat({ messages: hello });
@@ -103,18 +103,18 @@ describe('language models', () => {
 
     it.each([
       ['a private address', { baseUrl: 'http://10.0.0.1/v1' }, 'baseUrl'],
-      ['an address of the cloud’s own', { baseUrl: 'http://169.254.169.254/v1' }, 'baseUrl'],
-      ['no address', { baseUrl: 'ftp://example.com' }, 'baseUrl'],
-      ['a secret that is none', { apiKeyVaultKey: 'NOBODYS_KEY' }, 'apiKeyVaultKey'],
-      ['no name', { name: '' }, 'name'],
-    ])('are refused with %s, and nothing changes', async (_, change, field) => {
+      ['the cloud’s metadata address', { baseUrl: 'http://169.254.169.254/v1' }, 'baseUrl'],
+      ['an address that is not http', { baseUrl: 'ftp://example.com' }, 'baseUrl'],
+      ['an unknown secret', { apiKeyVaultKey: 'NOBODYS_KEY' }, 'apiKeyVaultKey'],
+      ['an empty name', { name: '' }, 'name'],
+    ])('refuses a model with %s, and changes nothing', async (_, change, field) => {
       await putKey();
       const answer = await tenant.as.admin.put(path, { ...own(), ...change });
       expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_payload', errors: [{ field }] } });
       expect(await tenant.as.admin.get(path)).toMatchObject({ status: 404 });
     });
 
-    it('are not there when their secret is gone, and nobody else’s are called instead', async () => {
+    it('fails calls without calling another model if the secret was deleted', async () => {
       await putKey();
       await tenant.as.admin.put(path, own());
       await tenant.as.admin.delete('/api/vault/OWN_MODEL_KEY');
@@ -123,8 +123,8 @@ describe('language models', () => {
     });
   });
 
-  describe('cost', () => {
-    it('what each call used, among costs by model, machine and day, and in the month’s spend', async () => {
+  describe('costs of model calls', () => {
+    it('adds each call to costs by model, machine and day, and to the month’s spend', async () => {
       await price();
       const { id: agentId } = await makeAgent(harness.db, {
         organizationId: tenant.organizationId,
@@ -167,7 +167,7 @@ describe('language models', () => {
       expect(await costsBy('model')).toMatchObject({ totalUsd: total });
     });
 
-    it('nothing when they fail, and a row says that they did', async () => {
+    it('charges nothing for failed calls, and records that they failed', async () => {
       await price();
       fake.answers(() => ({ status: 500, headers: { 'retry-after': '0' } }));
       await expect((await open()).chat({ messages: hello })).rejects.toMatchObject({ code: 'model_failed' });
@@ -175,7 +175,7 @@ describe('language models', () => {
       expect(await costsBy('model')).toMatchObject({ totalUsd: 0, groups: [] });
     });
 
-    it('without a price nothing, until a price for that day is put in and costs are made anew', async () => {
+    it('charges nothing without a price, until a price is set and the costs are recomputed', async () => {
       fake.says({ content: 'One.', usage: { inputTokens: 300, outputTokens: 50 } });
       await (await open()).chat({ messages: hello });
       expect(await costsBy('model')).toMatchObject({ totalUsd: 0, groups: [{ runs: 0, totalUsd: 0 }] });
@@ -192,8 +192,8 @@ describe('language models', () => {
     });
   });
 
-  describe('are not called', () => {
-    it('when the month’s spend is used up', async () => {
+  describe('limits for model calls', () => {
+    it('refuses calls when the month’s spend is used up', async () => {
       await price();
       await limit(0.4);
       fake.says({ content: 'One.', usage: { inputTokens: 300, outputTokens: 50 } });
@@ -207,7 +207,7 @@ describe('language models', () => {
       expect(await model.chat({ messages: hello })).toMatchObject({ content: 'Again.' });
     });
 
-    it('for a suspended organization', async () => {
+    it('refuses calls of a suspended organization', async () => {
       await harness.db.query('system', 'UPDATE organization SET suspended = true WHERE id = $1', [
         tenant.organizationId,
       ]);
@@ -215,7 +215,7 @@ describe('language models', () => {
       expect(fake.calls).toEqual([]);
     });
 
-    it('because the month’s runs are used up: those are runs', async () => {
+    it('allows calls when the month’s runs are used up, because calls are not runs', async () => {
       await tenant.as.admin.patch('/api/organization/settings', { monthlyRunLimit: 0 });
       fake.says('Still here.');
       expect(await (await open()).chat({ messages: hello })).toMatchObject({ content: 'Still here.' });
@@ -224,7 +224,7 @@ describe('language models', () => {
 });
 
 describe('a deployment without a language model', () => {
-  it('says so', async () => {
+  it('reports model_not_configured', async () => {
     const harness = await startHarness(gateway);
     const { organizationId } = await harness.makeTenant();
     await expect(openModel(partsOf(harness), { organizationId, purpose: 'chat' })).rejects.toMatchObject({

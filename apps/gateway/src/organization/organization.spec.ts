@@ -1,7 +1,7 @@
 import { type Harness, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
-describe('an organization’s own things at the gateway', () => {
+describe('settings and vault at the gateway', () => {
   let harness: Harness;
   let tenant: Tenant;
 
@@ -14,7 +14,7 @@ describe('an organization’s own things at the gateway', () => {
   const lastAudit = async () => (await tenant.as.admin.get('/api/audit?limit=1')).body.entries[0];
 
   describe('settings', () => {
-    it('have defaults, change by field, and refuse what they cannot be', async () => {
+    it('have defaults, change by field, and refuse invalid values', async () => {
       const { as } = await harness.makeTenant();
       const before = await as.viewer.get('/api/organization/settings');
       expect(before.body).toEqual({
@@ -100,7 +100,7 @@ describe('an organization’s own things at the gateway', () => {
   });
 
   describe('the vault', () => {
-    it('shows names and dates, and keeps values sealed', async () => {
+    it('shows names and dates of secrets, and stores their values sealed', async () => {
       const put = await tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: 'hunter2-very-secret' });
       expect(put.body).toEqual({
         key: 'PORTAL_PASSWORD',

@@ -6,9 +6,9 @@ import { gateway } from '../gateway.harness';
 interface Searched {
   path: string;
   items: string;
-  /** Of a row: what it is called. */
+  /** Returns the name of a row. */
   named: (row: any) => string;
-  /** What two rows are called, and parts of the second one's name alone. */
+  /** The names of two rows. `parts` are parts of the second row only. */
   names: [string, string];
   parts: string[];
 }
@@ -72,18 +72,18 @@ const lists: Searched[] = [
   },
 ];
 
-describe('a part of a name', () => {
+describe('searched lists', () => {
   let harness: Harness;
-  let ours: Tenant;
+  let tenant: Tenant;
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
-    ours = await harness.makeTenant('Alba Searched Dental');
+    tenant = await harness.makeTenant('Alba Searched Dental');
     await harness.makeTenant('Borea Searched Dental');
-    const { admin } = ours.as;
+    const { admin } = tenant.as;
     for (const name of ['alba', 'borea'] as const) {
       const titled = name === 'alba' ? 'Alba' : 'Borea';
-      const made = await Promise.all([
+      const responses = await Promise.all([
         admin.post('/api/users', { email: `${name}@searched.example`, password: 'a good password', role: 'viewer' }),
         admin.post('/api/api-keys', { name: name === 'alba' ? 'Nightly alba' : '100% borea_key', scope: 'api' }),
         admin.put(`/api/vault/${name.toUpperCase()}_PASSWORD`, { value: 'secret' }),
@@ -93,49 +93,49 @@ describe('a part of a name', () => {
           events: ['*'],
         }),
         admin.put(`/api/process-library/${name}.process`, { name: `${name} process` }),
-        report(admin, { ...bug, title: `${titled} is slow`, description: `As seen at ${name}.` }),
+        report(admin, { ...bug, title: `${titled} is slow`, description: `Seen at ${name}.` }),
       ]);
-      expect(made.map(({ status }) => status).filter((status) => status >= 300)).toEqual([]);
+      expect(responses.map(({ status }) => status).filter((status) => status >= 300)).toEqual([]);
       await admin.post('/api/workflow-packs', { workerKey: `${name}.process`, name: `${titled} claims` });
       await harness.db.query(
         'system',
         `INSERT INTO outbox (id, queue, name, payload, organization_id, next_publish_at, last_error)
          VALUES ($1, 'dispatch', $2, '{}', $3, NULL, $4)`,
-        [newId(), `${name}-message`, ours.organizationId, `no route to ${name}`],
+        [newId(), `${name}-message`, tenant.organizationId, `no route to ${name}`],
       );
     }
-    const agent = await makeAgent(harness.db, { organizationId: ours.organizationId });
-    const workflow = await makeWorkflow(harness.db, { organizationId: ours.organizationId });
+    const agent = await makeAgent(harness.db, { organizationId: tenant.organizationId });
+    const workflow = await makeWorkflow(harness.db, { organizationId: tenant.organizationId });
     for (const [name, enabled] of [
       ['Alba nightly', true],
       ['Borea nightly', false],
     ] as const) {
       const body = { name, scriptId: workflow.id, agentId: agent.id, cronExpression: '0 3 * * *', enabled };
-      expect((await ours.as.member.post('/api/schedules', body)).status).toBe(201);
+      expect((await tenant.as.member.post('/api/schedules', body)).status).toBe(201);
     }
   });
   afterAll(() => harness.close());
 
   const read = async ({ path, items, named }: Searched, query: string) => {
-    const who = path.startsWith('/api/admin') ? ours.as.super_admin : ours.as.admin;
-    const { status, body } = await who.get(`${path}?${query}`);
+    const client = path.startsWith('/api/admin') ? tenant.as.super_admin : tenant.as.admin;
+    const { status, body } = await client.get(`${path}?${query}`);
     if (status !== 200) throw new Error(`${path}?${query}: ${JSON.stringify(body)}`);
     return body[items].map(named) as string[];
   };
 
-  it.each(lists)('finds what is called so among $path, in any case, and nothing else', async (list) => {
+  it.each(lists)('finds part of a name in $path, ignoring case, and nothing else', async (list) => {
     expect(await read(list, 'limit=200')).toEqual(expect.arrayContaining(list.names));
     for (const part of list.parts) {
       expect([part, await read(list, `q=${encodeURIComponent(part)}`)]).toEqual([part, [list.names[1]]]);
     }
     expect(await read(list, 'q=nobody-is-called-so')).toEqual([]);
-    // A pattern's own signs are letters as any other.
+    // Wildcards of patterns match only themselves.
     expect(await read(list, 'q=%25%25')).toEqual([]);
   });
 
-  it('is found in any case of any alphabet, and what is called so stands in its order', async () => {
-    const { organizationId } = ours;
-    const { api } = ours;
+  it('ignores case in every alphabet, and sorts by name', async () => {
+    const { organizationId } = tenant;
+    const { api } = tenant;
     for (const name of ['Zahn', 'ÉTÉ und Ärzte', 'Журнал', 'apple', 'Ähre']) {
       await makeAgent(harness.db, { organizationId, name: `Case ${name}` });
       await makeWorkflow(harness.db, { organizationId, name: `Case ${name}` });
@@ -156,7 +156,7 @@ describe('a part of a name', () => {
     for (const list of ['agents', 'workflows'] as const) {
       expect(await names(list, 'q=case&sort=name')).toEqual(sorted);
       expect(await names(list, 'q=case&sort=-name')).toEqual(sorted.toReversed());
-      // Letter by letter the cursor stands where the order does.
+      // The cursor uses the same collation as the order.
       const { body } = await api.get(`/api/${list}?q=case&sort=name&limit=2`);
       expect(await names(list, `q=case&sort=name&cursor=${body.nextCursor}`)).toEqual(sorted.slice(2));
     }
@@ -176,28 +176,30 @@ describe('a part of a name', () => {
     expect(await entries('öffnet%portal')).toEqual([]);
   });
 
-  it('goes on behind its last row, page by page', async () => {
+  it('continues a search after its last row, page by page', async () => {
     const [users] = lists;
-    const first = await ours.as.admin.get('/api/users?q=searched.example&limit=1');
-    const second = await ours.as.admin.get(`/api/users?q=searched.example&limit=1&cursor=${first.body.nextCursor}`);
+    const first = await tenant.as.admin.get('/api/users?q=searched.example&limit=1');
+    const second = await tenant.as.admin.get(`/api/users?q=searched.example&limit=1&cursor=${first.body.nextCursor}`);
     expect([...first.body.users, ...second.body.users].map(users!.named).sort()).toEqual(users!.names);
     expect(second.body.nextCursor).toBeNull();
   });
 
-  it('finds in the audit who did something, what, and to what', async () => {
+  it('finds audit entries by actor, action and target', async () => {
     const actions = async (q: string) =>
-      (await ours.as.admin.get(`/api/audit?q=${encodeURIComponent(q)}`)).body.entries.map((entry: any) => entry.action);
+      (await tenant.as.admin.get(`/api/audit?q=${encodeURIComponent(q)}`)).body.entries.map(
+        (entry: any) => entry.action,
+      );
     expect(await actions('BOREA_PASSWORD')).toEqual(['secret.create']);
     expect(new Set(await actions('webhook_endpoint.'))).toEqual(new Set(['webhook_endpoint.create']));
     expect(await actions('nobody-is-called-so')).toEqual([]);
   });
 
-  it('narrows schedules to those that are paused, and to those that are not', async () => {
+  it('filters schedules by enabled and paused', async () => {
     const names = async (query: string) =>
-      (await ours.as.viewer.get(`/api/schedules?${query}`)).body.schedules.map(({ name }: { name: string }) => name);
+      (await tenant.as.viewer.get(`/api/schedules?${query}`)).body.schedules.map(({ name }: { name: string }) => name);
     expect(await names('enabled=false')).toEqual(['Borea nightly']);
     expect(await names('enabled=true')).toEqual(['Alba nightly']);
     expect(await names('enabled=true&q=borea')).toEqual([]);
-    expect((await ours.as.viewer.get('/api/schedules?enabled=yes')).status).toBe(400);
+    expect((await tenant.as.viewer.get('/api/schedules?enabled=yes')).status).toBe(400);
   });
 });

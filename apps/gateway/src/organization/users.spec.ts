@@ -14,44 +14,44 @@ describe('users at the gateway', () => {
   const lastAudit = async () => (await tenant.as.admin.get('/api/audit?limit=1')).body.entries[0];
 
   describe('users', () => {
-    it('are made, read, listed page by page, changed and disabled', async () => {
-      const made = await tenant.as.admin.post('/api/users', {
+    it('creates, reads, lists, changes and disables users', async () => {
+      const created = await tenant.as.admin.post('/api/users', {
         email: 'Dana@Example.com',
         password: testPassword,
         role: 'member',
       });
-      expect(made.status).toBe(201);
-      expect(made.body).toMatchObject({ email: 'dana@example.com', role: 'member', disabled: false });
-      expect(made.headers.get('location')).toBe(`/api/users/${made.body.id}`);
-      expect((await tenant.as.viewer.get(made.headers.get('location')!)).body).toEqual(made.body);
+      expect(created.status).toBe(201);
+      expect(created.body).toMatchObject({ email: 'dana@example.com', role: 'member', disabled: false });
+      expect(created.headers.get('location')).toBe(`/api/users/${created.body.id}`);
+      expect((await tenant.as.viewer.get(created.headers.get('location')!)).body).toEqual(created.body);
       expect(await lastAudit()).toMatchObject({
         action: 'user.create',
         actor: { kind: 'user', id: tenant.userIds.admin },
-        target: { type: 'user', id: made.body.id },
+        target: { type: 'user', id: created.body.id },
         changes: { email: 'dana@example.com', role: 'member' },
-        requestId: made.headers.get('x-request-id'),
+        requestId: created.headers.get('x-request-id'),
       });
 
-      const seen: string[] = [];
+      const received: string[] = [];
       for (let cursor: string | null = ''; cursor !== null;) {
         const page: any = await tenant.as.viewer.get(`/api/users?limit=2${cursor ? `&cursor=${cursor}` : ''}`);
         expect(page.body.users.length).toBeLessThanOrEqual(2);
-        seen.push(...page.body.users.map(({ id }: { id: string }) => id));
+        received.push(...page.body.users.map(({ id }: { id: string }) => id));
         cursor = page.body.nextCursor;
       }
-      expect(new Set(seen).size).toBe(seen.length);
-      expect(seen).toContain(made.body.id);
+      expect(new Set(received).size).toBe(received.length);
+      expect(received).toContain(created.body.id);
 
       const dana = await harness.http.signIn('dana@example.com', testPassword);
-      const promoted = await tenant.as.admin.patch(`/api/users/${made.body.id}`, { role: 'viewer' });
+      const promoted = await tenant.as.admin.patch(`/api/users/${created.body.id}`, { role: 'viewer' });
       expect(promoted.body.role).toBe('viewer');
       expect((await dana.get('/api/auth/me')).body.user.role).toBe('viewer');
-      expect((await tenant.as.admin.delete(`/api/users/${made.body.id}`)).status).toBe(204);
+      expect((await tenant.as.admin.delete(`/api/users/${created.body.id}`)).status).toBe(204);
       expect((await dana.get('/api/auth/me')).status).toBe(401);
-      expect((await tenant.as.admin.get(`/api/users/${made.body.id}`)).body.disabled).toBe(true);
+      expect((await tenant.as.admin.get(`/api/users/${created.body.id}`)).body.disabled).toBe(true);
     });
 
-    it('have passwords of 12 to 128 characters that nobody guesses first, and that are not their address', async () => {
+    it('requires passwords of 12 to 128 characters that are neither common nor the email address', async () => {
       const email = 'longer.name@example.com';
       const create = (password: string, address = email) =>
         tenant.as.admin.post('/api/users', { email: address, password, role: 'viewer' });
@@ -61,9 +61,9 @@ describe('users at the gateway', () => {
         const { status, body } = await create(password, password === 'longest.local' ? 'longest.local@x.com' : email);
         expect([password, status, body.errors[0].field]).toEqual([password, 400, 'password']);
       }
-      const made = await create('twelve chars');
-      expect(made.status).toBe(201);
-      const change = (password: string) => tenant.as.admin.patch(`/api/users/${made.body.id}`, { password });
+      const created = await create('twelve chars');
+      expect(created.status).toBe(201);
+      const change = (password: string) => tenant.as.admin.patch(`/api/users/${created.body.id}`, { password });
       for (const password of [common[0]!, email, 'elevenchars']) expect((await change(password)).status).toBe(400);
       expect((await change('y'.repeat(128))).status).toBe(200);
       const body = { name: 'Southside', adminEmail: 'south@example.com', adminPassword: common[0] };
@@ -71,7 +71,7 @@ describe('users at the gateway', () => {
       expect(organization.body.errors[0].field).toBe('adminPassword');
     });
 
-    it('change their own password with the old one, which ends every other session and half-done sign-in', async () => {
+    it('lets users change their password with the old one, which ends other sessions and sign-ins', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const [here, elsewhere] = [
         await harness.http.signIn(user.email, testPassword),
@@ -102,7 +102,7 @@ describe('users at the gateway', () => {
       expect(entries[0]).toMatchObject({ action: 'user.change_password', changes: {} });
     });
 
-    it('sign in everywhere anew after a new password', async () => {
+    it('ends all sessions of a user after a new password', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const client = await harness.http.signIn(user.email, testPassword);
       await tenant.as.admin.patch(`/api/users/${user.id}`, { password: 'another password' });
@@ -111,7 +111,7 @@ describe('users at the gateway', () => {
       await harness.http.signIn(user.email, 'another password');
     });
 
-    it('have one account for one address, over all organizations', async () => {
+    it('allows one account per email address over all organizations', async () => {
       const other = await harness.makeTenant();
       const body = { email: 'unique@example.com', password: testPassword, role: 'viewer' };
       expect((await tenant.as.admin.post('/api/users', body)).status).toBe(201);
@@ -123,7 +123,7 @@ describe('users at the gateway', () => {
       ]);
     });
 
-    it('cannot be raised above, or changed by, somebody below', async () => {
+    it('refuses roles above the caller’s own, and changes to users with such roles', async () => {
       const raise = { email: 'x@example.com', password: testPassword, role: 'super_admin' };
       expect((await tenant.as.admin.post('/api/users', raise)).status).toBe(403);
       expect((await tenant.as.admin.patch(`/api/users/${tenant.userIds.super_admin}`, { role: 'viewer' })).status).toBe(
@@ -134,7 +134,7 @@ describe('users at the gateway', () => {
       );
     });
 
-    it('always keep an admin who can sign in', async () => {
+    it('keeps the last admin who can sign in', async () => {
       const lonely = await harness.makeTenant();
       await lonely.as.admin.delete(`/api/users/${lonely.userIds.member}`);
       await lonely.as.super_admin.patch(`/api/users/${lonely.userIds.super_admin}`, { disabled: true });

@@ -23,11 +23,11 @@ export function makeBundle(files: Record<string, string | Buffer>): TestBundle {
     common.writeUInt32LE(content.length, 14);
     common.writeUInt32LE(content.length, 18);
     common.writeUInt16LE(name.length, 22);
-    const place = Buffer.alloc(14);
-    place.writeUInt32LE((0o100644 << 16) >>> 0, 6);
-    place.writeUInt32LE(at, 10);
+    const attributes = Buffer.alloc(14);
+    attributes.writeUInt32LE((0o100644 << 16) >>> 0, 6);
+    attributes.writeUInt32LE(at, 10);
     parts.push(Buffer.from('PK\x03\x04'), common, name, content);
-    directory.push(Buffer.from('PK\x01\x02\x14\x03', 'latin1'), common, place, name);
+    directory.push(Buffer.from('PK\x01\x02\x14\x03', 'latin1'), common, attributes, name);
     at += 30 + name.length + content.length;
   }
   const index = Buffer.concat(directory);
@@ -52,9 +52,9 @@ export function anyBundle(): TestBundle {
 
 export async function makePack({ as }: Tenant, workerKey = `w${randomBytes(6).toString('hex')}`): Promise<string> {
   await as.admin.put(`/api/process-library/${workerKey}`, { name: 'Download EOBs' });
-  const made = await as.member.post('/api/workflow-packs', { workerKey });
-  if (made.status !== 201) throw new Error(`the pack was answered ${made.status}: ${made.text}`);
-  return made.body.id;
+  const created = await as.member.post('/api/workflow-packs', { workerKey });
+  if (created.status !== 201) throw new Error(`creating the pack failed with ${created.status}: ${created.text}`);
+  return created.body.id;
 }
 
 export function putDraft(client: HttpClient, packId: string, { zip, files }: TestBundle, more: object = {}) {
@@ -85,7 +85,7 @@ export async function makeVersion(tenant: Tenant, packId: string, ...stages: str
     const moved = await tenant.as.admin.post(`/api/workflow-packs/${packId}/versions/${body.versionId}/promote`, {
       stage,
     });
-    if (moved.status !== 200) throw new Error(`to ${stage} was answered ${moved.status}: ${moved.text}`);
+    if (moved.status !== 200) throw new Error(`promoting to ${stage} failed with ${moved.status}: ${moved.text}`);
   }
   return body.versionId;
 }

@@ -210,10 +210,10 @@ export class DraftsController {
     @Mutation() mutation: MutationRequest,
     @Caller() caller: Principal,
     @Param('id') id: string,
-    @Given() given: FormOrJson,
+    @Given() input: FormOrJson,
   ): Promise<PackDraft> {
     const { prepared, expected } = await prepareImport(this, caller, id, async (spool) => {
-      const { fields, file } = await given.readForm({ file: 'file', maxFileBytes: maxExportBytes }, spool);
+      const { fields, file } = await input.readForm({ file: 'file', maxFileBytes: maxExportBytes }, spool);
       const form = checkBody(ImportVersionForm, { ...fields, ...(file ? { file: 'given' } : {}) });
       return { archive: file!.content, expected: { baseRuntimeBundleId: form.baseRuntimeBundleId } };
     });

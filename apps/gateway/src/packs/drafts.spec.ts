@@ -5,36 +5,36 @@ import { anyBundle, finalize, makeBundle, makePack, putDraft, upload } from './b
 
 describe('drafts of packs', () => {
   let harness: Harness;
-  let ours: Tenant;
-  let theirs: Tenant;
+  let tenant: Tenant;
+  let otherTenant: Tenant;
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
-    ours = await harness.makeTenant();
-    theirs = await harness.makeTenant();
+    tenant = await harness.makeTenant();
+    otherTenant = await harness.makeTenant();
   });
   afterAll(() => harness.close());
 
-  const draftOf = (packId: string, client = ours.as.viewer) => client.get(`/api/workflow-packs/${packId}/draft`);
+  const draftOf = (packId: string, client = tenant.as.viewer) => client.get(`/api/workflow-packs/${packId}/draft`);
   const headOf = async (packId: string) => (await draftOf(packId)).body.runtimeBundleId ?? null;
   const publish = async (
     packId: string,
     baseRuntimeBundleId: string | null,
     bundle = anyBundle(),
-    client = ours.worker,
+    client = tenant.worker,
   ) => {
     const uploadKey = await upload(client, packId, bundle.zip);
     return finalize(client, packId, { uploadKey, baseRuntimeBundleId, files: bundle.files });
   };
 
-  it('packs are of a process of the library, one each, and their metadata changes by ETag', async () => {
-    const unknown = await ours.as.member.post('/api/workflow-packs', { workerKey: 'unknown' });
+  it('creates one pack per process of the library, and changes its metadata by ETag', async () => {
+    const unknown = await tenant.as.member.post('/api/workflow-packs', { workerKey: 'unknown' });
     expect([unknown.status, unknown.body.code]).toEqual([404, 'process_not_found']);
-    expect((await ours.as.member.put('/api/process-library/claims', { name: 'Claims' })).status).toBe(403);
-    expect((await ours.as.admin.put('/api/process-library/-claims', { name: 'Claims' })).status).toBe(400);
-    await ours.as.admin.put('/api/process-library/claims', { name: 'Claims', description: 'd' });
-    const made = await ours.as.member.post('/api/workflow-packs', { workerKey: 'claims', stageTags: ['front'] });
-    expect(made).toMatchObject({
+    expect((await tenant.as.member.put('/api/process-library/claims', { name: 'Claims' })).status).toBe(403);
+    expect((await tenant.as.admin.put('/api/process-library/-claims', { name: 'Claims' })).status).toBe(400);
+    await tenant.as.admin.put('/api/process-library/claims', { name: 'Claims', description: 'd' });
+    const created = await tenant.as.member.post('/api/workflow-packs', { workerKey: 'claims', stageTags: ['front'] });
+    expect(created).toMatchObject({
       status: 201,
       body: {
         workerKey: 'claims',
@@ -45,28 +45,33 @@ describe('drafts of packs', () => {
         versions: [],
       },
     });
-    const again = await ours.as.member.post('/api/workflow-packs', { workerKey: 'claims', name: 'Other' });
-    expect([again.status, again.body]).toEqual([200, made.body]);
-    const { processes } = (await ours.api.get('/api/process-library')).body;
-    expect(processes).toContainEqual({ workerKey: 'claims', name: 'Claims', description: 'd', packId: made.body.id });
-    expect((await ours.api.get('/api/workflow-packs')).status).toBe(403);
-    expect((await theirs.as.admin.get('/api/workflow-packs')).body.packs).toEqual([]);
+    const again = await tenant.as.member.post('/api/workflow-packs', { workerKey: 'claims', name: 'Other' });
+    expect([again.status, again.body]).toEqual([200, created.body]);
+    const { processes } = (await tenant.api.get('/api/process-library')).body;
+    expect(processes).toContainEqual({
+      workerKey: 'claims',
+      name: 'Claims',
+      description: 'd',
+      packId: created.body.id,
+    });
+    expect((await tenant.api.get('/api/workflow-packs')).status).toBe(403);
+    expect((await otherTenant.as.admin.get('/api/workflow-packs')).body.packs).toEqual([]);
 
-    const path = made.headers.get('location')!;
-    const etag = (await ours.as.viewer.get(path)).headers.get('etag')!;
-    const changed = await ours.as.member.with({ 'if-match': etag }).patch(path, { stageTags: [], name: 'New' });
+    const path = created.headers.get('location')!;
+    const etag = (await tenant.as.viewer.get(path)).headers.get('etag')!;
+    const changed = await tenant.as.member.with({ 'if-match': etag }).patch(path, { stageTags: [], name: 'New' });
     expect(changed.body).toMatchObject({ name: 'New', stageTags: [] });
-    expect((await ours.as.member.with({ 'if-match': etag }).patch(path, { name: 'Newer' })).status).toBe(412);
-    const listed = (await ours.as.viewer.get('/api/workflow-packs')).body.packs[0];
+    expect((await tenant.as.member.with({ 'if-match': etag }).patch(path, { name: 'Newer' })).status).toBe(412);
+    const listed = (await tenant.as.viewer.get('/api/workflow-packs')).body.packs[0];
     expect(listed).toMatchObject({ name: 'New', versionCount: 0, installationCount: 0 });
     expect(listed.versions).toBeUndefined();
   });
 
-  it('come in a request, and are read with a URL that lends the very bytes', async () => {
-    const packId = await makePack(ours);
+  it('accepts a draft in a request, and presigns a URL for exactly its bytes', async () => {
+    const packId = await makePack(tenant);
     expect(await draftOf(packId)).toMatchObject({ status: 404, body: { code: 'draft_not_found' } });
     const bundle = anyBundle();
-    const put = await putDraft(ours.as.member, packId, bundle);
+    const put = await putDraft(tenant.as.member, packId, bundle);
     expect(put).toMatchObject({
       status: 200,
       body: { baseRuntimeBundleId: null, digest: bundle.digest, size: bundle.zip.length },
@@ -77,65 +82,65 @@ describe('drafts of packs', () => {
     expect({ ...put.body, downloadUrl }).toEqual({ ...draft, downloadUrl });
     expect(draft.files).toEqual([...bundle.files].sort((a, b) => (a.path < b.path ? -1 : 1)));
     expect(Buffer.from(await (await fetch(downloadUrl)).arrayBuffer())).toEqual(bundle.zip);
-    expect((await draftOf(packId, ours.api)).status).toBe(403);
+    expect((await draftOf(packId, tenant.api)).status).toBe(403);
 
-    const stale = await ours.as.member.with({ 'if-match': '"other"' });
+    const stale = await tenant.as.member.with({ 'if-match': '"other"' });
     expect((await putDraft(stale, packId, anyBundle())).status).toBe(412);
-    const same = await putDraft(ours.as.member, packId, bundle, { baseRuntimeBundleId: draft.runtimeBundleId });
+    const same = await putDraft(tenant.as.member, packId, bundle, { baseRuntimeBundleId: draft.runtimeBundleId });
     expect(same.body.runtimeBundleId).not.toBe(draft.runtimeBundleId);
     expect(same.body).toMatchObject({ digest: bundle.digest, baseRuntimeBundleId: draft.runtimeBundleId });
-    const kept = await harness.db.query('system', 'SELECT FROM pack_bundle WHERE digest = $1', [
+    const rows = await harness.db.query('system', 'SELECT FROM pack_bundle WHERE digest = $1', [
       bundle.digest.slice(7),
     ]);
-    expect(kept).toHaveLength(1);
+    expect(rows).toHaveLength(1);
   });
 
   it.each<[string, object, number, string]>([
-    ['text that is no base64', { bundleBase64: 'a b=' }, 400, 'invalid_payload'],
+    ['text that is not base64', { bundleBase64: 'a b=' }, 400, 'invalid_payload'],
     ['base64 for URLs', { bundleBase64: 'ab-_' }, 400, 'invalid_payload'],
     ['base64 without its padding', { bundleBase64: 'YQ' }, 400, 'invalid_payload'],
     ['17 MiB', { bundleBase64: 'A'.repeat(23_770_000) }, 413, 'payload_too_large'],
-    ['no zip', { bundleBase64: 'aGVsbG8=' }, 422, 'bundle_rejected'],
+    ['a file that is not a zip', { bundleBase64: 'aGVsbG8=' }, 422, 'bundle_rejected'],
     ['another inventory', { files: [] }, 422, 'bundle_rejected'],
-    ['a digest that is none', { files: [{ path: 'a', size: 1, sha256: 'x' }] }, 400, 'invalid_payload'],
+    ['an invalid digest', { files: [{ path: 'a', size: 1, sha256: 'x' }] }, 400, 'invalid_payload'],
     ['another base', { baseRuntimeBundleId: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' }, 409, 'draft_head_conflict'],
-  ])('are refused for %s, and the head stays', async (_, more, status, code) => {
-    const packId = await makePack(ours);
-    const { runtimeBundleId } = (await putDraft(ours.as.member, packId, anyBundle())).body;
-    const refused = await putDraft(ours.as.member, packId, anyBundle(), more);
+  ])('refuses a draft with %s, and keeps the head', async (_, more, status, code) => {
+    const packId = await makePack(tenant);
+    const { runtimeBundleId } = (await putDraft(tenant.as.member, packId, anyBundle())).body;
+    const refused = await putDraft(tenant.as.member, packId, anyBundle(), more);
     expect([refused.status, refused.body.code]).toEqual([status, code]);
     expect(await headOf(packId)).toBe(runtimeBundleId);
     if (code !== 'draft_head_conflict') return;
     expect(refused.body).toMatchObject({ ...more, currentRuntimeBundleId: runtimeBundleId });
   });
 
-  it('come by the older call with a word of its end, and what cannot be parsed is told in the parser’s words', async () => {
-    const packId = await makePack(ours);
+  it('accepts the older call with a deprecation date, and returns the parser’s error for invalid JSON', async () => {
+    const packId = await makePack(tenant);
     const path = `/api/workflow-packs/${packId}/publish-from-vm`;
     const { zip, files } = anyBundle();
     const body = { bundleBase64: zip.toString('base64'), files };
-    for (const client of [ours.worker, ours.api, ours.as.member]) {
-      const made = await client.post(path, body);
-      expect(made.status).toBe(201);
-      expect(made.headers.get('deprecation')).toMatch(/^@\d+$/);
-      expect(new Date(made.headers.get('sunset')!).getTime()).toBeGreaterThan(Date.now());
-      expect(made.headers.get('link')).toBe(`<${path}/upload>; rel="successor-version"`);
+    for (const client of [tenant.worker, tenant.api, tenant.as.member]) {
+      const created = await client.post(path, body);
+      expect(created.status).toBe(201);
+      expect(created.headers.get('deprecation')).toMatch(/^@\d+$/);
+      expect(new Date(created.headers.get('sunset')!).getTime()).toBeGreaterThan(Date.now());
+      expect(created.headers.get('link')).toBe(`<${path}/upload>; rel="successor-version"`);
     }
-    const broken = await ours.worker.send('POST', path, '{"bundleBase64": ');
+    const broken = await tenant.worker.send('POST', path, '{"bundleBase64": ');
     expect([broken.status, broken.body.code]).toEqual([400, 'invalid_payload']);
     expect(broken.body).toMatchObject({ parseError: expect.stringMatching(/./), contentLength: 17 });
     expect(broken.headers.get('deprecation')).toMatch(/^@/);
-    const wrong = await ours.worker.post(path, { ...body, surprise: 1 });
+    const wrong = await tenant.worker.post(path, { ...body, surprise: 1 });
     expect([wrong.status, wrong.body.parseError]).toEqual([400, undefined]);
-    expect((await theirs.worker.post(path, body)).status).toBe(404);
-    expect((await ours.as.viewer.post(path, body)).status).toBe(403);
+    expect((await otherTenant.worker.post(path, body)).status).toBe(404);
+    expect((await tenant.as.viewer.post(path, body)).status).toBe(403);
   });
 
-  describe('that a machine publishes', () => {
-    it('go to the store themselves, and become the head once', async () => {
-      const packId = await makePack(ours);
+  describe('drafts that a machine publishes', () => {
+    it('uploads a draft directly to the store, and makes it the head once', async () => {
+      const packId = await makePack(tenant);
       const bundle = anyBundle();
-      const begun = await ours.worker.post(`/api/workflow-packs/${packId}/publish-from-vm/upload`, {
+      const begun = await tenant.worker.post(`/api/workflow-packs/${packId}/publish-from-vm/upload`, {
         fileName: 'a.zip',
       });
       expect(begun).toMatchObject({
@@ -145,7 +150,7 @@ describe('drafts of packs', () => {
       const { uploadUrl, uploadKey, headers, expiresAt } = begun.body;
       expect(new Date(expiresAt).getTime() - Date.now()).toBeLessThanOrEqual(15 * 60_000);
       const body = { uploadKey, baseRuntimeBundleId: null, files: bundle.files };
-      expect(await finalize(ours.worker, packId, body)).toMatchObject({
+      expect(await finalize(tenant.worker, packId, body)).toMatchObject({
         status: 409,
         body: { code: 'upload_missing' },
       });
@@ -155,54 +160,57 @@ describe('drafts of packs', () => {
       expect((await send(uploadUrl.replace('/uploads/', '/bundles/'))).status).toBe(403);
       expect((await send(uploadUrl)).status).toBe(200);
 
-      const refused = await finalize(ours.worker, packId, { ...body, files: [] });
+      const refused = await finalize(tenant.worker, packId, { ...body, files: [] });
       expect([refused.status, refused.body.errors[0].reason]).toEqual([422, 'missing_in_inventory']);
       expect(await headOf(packId)).toBeNull();
-      const done = await finalize(ours.worker, packId, body);
+      const done = await finalize(tenant.worker, packId, body);
       expect(done).toMatchObject({ status: 201, body: { digest: bundle.digest, baseRuntimeBundleId: null } });
-      const repeated = await finalize(ours.api, packId, body);
+      const repeated = await finalize(tenant.api, packId, body);
       expect([repeated.status, repeated.body.runtimeBundleId]).toEqual([201, done.body.runtimeBundleId]);
       const { downloadUrl } = (await draftOf(packId)).body;
       expect(Buffer.from(await (await fetch(downloadUrl)).arrayBuffer())).toEqual(bundle.zip);
 
       expect((await publish(packId, done.body.runtimeBundleId)).status).toBe(201);
-      expect(await finalize(ours.worker, packId, body)).toMatchObject({ status: 409, body: { code: 'upload_used' } });
+      expect(await finalize(tenant.worker, packId, body)).toMatchObject({ status: 409, body: { code: 'upload_used' } });
     });
 
-    it('are known to their own pack and organization alone, and for a quarter of an hour', async () => {
-      const [packId, other] = [await makePack(ours), await makePack(ours)];
-      const foreign = await makePack(theirs);
+    it('accepts an upload key only in its own pack and organization, for 15 minutes', async () => {
+      const [packId, other] = [await makePack(tenant), await makePack(tenant)];
+      const foreign = await makePack(otherTenant);
       const { zip, files } = anyBundle();
-      const uploadKey = await upload(ours.worker, packId, zip);
+      const uploadKey = await upload(tenant.worker, packId, zip);
       const body = { uploadKey, baseRuntimeBundleId: null, files };
-      expect(await finalize(ours.worker, other, body)).toMatchObject({
+      expect(await finalize(tenant.worker, other, body)).toMatchObject({
         status: 404,
         body: { code: 'upload_not_found' },
       });
-      expect(await finalize(theirs.worker, packId, body)).toMatchObject({ status: 404, body: { code: 'not_found' } });
-      expect(await finalize(theirs.worker, foreign, body)).toMatchObject({
+      expect(await finalize(otherTenant.worker, packId, body)).toMatchObject({
+        status: 404,
+        body: { code: 'not_found' },
+      });
+      expect(await finalize(otherTenant.worker, foreign, body)).toMatchObject({
         status: 404,
         body: { code: 'upload_not_found' },
       });
       await harness.db.query('system', 'UPDATE pack_upload SET expires_at = now() WHERE upload_key = $1', [uploadKey]);
-      expect(await finalize(ours.worker, packId, body)).toMatchObject({
+      expect(await finalize(tenant.worker, packId, body)).toMatchObject({
         status: 404,
         body: { code: 'upload_not_found' },
       });
     });
 
-    it('move the head once from one base: one is told 201 and the other both ids', async () => {
-      const packId = await makePack(ours);
+    it('moves the head once from one base; other requests get a conflict with both bundle ids', async () => {
+      const packId = await makePack(tenant);
       for (let round = 0; round < 3; round += 1) {
         const base = await headOf(packId);
         const bundles = [anyBundle(), anyBundle(), anyBundle()];
-        const keys = await Promise.all(bundles.map(({ zip }) => upload(ours.worker, packId, zip)));
+        const keys = await Promise.all(bundles.map(({ zip }) => upload(tenant.worker, packId, zip)));
         const answers = await behindLock(
           harness.db,
           (tx) => tx.query('SELECT FROM workflow_pack WHERE id = $1 FOR UPDATE', [packId]),
           () =>
             bundles.map(({ files }, at) =>
-              finalize(ours.worker, packId, { uploadKey: keys[at]!, baseRuntimeBundleId: base, files }),
+              finalize(tenant.worker, packId, { uploadKey: keys[at]!, baseRuntimeBundleId: base, files }),
             ),
         );
         expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
@@ -218,11 +226,11 @@ describe('drafts of packs', () => {
       }
     });
 
-    it('are finalized by two at once with one answer', async () => {
-      const packId = await makePack(ours);
+    it('returns one draft to concurrent requests that finalize the same upload', async () => {
+      const packId = await makePack(tenant);
       const { zip, files } = anyBundle();
-      const body = { uploadKey: await upload(ours.worker, packId, zip), baseRuntimeBundleId: null, files };
-      const answers = await Promise.all([1, 2, 3].map(() => finalize(ours.worker, packId, body)));
+      const body = { uploadKey: await upload(tenant.worker, packId, zip), baseRuntimeBundleId: null, files };
+      const answers = await Promise.all([1, 2, 3].map(() => finalize(tenant.worker, packId, body)));
       expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
       expect(new Set(answers.map(({ body: draft }) => draft.runtimeBundleId)).size).toBe(1);
       const rows = await harness.db.query(
@@ -233,24 +241,24 @@ describe('drafts of packs', () => {
       expect(rows).toHaveLength(1);
     });
 
-    it('are what was checked, not what came to their place afterwards', async () => {
-      const packId = await makePack(ours);
+    it('publishes the checked bytes, not bytes that replaced them afterwards', async () => {
+      const packId = await makePack(tenant);
       const [good, evil] = [makeBundle({ 'main.py': 'good' }), makeBundle({ 'main.py': 'evil' })];
-      const begun = (await ours.worker.post(`/api/workflow-packs/${packId}/publish-from-vm/upload`)).body;
+      const begun = (await tenant.worker.post(`/api/workflow-packs/${packId}/publish-from-vm/upload`)).body;
       const send = (zip: Buffer) =>
         fetch(begun.uploadUrl, { method: 'PUT', headers: begun.headers, body: new Uint8Array(zip) });
       await send(good.zip);
       const storage = harness.app.nest.get(ObjectStorage);
       const copy = storage.copy.bind(storage);
-      storage.copy = async (...given) => (await send(evil.zip), copy(...given));
+      storage.copy = async (...args) => (await send(evil.zip), copy(...args));
       const body = { uploadKey: begun.uploadKey, baseRuntimeBundleId: null, files: good.files };
       try {
-        expect((await finalize(ours.worker, packId, body)).status).toBe(409);
+        expect((await finalize(tenant.worker, packId, body)).status).toBe(409);
       } finally {
         storage.copy = copy;
       }
       expect(await headOf(packId)).toBeNull();
-      const refused = await finalize(ours.worker, packId, body);
+      const refused = await finalize(tenant.worker, packId, body);
       expect([refused.status, refused.body.errors[0].reason]).toEqual([422, 'digest_mismatch']);
     });
   });

@@ -8,9 +8,9 @@ import { anyBundle, finalize, makePack, putDraft, upload } from './bundles.harne
 const days = (count: number) => new Date(Date.now() + count * 86_400_000);
 const steps = ['sizeOf', 'read', 'copy', 'put'] as const;
 
-describe('what packs keep in the store', () => {
+describe('objects of packs in the store', () => {
   let harness: Harness;
-  let ours: Tenant;
+  let tenant: Tenant;
   let storage: ObjectStorage;
 
   beforeAll(async () => {
@@ -18,7 +18,7 @@ describe('what packs keep in the store', () => {
     storage = harness.app.nest.get(ObjectStorage);
   });
   beforeEach(async () => {
-    ours = await harness.makeTenant();
+    tenant = await harness.makeTenant();
   });
   afterAll(() => harness.close());
 
@@ -28,33 +28,33 @@ describe('what packs keep in the store', () => {
     return { ...counts, failed: round.failed };
   };
   const headOf = async (packId: string) =>
-    (await ours.as.viewer.get(`/api/workflow-packs/${packId}/draft`)).body.runtimeBundleId ?? null;
-  /** The store as it is when it does not answer: its port is closed. */
+    (await tenant.as.viewer.get(`/api/workflow-packs/${packId}/draft`)).body.runtimeBundleId ?? null;
+  /** Fails like a store whose port is closed. */
   const unreachable = async () => {
     throw Object.assign(new Error('connect ECONNREFUSED'), { $metadata: {} });
   };
-  /** The process as it is when it is gone: nothing after this happens, and nothing is tidied up. */
+  /** Fails like a process that dies: nothing after this runs, and nothing is cleaned up. */
   const killed = async () => {
     throw new Error('the process is gone');
   };
-  const keyOf = (digest: string) => `packs/${ours.organizationId}/bundles/${digest.slice('sha256:'.length)}.zip`;
+  const keyOf = (digest: string) => `packs/${tenant.organizationId}/bundles/${digest.slice('sha256:'.length)}.zip`;
 
   it.each(steps.flatMap((step) => [[step, 'does not answer', 503] as const, [step, 'ends the process', 500] as const]))(
-    'is whole when %s %s, and the same finalize succeeds then',
-    async (step, what, status) => {
-      const packId = await makePack(ours);
+    'stores no part of a draft when %s %s, and the same finalize succeeds afterwards',
+    async (step, failure, status) => {
+      const packId = await makePack(tenant);
       const { zip, files, digest } = anyBundle();
-      const body = { uploadKey: await upload(ours.worker, packId, zip), baseRuntimeBundleId: null, files };
+      const body = { uploadKey: await upload(tenant.worker, packId, zip), baseRuntimeBundleId: null, files };
       const fault = jest.spyOn(storage, step).mockImplementation(status === 503 ? unreachable : killed);
       try {
-        expect((await finalize(ours.worker, packId, body)).status).toBe(status);
+        expect((await finalize(tenant.worker, packId, body)).status).toBe(status);
       } finally {
         fault.mockRestore();
       }
       expect(await headOf(packId)).toBeNull();
-      const done = await finalize(ours.worker, packId, body);
+      const done = await finalize(tenant.worker, packId, body);
       expect([done.status, done.body.digest]).toEqual([201, digest]);
-      // What the first left is collected, and what the second made is not.
+      // The objects of the failed request are collected, and those of the second are not.
       await collect(days(2));
       expect(await storage.sizeOf(keyOf(digest))).toBe(zip.length);
       expect(await headOf(packId)).toBe(done.body.runtimeBundleId);
@@ -63,15 +63,15 @@ describe('what packs keep in the store', () => {
     },
   );
 
-  it('goes when nothing names it: uploads after a day, drafts after thirty, bytes with the last of them', async () => {
-    const packId = await makePack(ours);
+  it('deletes unused uploads after a day, drafts after thirty days, and bytes with their last draft', async () => {
+    const packId = await makePack(tenant);
     const [first, version, head] = [anyBundle(), anyBundle(), anyBundle()];
-    const { uploadKey } = { uploadKey: await upload(ours.worker, packId, first.zip) };
-    const old = (await finalize(ours.worker, packId, { uploadKey, baseRuntimeBundleId: null, files: first.files }))
+    const { uploadKey } = { uploadKey: await upload(tenant.worker, packId, first.zip) };
+    const old = (await finalize(tenant.worker, packId, { uploadKey, baseRuntimeBundleId: null, files: first.files }))
       .body;
-    await putDraft(ours.as.member, packId, version);
-    await ours.as.member.post(`/api/workflow-packs/${packId}/versions`);
-    await putDraft(ours.as.member, packId, head);
+    await putDraft(tenant.as.member, packId, version);
+    await tenant.as.member.post(`/api/workflow-packs/${packId}/versions`);
+    await putDraft(tenant.as.member, packId, head);
     const sizes = () => Promise.all([first, version, head].map(({ digest }) => storage.sizeOf(keyOf(digest))));
     const all = [first, version, head].map(({ zip }) => zip.length);
     await collect(days(0.9));
@@ -87,16 +87,16 @@ describe('what packs keep in the store', () => {
     expect(await sizes()).toEqual([null, all[1], all[2]]);
   });
 
-  it('stays when it is named again amid its removal, and a removal that broke off goes on', async () => {
-    const packId = await makePack(ours);
+  it('keeps bytes that are used again during their removal, and resumes an interrupted removal', async () => {
+    const packId = await makePack(tenant);
     const bundle = anyBundle();
-    await putDraft(ours.as.member, packId, bundle);
-    await putDraft(ours.as.member, packId, anyBundle());
+    await putDraft(tenant.as.member, packId, bundle);
+    await putDraft(tenant.as.member, packId, anyBundle());
     const remove = storage.delete.bind(storage);
     let publishing: Promise<{ status: number }> | undefined;
     const slow = jest.spyOn(storage, 'delete').mockImplementation(async (key) => {
       if (key !== keyOf(bundle.digest)) return remove(key);
-      publishing = putDraft(ours.as.member, packId, bundle);
+      publishing = putDraft(tenant.as.member, packId, bundle);
       await new Promise((resolve) => setTimeout(resolve, 300));
       return remove(key);
     });
@@ -105,7 +105,7 @@ describe('what packs keep in the store', () => {
     slow.mockRestore();
     expect(await storage.sizeOf(keyOf(bundle.digest))).toBe(bundle.zip.length);
 
-    await putDraft(ours.as.member, packId, anyBundle());
+    await putDraft(tenant.as.member, packId, anyBundle());
     const broken = jest.spyOn(storage, 'delete').mockImplementation(async (key) => {
       if (key === keyOf(bundle.digest)) throw new Error('gone');
       return remove(key);

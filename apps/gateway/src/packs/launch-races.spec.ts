@@ -12,9 +12,9 @@ interface Launched {
   answeredAt: number;
 }
 
-describe('launches while the pin of their installation moves', () => {
+describe('launches while the pin of their installation changes', () => {
   let harness: Harness;
-  let ours: Tenant;
+  let tenant: Tenant;
   let packId: string;
   let installationId: string;
   let launch: () => Promise<string[]>;
@@ -22,9 +22,9 @@ describe('launches while the pin of their installation moves', () => {
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
-    ours = await harness.makeTenant();
-    const { organizationId } = ours;
-    packId = await makePack(ours);
+    tenant = await harness.makeTenant();
+    const { organizationId } = tenant;
+    packId = await makePack(tenant);
     const { id: agentId } = await makeAgent(harness.db, { organizationId, name: newId() });
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
     let count = 0;
@@ -33,9 +33,9 @@ describe('launches while the pin of their installation moves', () => {
       count += 1;
       const isBatch = count % 5 === 0;
       const { status, body, text } = isBatch
-        ? await ours.api.post('/api/jobs/batch', { ...run, agentIds: [agentId], rows: [{}, {}] })
-        : await ours.api.post('/api/jobs/launch', { ...run, agentId });
-      if (status !== 202 && status !== 201) throw new Error(`the launch was answered ${status}: ${text}`);
+        ? await tenant.api.post('/api/jobs/batch', { ...run, agentIds: [agentId], rows: [{}, {}] })
+        : await tenant.api.post('/api/jobs/launch', { ...run, agentId });
+      if (status !== 202 && status !== 201) throw new Error(`the launch failed with ${status}: ${text}`);
       return isBatch ? body.jobIds : [body.jobId];
     };
   });
@@ -47,21 +47,21 @@ describe('launches while the pin of their installation moves', () => {
       for (const id of await launch()) jobs.push({ id, sentAt, answeredAt: performance.now() });
     }
   };
-  /** Once so many more were launched. */
+  /** Waits until this many more jobs have been launched. */
   const more = async (count: number) => {
     const before = jobs.length;
     await waitFor('more launches', () => Promise.resolve(jobs.length >= before + count), 30_000);
   };
 
-  it('have one of the two versions, whole, and a rollback names those that wait with the one left behind', async () => {
+  it('each launch gets one complete version, and a rollback returns the queued jobs of the old one', async () => {
     const ways = ['internal_verified', 'pilot'];
-    const base = await makeVersion(ours, packId, ...ways);
+    const base = await makeVersion(tenant, packId, ...ways);
     const others: string[] = [];
-    for (let round = 0; round < rounds; round += 1) others.push(await makeVersion(ours, packId, ...ways));
+    for (let round = 0; round < rounds; round += 1) others.push(await makeVersion(tenant, packId, ...ways));
     const input = { packId, name: newId(), versionId: base };
-    const made = await ours.as.member.post('/api/workflow-pack-installations', input);
-    installationId = made.body.id;
-    const path = made.headers.get('location')!;
+    const created = await tenant.as.member.post('/api/workflow-pack-installations', input);
+    installationId = created.body.id;
+    const path = created.headers.get('location')!;
 
     let over = false;
     const launching = Array.from({ length: atOnce }, () => launchUntil(() => over));
@@ -69,12 +69,12 @@ describe('launches while the pin of their installation moves', () => {
     try {
       for (const version of others) {
         await more(20);
-        const pin = await ours.as.member.post(`${path}/pin`, { versionId: version });
+        const pin = await tenant.as.member.post(`${path}/pin`, { versionId: version });
         expect([pin.status, pin.body.pinnedVersionId]).toEqual([200, version]);
         const pinned = performance.now();
         await more(20);
         const back = performance.now();
-        const { status, body } = await ours.as.member.post(`${path}/rollback`);
+        const { status, body } = await tenant.as.member.post(`${path}/rollback`);
         expect([status, body.installation?.pinnedVersionId]).toEqual([200, base]);
         moves.push({ version, pinned, back, backAt: performance.now(), queuedJobs: body.queuedJobs });
       }
@@ -84,7 +84,7 @@ describe('launches while the pin of their installation moves', () => {
     }
     await Promise.all(launching);
 
-    const { versions } = (await ours.as.viewer.get(`/api/workflow-packs/${packId}/versions`)).body;
+    const { versions } = (await tenant.as.viewer.get(`/api/workflow-packs/${packId}/versions`)).body;
     const bundles: Record<string, JobBundle> = Object.fromEntries(
       versions.map(({ versionId, runtimeBundleId, digest }: JobBundle) => [
         versionId,
@@ -109,7 +109,7 @@ describe('launches while the pin of their installation moves', () => {
     const having = (version: string) => rows.filter(({ bundle }) => bundle.versionId === version).map(({ id }) => id);
     const times = new Map(jobs.map((job) => [job.id, job]));
     for (const { version, pinned, back, backAt, queuedJobs } of moves) {
-      // It is never pinned again: all that have it were there at that moment, and none came after.
+      // This version is never pinned again, so the rollback returned all of its jobs.
       expect([...queuedJobs].sort()).toEqual(having(version).sort());
       expect(queuedJobs.length).toBeGreaterThan(0);
       for (const { id, sentAt, answeredAt } of jobs) {

@@ -5,7 +5,7 @@ import { type Harness, makeJob, startHarness, type Tenant } from '@muster/testin
 import { gateway } from '../gateway.harness';
 import { anyBundle, makeBundle, makePack, makeVersion, putDraft } from './bundles.harness';
 
-/** How a version comes to each stage. */
+/** The promotions that bring a version to each stage. */
 const wayTo: Record<string, string[]> = {
   draft: [],
   internal_verified: ['internal_verified'],
@@ -26,28 +26,28 @@ const installations = '/api/workflow-pack-installations';
 
 describe('versions of packs', () => {
   let harness: Harness;
-  let ours: Tenant;
+  let tenant: Tenant;
   let packId: string;
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
-    ours = await harness.makeTenant();
-    packId = await makePack(ours);
+    tenant = await harness.makeTenant();
+    packId = await makePack(tenant);
   });
   afterAll(() => harness.close());
 
   const versionsOf = (id: string) => `/api/workflow-packs/${id}/versions`;
-  const promote = (versionId: string, body: object, client = ours.as.admin) =>
+  const promote = (versionId: string, body: object, client = tenant.as.admin) =>
     client.post(`${versionsOf(packId)}/${versionId}/promote`, body);
-  const install = async (body: object = {}) => ours.as.member.post(installations, { packId, name: newId(), ...body });
+  const install = async (body: object = {}) => tenant.as.member.post(installations, { packId, name: newId(), ...body });
 
-  it('are the draft as it was, numbered, and each draft once', async () => {
-    const id = await makePack(ours);
-    const none = await ours.as.member.post(versionsOf(id));
+  it('publishes the current draft under the next number, each draft once', async () => {
+    const id = await makePack(tenant);
+    const none = await tenant.as.member.post(versionsOf(id));
     expect([none.status, none.body.code]).toEqual([409, 'draft_not_found']);
     const bundle = anyBundle();
-    const draft = (await putDraft(ours.as.member, id, bundle)).body;
-    const first = await ours.as.member.post(versionsOf(id), { label: '2026-01', notes: 'n' });
+    const draft = (await putDraft(tenant.as.member, id, bundle)).body;
+    const first = await tenant.as.member.post(versionsOf(id), { label: '2026-01', notes: 'n' });
     expect(first).toMatchObject({
       status: 201,
       body: {
@@ -55,27 +55,27 @@ describe('versions of packs', () => {
         ...{ runtimeBundleId: draft.runtimeBundleId, digest: bundle.digest, size: bundle.zip.length },
       },
     });
-    const twice = await ours.as.member.post(versionsOf(id));
+    const twice = await tenant.as.member.post(versionsOf(id));
     expect([twice.status, twice.body.code]).toEqual([409, 'draft_already_published']);
-    await putDraft(ours.as.member, id, anyBundle());
-    const [one, other] = await Promise.all([1, 2].map(() => ours.as.member.post(versionsOf(id))));
+    await putDraft(tenant.as.member, id, anyBundle());
+    const [one, other] = await Promise.all([1, 2].map(() => tenant.as.member.post(versionsOf(id))));
     expect([one!.status, other!.status].sort()).toEqual([201, 409]);
-    const { versions } = (await ours.as.viewer.get(versionsOf(id))).body;
+    const { versions } = (await tenant.as.viewer.get(versionsOf(id))).body;
     expect(versions.map(({ number }: { number: number }) => number)).toEqual([2, 1]);
     expect(versions[1]).toEqual(first.body);
-    const page = (await ours.as.viewer.get(`${versionsOf(id)}?limit=1`)).body;
-    expect((await ours.as.viewer.get(`${versionsOf(id)}?limit=1&cursor=${page.nextCursor}`)).body.versions).toEqual([
+    const page = (await tenant.as.viewer.get(`${versionsOf(id)}?limit=1`)).body;
+    expect((await tenant.as.viewer.get(`${versionsOf(id)}?limit=1&cursor=${page.nextCursor}`)).body.versions).toEqual([
       first.body,
     ]);
   });
 
   it.each(packStages.flatMap((from) => packStages.map((to) => [from, to] as const)))(
-    'go from %s to %s as the table has it',
+    'allows a change from %s to %s only if the table of stages does',
     async (from, to) => {
-      const versionId = await makeVersion(ours, packId, ...wayTo[from]!);
+      const versionId = await makeVersion(tenant, packId, ...wayTo[from]!);
       const moved = await promote(versionId, { stage: to, reason: 'because' });
       const stageNow = async () =>
-        (await ours.as.viewer.get(`${versionsOf(packId)}?limit=1`)).body.versions[0] as Record<string, any>;
+        (await tenant.as.viewer.get(`${versionsOf(packId)}?limit=1`)).body.versions[0] as Record<string, any>;
       if (!allowed[from]!.includes(to)) {
         expect([moved.status, moved.body.code]).toEqual([409, 'stage_transition_not_allowed']);
         expect((await stageNow())['stage']).toBe(from);
@@ -91,40 +91,40 @@ describe('versions of packs', () => {
     },
   );
 
-  it('go to production, deprecated and archived by an admin alone', async () => {
-    const versionId = await makeVersion(ours, packId);
+  it('lets only an admin promote a version to production, deprecated and archived', async () => {
+    const versionId = await makeVersion(tenant, packId);
     for (const stage of ['production', 'deprecated', 'archived']) {
-      expect((await promote(versionId, { stage }, ours.as.member)).status).toBe(403);
+      expect((await promote(versionId, { stage }, tenant.as.member)).status).toBe(403);
     }
-    expect((await promote(versionId, { stage: 'internal_verified' }, ours.as.member)).status).toBe(200);
-    expect((await promote(versionId, { stage: 'internal_verified' }, ours.as.viewer)).status).toBe(403);
+    expect((await promote(versionId, { stage: 'internal_verified' }, tenant.as.member)).status).toBe(200);
+    expect((await promote(versionId, { stage: 'internal_verified' }, tenant.as.viewer)).status).toBe(403);
     expect((await promote(versionId, { stage: 'nonsense' })).status).toBe(400);
   });
 
-  it('stay in production while an installation that is no pilot is pinned to them', async () => {
-    const versionId = await makeVersion(ours, packId, ...wayTo['production']!);
+  it('keeps a version in production while an installation that is not a pilot is pinned to it', async () => {
+    const versionId = await makeVersion(tenant, packId, ...wayTo['production']!);
     const used = (await install({ versionId })).body;
     await install({ versionId, metadata: { ring: 'pilot' } });
     const refused = await promote(versionId, { stage: 'pilot' });
     expect(refused).toMatchObject({ status: 409, body: { code: 'stage_in_use', installationIds: [used.id] } });
-    await ours.as.member.patch(`${installations}/${used.id}`, { metadata: { ring: 'pilot' } });
+    await tenant.as.member.patch(`${installations}/${used.id}`, { metadata: { ring: 'pilot' } });
     expect((await promote(versionId, { stage: 'pilot' })).status).toBe(200);
   });
 
-  describe('and installations', () => {
-    it('are pinned to what is pilot or production of their pack, and rolled back to where they were', async () => {
+  describe('installations of packs', () => {
+    it('pins an installation to pilot and production versions of its pack, and rolls it back', async () => {
       const [first, second] = [
-        await makeVersion(ours, packId, ...wayTo['pilot']!),
-        await makeVersion(ours, packId, ...wayTo['production']!),
+        await makeVersion(tenant, packId, ...wayTo['pilot']!),
+        await makeVersion(tenant, packId, ...wayTo['production']!),
       ];
-      const draft = await makeVersion(ours, packId);
-      const foreign = await makeVersion(ours, await makePack(ours), ...wayTo['pilot']!);
-      const made = await install();
-      expect(made).toMatchObject({ status: 201, body: { packId, pinnedVersionId: null, previousVersionId: null } });
-      const path = made.headers.get('location')!;
-      const pin = (versionId: string, client = ours.as.member) =>
+      const draft = await makeVersion(tenant, packId);
+      const foreign = await makeVersion(tenant, await makePack(tenant), ...wayTo['pilot']!);
+      const created = await install();
+      expect(created).toMatchObject({ status: 201, body: { packId, pinnedVersionId: null, previousVersionId: null } });
+      const path = created.headers.get('location')!;
+      const pin = (versionId: string, client = tenant.as.member) =>
         client.post(`${path}/pin`, { versionId, reason: 'r' });
-      const back = () => ours.as.member.post(`${path}/rollback`, { reason: 'worse' });
+      const back = () => tenant.as.member.post(`${path}/rollback`, { reason: 'worse' });
       expect(await back()).toMatchObject({ status: 409, body: { code: 'no_previous_version' } });
       expect(await pin(draft)).toMatchObject({ status: 409, body: { code: 'version_not_installable' } });
       expect((await pin(foreign)).status).toBe(404);
@@ -138,11 +138,11 @@ describe('versions of packs', () => {
         pinned.body,
         pinned.headers.get('etag'),
       ]);
-      expect((await pin(first, ours.as.member.with({ 'if-match': '"1"' }))).status).toBe(412);
+      expect((await pin(first, tenant.as.member.with({ 'if-match': '"1"' }))).status).toBe(412);
 
-      const bundle = { installationId: made.body.id, runtimeBundleId: newId(), digest: 'sha256:0' };
-      const { organizationId } = ours;
-      const common = { organizationId, workflowPackInstallationId: made.body.id };
+      const bundle = { installationId: created.body.id, runtimeBundleId: newId(), digest: 'sha256:0' };
+      const { organizationId } = tenant;
+      const common = { organizationId, workflowPackInstallationId: created.body.id };
       const waiting = await makeJob(harness.db, { ...common, bundle: { ...bundle, versionId: second } });
       await makeJob(harness.db, { ...common, bundle: { ...bundle, versionId: first } });
       await makeJob(harness.db, { ...common, status: 'completed', bundle: { ...bundle, versionId: second } });
@@ -151,59 +151,59 @@ describe('versions of packs', () => {
         installation: { pinnedVersionId: first, previousVersionId: second },
         queuedJobs: [waiting.id],
       });
-      const { history } = (await ours.as.viewer.get(`${path}/history`)).body;
+      const { history } = (await tenant.as.viewer.get(`${path}/history`)).body;
       expect(history.map(({ action, from, to, reason }: any) => [action, from, to, reason])).toEqual([
         ['rollback', second, first, 'worse'],
         ['pin', first, second, 'r'],
         ['pin', null, first, 'r'],
       ]);
       expect((await back()).body.installation).toMatchObject({ pinnedVersionId: second, previousVersionId: first });
-      const seen = await ours.as.admin.get('/api/audit?limit=200');
-      const acts = seen.body.entries.filter((entry: any) => entry.target.id === made.body.id);
+      const audited = await tenant.as.admin.get('/api/audit?limit=200');
+      const acts = audited.body.entries.filter((entry: any) => entry.target.id === created.body.id);
       expect(acts.map(({ action }: any) => action)).toEqual([
         ...['installation.rollback', 'installation.rollback', 'installation.pin', 'installation.pin'],
         'installation.create',
       ]);
     });
 
-    it('go back to a version that is deprecated by now, and not to an archived one', async () => {
-      const old = await makeVersion(ours, packId, ...wayTo['production']!);
+    it('rolls back to a version that is deprecated by now, but not to an archived version', async () => {
+      const old = await makeVersion(tenant, packId, ...wayTo['production']!);
       const path = (await install({ versionId: old })).headers.get('location')!;
-      expect((await ours.as.viewer.get(`${path}/history`)).body.history).toHaveLength(1);
-      const next = await makeVersion(ours, packId, ...wayTo['pilot']!);
-      await ours.as.member.post(`${path}/pin`, { versionId: next });
+      expect((await tenant.as.viewer.get(`${path}/history`)).body.history).toHaveLength(1);
+      const next = await makeVersion(tenant, packId, ...wayTo['pilot']!);
+      await tenant.as.member.post(`${path}/pin`, { versionId: next });
       await promote(old, { stage: 'deprecated' });
-      expect((await ours.as.member.post(`${path}/rollback`)).status).toBe(200);
-      await ours.as.member.post(`${path}/rollback`);
+      expect((await tenant.as.member.post(`${path}/rollback`)).status).toBe(200);
+      await tenant.as.member.post(`${path}/rollback`);
       await promote(old, { stage: 'archived' });
-      expect(await ours.as.member.post(`${path}/rollback`)).toMatchObject({
+      expect(await tenant.as.member.post(`${path}/rollback`)).toMatchObject({
         status: 409,
         body: { code: 'version_not_installable' },
       });
-      expect(await ours.as.member.post(`${path}/pin`, { versionId: old })).toMatchObject({
+      expect(await tenant.as.member.post(`${path}/pin`, { versionId: old })).toMatchObject({
         status: 409,
         body: { code: 'version_not_installable' },
       });
     });
 
-    it('have a name once in their pack, and are another organization’s to nobody', async () => {
-      const theirs = await harness.makeTenant();
+    it('requires a unique name in the pack, and hides installations from other organizations', async () => {
+      const otherTenant = await harness.makeTenant();
       const name = newId();
-      const made = await install({ name });
+      const created = await install({ name });
       expect(await install({ name })).toMatchObject({ status: 409, body: { code: 'conflict' } });
       const other = (await install()).headers.get('location')!;
-      expect((await ours.as.member.patch(other, { name })).status).toBe(409);
-      expect((await theirs.as.member.post(installations, { packId, name: newId() })).status).toBe(404);
-      expect((await theirs.as.admin.get(made.headers.get('location')!)).status).toBe(404);
-      expect((await theirs.as.admin.get(installations)).body.installations).toEqual([]);
-      const versionId = await makeVersion(ours, packId);
+      expect((await tenant.as.member.patch(other, { name })).status).toBe(409);
+      expect((await otherTenant.as.member.post(installations, { packId, name: newId() })).status).toBe(404);
+      expect((await otherTenant.as.admin.get(created.headers.get('location')!)).status).toBe(404);
+      expect((await otherTenant.as.admin.get(installations)).body.installations).toEqual([]);
+      const versionId = await makeVersion(tenant, packId);
       expect(await install({ versionId })).toMatchObject({ status: 409, body: { code: 'version_not_installable' } });
     });
   });
 
-  it('are read with their pack: the newest 200 of each list, and no fewer', async () => {
-    const id = await makePack(ours);
-    await makeVersion(ours, id);
+  it('returns the newest 200 rows of each list with a pack', async () => {
+    const id = await makePack(tenant);
+    await makeVersion(tenant, id);
     await harness.db.query(
       'system',
       `WITH first AS (SELECT * FROM runtime_bundle WHERE pack_id = $1),
@@ -220,47 +220,47 @@ describe('versions of packs', () => {
     );
     const {
       versions,
-      installations: places,
+      installations: installed,
       runtimeBundles,
-    } = (await ours.as.viewer.get(`/api/workflow-packs/${id}`)).body;
-    expect([versions.length, places.length, runtimeBundles.length]).toEqual([200, 200, 200]);
+    } = (await tenant.as.viewer.get(`/api/workflow-packs/${id}`)).body;
+    expect([versions.length, installed.length, runtimeBundles.length]).toEqual([200, 200, 200]);
     expect(versions.map(({ number }: { number: number }) => number)).toEqual(
       Array.from({ length: 200 }, (_, at) => 201 - at),
     );
   });
 
-  it('are compared file by file, and go from one pack to another', async () => {
-    const id = await makePack(ours);
+  it('compares versions file by file, and exports them to another pack', async () => {
+    const id = await makePack(tenant);
     const publish = async (files: Record<string, string>) => {
-      await putDraft(ours.as.member, id, makeBundle(files));
-      return (await ours.as.member.post(versionsOf(id))).body;
+      await putDraft(tenant.as.member, id, makeBundle(files));
+      return (await tenant.as.member.post(versionsOf(id))).body;
     };
     const before = await publish({ 'main.py': '1', 'old.py': 'x', 'same.py': 's' });
     const after = await publish({ 'main.py': '2', 'new.py': 'x', 'same.py': 's' });
     const digest = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`;
-    const diff = await ours.as.viewer.get(`${versionsOf(id)}/${after.versionId}/diff?from=${before.versionId}`);
+    const diff = await tenant.as.viewer.get(`${versionsOf(id)}/${after.versionId}/diff?from=${before.versionId}`);
     expect(diff.body).toEqual({
       added: ['new.py'],
       removed: ['old.py'],
       changed: [{ path: 'main.py', from: digest('1'), to: digest('2') }],
     });
-    expect((await ours.as.viewer.get(`${versionsOf(packId)}/${after.versionId}/diff?from=${newId()}`)).status).toBe(
+    expect((await tenant.as.viewer.get(`${versionsOf(packId)}/${after.versionId}/diff?from=${newId()}`)).status).toBe(
       404,
     );
 
     const exported = await fetch(`${harness.url}${versionsOf(id)}/${after.versionId}/export`, {
-      headers: ours.as.viewer.headers,
+      headers: tenant.as.viewer.headers,
     });
     expect(exported.headers.get('content-type')).toBe('application/zip');
     const bytes = Buffer.from(await exported.arrayBuffer());
-    const target = await makePack(ours);
+    const target = await makePack(tenant);
     const send = async (file: Buffer, fields: Record<string, string> = {}, headers = {}) => {
       const form = new FormData();
       for (const [name, value] of Object.entries(fields)) form.set(name, value);
       form.set('file', new Blob([new Uint8Array(file)]), 'export.zip');
       const answer = await fetch(`${harness.url}/api/workflow-packs/${target}/import`, {
         method: 'POST',
-        headers: { ...ours.as.member.headers, ...headers },
+        headers: { ...tenant.as.member.headers, ...headers },
         body: form,
       });
       return { status: answer.status, headers: answer.headers, body: (await answer.json()) as any };
@@ -277,8 +277,8 @@ describe('versions of packs', () => {
     const again = await send(bytes, {}, once);
     expect([again.headers.get('idempotency-replayed'), again.body]).toEqual(['true', imported.body]);
     expect((await send(bytes, { baseRuntimeBundleId: newId() })).body.code).toBe('draft_head_conflict');
-    expect((await ours.as.viewer.get(`/api/workflow-packs/${target}/draft`)).body.files).toEqual(
-      (await ours.as.viewer.get(`/api/workflow-packs/${id}/draft`)).body.files,
+    expect((await tenant.as.viewer.get(`/api/workflow-packs/${target}/draft`)).body.files).toEqual(
+      (await tenant.as.viewer.get(`/api/workflow-packs/${id}/draft`)).body.files,
     );
   });
 });

@@ -6,7 +6,7 @@ import { gateway } from '../gateway.harness';
 const batches = '/api/pilot/batches';
 const sessions = '/api/process-library/sessions';
 
-describe('what practices reported', () => {
+describe('batches that practices reported', () => {
   let harness: Harness;
   let tenant: Tenant;
   const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
@@ -19,14 +19,18 @@ describe('what practices reported', () => {
   });
   afterAll(() => harness.close());
 
-  const tell = (batchSummary: object, rows: { claimResults?: object[]; stopEvents?: object[] } = {}, of = tenant) => {
-    const { organizationId } = of;
+  const report = (
+    batchSummary: object,
+    rows: { claimResults?: object[]; stopEvents?: object[] } = {},
+    reporter = tenant,
+  ) => {
+    const { organizationId } = reporter;
     const caller: Principal = { kind: 'api_key', id: 'test', organizationId, scope: 'worker', agentId: null } as never;
     return harness.db.transaction({ organizationId }, async (tx) =>
       ingestRunSummary(tx, caller, await readRunSummary({ batchSummary, ...rows })),
     );
   };
-  const tellAll = async () => {
+  const summarizeAll = async () => {
     const rows = await sql('SELECT id FROM pilot_batch WHERE organization_id = $1', [tenant.organizationId]);
     for (const { id } of rows) await harness.db.transaction('system', (tx) => summarizeSession(tx, id));
   };
@@ -43,9 +47,9 @@ describe('what practices reported', () => {
     return pages;
   };
 
-  it('is read as it was told, and with what the job cost', async () => {
+  it('returns a batch as it was reported, with the cost of its job', async () => {
     const job = await makeJob(harness.db, { organizationId: tenant.organizationId, totalCostMicros: 1_234_567 });
-    await tell(
+    await report(
       {
         batchId: 'a/b c?ü',
         jobId: job.id,
@@ -63,7 +67,7 @@ describe('what practices reported', () => {
         stopEvents: [{ reason: 'end_of_list', at: '2026-01-31T09:34:00Z' }],
       },
     );
-    const shown = {
+    const presented = {
       batchId: 'a/b c?ü',
       jobId: job.id,
       workerKey: 'eob',
@@ -75,11 +79,11 @@ describe('what practices reported', () => {
       totalCostUsd: 1.234567,
       stopEvents: 1,
     };
-    expect((await tenant.as.viewer.get(batches)).body).toEqual({ batches: [shown], nextCursor: null });
+    expect((await tenant.as.viewer.get(batches)).body).toEqual({ batches: [presented], nextCursor: null });
     const detail = await tenant.api.get(`${batches}/${encodeURIComponent('a/b c?ü')}`);
     const plain = { npi: null, message: null };
     expect(detail.body).toEqual({
-      ...shown,
+      ...presented,
       totals: { claims: 2 },
       metadata: { shift: 'early' },
       claimResults: [
@@ -105,15 +109,15 @@ describe('what practices reported', () => {
       ],
       stopEvents: [{ reason: 'end_of_list', at: '2026-01-31T09:34:00.000Z', detail: null }],
     });
-    await tellAll();
+    await summarizeAll();
     const session = {
       batchId: 'a/b c?ü',
       jobId: job.id,
       workerKey: 'eob',
-      startedAt: shown.startedAt,
-      finishedAt: shown.finishedAt,
+      startedAt: presented.startedAt,
+      finishedAt: presented.finishedAt,
       durationSeconds: 2100,
-      claims: shown.claims,
+      claims: presented.claims,
       stopReason: 'end_of_list',
       headline: '2 claims in 35 minutes: 1 EOB uploaded, 1 failed; stopped: end_of_list.',
     };
@@ -135,19 +139,19 @@ describe('what practices reported', () => {
     ]);
   });
 
-  it('belongs to the day of its start, else of its end, else of its ingest, in the organization’s zone', async () => {
+  it('assigns a batch to the day of its start, else its end, else its ingest, in the organization’s zone', async () => {
     await sql(`UPDATE organization_settings SET timezone = 'America/Chicago' WHERE organization_id = $1`, [
       tenant.organizationId,
     ]);
-    await tell({
+    await report({
       batchId: 'late on the 30th',
       startedAt: '2026-01-31T05:59:59.999Z',
       finishedAt: '2026-02-01T00:00:00Z',
     });
-    await tell({ batchId: 'midnight of the 31st', finishedAt: '2026-01-31T06:00:00Z' });
-    await tell({ batchId: 'end of the 31st', startedAt: '2026-02-01T05:59:59.999Z' });
-    await tell({ batchId: 'now' });
-    await tellAll();
+    await report({ batchId: 'midnight of the 31st', finishedAt: '2026-01-31T06:00:00Z' });
+    await report({ batchId: 'end of the 31st', startedAt: '2026-02-01T05:59:59.999Z' });
+    await report({ batchId: 'now' });
+    await summarizeAll();
     for (const [url, name] of [
       [batches, 'batches'],
       [sessions, 'sessions'],
@@ -163,14 +167,14 @@ describe('what practices reported', () => {
     }
   });
 
-  it('is found by its job, its workflow and its worker key, and by nobody else', async () => {
+  it('finds a batch by its job, workflow and worker key, only in its organization', async () => {
     const { organizationId } = tenant;
     const job = await makeJob(harness.db, { organizationId });
     const sibling = await makeJob(harness.db, { organizationId, workflowId: job.workflowId, agentId: job.agentId });
-    await tell({ batchId: 'of the job', jobId: job.id, workerKey: 'eob' });
-    await tell({ batchId: 'of its sibling', jobId: sibling.id, workerKey: 'other' });
-    await tell({ batchId: 'of none' });
-    await tellAll();
+    await report({ batchId: 'of the job', jobId: job.id, workerKey: 'eob' });
+    await report({ batchId: 'of its sibling', jobId: sibling.id, workerKey: 'other' });
+    await report({ batchId: 'of none' });
+    await summarizeAll();
     expect((await all(`${batches}?jobId=${job.id}`, 'batches')).flat()).toEqual(['of the job']);
     expect((await all(`${batches}?workflowId=${job.workflowId}`, 'batches')).flat()).toEqual([
       'of its sibling',
@@ -186,33 +190,33 @@ describe('what practices reported', () => {
     expect((await other.api.get(sessions)).body.sessions).toEqual([]);
   });
 
-  it('is told once more as it is now, and not of a telling that is gone', async () => {
-    await tell({ batchId: 'again' }, { claimResults: [{ claimId: 'A', outcome: 'failed' }] });
+  it('replaces the session of a batch that is reported again', async () => {
+    await report({ batchId: 'again' }, { claimResults: [{ claimId: 'A', outcome: 'failed' }] });
     const [first] = await sql('SELECT id FROM pilot_batch WHERE organization_id = $1', [tenant.organizationId]);
-    await tellAll();
-    await tellAll();
-    await tell({ batchId: 'again' });
+    await summarizeAll();
+    await summarizeAll();
+    await report({ batchId: 'again' });
     expect((await tenant.api.get(sessions)).body.sessions).toEqual([]);
     expect(await harness.db.transaction('system', (tx) => summarizeSession(tx, first.id))).toBe(false);
-    await tellAll();
+    await summarizeAll();
     expect((await tenant.api.get(`${sessions}/again`)).body).toMatchObject({ headline: 'No claims.', timeline: [] });
   });
 
-  it('of a deleted job stays as it was summed, and is told no session any more', async () => {
+  it('keeps the totals of a batch whose job was deleted, and creates no session for it', async () => {
     const job = await makeJob(harness.db, { organizationId: tenant.organizationId, status: 'completed' });
-    await tell({ batchId: 'orphan', jobId: job.id }, { claimResults: [{ claimId: 'A', outcome: 'failed' }] });
+    await report({ batchId: 'orphan', jobId: job.id }, { claimResults: [{ claimId: 'A', outcome: 'failed' }] });
     await sql('DELETE FROM job WHERE id = $1', [job.id]);
     const [batch] = (await tenant.api.get(batches)).body.batches;
     expect(batch).toMatchObject({ batchId: 'orphan', jobId: null, claims: { attempted: 1, failed: 1 } });
     expect((await tenant.api.get(`${batches}?workflowId=${job.workflowId}`)).body.batches).toHaveLength(1);
-    await tellAll();
+    await summarizeAll();
     expect((await tenant.api.get(sessions)).body.sessions).toEqual([]);
   });
 
-  describe('ten thousand times', () => {
+  describe('ten thousand batches', () => {
     const count = 10_000;
     const fill = async () => {
-      // Four to a moment, so that a page ends among equals.
+      // Four batches have the same time, so that pages end between equal times.
       await sql(
         `INSERT INTO pilot_batch (id, organization_id, batch_id, worker_key, occurred_at)
          SELECT gen_random_uuid(), $1, 'b' || n, 'eob', timestamptz '2026-01-01' + n / 4 * interval '1 minute'
@@ -227,7 +231,7 @@ describe('what practices reported', () => {
       await sql('ANALYZE pilot_batch, process_library_session_summary').catch(() => undefined);
     };
 
-    it('is listed once each, page by page', async () => {
+    it('are listed once each, page by page', async () => {
       await fill();
       for (const [url, name] of [
         [`${batches}?limit=200`, 'batches'],

@@ -20,7 +20,7 @@ describe('GET /api/pilot/roi', () => {
   const sql = (text: string, values: unknown[]) => harness.db.query('system', text, values);
   const roi = (query = '') => tenant.api.get(`/api/pilot/roi?${query}`);
 
-  /** A batch at a moment, with these times of claims of which all were uploaded. */
+  /** Inserts a batch at a time, with one uploaded claim for each processing time. */
   async function batch(at: string, micros: (number | null)[], jobId: string | null = null) {
     const id = newId();
     await sql(
@@ -49,7 +49,7 @@ describe('GET /api/pilot/roi', () => {
     return id;
   };
 
-  it('answers nothing as zeros and nulls, over today and the 29 days before in the organization’s zone', async () => {
+  it('returns zeros and nulls without data, for today and the 29 days before in the organization’s zone', async () => {
     const { status, body } = await roi();
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -73,7 +73,7 @@ describe('GET /api/pilot/roi', () => {
     });
   });
 
-  it('sums up claims, times, cost and what was saved, from rollups and from raw rows alike', async () => {
+  it('computes the same claims, times, cost and savings from rollups and from raw rows', async () => {
     const jobId = await job(500_000);
     await batch('2026-03-10T15:00:00Z', [10_000_000, 20_000_000, null], jobId);
     await batch('2026-03-11T15:00:00Z', [40_000_000], jobId);
@@ -94,22 +94,14 @@ describe('GET /api/pilot/roi', () => {
       [0, 0],
     ]);
     expect((await roi('from=2026-03-09&to=2026-03-12&source=computed')).body).toEqual({ ...body, source: 'computed' });
-    // In a range that begins later the job belongs to its first day there.
+    // In a range that starts later, the job counts on its first day in that range.
     expect((await roi('from=2026-03-11&to=2026-03-12')).body).toMatchObject({ jobs: 1, cost: { computeUsd: 0.5 } });
   });
 
   it.each([
-    [
-      'the hour that does not exist',
-      '2026-03-08',
-      ['2026-03-08T06:00:00Z', '2026-03-08T08:30:00Z', '2026-03-09T04:59:59Z'],
-    ],
-    [
-      'the hour that comes twice',
-      '2025-11-02',
-      ['2025-11-02T05:00:00Z', '2025-11-02T06:30:00Z', '2025-11-03T05:59:59Z'],
-    ],
-  ])('has the whole of the day of %s, and no more', async (_, day, moments) => {
+    ['a skipped hour', '2026-03-08', ['2026-03-08T06:00:00Z', '2026-03-08T08:30:00Z', '2026-03-09T04:59:59Z']],
+    ['a repeated hour', '2025-11-02', ['2025-11-02T05:00:00Z', '2025-11-02T06:30:00Z', '2025-11-03T05:59:59Z']],
+  ])('counts exactly the batches of the day with %s', async (_, day, moments) => {
     for (const at of moments) await batch(at, [1_000_000]);
     const around = [new Date(Date.parse(moments[0]!) - 1000), new Date(Date.parse(moments[2]!) + 1000)];
     for (const at of around) await batch(at.toISOString(), [1_000_000]);
@@ -118,7 +110,7 @@ describe('GET /api/pilot/roi', () => {
     }
   });
 
-  it('is of one workflow where that is asked for', async () => {
+  it('filters by workflow', async () => {
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId: tenant.organizationId });
     await batch('2026-03-10T15:00:00Z', [1_000_000], await job(70_000, workflowId));
     await batch('2026-03-10T15:00:00Z', [5_000_000], await job(20_000));
@@ -131,7 +123,7 @@ describe('GET /api/pilot/roi', () => {
     }
   });
 
-  it('is right at once after a change of zone, of settings, of a cost', async () => {
+  it('reflects changes of the time zone, settings and costs at once', async () => {
     const jobId = await job(100_000);
     await batch('2026-03-10T02:00:00Z', [1_000_000], jobId);
     const ofDay = async (day: string) => (await roi(`from=${day}&to=${day}`)).body;
@@ -143,7 +135,7 @@ describe('GET /api/pilot/roi', () => {
     expect(await ofDay('2026-03-10')).toMatchObject({ batches: 1, savings: { laborUsd: 28 } });
   });
 
-  it('keeps its figures when a job is deleted', async () => {
+  it('keeps the figures when a job is deleted', async () => {
     const jobId = await job(100_000);
     await batch('2026-03-10T15:00:00Z', [1_000_000, 3_000_000], jobId);
     const before = (await roi()).body;
@@ -156,7 +148,7 @@ describe('GET /api/pilot/roi', () => {
     }
   });
 
-  it('takes up to three years, and refuses what is no range of days', async () => {
+  it('accepts up to three years, and refuses an invalid range of days', async () => {
     const { status, body } = await roi('from=2023-03-01&to=2026-03-01');
     expect([status, body.daily.length]).toEqual([200, 1097]);
     for (const [query, days] of [

@@ -5,7 +5,7 @@ import { endRun, report, settle } from './ended-runs.harness';
 
 const groupings = ['day', 'workflow', 'agent', 'schedule', 'model'];
 
-describe('costs from sums of days', () => {
+describe('costs from daily rollups', () => {
   let harness: Harness;
   let tenant: Tenant;
 
@@ -19,8 +19,8 @@ describe('costs from sums of days', () => {
       const finishedAt = `2026-03-${String(day).padStart(2, '0')}T0${day % 9}:30:00Z`;
       const { organizationId } = tenant;
       const used = [
-        { model: 'A', said: day },
-        { model: 'b', said: 7 },
+        { model: 'A', reportedMicros: day },
+        { model: 'b', reportedMicros: 7 },
       ].slice(day % 3);
       const { id } = await endRun(harness.db, { organizationId, finishedAt, ms: day * 90_000, used });
       ids.push(id);
@@ -46,24 +46,24 @@ describe('costs from sums of days', () => {
     return row!.count;
   };
 
-  it('are those of the runs, in every group', async () => {
+  it('equal the costs of the runs in every group', async () => {
     const before = await read();
     expect(before[0].groups).toHaveLength(15);
     await sumUp();
     expect([(await rows('run_cost_day')) > 0, await rows('run_cost_change')]).toEqual([true, 0]);
     expect(await read()).toEqual(before);
-    // From the sums alone.
+    // Reads only the rollups.
     await harness.db.query('system', 'DELETE FROM run_cost_component WHERE organization_id = $1', [
       tenant.organizationId,
     ]);
     expect(await read()).toEqual(before);
   });
 
-  it('have at once what is heard of a run late, and are summed up with it', async () => {
+  it('include a late report of a run at once, and after the rollups are refreshed', async () => {
     await sumUp();
     const [before] = await read();
-    const of = { jobId: ids[9]!, organizationId: tenant.organizationId, finishedAt: '2026-03-10T01:30:00Z' };
-    await report(harness.db, of, [{ model: 'm', said: 5_000_000 }], 10);
+    const run = { jobId: ids[9]!, organizationId: tenant.organizationId, finishedAt: '2026-03-10T01:30:00Z' };
+    await report(harness.db, run, [{ model: 'm', reportedMicros: 5_000_000 }], 10);
     await settle(harness.db, ids[9]!);
     const late = await read();
     expect(late[0].totalUsd).toBeGreaterThan(before.totalUsd + 4);
@@ -72,7 +72,7 @@ describe('costs from sums of days', () => {
     expect(await read()).toEqual(late);
   });
 
-  it('are read from sums of whole months, until a run of such a month is heard of late', async () => {
+  it('use monthly rollups for whole months, until a run of the month reports late', async () => {
     const year = async (from = '2026-01-01') => {
       const answers = groupings.map((groupBy) =>
         tenant.as.viewer.get(`/api/costs?from=${from}&to=2026-08-31&groupBy=${groupBy}`),
@@ -80,13 +80,18 @@ describe('costs from sums of days', () => {
       return (await Promise.all(answers)).map(({ body }) => body.groups);
     };
     const { organizationId } = tenant;
-    const spent = { organizationId, finishedAt: '2026-04-01T02:00:00Z', ms: 60_000, used: [{ model: 'A', said: 3 }] };
+    const spent = {
+      organizationId,
+      finishedAt: '2026-04-01T02:00:00Z',
+      ms: 60_000,
+      used: [{ model: 'A', reportedMicros: 3 }],
+    };
     const last = await endRun(harness.db, spent);
     const [whole, half] = [await year(), await year('2026-03-05')];
     await sumUp();
     expect([await year(), await year('2026-03-05')]).toEqual([whole, half]);
     expect(await verifyCostDays(harness.db, organizationId)).toEqual([]);
-    // Of the month nothing is read but its own sums; of a part of it, nothing of them.
+    // A whole month is read only from the monthly rollup, and a part of a month never.
     await harness.db.query(
       'system',
       `UPDATE run_cost_month SET ai_micros = ai_micros + 1000000 WHERE organization_id = $1 AND month = '2026-03-01'`,
@@ -98,8 +103,8 @@ describe('costs from sums of days', () => {
     expect(await year('2026-03-05')).toEqual(half);
     expect(await verifyCostDays(harness.db, organizationId)).toEqual(['2026-03']);
 
-    const of = { jobId: last.id, organizationId, finishedAt: '2026-04-01T02:00:00Z' };
-    await report(harness.db, of, [{ model: 'm', said: 5_000_000 }], 10);
+    const run = { jobId: last.id, organizationId, finishedAt: '2026-04-01T02:00:00Z' };
+    await report(harness.db, run, [{ model: 'm', reportedMicros: 5_000_000 }], 10);
     await settle(harness.db, last.id);
     const late = await year();
     expect(late[1]).not.toEqual(whole[1]);
@@ -108,15 +113,15 @@ describe('costs from sums of days', () => {
     expect(await verifyCostDays(harness.db, organizationId)).toEqual([]);
   });
 
-  it('are of the days of the zone that holds now', async () => {
+  it('use the days of the organization’s current time zone', async () => {
     await sumUp();
     await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
-    const anew = await read();
+    const inNewZone = await read();
     await sumUp();
-    expect(await read()).toEqual(anew);
+    expect(await read()).toEqual(inNewZone);
   });
 
-  it('are compared with the runs, day by day, and made anew where they are other', async () => {
+  it('are verified against the runs day by day, and rebuilt if they differ', async () => {
     const { organizationId } = tenant;
     expect(await verifyCostDays(harness.db, organizationId)).toEqual([]);
     const before = await read();

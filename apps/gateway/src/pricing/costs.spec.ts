@@ -15,7 +15,7 @@ describe('costs', () => {
   afterAll(() => harness.close());
 
   type Run = Omit<Parameters<typeof endRun>[1], 'organizationId'>;
-  const run = (of: Run) => endRun(harness.db, { ...of, organizationId: tenant.organizationId });
+  const run = (input: Run) => endRun(harness.db, { ...input, organizationId: tenant.organizationId });
   const get = (path: string) => tenant.as.viewer.get(path);
   const costs = async (query: string) => (await get(`/api/costs?from=2026-03-01&to=2026-03-31&${query}`)).body;
   interface Group {
@@ -25,16 +25,16 @@ describe('costs', () => {
     totalUsd: number;
   }
 
-  describe('of a run', () => {
-    it('are its model usage, its machine’s time, and what its worker said beyond', async () => {
+  describe('costs of a run', () => {
+    it('consist of its model usage, its machine time, and the rest of the cost that its worker reported', async () => {
       const { id } = await run({
         finishedAt: '2026-03-10T12:00:00Z',
         ms: 90_000,
         used: [
-          { provider: 'openai', model: 'gpt-4.1-mini', input: 812, output: 64, said: 5 },
-          { model: 'unknown', input: 9, said: 4_200 },
+          { provider: 'openai', model: 'gpt-4.1-mini', input: 812, output: 64, reportedMicros: 5 },
+          { model: 'unknown', input: 9, reportedMicros: 4_200 },
         ],
-        said: 10_000,
+        reportedMicros: 10_000,
       });
       const { body } = await get(`/api/jobs/${id}/cost`);
       expect(body).toEqual({
@@ -96,14 +96,14 @@ describe('costs', () => {
       expect((await get(`/api/jobs/${id}`)).body.totalCostUsd).toBe(0.01);
     });
 
-    it('has its machine’s own price for an hour before the organization’s, and keeps that of its end', async () => {
-      const made = await tenant.as.admin.post('/api/agents', {
+    it('use the machine’s own hourly price before the organization’s, as it was at the end of the run', async () => {
+      const created = await tenant.as.admin.post('/api/agents', {
         name: 'Large',
         provider: 'external',
         providerConfig: { hourlyUsd: 1.5 },
       });
-      expect(made.status).toBe(201);
-      const large = await run({ finishedAt: '2026-03-10T12:00:00Z', ms: 3_600_000, agentId: made.body.agent.id });
+      expect(created.status).toBe(201);
+      const large = await run({ finishedAt: '2026-03-10T12:00:00Z', ms: 3_600_000, agentId: created.body.agent.id });
       const plain = await run({ finishedAt: '2026-03-10T12:00:00Z', ms: 3_600_000 });
       await tenant.as.admin.patch('/api/organization/settings', { hourlyComputeUsd: 9 });
       await settle(harness.db, plain.id);
@@ -116,7 +116,7 @@ describe('costs', () => {
       }
     });
 
-    it('are nothing yet while it runs, nothing where it never started, and nothing for a clock that was turned back', async () => {
+    it('are zero before they are computed, without a start, and if the clock was turned back', async () => {
       const { id } = await run({ finishedAt: '2026-03-10T12:00:00Z', ms: null });
       const { id: turned } = await run({ finishedAt: '2026-03-10T12:00:00Z', ms: -5_000 });
       await harness.db.query('system', 'DELETE FROM run_cost WHERE job_id = $1', [id]);
@@ -129,13 +129,13 @@ describe('costs', () => {
       expect((await get(`/api/jobs/${turned}/cost`)).body.components).toMatchObject([{ quantity: 0, amountUsd: 0 }]);
     });
 
-    it('follow what is heard of it late, while others settle it too', async () => {
+    it('include late usage, also while other reports book the cost concurrently', async () => {
       const finishedAt = '2026-03-10T12:00:00Z';
       const { id } = await run({ finishedAt });
-      const of = { jobId: id, organizationId: tenant.organizationId, finishedAt };
+      const ref = { jobId: id, organizationId: tenant.organizationId, finishedAt };
       await Promise.all(
         Array.from({ length: 8 }, async (_, at) => {
-          await report(harness.db, of, [{ model: 'm', said: 1_000 }], 10 + at);
+          await report(harness.db, ref, [{ model: 'm', reportedMicros: 1_000 }], 10 + at);
           await settle(harness.db, id);
         }),
       );
@@ -145,7 +145,7 @@ describe('costs', () => {
       expect((await get('/api/usage?month=2026-03')).body.spendUsd).toBe(0.008);
     });
 
-    it('are computed for very many usages', async () => {
+    it('are computed for tens of thousands of usages', async () => {
       const count = longForm('COST_USAGES', { short: 20_000, long: 100_000 });
       const { id } = await run({ finishedAt: '2026-03-10T12:00:00Z' });
       await harness.db.query(
@@ -161,14 +161,14 @@ describe('costs', () => {
     }, 30_000);
   });
 
-  it('are grouped by the day of the run’s end in the organization’s time zone', async () => {
+  it('groups costs by the day of the run’s end in the organization’s time zone', async () => {
     await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
     await run({ finishedAt: '2026-03-09T10:59:59.999Z', ms: 3_600_000 });
     await run({ finishedAt: '2026-03-09T11:00:00.000Z', ms: 3_600_000 });
-    await run({ finishedAt: '2026-03-10T10:59:59.999Z', said: 1 });
+    await run({ finishedAt: '2026-03-10T10:59:59.999Z', reportedMicros: 1 });
     await run({ finishedAt: '2026-02-28T10:59:59.999Z', ms: 3_600_000 });
     await run({ finishedAt: '2026-03-31T11:00:00.000Z', ms: 3_600_000 });
-    await run({ finishedAt: '2026-03-10T10:00:00.000Z', ms: null, used: [{ model: 'm', said: 5 }] });
+    await run({ finishedAt: '2026-03-10T10:00:00.000Z', ms: null, used: [{ model: 'm', reportedMicros: 5 }] });
     const amounts = { aiUsd: 0, computeUsd: 0.12, reportedUsd: 0, totalUsd: 0.12 };
     expect(await costs('groupBy=day')).toEqual({
       from: '2026-03-01',
@@ -183,44 +183,44 @@ describe('costs', () => {
     });
   });
 
-  it('are grouped by workflow, agent, schedule and model, and each grouping adds up to the same', async () => {
+  it('groups costs by workflow, agent, schedule and model, with the same total in each grouping', async () => {
     const { organizationId } = tenant;
     const workflow = await makeWorkflow(harness.db, { organizationId, name: '=Claims, "all"' });
     const agent = await makeAgent(harness.db, { organizationId, name: 'Front desk' });
-    const of = { workflowId: workflow.id, agentId: agent.id, finishedAt: '2026-03-10T12:00:00Z', ms: 3_600_000 };
-    const made = await tenant.api.post('/api/schedules', {
+    const common = { workflowId: workflow.id, agentId: agent.id, finishedAt: '2026-03-10T12:00:00Z', ms: 3_600_000 };
+    const created = await tenant.api.post('/api/schedules', {
       name: 'Nightly',
       scriptId: workflow.id,
       agentId: agent.id,
       cronExpression: '0 6 * * *',
     });
     await run({
-      ...of,
-      scheduleId: made.body.id,
+      ...common,
+      scheduleId: created.body.id,
       used: [
-        { model: 'A', said: 7 },
-        { model: 'b', said: 1 },
+        { model: 'A', reportedMicros: 7 },
+        { model: 'b', reportedMicros: 1 },
       ],
     });
-    const deleted = await run({ ...of, used: [{ model: 'a', said: 2 }], said: 500_000 });
-    await run({ finishedAt: of.finishedAt, ms: 1_800_000 });
+    const deleted = await run({ ...common, used: [{ model: 'a', reportedMicros: 2 }], reportedMicros: 500_000 });
+    await run({ finishedAt: common.finishedAt, ms: 1_800_000 });
     const before = await costs('groupBy=workflow');
     expect((await tenant.as.member.delete(`/api/jobs/${deleted.id}`)).status).toBe(204);
     expect(await costs('groupBy=workflow')).toEqual(before);
-    const shown = async (by: string) => {
+    const readGroups = async (by: string) => {
       const { groups, totalUsd } = await costs(`groupBy=${by}`);
       const sum = groups.reduce((micros: number, group: Group) => micros + Math.round(group.totalUsd * 1e6), 0);
       expect([by, totalUsd, sum]).toEqual([by, 0.680008, 680_008]);
       return groups.map(({ key, label, runs, totalUsd: usd }: Group) => [key, label, runs, usd]);
     };
-    await shown('day');
-    expect((await shown('workflow'))[0]).toEqual([workflow.id, '=Claims, "all"', 2, 0.620008]);
-    expect((await shown('agent'))[0]).toEqual([agent.id, 'Front desk', 2, 0.620008]);
-    expect(await shown('schedule')).toEqual([
+    await readGroups('day');
+    expect((await readGroups('workflow'))[0]).toEqual([workflow.id, '=Claims, "all"', 2, 0.620008]);
+    expect((await readGroups('agent'))[0]).toEqual([agent.id, 'Front desk', 2, 0.620008]);
+    expect(await readGroups('schedule')).toEqual([
       ['none', 'none', 2, 0.56],
-      [made.body.id, 'Nightly', 1, 0.120008],
+      [created.body.id, 'Nightly', 1, 0.120008],
     ]);
-    expect(await shown('model')).toEqual([
+    expect(await readGroups('model')).toEqual([
       ['none', 'none', 3, 0.679998],
       ['acme/A', 'acme/A', 2, 0.000009],
       ['acme/b', 'acme/b', 1, 0.000001],
@@ -231,12 +231,12 @@ describe('costs', () => {
       'key,label,runs,aiUsd,computeUsd,reportedUsd,totalUsd',
       `${workflow.id},"'=Claims, ""all""",2,0.00001,0.24,0.379998,0.620008`,
     ]);
-    const theirs = await harness.makeTenant();
-    expect((await theirs.as.viewer.get('/api/costs?from=2026-03-01&to=2026-03-31')).body.groups).toEqual([]);
-    expect((await theirs.as.viewer.get(`/api/jobs/${deleted.id}/cost`)).status).toBe(404);
+    const otherTenant = await harness.makeTenant();
+    expect((await otherTenant.as.viewer.get('/api/costs?from=2026-03-01&to=2026-03-31')).body.groups).toEqual([]);
+    expect((await otherTenant.as.viewer.get(`/api/jobs/${deleted.id}/cost`)).status).toBe(404);
   });
 
-  it('are the last thirty days where none are said', async () => {
+  it('returns the last thirty days if no range is requested', async () => {
     const { from, to } = (await get('/api/costs')).body;
     expect((Date.parse(to) - Date.parse(from)) / 86_400_000).toBe(29);
   });
@@ -247,7 +247,7 @@ describe('costs', () => {
     ['from', 'from=2026-02-29&to=2026-03-01'],
     ['from', 'from=2026-03-01T00:00:00Z'],
     ['groupBy', 'groupBy=month'],
-  ])('are refused where %s is wrong', async (field, query) => {
+  ])('refuses costs with an invalid %s', async (field, query) => {
     for (const path of ['/api/costs', '/api/costs/export']) {
       const answer = await get(`${path}?${query}`);
       expect([answer.status, answer.body.errors[0].field]).toEqual([400, field]);

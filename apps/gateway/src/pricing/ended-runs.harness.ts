@@ -7,7 +7,7 @@ export interface Used {
   input?: number;
   output?: number;
   /** Cost that its worker reported, in micro-dollars. */
-  said?: number | null;
+  reportedMicros?: number | null;
   /** Time of its step; the end of the run if absent. */
   at?: string;
 }
@@ -19,7 +19,7 @@ export interface EndedRun {
   ms?: number | null;
   used?: Used[];
   /** Cost of the whole run that its worker reported, in micro-dollars. */
-  said?: number;
+  reportedMicros?: number;
   agentId?: string;
   workflowId?: string;
   scheduleId?: string;
@@ -30,15 +30,15 @@ export async function endRun(
   db: Harness['db'],
   run: EndedRun,
 ): Promise<{ id: string; agentId: string; workflowId: string }> {
-  const { organizationId, ms = 0, used = [], said, finishedAt, ...of } = run;
+  const { organizationId, ms = 0, used = [], reportedMicros, finishedAt, ...references } = run;
   const end = new Date(finishedAt);
   const job = await makeJob(db, {
-    ...of,
+    ...references,
     organizationId,
     status: 'completed',
     startedAt: ms === null ? null : new Date(end.getTime() - ms),
     finishedAt: end,
-    reportedCostMicros: said ?? null,
+    reportedCostMicros: reportedMicros ?? null,
   });
   await report(db, { jobId: job.id, organizationId, finishedAt }, used);
   await settle(db, job.id);
@@ -72,7 +72,7 @@ export async function report(
         usage.model,
         usage.input ?? 0,
         usage.output ?? 0,
-        usage.said ?? null,
+        usage.reportedMicros ?? null,
       ],
     );
   }

@@ -25,14 +25,14 @@ describe('prices of models', () => {
     from,
   });
   const put = (...prices: object[]) => tenant.as.admin.put(path, { prices });
-  /** As the metering app does. */
+  /** Recomputes costs as the metering app does. */
   const recompute = (id: string) =>
     recomputeCosts(harness.db, id, (tx, jobId) => settleJobCost(tx, jobId, { reprice: true }));
   const costOf = async (jobId: string) => (await tenant.as.viewer.get(`/api/jobs/${jobId}/cost`)).body;
   const run = (finishedAt: string, ...used: Parameters<typeof report>[2]) =>
     endRun(harness.db, { organizationId: tenant.organizationId, finishedAt, used });
 
-  it('are the organization’s own before the default ones, and are replaced as a whole', async () => {
+  it('prefers an organization’s own prices to the default ones, and replaces them as a whole', async () => {
     const before = (await tenant.as.viewer.get(path)).body.prices;
     expect(before.length).toBeGreaterThan(20);
     expect(before.every(({ source }: { source: string }) => source === 'default')).toBe(true);
@@ -43,8 +43,8 @@ describe('prices of models', () => {
       { ...price('m3', 1), source: 'organization' },
       ...before,
     ]);
-    const theirs = await harness.makeTenant();
-    expect((await theirs.as.viewer.get(path)).body.prices).toEqual(before);
+    const otherTenant = await harness.makeTenant();
+    expect((await otherTenant.as.viewer.get(path)).body.prices).toEqual(before);
     const [entry] = (await tenant.as.admin.get('/api/audit?limit=1')).body.entries;
     expect(entry).toMatchObject({
       action: 'model_prices.replace',
@@ -52,7 +52,7 @@ describe('prices of models', () => {
     });
   });
 
-  it('that are put at once by two hold as one of the lists, never as parts of both', async () => {
+  it('stores one of several concurrent lists completely', async () => {
     const lists = [1, 2, 3, 4].map((usd) => Array.from({ length: 50 }, (_, at) => price(`m${at}`, usd)));
     const answers = await Promise.all(lists.map((list) => put(...list)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
@@ -63,14 +63,15 @@ describe('prices of models', () => {
     expect(new Set(own.map((each: { inputUsdPerMillion: number }) => each.inputUsdPerMillion)).size).toBe(1);
   });
 
-  it('replace only the revision that If-Match names, the organization’s own and the default ones', async () => {
-    for (const [who, of, source] of [
+  it('replaces own and default prices only at the revision that If-Match names', async () => {
+    for (const [client, url, source] of [
       [tenant.as.admin, path, 'organization'],
       [tenant.as.super_admin, '/api/admin/model-prices', 'default'],
     ] as const) {
-      const before = await who.get(of);
+      const before = await client.get(url);
       const read = before.headers.get('etag')!;
-      const replace = (ifMatch: string, ...prices: object[]) => who.with({ 'if-match': ifMatch }).put(of, { prices });
+      const replace = (ifMatch: string, ...prices: object[]) =>
+        client.with({ 'if-match': ifMatch }).put(url, { prices });
       const both = await Promise.all([replace(read, price('mine', 1)), replace(read, price('theirs', 2))]);
       expect(both.map(({ status }) => status).sort()).toEqual([200, 412]);
       const [first, stale] = both.sort((a, b) => a.status - b.status);
@@ -78,9 +79,9 @@ describe('prices of models', () => {
         'precondition_failed',
         first!.headers.get('etag'),
       ]);
-      const kept = await who.get(of);
-      expect([kept.body, kept.headers.get('etag')]).toEqual([first!.body, first!.headers.get('etag')]);
-      expect((await replace(kept.headers.get('etag')!, price('next', 3))).status).toBe(200);
+      const stored = await client.get(url);
+      expect([stored.body, stored.headers.get('etag')]).toEqual([first!.body, first!.headers.get('etag')]);
+      expect((await replace(stored.headers.get('etag')!, price('next', 3))).status).toBe(200);
       const former = before.body.prices.filter((each: { source: string }) => each.source === source);
       const prices = former.map(({ source: _, ...each }: { source: string }) => each);
       expect((await replace('*', ...prices)).headers.get('etag')).toBe(read);
@@ -97,26 +98,26 @@ describe('prices of models', () => {
     ['prices.0.model', price('', 1)],
     ['prices.0.model', price('m'.repeat(201), 1)],
     ['prices.0.source', { ...price('m', 1), source: 'default' }],
-  ])('are refused where %s is wrong, and nothing changes', async (field, bad) => {
+  ])('refuses prices with an invalid %s, and changes nothing', async (field, bad) => {
     await put(price('kept', 1));
     const answer = await put(bad);
     expect([answer.status, answer.body.errors[0].field]).toEqual([400, field]);
     expect((await tenant.as.viewer.get(path)).body.prices[0].model).toBe('kept');
   });
 
-  it('are refused where two of them say something of one model and day, in whatever capitals', async () => {
+  it('refuses two prices of one model and day, ignoring case', async () => {
     const answer = await put(price('GPT', 1), price('gpt', 2));
     expect([answer.status, answer.body.errors[0].field]).toEqual([400, 'prices.1']);
   });
 
-  it('are refused where they are too many, and half of a character is none', async () => {
+  it('refuses too many prices, and half a surrogate pair in a name', async () => {
     expect((await put(...Array.from({ length: 2001 }, (_, at) => price(`m${at}`, 1)))).status).toBe(400);
     expect((await put(...Array.from({ length: 100_000 }, () => ({})))).status).toBe(400);
     expect((await put(price('\ud800', 1))).status).toBe(400);
     expect((await put(price('🦷', 1))).status).toBe(200);
   });
 
-  it('hold from their day in UTC: the latest that is not after the usage, in whatever capitals', async () => {
+  it('applies the latest price that starts on or before the usage’s UTC day, ignoring case', async () => {
     await put(price('M', 1, '2026-03-01'), price('m', 2, '2026-03-10'), price('m', 4, '2026-04-01'));
     const used = (at: string) => ({ provider: 'Acme', model: 'm', input: 1_000_000, at });
     const { id } = await run(
@@ -129,7 +130,7 @@ describe('prices of models', () => {
     const { components, totalUsd } = await costOf(id);
     expect(totalUsd).toBe(4);
     expect(components.filter(({ unit }: { unit: string }) => unit === 'input_token')).toEqual([
-      // Of two prices in one run, what a token cost on average.
+      // For two prices in one run, the average price of a token.
       {
         kind: 'ai',
         provider: 'Acme',
@@ -152,28 +153,32 @@ describe('prices of models', () => {
     ]);
   });
 
-  it('that are put in later don’t change what has ended, also where more is heard of it, until it is priced anew', async () => {
+  it('does not apply later prices to ended runs, even with late usage, until their costs are recomputed', async () => {
     await put(price('m', 1));
     const finishedAt = '2026-03-10T12:00:00Z';
     const { id } = await run(finishedAt, { model: 'm', input: 1_000_000 }, { model: 'free', input: 1_000_000 });
     await put(price('m', 5), price('free', 7));
-    const of = { jobId: id, organizationId: tenant.organizationId, finishedAt };
-    await report(harness.db, of, [{ model: 'm', input: 1_000_000 }], 10);
+    const ref = { jobId: id, organizationId: tenant.organizationId, finishedAt };
+    await report(harness.db, ref, [{ model: 'm', input: 1_000_000 }], 10);
     await settle(harness.db, id);
     expect((await costOf(id)).totalUsd).toBe(2);
 
-    const theirs = await harness.makeTenant();
-    const other = await endRun(harness.db, { organizationId: theirs.organizationId, finishedAt, said: 5 });
-    const asked = await tenant.as.admin.post(`${path}/recompute`, { from: '2026-03-10', to: '2026-03-10' });
-    expect([asked.status, asked.body.status]).toEqual([202, 'running']);
-    await recompute(asked.body.recomputeId);
+    const otherTenant = await harness.makeTenant();
+    const other = await endRun(harness.db, {
+      organizationId: otherTenant.organizationId,
+      finishedAt,
+      reportedMicros: 5,
+    });
+    const requested = await tenant.as.admin.post(`${path}/recompute`, { from: '2026-03-10', to: '2026-03-10' });
+    expect([requested.status, requested.body.status]).toEqual([202, 'running']);
+    await recompute(requested.body.recomputeId);
     expect((await costOf(id)).totalUsd).toBe(17);
-    const done = await tenant.as.viewer.get(asked.headers.get('location')!);
+    const done = await tenant.as.viewer.get(requested.headers.get('location')!);
     expect(done.body).toMatchObject({ status: 'done', runs: 1, changed: 1 });
-    // A second message does nothing more.
-    await recompute(asked.body.recomputeId);
-    expect((await tenant.as.viewer.get(asked.headers.get('location')!)).body).toEqual(done.body);
-    expect((await theirs.as.viewer.get(`/api/jobs/${other.id}/cost`)).body.totalUsd).toBe(0.000005);
+    // A second message changes nothing.
+    await recompute(requested.body.recomputeId);
+    expect((await tenant.as.viewer.get(requested.headers.get('location')!)).body).toEqual(done.body);
+    expect((await otherTenant.as.viewer.get(`/api/jobs/${other.id}/cost`)).body.totalUsd).toBe(0.000005);
     const usage = (await tenant.as.viewer.get('/api/usage?month=2026-03')).body;
     expect(usage.spendUsd).toBe(17);
     const [entry] = (await tenant.as.admin.get('/api/audit?limit=1')).body.entries;
@@ -183,7 +188,7 @@ describe('prices of models', () => {
     });
   });
 
-  it('are applied anew to the runs of those days in the organization’s time zone, and to no others', async () => {
+  it('recomputes only runs of the requested days in the organization’s time zone', async () => {
     await tenant.as.admin.patch('/api/organization/settings', { timezone: 'America/Chicago' });
     const used = { model: 'm', input: 1_000_000, at: '2026-03-10T00:00:00Z' };
     const before = await run('2026-03-10T04:59:59Z', used);
@@ -202,11 +207,11 @@ describe('prices of models', () => {
     { from: '2020-01-01', to: '2026-01-01' },
     { from: '2026-02-30', to: '2026-03-01' },
     { from: '2026-03-01' },
-  ])('are not applied anew to %j', async (body) => {
+  ])('refuses to recompute %j', async (body) => {
     expect((await tenant.as.admin.post(`${path}/recompute`, body)).status).toBe(400);
   });
 
-  it('have defaults that a super_admin replaces, also by none', async () => {
+  it('lets a super_admin replace the default prices, also by an empty list', async () => {
     const admin = '/api/admin/model-prices';
     const shipped = (await tenant.as.super_admin.get(admin)).body.prices;
     const replaced = await tenant.as.super_admin.put(admin, { prices: [price('m', 3)] });

@@ -1,24 +1,24 @@
 import { makeAgent, makeWorkflow } from '@muster/testing';
-import { SchedulesLab } from './schedules.harness';
+import { SchedulesFixture } from './schedules.harness';
 
 describe('executing schedules', () => {
-  const lab = new SchedulesLab();
+  const fixture = new SchedulesFixture();
 
-  beforeAll(() => lab.open());
-  afterAll(() => lab.harness.close());
-  beforeEach(() => lab.begin());
+  beforeAll(() => fixture.open());
+  afterAll(() => fixture.harness.close());
+  beforeEach(() => fixture.begin());
 
-  it('answers what it did, and the job carries what the schedule says', async () => {
-    const id = await lab.make({
+  it('launches due schedules, reports the outcomes, and gives the job the schedule’s options', async () => {
+    const id = await fixture.make({
       vaultKeys: [],
       maxRuntimeMinutes: 30,
       maxRetries: 2,
       retryDelaySeconds: 90,
       concurrencyLimit: 1,
     });
-    expect(await lab.execute()).toEqual({ dryRun: false, scanned: 0, launched: [], skipped: [], failed: [] });
-    lab.clock.set('2026-03-02T09:05:10.000Z');
-    const answer = await lab.execute();
+    expect(await fixture.execute()).toEqual({ dryRun: false, scanned: 0, launched: [], skipped: [], failed: [] });
+    fixture.clock.set('2026-03-02T09:05:10.000Z');
+    const answer = await fixture.execute();
     expect(answer).toEqual({
       dryRun: false,
       scanned: 1,
@@ -27,16 +27,16 @@ describe('executing schedules', () => {
       failed: [],
     });
     const { jobId } = answer.launched[0];
-    expect((await lab.tenant.api.get(`/api/jobs/${jobId}`)).body).toMatchObject({
+    expect((await fixture.tenant.api.get(`/api/jobs/${jobId}`)).body).toMatchObject({
       scheduleId: id,
-      workflowId: lab.scriptId,
-      agentId: lab.agentId,
+      workflowId: fixture.scriptId,
+      agentId: fixture.agentId,
       variables: { CLAIM_ID: 'C-1' },
       maxRetries: 2,
       retryDelayMs: 90_000,
       maxRuntimeMs: 1_800_000,
     });
-    expect(await lab.read(id)).toMatchObject({
+    expect(await fixture.read(id)).toMatchObject({
       nextRunAt: '2026-03-02T09:10:00.000Z',
       lastRunAt: '2026-03-02T09:05:10.000Z',
       lastRunJobId: jobId,
@@ -53,178 +53,189 @@ describe('executing schedules', () => {
         },
       ],
     });
-    expect(await lab.execute()).toMatchObject({ scanned: 0 });
-    lab.clock.set('2026-03-02T09:10:10.000Z');
-    expect(await lab.execute()).toMatchObject({ scanned: 1, launched: [], skipped: [{ reason: 'concurrency_limit' }] });
-    expect((await lab.read(id)).recentRuns).toMatchObject([
+    expect(await fixture.execute()).toMatchObject({ scanned: 0 });
+    fixture.clock.set('2026-03-02T09:10:10.000Z');
+    expect(await fixture.execute()).toMatchObject({
+      scanned: 1,
+      launched: [],
+      skipped: [{ reason: 'concurrency_limit' }],
+    });
+    expect((await fixture.read(id)).recentRuns).toMatchObject([
       { outcome: 'skipped', reason: 'concurrency_limit', jobId: null },
       { outcome: 'launched' },
     ]);
-    expect(await lab.read(id)).toMatchObject({ lastResult: 'skipped', lastRunJobId: jobId });
+    expect(await fixture.read(id)).toMatchObject({ lastResult: 'skipped', lastRunJobId: jobId });
   });
 
-  it('touches nothing in a dry run', async () => {
-    const id = await lab.make();
-    lab.clock.set('2026-03-02T09:07:30.000Z');
+  it('changes nothing in a dry run', async () => {
+    const id = await fixture.make();
+    fixture.clock.set('2026-03-02T09:07:30.000Z');
     const state = async () => [
-      await lab.rows('SELECT * FROM schedule WHERE id = $1', id),
-      await lab.rows('SELECT count(*) FROM schedule_run'),
-      await lab.rows('SELECT count(*) FROM job'),
-      await lab.rows('SELECT count(*) FROM audit_entry'),
-      await lab.rows('SELECT count(*) FROM outbox'),
+      await fixture.rows('SELECT * FROM schedule WHERE id = $1', id),
+      await fixture.rows('SELECT count(*) FROM schedule_run'),
+      await fixture.rows('SELECT count(*) FROM job'),
+      await fixture.rows('SELECT count(*) FROM audit_entry'),
+      await fixture.rows('SELECT count(*) FROM outbox'),
     ];
     const before = await state();
     const launched = [{ scheduleId: id, jobId: null, nominalAt: '2026-03-02T09:05:00.000Z' }];
-    expect(await lab.execute({ dryRun: true })).toMatchObject({ dryRun: true, scanned: 1, launched });
-    expect(await lab.execute({ dryRun: true, scheduleId: id })).toMatchObject({ launched });
-    expect(await lab.execute({ dryRun: true, force: true, scheduleId: id })).toMatchObject({
+    expect(await fixture.execute({ dryRun: true })).toMatchObject({ dryRun: true, scanned: 1, launched });
+    expect(await fixture.execute({ dryRun: true, scheduleId: id })).toMatchObject({ launched });
+    expect(await fixture.execute({ dryRun: true, force: true, scheduleId: id })).toMatchObject({
       dryRun: true,
       launched: [{ scheduleId: id, jobId: null }],
     });
     expect(await state()).toEqual(before);
   });
 
-  it('runs one by force, once each time, and leaves its timetable alone', async () => {
-    const id = await lab.make();
-    const forced = await lab.execute({ force: true, scheduleId: id });
+  it('launches a forced schedule each time, and keeps its timetable', async () => {
+    const id = await fixture.make();
+    const forced = await fixture.execute({ force: true, scheduleId: id });
     expect(forced).toMatchObject({ scanned: 1, launched: [{ scheduleId: id }], skipped: [] });
-    await lab.execute({ force: true, scheduleId: id });
-    expect(await lab.jobs()).toHaveLength(2);
-    const { nextRunAt, recentRuns } = await lab.read(id);
+    await fixture.execute({ force: true, scheduleId: id });
+    expect(await fixture.jobs()).toHaveLength(2);
+    const { nextRunAt, recentRuns } = await fixture.read(id);
     expect(nextRunAt).toBe('2026-03-02T09:05:00.000Z');
     expect(recentRuns).toMatchObject([{ forced: true }, { forced: true }]);
-    const keyed = lab.tenant.api.with({ 'idempotency-key': 'force-1' });
+    const keyed = fixture.tenant.api.with({ 'idempotency-key': 'force-1' });
     await keyed.post('/api/schedules/execute', { force: true, scheduleId: id });
     const again = await keyed.post('/api/schedules/execute', { force: true, scheduleId: id });
     expect(again.headers.get('idempotency-replayed')).toBe('true');
-    expect(await lab.jobs()).toHaveLength(3);
+    expect(await fixture.jobs()).toHaveLength(3);
   });
 
-  it('forces nothing without a schedule, and no more than its limits let it', async () => {
-    const answer = await lab.tenant.api.post('/api/schedules/execute', { force: true });
+  it('refuses force without a schedule, invalid limits, and schedules of other organizations', async () => {
+    const answer = await fixture.tenant.api.post('/api/schedules/execute', { force: true });
     expect([answer.status, answer.body.errors[0].field]).toEqual([400, 'scheduleId']);
-    expect((await lab.tenant.api.post('/api/schedules/execute', { force: true, scheduleId: null })).status).toBe(400);
+    expect((await fixture.tenant.api.post('/api/schedules/execute', { force: true, scheduleId: null })).status).toBe(
+      400,
+    );
     for (const limit of [0, 101, 1.5, '5']) {
-      expect((await lab.tenant.api.post('/api/schedules/execute', { limit })).status).toBe(400);
+      expect((await fixture.tenant.api.post('/api/schedules/execute', { limit })).status).toBe(400);
     }
-    const other = await lab.harness.makeTenant();
-    const id = await lab.make();
+    const other = await fixture.harness.makeTenant();
+    const id = await fixture.make();
     for (const more of [{ force: true }, {}, { dryRun: true }, { dryRun: true, force: true }]) {
       expect((await other.api.post('/api/schedules/execute', { scheduleId: id, ...more })).status).toBe(404);
     }
   });
 
-  it('says of one schedule that it is not due, or disabled; force runs it all the same', async () => {
-    const id = await lab.make();
-    expect(await lab.execute({ scheduleId: id })).toMatchObject({ scanned: 1, skipped: [{ reason: 'not_due' }] });
-    await lab.tenant.api.put(`/api/schedules/${id}`, { enabled: false });
-    expect(await lab.execute({ scheduleId: id })).toMatchObject({ skipped: [{ reason: 'disabled' }] });
-    expect(await lab.execute({ scheduleId: id, force: true })).toMatchObject({ launched: [{ scheduleId: id }] });
+  it('skips a schedule that is not due or disabled, unless forced', async () => {
+    const id = await fixture.make();
+    expect(await fixture.execute({ scheduleId: id })).toMatchObject({ scanned: 1, skipped: [{ reason: 'not_due' }] });
+    await fixture.tenant.api.put(`/api/schedules/${id}`, { enabled: false });
+    expect(await fixture.execute({ scheduleId: id })).toMatchObject({ skipped: [{ reason: 'disabled' }] });
+    expect(await fixture.execute({ scheduleId: id, force: true })).toMatchObject({ launched: [{ scheduleId: id }] });
   });
 
-  it('looks at as many due schedules as its limit says, the longest due first', async () => {
-    const first = await lab.make({ cronExpression: '1 * * * *' });
-    await lab.make({ cronExpression: '2 * * * *' });
-    lab.clock.set('2026-03-02T09:03:10.000Z');
-    expect(await lab.execute({ limit: 1 })).toMatchObject({
+  it('processes no more due schedules than its limit, the longest due first', async () => {
+    const first = await fixture.make({ cronExpression: '1 * * * *' });
+    await fixture.make({ cronExpression: '2 * * * *' });
+    fixture.clock.set('2026-03-02T09:03:10.000Z');
+    expect(await fixture.execute({ limit: 1 })).toMatchObject({
       scanned: 1,
       skipped: [],
       launched: [{ scheduleId: first }],
     });
-    expect(await lab.execute({ limit: 100 })).toMatchObject({ scanned: 1 });
+    expect(await fixture.execute({ limit: 100 })).toMatchObject({ scanned: 1 });
   });
 
   it('skips within the idempotency window, forced or not', async () => {
-    const id = await lab.make({ idempotencyWindowMinutes: 10 });
-    await lab.execute({ force: true, scheduleId: id });
-    expect(await lab.execute({ force: true, scheduleId: id })).toMatchObject({
+    const id = await fixture.make({ idempotencyWindowMinutes: 10 });
+    await fixture.execute({ force: true, scheduleId: id });
+    expect(await fixture.execute({ force: true, scheduleId: id })).toMatchObject({
       skipped: [{ reason: 'idempotency_window' }],
     });
-    lab.clock.set('2026-03-02T09:05:10.000Z');
-    expect(await lab.execute()).toMatchObject({ skipped: [{ reason: 'idempotency_window' }] });
-    lab.clock.set('2026-03-02T09:10:30.000Z');
-    expect(await lab.execute()).toMatchObject({ launched: [{ scheduleId: id }] });
+    fixture.clock.set('2026-03-02T09:05:10.000Z');
+    expect(await fixture.execute()).toMatchObject({ skipped: [{ reason: 'idempotency_window' }] });
+    fixture.clock.set('2026-03-02T09:10:30.000Z');
+    expect(await fixture.execute()).toMatchObject({ launched: [{ scheduleId: id }] });
   });
 
-  it('skips at a closed billing gate, and with a secret missing', async () => {
-    await lab.tenant.as.admin.put('/api/vault/PORTAL', { value: 'hunter2' });
-    const id = await lab.make({ vaultKeys: ['PORTAL'] });
-    await lab.tenant.as.admin.delete('/api/vault/PORTAL');
-    expect(await lab.execute({ force: true, scheduleId: id })).toMatchObject({
+  it('skips a schedule if the billing gate is closed or a secret is missing', async () => {
+    await fixture.tenant.as.admin.put('/api/vault/PORTAL', { value: 'hunter2' });
+    const id = await fixture.make({ vaultKeys: ['PORTAL'] });
+    await fixture.tenant.as.admin.delete('/api/vault/PORTAL');
+    expect(await fixture.execute({ force: true, scheduleId: id })).toMatchObject({
       skipped: [{ reason: 'secret_missing' }],
     });
-    await lab.tenant.as.admin.put('/api/vault/PORTAL', { value: 'hunter2' });
-    await lab.setting('monthly_run_limit = 0');
-    expect(await lab.execute({ force: true, scheduleId: id })).toMatchObject({ skipped: [{ reason: 'billing_gate' }] });
-    await lab.setting('monthly_run_limit = NULL');
-    expect(await lab.execute({ force: true, scheduleId: id })).toMatchObject({ launched: [{ scheduleId: id }] });
-    expect(JSON.stringify(await lab.rows('SELECT * FROM schedule, job'))).not.toContain('hunter2');
-    expect((await lab.read(id)).recentRuns.map(({ reason }: any) => reason)).toEqual([
+    await fixture.tenant.as.admin.put('/api/vault/PORTAL', { value: 'hunter2' });
+    await fixture.setting('monthly_run_limit = 0');
+    expect(await fixture.execute({ force: true, scheduleId: id })).toMatchObject({
+      skipped: [{ reason: 'billing_gate' }],
+    });
+    await fixture.setting('monthly_run_limit = NULL');
+    expect(await fixture.execute({ force: true, scheduleId: id })).toMatchObject({ launched: [{ scheduleId: id }] });
+    expect(JSON.stringify(await fixture.rows('SELECT * FROM schedule, job'))).not.toContain('hunter2');
+    expect((await fixture.read(id)).recentRuns.map(({ reason }: any) => reason)).toEqual([
       null,
       'billing_gate',
       'secret_missing',
     ]);
   });
 
-  it('lets a sleeping agent be woken, unless auto-wake is off; force wakes it then too', async () => {
+  it('wakes a stopped agent unless auto-wake is off; force wakes it anyway', async () => {
     const asleep = (
-      await makeAgent(lab.harness.db, {
-        organizationId: lab.tenant.organizationId,
+      await makeAgent(fixture.harness.db, {
+        organizationId: fixture.tenant.organizationId,
         name: 'Asleep',
         provider: 'local',
         status: 'stopped',
       })
     ).id;
-    const id = await lab.make({ agentId: asleep });
-    await lab.setting('vm_auto_wake_on_job = false');
-    lab.clock.set('2026-03-02T09:05:10.000Z');
-    expect(await lab.execute()).toMatchObject({ skipped: [{ reason: 'agent_not_ready' }] });
+    const id = await fixture.make({ agentId: asleep });
+    await fixture.setting('vm_auto_wake_on_job = false');
+    fixture.clock.set('2026-03-02T09:05:10.000Z');
+    expect(await fixture.execute()).toMatchObject({ skipped: [{ reason: 'agent_not_ready' }] });
     const events = () =>
-      lab.rows(
+      fixture.rows(
         `SELECT data->>'eventType' AS type, source FROM timeline_entry WHERE agent_id = $1 AND kind = 'lifecycle'
          ORDER BY seq`,
         asleep,
       );
     expect(await events()).toEqual([{ type: 'wake_blocked', source: 'schedule' }]);
-    expect(await lab.execute({ scheduleId: id, force: true })).toMatchObject({ launched: [{ scheduleId: id }] });
+    expect(await fixture.execute({ scheduleId: id, force: true })).toMatchObject({ launched: [{ scheduleId: id }] });
     expect((await events()).map(({ type }: any) => type)).toEqual(['wake_blocked', 'wake_requested']);
-    await lab.rows(`UPDATE agent SET status = 'stopped' WHERE id = $1`, asleep);
-    await lab.setting('vm_auto_wake_on_job = true');
-    lab.clock.set('2026-03-02T09:10:10.000Z');
-    expect(await lab.execute()).toMatchObject({ launched: [{ scheduleId: id }] });
-    const gone = await lab.make();
-    await lab.rows(`UPDATE agent SET status = 'offline', provider = 'external' WHERE id = $1`, lab.agentId);
-    expect(await lab.execute({ scheduleId: gone, force: true })).toMatchObject({
+    await fixture.rows(`UPDATE agent SET status = 'stopped' WHERE id = $1`, asleep);
+    await fixture.setting('vm_auto_wake_on_job = true');
+    fixture.clock.set('2026-03-02T09:10:10.000Z');
+    expect(await fixture.execute()).toMatchObject({ launched: [{ scheduleId: id }] });
+    const gone = await fixture.make();
+    await fixture.rows(`UPDATE agent SET status = 'offline', provider = 'external' WHERE id = $1`, fixture.agentId);
+    expect(await fixture.execute({ scheduleId: gone, force: true })).toMatchObject({
       skipped: [{ reason: 'agent_not_ready' }],
     });
   });
 
-  it('writes down as failed what the launch refuses, and goes on', async () => {
-    const bad = await lab.make();
-    const good = await lab.make({ name: 'good' });
-    await lab.rows(`UPDATE workflow_revision SET variables = '{CLAIM_ID,MORE}' WHERE workflow_id = $1`, lab.scriptId);
-    const own = (await makeWorkflow(lab.harness.db, { organizationId: lab.tenant.organizationId })).id;
-    await lab.tenant.api.put(`/api/schedules/${good}`, { scriptId: own, variables: {} });
-    lab.clock.set('2026-03-02T09:05:10.000Z');
-    expect(await lab.execute()).toMatchObject({
+  it('records a refused launch as failed, and continues with the next schedule', async () => {
+    const bad = await fixture.make();
+    const good = await fixture.make({ name: 'good' });
+    await fixture.rows(
+      `UPDATE workflow_revision SET variables = '{CLAIM_ID,MORE}' WHERE workflow_id = $1`,
+      fixture.scriptId,
+    );
+    const own = (await makeWorkflow(fixture.harness.db, { organizationId: fixture.tenant.organizationId })).id;
+    await fixture.tenant.api.put(`/api/schedules/${good}`, { scriptId: own, variables: {} });
+    fixture.clock.set('2026-03-02T09:05:10.000Z');
+    expect(await fixture.execute()).toMatchObject({
       scanned: 2,
       launched: [{ scheduleId: good }],
       failed: [{ scheduleId: bad, reason: 'invalid_payload', detail: expect.stringContaining('MORE') }],
     });
-    expect(await lab.read(bad)).toMatchObject({
+    expect(await fixture.read(bad)).toMatchObject({
       lastResult: 'failed',
       nextRunAt: '2026-03-02T09:10:00.000Z',
       recentRuns: [{ outcome: 'failed', reason: 'invalid_payload' }],
     });
   });
 
-  it('forgets its last job when that is deleted', async () => {
-    const id = await lab.make();
-    const { launched } = await lab.execute({ force: true, scheduleId: id });
+  it('clears a schedule’s last job when that job is deleted', async () => {
+    const id = await fixture.make();
+    const { launched } = await fixture.execute({ force: true, scheduleId: id });
     const { jobId } = launched[0];
-    await lab.tenant.api.post(`/api/jobs/${jobId}/cancel`, {});
-    expect((await lab.tenant.as.member.delete(`/api/jobs/${jobId}`)).status).toBe(204);
-    expect(await lab.read(id)).toMatchObject({
+    await fixture.tenant.api.post(`/api/jobs/${jobId}/cancel`, {});
+    expect((await fixture.tenant.as.member.delete(`/api/jobs/${jobId}`)).status).toBe(204);
+    expect(await fixture.read(id)).toMatchObject({
       lastRunJobId: null,
       lastRunAt: expect.any(String),
       recentRuns: [{ outcome: 'launched', jobId: null }],

@@ -2,7 +2,7 @@ import { FakeClock, type Harness, makeAgent, makeWorkflow, startHarness, type Te
 import { gateway } from '../gateway.harness';
 
 /** A gateway whose clock is stopped at 09:00:20, with a new tenant, workflow and agent for each test. */
-export class SchedulesLab {
+export class SchedulesFixture {
   readonly clock = new FakeClock();
   harness!: Harness;
   tenant!: Tenant;
@@ -28,9 +28,9 @@ export class SchedulesLab {
   }
 
   async make(more: object = {}): Promise<string> {
-    const made = await this.tenant.api.post('/api/schedules', this.body(more));
-    expect([made.status, made.text]).toEqual([201, expect.any(String)]);
-    return made.body.id;
+    const created = await this.tenant.api.post('/api/schedules', this.body(more));
+    expect([created.status, created.text]).toEqual([201, expect.any(String)]);
+    return created.body.id;
   }
 
   async read(id: string): Promise<any> {

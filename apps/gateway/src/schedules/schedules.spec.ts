@@ -1,23 +1,23 @@
 import { behindLock, makeAgent, makeWorkflow } from '@muster/testing';
-import { SchedulesLab } from './schedules.harness';
+import { SchedulesFixture } from './schedules.harness';
 
 describe('schedules', () => {
-  const lab = new SchedulesLab();
+  const fixture = new SchedulesFixture();
 
-  beforeAll(() => lab.open());
-  afterAll(() => lab.harness.close());
-  beforeEach(() => lab.begin());
+  beforeAll(() => fixture.open());
+  afterAll(() => fixture.harness.close());
+  beforeEach(() => fixture.begin());
 
-  it('is made with every default, and says when it runs next', async () => {
-    const made = await lab.tenant.as.member.post('/api/schedules', lab.body());
-    expect(made.status).toBe(201);
-    expect(made.headers.get('location')).toBe(`/api/schedules/${made.body.id}`);
-    expect(made.headers.get('etag')).toBe('"1"');
-    expect(made.body).toEqual({
+  it('creates a schedule with all defaults, and returns its next run', async () => {
+    const created = await fixture.tenant.as.member.post('/api/schedules', fixture.body());
+    expect(created.status).toBe(201);
+    expect(created.headers.get('location')).toBe(`/api/schedules/${created.body.id}`);
+    expect(created.headers.get('etag')).toBe('"1"');
+    expect(created.body).toEqual({
       id: expect.any(String),
       name: 'Nightly',
-      scriptId: lab.scriptId,
-      agentId: lab.agentId,
+      scriptId: fixture.scriptId,
+      agentId: fixture.agentId,
       cronExpression: '*/5 * * * *',
       timezone: 'UTC',
       enabled: true,
@@ -39,55 +39,55 @@ describe('schedules', () => {
       createdAt: expect.any(String),
       updatedAt: expect.any(String),
     });
-    expect(await lab.read(made.body.id)).toEqual({ ...made.body, recentRuns: [] });
-    expect((await lab.tenant.as.viewer.get('/api/schedules')).body).toEqual({
-      schedules: [made.body],
+    expect(await fixture.read(created.body.id)).toEqual({ ...created.body, recentRuns: [] });
+    expect((await fixture.tenant.as.viewer.get('/api/schedules')).body).toEqual({
+      schedules: [created.body],
       nextCursor: null,
     });
-    expect((await lab.tenant.as.admin.get('/api/audit?action=schedule.create')).body.entries).toHaveLength(1);
+    expect((await fixture.tenant.as.admin.get('/api/audit?action=schedule.create')).body.entries).toHaveLength(1);
   });
 
-  it('keeps what another request changes at the same moment', async () => {
-    const id = await lab.make();
+  it('keeps a concurrent change of another field', async () => {
+    const id = await fixture.make();
     const [answer] = await behindLock(
-      lab.harness.db,
+      fixture.harness.db,
       (tx) => tx.query('SELECT id FROM schedule WHERE id = $1 FOR UPDATE', [id]),
-      () => [lab.tenant.api.put(`/api/schedules/${id}`, { name: 'Renamed' })],
+      () => [fixture.tenant.api.put(`/api/schedules/${id}`, { name: 'Renamed' })],
       (tx) => tx.execute('UPDATE schedule SET max_retries = 7 WHERE id = $1', [id]),
     );
     expect(answer).toMatchObject({ status: 200, body: { name: 'Renamed', maxRetries: 7 } });
   });
 
-  it('has a budget for each run, which its launches carry', async () => {
-    const id = await lab.make({ maxCostUsd: 3 });
-    expect(await lab.read(id)).toMatchObject({ maxCostUsd: 3 });
-    const run = await lab.tenant.api.post('/api/schedules/execute', { scheduleId: id, force: true });
+  it('applies a schedule’s budget to each of its runs', async () => {
+    const id = await fixture.make({ maxCostUsd: 3 });
+    expect(await fixture.read(id)).toMatchObject({ maxCostUsd: 3 });
+    const run = await fixture.tenant.api.post('/api/schedules/execute', { scheduleId: id, force: true });
     const { jobId } = run.body.launched[0];
-    expect((await lab.tenant.api.get(`/api/jobs/${jobId}`)).body.maxCostUsd).toBe(3);
-    const changed = await lab.tenant.api.put(`/api/schedules/${id}`, { maxCostUsd: null });
+    expect((await fixture.tenant.api.get(`/api/jobs/${jobId}`)).body.maxCostUsd).toBe(3);
+    const changed = await fixture.tenant.api.put(`/api/schedules/${id}`, { maxCostUsd: null });
     expect(changed.body.maxCostUsd).toBeNull();
   });
 
-  it('has concurrency keys, which its runs ask for beside those of its workflow', async () => {
+  it('adds a schedule’s concurrency keys to its runs, and refuses keys with unknown variables', async () => {
     const keys = [{ key: 'claim:{{CLAIM_ID}}', limit: 2 }];
-    const id = await lab.make({ concurrencyKeys: keys });
-    expect((await lab.read(id)).concurrencyKeys).toEqual(keys);
-    await lab.tenant.api.post('/api/schedules/execute', { scheduleId: id, force: true });
-    expect((await lab.tenant.api.get('/api/concurrency-keys?q=claim')).body.concurrencyKeys).toMatchObject([
+    const id = await fixture.make({ concurrencyKeys: keys });
+    expect((await fixture.read(id)).concurrencyKeys).toEqual(keys);
+    await fixture.tenant.api.post('/api/schedules/execute', { scheduleId: id, force: true });
+    expect((await fixture.tenant.api.get('/api/concurrency-keys?q=claim')).body.concurrencyKeys).toMatchObject([
       { key: 'claim:C-1', limit: 2 },
     ]);
-    const wrong = await lab.tenant.api.put(`/api/schedules/${id}`, {
+    const wrong = await fixture.tenant.api.put(`/api/schedules/${id}`, {
       concurrencyKeys: [{ key: '{{PORTAL_PASSWORD}}' }],
     });
     expect([wrong.status, wrong.body.errors[0].field]).toEqual([400, 'concurrencyKeys.0.key']);
-    expect((await lab.read(id)).concurrencyKeys).toEqual(keys);
-    const none = await lab.tenant.api.put(`/api/schedules/${id}`, { concurrencyKeys: [] });
+    expect((await fixture.read(id)).concurrencyKeys).toEqual(keys);
+    const none = await fixture.tenant.api.put(`/api/schedules/${id}`, { concurrencyKeys: [] });
     expect(none.body.concurrencyKeys).toEqual([]);
   });
 
-  it('takes the organization’s timezone where none is given', async () => {
-    await lab.setting(`timezone = 'America/Chicago'`);
-    expect(await lab.read(await lab.make({ cronExpression: '0 6 * * *' }))).toMatchObject({
+  it('uses the organization’s time zone if none is specified', async () => {
+    await fixture.setting(`timezone = 'America/Chicago'`);
+    expect(await fixture.read(await fixture.make({ cronExpression: '0 6 * * *' }))).toMatchObject({
       timezone: 'America/Chicago',
       nextRunAt: '2026-03-02T12:00:00.000Z',
     });
@@ -109,29 +109,31 @@ describe('schedules', () => {
     [{ vaultKeys: ['PATH'] }, 'vaultKeys.0'],
     [{ vaultKeys: ['A-B'] }, 'vaultKeys.0'],
     [{ surprise: 1 }, 'surprise'],
-  ])('refuses %j, naming the field', async (change, field) => {
-    const answer = await lab.tenant.api.post('/api/schedules', lab.body(change));
+  ])('refuses %j, and names the field', async (change, field) => {
+    const answer = await fixture.tenant.api.post('/api/schedules', fixture.body(change));
     expect([answer.status, answer.body.errors[0].field]).toEqual([400, field]);
-    const id = await lab.make();
-    const changed = await lab.tenant.api.put(`/api/schedules/${id}`, change);
+    const id = await fixture.make();
+    const changed = await fixture.tenant.api.put(`/api/schedules/${id}`, change);
     expect([changed.status, changed.body.errors[0].field]).toEqual([400, field]);
   });
 
   it('refuses a workflow or an agent of another organization', async () => {
-    const other = await lab.harness.makeTenant();
+    const other = await fixture.harness.makeTenant();
     const foreign = {
-      scriptId: (await makeWorkflow(lab.harness.db, { organizationId: other.organizationId })).id,
-      agentId: (await makeAgent(lab.harness.db, { organizationId: other.organizationId })).id,
+      scriptId: (await makeWorkflow(fixture.harness.db, { organizationId: other.organizationId })).id,
+      agentId: (await makeAgent(fixture.harness.db, { organizationId: other.organizationId })).id,
     };
     for (const [field, id] of Object.entries(foreign)) {
-      expect((await lab.tenant.api.post('/api/schedules', lab.body({ [field]: id }))).status).toBe(404);
-      expect((await lab.tenant.api.put(`/api/schedules/${await lab.make()}`, { [field]: id })).status).toBe(404);
+      expect((await fixture.tenant.api.post('/api/schedules', fixture.body({ [field]: id }))).status).toBe(404);
+      expect((await fixture.tenant.api.put(`/api/schedules/${await fixture.make()}`, { [field]: id })).status).toBe(
+        404,
+      );
     }
   });
 
-  it('changes what is given, and knows whose change came first', async () => {
-    const id = await lab.make();
-    const changed = await lab.tenant.api
+  it('changes only the specified fields, and only at the revision that If-Match names', async () => {
+    const id = await fixture.make();
+    const changed = await fixture.tenant.api
       .with({ 'if-match': '"1"' })
       .put(`/api/schedules/${id}`, { name: 'Weekly', cronExpression: '0 6 * * MON', concurrencyLimit: 2 });
     expect(changed.body).toMatchObject({
@@ -142,51 +144,53 @@ describe('schedules', () => {
     });
     expect(changed.headers.get('etag')).toBe('"2"');
     expect(
-      (await lab.tenant.api.with({ 'if-match': '"1"' }).put(`/api/schedules/${id}`, { name: 'Late' })).status,
+      (await fixture.tenant.api.with({ 'if-match': '"1"' }).put(`/api/schedules/${id}`, { name: 'Late' })).status,
     ).toBe(412);
     expect(
-      (await lab.tenant.api.put(`/api/schedules/${id}`, { concurrencyLimit: null })).body.concurrencyLimit,
+      (await fixture.tenant.api.put(`/api/schedules/${id}`, { concurrencyLimit: null })).body.concurrencyLimit,
     ).toBeNull();
-    expect((await lab.tenant.as.admin.get('/api/audit?action=schedule.update')).body.entries).toHaveLength(2);
+    expect((await fixture.tenant.as.admin.get('/api/audit?action=schedule.update')).body.entries).toHaveLength(2);
   });
 
-  it('keeps its place in time when something else of it changes', async () => {
-    const id = await lab.make();
-    lab.clock.advance(3_600_000);
-    expect((await lab.tenant.api.put(`/api/schedules/${id}`, { name: 'x' })).body.nextRunAt).toBe(
+  it('keeps the next run when other fields change', async () => {
+    const id = await fixture.make();
+    fixture.clock.advance(3_600_000);
+    expect((await fixture.tenant.api.put(`/api/schedules/${id}`, { name: 'x' })).body.nextRunAt).toBe(
       '2026-03-02T09:05:00.000Z',
     );
   });
 
-  it('can be disabled when its workflow is archived, and not enabled again', async () => {
-    const id = await lab.make();
-    await lab.tenant.api.delete(`/api/workflows/${lab.scriptId}`);
-    expect((await lab.tenant.api.put(`/api/schedules/${id}`, { name: 'x', enabled: false })).status).toBe(200);
-    expect((await lab.tenant.api.put(`/api/schedules/${id}`, { enabled: true })).status).toBe(404);
+  it('can be disabled after its workflow was archived, but not enabled again', async () => {
+    const id = await fixture.make();
+    await fixture.tenant.api.delete(`/api/workflows/${fixture.scriptId}`);
+    expect((await fixture.tenant.api.put(`/api/schedules/${id}`, { name: 'x', enabled: false })).status).toBe(200);
+    expect((await fixture.tenant.api.put(`/api/schedules/${id}`, { enabled: true })).status).toBe(404);
   });
 
-  it('is disabled by DELETE, and gone with hard=true', async () => {
-    const id = await lab.make();
-    expect((await lab.tenant.api.delete(`/api/schedules/${id}`)).status).toBe(204);
-    expect(await lab.read(id)).toMatchObject({ enabled: false, nextRunAt: null });
-    lab.clock.advance(3_600_000);
-    expect(await lab.execute({ scheduleId: id })).toMatchObject({ skipped: [{ scheduleId: id, reason: 'disabled' }] });
-    expect((await lab.tenant.api.put(`/api/schedules/${id}`, { enabled: true })).body.nextRunAt).toBe(
+  it('is disabled by DELETE, and deleted with hard=true', async () => {
+    const id = await fixture.make();
+    expect((await fixture.tenant.api.delete(`/api/schedules/${id}`)).status).toBe(204);
+    expect(await fixture.read(id)).toMatchObject({ enabled: false, nextRunAt: null });
+    fixture.clock.advance(3_600_000);
+    expect(await fixture.execute({ scheduleId: id })).toMatchObject({
+      skipped: [{ scheduleId: id, reason: 'disabled' }],
+    });
+    expect((await fixture.tenant.api.put(`/api/schedules/${id}`, { enabled: true })).body.nextRunAt).toBe(
       '2026-03-02T10:05:00.000Z',
     );
-    await lab.execute({ scheduleId: id, force: true });
-    expect((await lab.tenant.api.delete(`/api/schedules/${id}?hard=perhaps`)).status).toBe(400);
-    expect((await lab.tenant.api.delete(`/api/schedules/${id}?hard=true`)).status).toBe(204);
-    expect((await lab.tenant.api.get(`/api/schedules/${id}`)).status).toBe(404);
-    expect(await lab.rows('SELECT FROM schedule_run WHERE schedule_id = $1', id)).toEqual([]);
-    expect(await lab.jobs()).toHaveLength(1);
+    await fixture.execute({ scheduleId: id, force: true });
+    expect((await fixture.tenant.api.delete(`/api/schedules/${id}?hard=perhaps`)).status).toBe(400);
+    expect((await fixture.tenant.api.delete(`/api/schedules/${id}?hard=true`)).status).toBe(204);
+    expect((await fixture.tenant.api.get(`/api/schedules/${id}`)).status).toBe(404);
+    expect(await fixture.rows('SELECT FROM schedule_run WHERE schedule_id = $1', id)).toEqual([]);
+    expect(await fixture.jobs()).toHaveLength(1);
   });
 
-  it('is only looked at by a viewer', async () => {
-    const id = await lab.make();
-    const { viewer } = lab.tenant.as;
+  it('can only be read by a viewer', async () => {
+    const id = await fixture.make();
+    const { viewer } = fixture.tenant.as;
     for (const answer of [
-      await viewer.post('/api/schedules', lab.body()),
+      await viewer.post('/api/schedules', fixture.body()),
       await viewer.put(`/api/schedules/${id}`, { name: 'x' }),
       await viewer.delete(`/api/schedules/${id}`),
       await viewer.post('/api/schedules/execute', {}),
@@ -197,22 +201,22 @@ describe('schedules', () => {
     expect((await viewer.get(`/api/schedules/${id}`)).status).toBe(200);
   });
 
-  it('is made once for one Idempotency-Key', async () => {
-    const client = lab.tenant.api.with({ 'idempotency-key': 'k1' });
+  it('is created once for requests with the same Idempotency-Key', async () => {
+    const client = fixture.tenant.api.with({ 'idempotency-key': 'k1' });
     const [first, again] = [
-      await client.post('/api/schedules', lab.body()),
-      await client.post('/api/schedules', lab.body()),
+      await client.post('/api/schedules', fixture.body()),
+      await client.post('/api/schedules', fixture.body()),
     ];
     expect(again.headers.get('idempotency-replayed')).toBe('true');
     expect(again.body).toEqual(first.body);
-    expect((await client.post('/api/schedules', lab.body({ name: 'other' }))).status).toBe(422);
+    expect((await client.post('/api/schedules', fixture.body({ name: 'other' }))).status).toBe(422);
   });
 
   describe('preview', () => {
-    it('shows the next runs with what daylight saving does to them', async () => {
-      const id = await lab.make({ cronExpression: '30 2 * * *', timezone: 'America/New_York' });
-      lab.clock.set('2026-03-07T12:00:00.000Z');
-      expect((await lab.tenant.api.get(`/api/schedules/${id}/preview?count=2`)).body).toEqual({
+    it('shows the next runs, and how daylight saving time shifts them', async () => {
+      const id = await fixture.make({ cronExpression: '30 2 * * *', timezone: 'America/New_York' });
+      fixture.clock.set('2026-03-07T12:00:00.000Z');
+      expect((await fixture.tenant.api.get(`/api/schedules/${id}/preview?count=2`)).body).toEqual({
         cronExpression: '30 2 * * *',
         timezone: 'America/New_York',
         runs: [
@@ -220,12 +224,12 @@ describe('schedules', () => {
           { at: '2026-03-09T06:30:00.000Z', local: '2026-03-09T02:30:00-04:00', shift: null },
         ],
       });
-      expect((await lab.tenant.api.get(`/api/schedules/${id}/preview`)).body.runs).toHaveLength(10);
-      expect((await lab.tenant.api.get(`/api/schedules/${id}/preview?count=101`)).status).toBe(400);
+      expect((await fixture.tenant.api.get(`/api/schedules/${id}/preview`)).body.runs).toHaveLength(10);
+      expect((await fixture.tenant.api.get(`/api/schedules/${id}/preview?count=101`)).status).toBe(400);
     });
 
-    it('shows those of an expression that is not saved', async () => {
-      const answer = await lab.tenant.as.viewer.post('/api/schedules/preview', {
+    it('shows the runs of an expression that is not saved', async () => {
+      const answer = await fixture.tenant.as.viewer.post('/api/schedules/preview', {
         cronExpression: '0 0 * * *',
         timezone: 'Asia/Kathmandu',
       });
@@ -234,7 +238,7 @@ describe('schedules', () => {
         local: '2026-03-03T00:00:00+05:45',
         shift: null,
       });
-      const refused = await lab.tenant.api.post('/api/schedules/preview', {
+      const refused = await fixture.tenant.api.post('/api/schedules/preview', {
         cronExpression: '@daily',
         timezone: 'UTC',
       });

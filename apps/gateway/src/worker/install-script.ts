@@ -1,5 +1,5 @@
-/** What a worker that is installed has for itself and its scripts, as `muster worker install` keeps it. */
-const keptVariables = [
+/** The environment variables that the installer saves for the worker and its scripts, as `muster worker install` does. */
+const savedVariables = [
   ...['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SSL_CERT_FILE', 'CHROMIUM', 'PYTHON'],
   ...['IMAGING_ROOT', 'IMAGING_DATA_FILE', 'IMAGING_ALLOWED_ROOTS', 'IMAGING_PATH_MAP', 'IMAGING_PYTHONPATH'],
   ...['IMAGING_LIBRARY_PATH', 'PRACTICE_DATABASE', 'PRACTICE_PATIENT_QUERY', 'MUSTER_TUNNEL_HOSTNAME'],
@@ -7,27 +7,27 @@ const keptVariables = [
 ];
 
 /**
- * What `curl … | AGENT_ID=… SERVICE_API_KEY=… sh` runs on a machine that is to be an agent: it downloads the worker from
- * the service, compares its hash, and starts it for the user who runs this, by systemd where there is one.
+ * Returns the script that `curl … | AGENT_ID=… SERVICE_API_KEY=… sh` runs on a machine that becomes an agent. It
+ * downloads the worker from the service, verifies its hash and starts it for the current user, if possible by systemd.
  */
 export function installScript(service: string): string {
   return `#!/bin/sh
-# Installs a Muster worker for the user who runs this:
+# Installs a Muster worker for the user who runs this script:
 #   curl -fsSL ${service}/worker/install.sh | AGENT_ID=… SERVICE_API_KEY=… sh
 set -eu
 service="\${SERVICE_BASE_URL:-${service}}"
 fail() { printf 'muster-worker: %s\\n' "$1" >&2; exit 1; }
 
-[ -n "\${AGENT_ID:-}" ] || fail "AGENT_ID is not set: it is on the agent's page"
-[ -n "\${SERVICE_API_KEY:-}" ] || fail "SERVICE_API_KEY is not set: it is the agent's worker key"
-case "$AGENT_ID$SERVICE_API_KEY" in *[!A-Za-z0-9_-]*) fail "AGENT_ID or SERVICE_API_KEY has a character that neither has" ;; esac
-node=$(command -v node) || fail "it needs Node 20.19 or newer on PATH"
+[ -n "\${AGENT_ID:-}" ] || fail "AGENT_ID is not set; you find it on the agent's page"
+[ -n "\${SERVICE_API_KEY:-}" ] || fail "SERVICE_API_KEY is not set; it is the agent's worker key"
+case "$AGENT_ID$SERVICE_API_KEY" in *[!A-Za-z0-9_-]*) fail "AGENT_ID and SERVICE_API_KEY may contain only letters, digits, _ and -" ;; esac
+node=$(command -v node) || fail "the worker needs Node 20.19 or newer on PATH"
 "$node" -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' \\
-  || fail "it needs Node 20.19 or newer; this is $("$node" --version)"
-command -v python3 > /dev/null || fail "it needs python3 on PATH"
+  || fail "the worker needs Node 20.19 or newer; this is $("$node" --version)"
+command -v python3 > /dev/null || fail "the worker needs python3 on PATH"
 
 umask 077
-# Where muster worker status, logs, upgrade and uninstall look for it; a second agent of this machine is beside it.
+# muster worker status, logs, upgrade and uninstall use this folder. A second agent of this machine has its own folder next to it.
 usual="\${XDG_STATE_HOME:-$HOME/.local/state}/muster-worker"
 folder="\${MUSTER_WORKER_HOME:-$usual}"
 if [ "$folder" = "$usual" ] && [ -f "$usual/worker.env" ] && ! grep -qx "AGENT_ID=$AGENT_ID" "$usual/worker.env"; then
@@ -40,12 +40,12 @@ fetch() {
 fetch "$service/worker/muster-worker.js" > "$folder/muster-worker.js.new" || fail "the worker could not be downloaded from $service"
 wanted=$(fetch "$service/worker/muster-worker.js.sha256" | cut -c1-64)
 found=$("$node" -e 'const c = require("crypto"), f = require("fs"); console.log(c.createHash("sha256").update(f.readFileSync(process.argv[1])).digest("hex"))' "$folder/muster-worker.js.new")
-[ -n "$wanted" ] && [ "$wanted" = "$found" ] || fail "what was downloaded does not have the hash that the service names"
+[ -n "$wanted" ] && [ "$wanted" = "$found" ] || fail "the downloaded worker does not have the hash that the service reports"
 mv "$folder/muster-worker.js.new" "$folder/muster-worker.js"
-# With the variables that are set now: it has them after a reboot too.
+# Saves the variables that are set now, so that the worker has them after a reboot too.
 rm -f "$folder/worker.env" "$folder/systemd.env"
 {
-  for name in ${keptVariables.join(' ')}; do
+  for name in ${savedVariables.join(' ')}; do
     eval "value=\\\${$name-}"
     case "$value" in '' | *'
 '*) ;; *) printf '%s=%s\\n' "$name" "$value" ;; esac
@@ -58,7 +58,7 @@ unit=muster-worker.service
 if [ "$folder" != "$usual" ]; then
   unit="muster-worker-$("$node" -e 'const c = require("crypto"); console.log(c.createHash("sha256").update(process.argv[1]).digest("hex").slice(0, 8))' "$folder").service"
 fi
-# MUSTER_WORKER_SYSTEMD=no leaves systemd alone.
+# MUSTER_WORKER_SYSTEMD=no installs without systemd.
 if [ "\${MUSTER_WORKER_SYSTEMD:-}" = no ]; then
   control=
 elif [ "$(id -u)" = 0 ] && [ -d /run/systemd/system ]; then
@@ -71,7 +71,7 @@ else
 fi
 if [ -n "$control" ]; then
   mkdir -p "$units"
-  # As systemd reads it: quoted, with its own escapes.
+  # Quotes and escapes the values for systemd.
   sed 's/["\\\\$\`]/\\\\&/g; s/=/="/; s/$/"/' "$folder/worker.env" > "$folder/systemd.env"
   cat > "$units/$unit" <<UNIT
 [Unit]
@@ -85,12 +85,12 @@ WorkingDirectory=$folder
 EnvironmentFile=$folder/systemd.env
 StandardOutput=append:$folder/worker.log
 StandardError=append:$folder/worker.log
-# A run outlives its worker: the next one goes on with it.
+# A run survives its worker; the next worker resumes it.
 KillMode=process
 TimeoutStopSec=60
 Restart=always
 RestartSec=5
-# Its settings are wrong, or another worker has its place: beginning again would not help.
+# 2: its settings are wrong. 3: another worker took over, or the agent was terminated. A restart would not help.
 RestartPreventExitStatus=2 3
 
 [Install]
@@ -99,7 +99,7 @@ UNIT
   $control daemon-reload
   $control enable "$unit" > /dev/null 2>&1
   $control restart "$unit"
-  echo "muster-worker: it runs as $unit, and starts with this machine"
+  echo "muster-worker: the worker runs as $unit and starts with this machine"
 else
   if [ -f "$folder/data/worker.lock" ]; then
     old=$(sed -n 's/.*"pid":\\([0-9]*\\).*/\\1/p' "$folder/data/worker.lock")
@@ -111,11 +111,11 @@ else
   while IFS= read -r line; do set -- "$@" "$line"; done < "$folder/worker.env"
   cd "$folder"
   nohup env "$@" "$node" "$folder/muster-worker.js" >> "$folder/worker.log" 2>&1 < /dev/null &
-  echo "muster-worker: it runs, and writes to $folder/worker.log; there is no systemd that would start it with this machine: muster worker start does"
+  echo "muster-worker: the worker runs and writes to $folder/worker.log. Without systemd it does not start with this machine; use muster worker start"
 fi
-echo "What this machine has of what commands need:"
+echo "Capabilities of this machine:"
 "$node" "$folder/muster-worker.js" capabilities
 case "$folder" in "$usual") dir= ;; *) dir=" --dir $folder" ;; esac
-echo "muster worker status$dir shows it; so go logs, upgrade and uninstall, with the command line of $service"
+echo "Manage it with the CLI of $service: muster worker status$dir, and also logs, upgrade and uninstall"
 `;
 }

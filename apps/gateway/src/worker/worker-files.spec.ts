@@ -11,10 +11,10 @@ import { installScript } from './install-script';
 
 const run = promisify(execFile);
 
-describe('the worker, for whoever installs one,', () => {
+describe('the worker download', () => {
   let harness: Harness;
   let home: string;
-  /** The harness is configured to be elsewhere. */
+  /** The address where the harness listens; its configuration names another one. */
   let service: string;
 
   beforeAll(async () => {
@@ -30,7 +30,7 @@ describe('the worker, for whoever installs one,', () => {
   const install = async (env: Record<string, string>) => {
     const script = join(home, 'install.sh');
     await writeFile(script, (await harness.http.get('/worker/install.sh')).text);
-    // Without a systemd of the machine's own, whoever runs this.
+    // Does not use the systemd of the machine that runs this test.
     const own = {
       PATH: process.env['PATH']!,
       HOME: home,
@@ -45,20 +45,20 @@ describe('the worker, for whoever installs one,', () => {
     );
   };
 
-  it('is one file with its hash', async () => {
+  it('serves the worker as one file with its hash', async () => {
     const file = await harness.http.get('/worker/muster-worker.js');
     expect([file.status, file.headers.get('content-type')]).toEqual([200, 'text/javascript; charset=utf-8']);
     const sha256 = createHash('sha256').update(file.text).digest('hex');
     expect((await harness.http.get('/worker/muster-worker.js.sha256')).text).toBe(`${sha256}  muster-worker.js\n`);
   });
 
-  it('is installed by one line, closed to others, and speaks to the service that it came from', async () => {
+  it('installs workers with one command, with their settings, and each agent in its own folder', async () => {
     const { as } = await harness.makeTenant();
     const { agent, workerKey } = (await as.admin.post('/api/agents', { name: newId(), provider: 'external' })).body;
-    // A shell that reads the file would run what this says, or take it apart.
+    // A shell that evaluates the file would execute this value or split it.
     const paths = String.raw`\\server\images=/mnt/$(touch ran) "one" two`;
-    const said = await install({ AGENT_ID: agent.id, SERVICE_API_KEY: workerKey, IMAGING_PATH_MAP: paths });
-    expect(said).toMatch(/it runs, and writes to [^]*^python +(yes|no)/m);
+    const output = await install({ AGENT_ID: agent.id, SERVICE_API_KEY: workerKey, IMAGING_PATH_MAP: paths });
+    expect(output).toMatch(/the worker runs and writes to [^]*^python +(yes|no)/m);
     const folder = join(home, '.local/state/muster-worker');
     const settings = await readFile(join(folder, 'worker.env'), 'utf8');
     expect(settings).toContain(`SERVICE_API_KEY=${workerKey}\nAGENT_ID=${agent.id}\n`);
@@ -66,24 +66,24 @@ describe('the worker, for whoever installs one,', () => {
     const { pid } = JSON.parse(lock) as { pid: number };
     expect((await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0')).toContain(`IMAGING_PATH_MAP=${paths}`);
     process.kill(pid, 'SIGTERM');
-    await waitFor('its end', () => !isAlive(pid));
-    // A second agent of this machine has a folder of its own.
+    await waitFor('the worker to stop', () => !isAlive(pid));
+    // A second agent of this machine has its own folder.
     const other = (await as.admin.post('/api/agents', { name: newId(), provider: 'external' })).body;
     await install({ AGENT_ID: other.agent.id, SERVICE_API_KEY: other.workerKey });
     const otherLock = join(`${folder}-${other.agent.id}`, 'data/worker.lock');
     const second = await waitFor('the other worker', () => readFile(otherLock, 'utf8').catch(() => ''));
     process.kill((JSON.parse(second) as { pid: number }).pid, 'SIGTERM');
-    await waitFor('its end', () => !isAlive((JSON.parse(second) as { pid: number }).pid));
+    await waitFor('the worker to stop', () => !isAlive((JSON.parse(second) as { pid: number }).pid));
   });
 
-  it('is not installed without its key, nor with one that a shell would read otherwise', async () => {
+  it('installs nothing without a key, or with characters that a shell would interpret', async () => {
     expect(await install({ AGENT_ID: newId() })).toContain('SERVICE_API_KEY is not set');
     expect(await install({ AGENT_ID: '$(id)', SERVICE_API_KEY: 'msk_a' })).toContain(
-      'has a character that neither has',
+      'may contain only letters, digits, _ and -',
     );
   });
 
-  it('is not installed where what came does not have its hash', async () => {
+  it('installs nothing if the downloaded file does not match its hash', async () => {
     const { text } = await harness.http.get('/worker/install.sh');
     const cut = text.replace('/muster-worker.js.sha256"', '/install.sh"');
     await writeFile(join(home, 'cut.sh'), cut);
@@ -97,7 +97,7 @@ describe('the worker, for whoever installs one,', () => {
     await expect(run('sh', [join(home, 'cut.sh')], { env })).rejects.toThrow('does not have the hash');
   });
 
-  it('comes from wherever the caller reaches the service', () => {
+  it('downloads from the address at which the caller reached the service', () => {
     expect(installScript('https://muster.example.com')).toContain('SERVICE_BASE_URL:-https://muster.example.com}');
   });
 });

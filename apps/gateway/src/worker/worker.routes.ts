@@ -16,8 +16,8 @@ interface WorkerFile {
 }
 
 /**
- * The worker as one file, its hash, and what installs it: the same for whoever asks. They are no secrets; what a worker
- * may do, its key says.
+ * Serves the worker as one file, its hash and the install script, without authentication. They contain no secrets; the
+ * worker's key decides what the worker may do.
  */
 @Injectable()
 export class WorkerRoutes implements OnModuleInit {
@@ -53,9 +53,9 @@ export class WorkerRoutes implements OnModuleInit {
 }
 
 async function readWorker(): Promise<WorkerFile> {
-  // Beside the compiled gateway; from its sources, where the build puts it.
-  const places = [join(__dirname, '../../../../worker'), join(__dirname, '../../../../dist/worker')];
-  const path = places.map((place) => join(place, 'muster-worker.js')).find((each) => existsSync(each));
+  // Next to the compiled gateway, or in the build's output folder if the gateway runs from source.
+  const folders = [join(__dirname, '../../../../worker'), join(__dirname, '../../../../dist/worker')];
+  const path = folders.map((folder) => join(folder, 'muster-worker.js')).find((each) => existsSync(each));
   if (!path) {
     throw new AppError('not_found', { detail: 'The worker has not been built: node apps/worker/one-file.mjs.' });
   }

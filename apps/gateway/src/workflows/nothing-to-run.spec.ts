@@ -1,7 +1,7 @@
 import { type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
-describe('a workflow that has nothing to run', () => {
+describe('a workflow without a script or steps', () => {
   let harness: Harness;
   let tenant: Tenant;
   let agentId: string;
@@ -15,7 +15,7 @@ describe('a workflow that has nothing to run', () => {
 
   const make = async (body: object = {}) =>
     (await tenant.api.post('/api/workflows', { name: 'Empty', ...body })).body.id as string;
-  const asks = (workflowId: string): [string, () => Promise<{ status: number; body: any }>][] => {
+  const requestsFor = (workflowId: string): [string, () => Promise<{ status: number; body: any }>][] => {
     const cron = { name: 's', cronExpression: '0 6 * * *', agentId, scriptId: workflowId };
     return [
       ['launch', () => tenant.api.post('/api/jobs/launch', { workflowId, agentId })],
@@ -25,31 +25,31 @@ describe('a workflow that has nothing to run', () => {
       ['script', () => tenant.api.post(`/api/agents/${agentId}/script`, { action: 'push', workflowId })],
     ];
   };
-  const left = () =>
+  const countRows = () =>
     harness.db.query(
       'system',
       `SELECT (SELECT count(*) FROM job) AS jobs, (SELECT count(*) FROM batch) AS batches,
               (SELECT count(*) FROM schedule) AS schedules, (SELECT count(*) FROM agent_command) AS commands`,
     );
 
-  it('is not launched, run, spread, scheduled or pushed: 409, and nothing is left of it', async () => {
-    const before = await left();
+  it('is refused with 409 in every route that would run it, and nothing is stored', async () => {
+    const before = await countRows();
     for (const workflowId of [await make(), await make({ script: ' \n\t' })]) {
-      for (const [what, ask] of asks(workflowId)) {
+      for (const [route, ask] of requestsFor(workflowId)) {
         const { status, body } = await ask();
-        expect([what, status, body.code]).toEqual([what, 409, 'nothing_to_run']);
+        expect([route, status, body.code]).toEqual([route, 409, 'nothing_to_run']);
       }
     }
-    expect(await left()).toEqual(before);
+    expect(await countRows()).toEqual(before);
   });
 
-  it('has something with one step, or a script', async () => {
+  it('can be run after it gets a step or a script', async () => {
     await harness.db.query('system', "UPDATE agent SET status = 'online' WHERE id = $1", [agentId]);
     const steps = [{ id: 'a', type: 'wait', ms: 1 }];
     for (const workflowId of [await make({ steps }), await make({ script: 'pass' })]) {
-      for (const [what, ask] of asks(workflowId)) {
+      for (const [route, ask] of requestsFor(workflowId)) {
         const { status } = await ask();
-        expect([what, [201, 202].includes(status)]).toEqual([what, true]);
+        expect([route, [201, 202].includes(status)]).toEqual([route, true]);
       }
     }
   });

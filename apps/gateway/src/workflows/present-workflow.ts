@@ -38,6 +38,6 @@ async function withFrame(storage: ObjectStorage, organizationId: string, step: S
     typeof frameKey === 'string' &&
     frameKey.startsWith(`films/${organizationId}/`) &&
     /^films\/[0-9a-f-]{36}\/[0-9a-f-]{36}\/\d{1,3}\.jpg$/.test(frameKey);
-  const of = { contentType: 'image/jpeg', expiresInSeconds: shownSeconds };
-  return { ...step, frameUrl: isOwn ? await storage.presignGet(frameKey, of).catch(() => null) : null };
+  const options = { contentType: 'image/jpeg', expiresInSeconds: shownSeconds };
+  return { ...step, frameUrl: isOwn ? await storage.presignGet(frameKey, options).catch(() => null) : null };
 }

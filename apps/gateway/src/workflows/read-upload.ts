@@ -14,13 +14,13 @@ interface Parts {
 }
 
 /** Reads the recording that a form contains, or the stored recording that a form or JSON refers to by its id. */
-export async function readUpload(given: FormOrJson, parts: Parts): Promise<{ recording: Recording; name?: string }> {
-  const { file, recordingId, name } = given.isForm
-    ? await readUploadForm(given)
-    : { ...readUploadBody(given.json ?? {}), file: undefined };
+export async function readUpload(input: FormOrJson, parts: Parts): Promise<{ recording: Recording; name?: string }> {
+  const { file, recordingId, name } = input.isForm
+    ? await readUploadForm(input)
+    : { ...readUploadBody(input.json ?? {}), file: undefined };
   if (file) return { recording: await readRecording(file), name };
-  const made = await recordedBy(parts, recordingId!);
-  return { ...made, name: name ?? made.name };
+  const recorded = await recordedBy(parts, recordingId!);
+  return { ...recorded, name: name ?? recorded.name };
 }
 
 function readUploadBody(body: unknown): UploadWorkflowBody {
@@ -30,8 +30,8 @@ function readUploadBody(body: unknown): UploadWorkflowBody {
   return checkBody(UploadWorkflowBody, body);
 }
 
-async function readUploadForm(given: FormOrJson) {
-  const { fields, file } = await given.readForm({ file: 'recording', maxFileBytes: maxRecordingBytes }, bytesOf);
+async function readUploadForm(input: FormOrJson) {
+  const { fields, file } = await input.readForm({ file: 'recording', maxFileBytes: maxRecordingBytes }, bytesOf);
   const { recordingId, name } = checkBody(UploadWorkflowForm, {
     ...fields,
     ...(file ? { recording: 'given' } : {}),

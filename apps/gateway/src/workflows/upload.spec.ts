@@ -18,7 +18,7 @@ const png = Buffer.from(
   'base64',
 );
 
-describe('a recording that is uploaded', () => {
+describe('uploaded recordings', () => {
   let harness: Harness;
   let tenant: Tenant;
 
@@ -57,17 +57,17 @@ describe('a recording that is uploaded', () => {
   };
   const countOf = async () => (await tenant.api.get('/api/workflows?limit=200')).body.workflows.length;
 
-  it('may be called anything, and is called by as much of it as a name may have', async () => {
+  it('cuts a long title to the maximum length of a name', async () => {
     const title = `x${'😀'.repeat(150)}`;
     const { status, body } = await upload(JSON.stringify({ title, steps }));
     expect([status, body.name]).toEqual([201, `x${'😀'.repeat(99)}…`]);
   });
 
-  it('becomes a workflow with its steps, its variables and a script that Python can read', async () => {
-    const made = await upload(flow);
-    expect(made.status).toBe(201);
-    expect(made.headers.get('location')).toBe(`/api/workflows/${made.body.id}`);
-    expect(made.body).toMatchObject({
+  it('creates a workflow with steps, variables and a script that Python can parse', async () => {
+    const created = await upload(flow);
+    expect(created.status).toBe(201);
+    expect(created.headers.get('location')).toBe(`/api/workflows/${created.body.id}`);
+    expect(created.body).toMatchObject({
       name: 'Look up a claim',
       revision: 1,
       variables: ['CLAIM_ID'],
@@ -79,22 +79,22 @@ describe('a recording that is uploaded', () => {
         },
       ],
     });
-    expect(made.body.script).toContain(
+    expect(created.body.script).toContain(
       '    with step(browser, "step-2", "Fill in “Claim”", timeout=8) as page:\n' +
         '        page.change([["aria/Claim"], ["#claim"]], "{{CLAIM_ID}}", timeout=8)\n',
     );
-    execFileSync('python3', ['-c', 'import ast, sys; ast.parse(sys.stdin.read())'], { input: made.body.script });
-    const read = await tenant.api.get(`/api/workflows/${made.body.id}`);
-    expect(read.body).toEqual(made.body);
-    expect(read.headers.get('etag')).toBe(made.headers.get('etag'));
+    execFileSync('python3', ['-c', 'import ast, sys; ast.parse(sys.stdin.read())'], { input: created.body.script });
+    const read = await tenant.api.get(`/api/workflows/${created.body.id}`);
+    expect(read.body).toEqual(created.body);
+    expect(read.headers.get('etag')).toBe(created.headers.get('etag'));
   });
 
-  it('takes the name that it is given', async () => {
+  it('uses the specified name, or a default name', async () => {
     expect((await upload(flow, { fields: { name: 'Mine' } })).body.name).toBe('Mine');
     expect((await upload('{"steps":[{"type":"close"}]}')).body.name).toBe('Recording');
   });
 
-  it('brings the screenshots of its zip, which its steps then name', async () => {
+  it('stores the screenshots of a zip, and adds their keys to the steps', async () => {
     const zip = await zipOf({ 'flow.json': flow, 'step-2.png': png, 'step-3.png': png, 'other.png': png });
     const { status, body } = await upload(zip);
     expect(status).toBe(201);
@@ -109,20 +109,20 @@ describe('a recording that is uploaded', () => {
     for (const key of keys) expect(await storage.get(key)).toEqual(png);
   });
 
-  it('is answered once for an Idempotency-Key, and leaves no screenshots of the repeat', async () => {
+  it('creates one workflow for an Idempotency-Key, and deletes the screenshots of the repeat', async () => {
     const zip = await zipOf({ 'flow.json': flow, 'step-1.png': png });
     const headers = { 'idempotency-key': 'upload-1' };
     const first = await upload(zip, { headers });
-    const kept: string[] = [];
-    const gone: string[] = [];
+    const putKeys: string[] = [];
+    const deletedKeys: string[] = [];
     const storage = harness.app.nest.get(ObjectStorage);
     const [put, del] = [storage.put.bind(storage), storage.delete.bind(storage)];
-    storage.put = (key, ...rest) => (kept.push(key), put(key, ...rest));
-    storage.delete = (key) => (gone.push(key), del(key));
+    storage.put = (key, ...rest) => (putKeys.push(key), put(key, ...rest));
+    storage.delete = (key) => (deletedKeys.push(key), del(key));
     try {
       const again = await upload(zip, { headers });
       expect([again.headers.get('idempotency-replayed'), again.body]).toEqual(['true', first.body]);
-      expect(gone).toEqual(kept);
+      expect(deletedKeys).toEqual(putKeys);
       expect((await upload(flow, { headers })).status).toBe(422);
     } finally {
       Object.assign(storage, { put, delete: del });
@@ -132,28 +132,28 @@ describe('a recording that is uploaded', () => {
 
   it.each<[string, string | Uint8Array | null, object, number, RegExp]>([
     ['no file', null, {}, 400, /recording/],
-    ['no recording', 'hello', {}, 400, /not valid JSON/],
+    ['a file that is not a recording', 'hello', {}, 400, /not valid JSON/],
     ['a recording without steps', '{"title":"x","steps":[]}', {}, 400, /no steps/],
     ['a broken zip', Buffer.from('PK\x03\x04 and so on'), {}, 400, /zip cannot be read/],
     ['an unknown field', flow, { surprise: '1' }, 400, /surprise/],
     ['an empty name', flow, { name: '' }, 400, /name/],
     ['a name of 201 characters', flow, { name: 'x'.repeat(201) }, 400, /name/],
     ['21 MiB', Buffer.alloc(21 * 1024 * 1024, 'x'), {}, 413, /more than 20971520 bytes/],
-  ])('is refused for %s', async (_, recording, fields, status, words) => {
+  ])('refuses an upload with %s', async (_, recording, fields, status, detail) => {
     const before = await countOf();
     const answer = await upload(recording, { fields });
-    expect([answer.status, answer.body.detail]).toEqual([status, expect.stringMatching(words)]);
+    expect([answer.status, answer.body.detail]).toEqual([status, expect.stringMatching(detail)]);
     expect(await countOf()).toBe(before);
   });
 
-  it('comes as a file of a form, and is for members', async () => {
+  it('accepts only a file in a form, and only from members', async () => {
     const json = await tenant.api.post('/api/workflows/upload', JSON.parse(flow));
     expect([json.status, json.body.code]).toEqual([415, 'unsupported_media_type']);
     expect((await upload(flow, { client: tenant.as.viewer })).status).toBe(403);
     expect((await upload(flow, { client: harness.http })).status).toBe(401);
   });
 
-  describe('and was made in a browser of a machine', () => {
+  describe('recordings from the browser of an agent', () => {
     const make = async (events: string | null, status = 'kept') => {
       const { organizationId } = tenant;
       const [id, artifactId, key] = [newId(), newId(), `artifacts/${organizationId}/${newId()}.json`];
@@ -177,10 +177,10 @@ describe('a recording that is uploaded', () => {
     const recorded = JSON.stringify({ title: 'In the browser', steps: [...steps.slice(0, 2), secretly] });
     const ask = (body: object, client = tenant.api) => client.post('/api/workflows/upload', body);
 
-    it('is named by its id, in JSON or in a form; what was typed as a password is for the vault', async () => {
+    it('creates a workflow from a recording’s id in JSON or a form, with passwords as vault keys', async () => {
       const recordingId = await make(recorded);
-      const made = await ask({ recordingId });
-      expect(made).toMatchObject({
+      const created = await ask({ recordingId });
+      expect(created).toMatchObject({
         status: 201,
         body: {
           name: 'Monday',
@@ -193,18 +193,18 @@ describe('a recording that is uploaded', () => {
           ],
         },
       });
-      expect(made.body.steps).toHaveLength(3);
-      expect(made.body.script).toContain('page.change([["#p"]], "{{PASSWORD}}")');
+      expect(created.body.steps).toHaveLength(3);
+      expect(created.body.script).toContain('page.change([["#p"]], "{{PASSWORD}}")');
       expect((await ask({ recordingId, name: 'Mine' })).body.name).toBe('Mine');
       const inForm = await upload(null, { fields: { recordingId } });
-      expect([inForm.status, inForm.body.steps]).toEqual([201, made.body.steps]);
+      expect([inForm.status, inForm.body.steps]).toEqual([201, created.body.steps]);
     });
 
-    it('is refused when it is another’s, not kept, a film alone, or no recording, and makes nothing', async () => {
+    it('refuses a foreign, unfinished or video-only recording and invalid requests, and creates nothing', async () => {
       const recordingId = await make(recorded);
-      const stranger = await harness.makeTenant();
+      const otherTenant = await harness.makeTenant();
       const before = await countOf();
-      expect((await ask({ recordingId }, stranger.api)).status).toBe(404);
+      expect((await ask({ recordingId }, otherTenant.api)).status).toBe(404);
       expect((await ask({ recordingId: newId() })).status).toBe(404);
       expect((await ask({ recordingId }, tenant.as.viewer)).status).toBe(403);
       expect(await ask({ recordingId: await make(recorded, 'recording') })).toMatchObject({

@@ -17,7 +17,7 @@ describe('workflows', () => {
   const make = () => tenant.api.post('/api/workflows', { name: 'EOBs', variables: [] });
   const save = (id: string, body: object) => tenant.api.post(`/api/workflows/${id}/save`, body);
 
-  it('keep steps that no run can do, as they are, and warn of each by its id', async () => {
+  it('keep steps that a run cannot execute, and warn about each by its id', async () => {
     const steps = [
       { id: 's1', type: 'goto', url: 'https://example.com' },
       { id: 's2', type: 'fill', field: 'user' },
@@ -77,8 +77,8 @@ describe('workflows', () => {
       [{ type: 'python', code: 'print(1)' }],
       [{ type: 'customStep', name: 'sign', parameters: {} }],
       [{ type: 'script', code: 'print(1)' }],
-      [{ type: 'input', field: 'claim', value: '1', note: 'what else is said of it is kept' }],
-    ])('%j is a step', async (step) => {
+      [{ type: 'input', field: 'claim', value: '1', note: 'unknown fields are stored' }],
+    ])('accepts the step %j', async (step) => {
       const { body } = await make();
       const saved = await save(body.id, { steps: [{ id: 'it', ...step }] });
       expect([saved.status, saved.body.steps]).toEqual([200, [{ id: 'it', ...step }]]);
@@ -117,7 +117,7 @@ describe('workflows', () => {
         'step 2 (x): operator must be one of >=, ==, <=',
       ],
       [{ id: 'x', type: 'input' }, 'selector', 'step 2 (x): selector must be given, or field or text'],
-    ])('%j is refused by name', async (step, field, message) => {
+    ])('refuses the step %j, and names the step and the field', async (step, field, message) => {
       const { body } = await make();
       for (const answer of [
         await save(body.id, { steps: [open, step] }),

@@ -111,10 +111,10 @@ export class WorkflowsController {
   async upload(
     @Mutation() mutation: MutationRequest,
     @OrganizationId() organizationId: string,
-    @Given() given: FormOrJson,
+    @Given() input: FormOrJson,
   ): Promise<Workflow> {
     const { database, storage } = this;
-    const { recording, name } = await readUpload(given, { database, storage, organizationId });
+    const { recording, name } = await readUpload(input, { database, storage, organizationId });
     const prepared = prepareUpload(recording, { organizationId, name });
     return keepingScreenshots(this.storage, prepared, () =>
       this.mutations.run(mutation, async (tx, caller) => {

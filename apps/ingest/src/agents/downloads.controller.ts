@@ -35,9 +35,9 @@ export class DownloadsController {
     @Body() { commandId }: DownloadBody,
   ): Promise<DownloadTicket> {
     requireOwnAgent(caller, agentId);
-    const of = { organizationId: caller.organizationId, agentId, commandId };
+    const commandRef = { organizationId: caller.organizationId, agentId, commandId };
     const { database, storage } = this;
     const findInPacks = (organizationId: string, key: string) => findDeployableBundle(database, organizationId, key);
-    return lendDownload({ database, storage, findInPacks }, of, this.clock.now());
+    return lendDownload({ database, storage, findInPacks }, commandRef, this.clock.now());
   }
 }

@@ -11,10 +11,10 @@ import {
 } from '@muster/testing';
 import { ingest } from '../ingest.harness';
 
-describe('the file that a command is about', () => {
+describe('the file of an extension command', () => {
   let harness: Harness;
-  let ours: Awaited<ReturnType<typeof makeTenant>>;
-  let theirs: typeof ours;
+  let tenant: Awaited<ReturnType<typeof makeTenant>>;
+  let otherTenant: typeof tenant;
   let agentId: string;
   const sql = (text: string, values: unknown[]) => harness.db.query('system', text, values);
 
@@ -27,18 +27,18 @@ describe('the file that a command is about', () => {
 
   beforeAll(async () => {
     harness = await startHarness(ingest);
-    [ours, theirs] = [await makeTenant(), await makeTenant()];
-    agentId = (await makeAgent(harness.db, { organizationId: ours.organizationId, name: newId() })).id;
+    [tenant, otherTenant] = [await makeTenant(), await makeTenant()];
+    agentId = (await makeAgent(harness.db, { organizationId: tenant.organizationId, name: newId() })).id;
   });
   afterAll(() => harness.close());
 
-  const send = async (filename: string, content: string, { organizationId } = ours, of = agentId) => {
+  const send = async (filename: string, content: string, { organizationId } = tenant, owner = agentId) => {
     const [id, key] = [newId(), `artifacts/${organizationId}/${newId()}-${filename}`];
     await harness.app.nest.get(ObjectStorage).put(key, Buffer.from(content), 'application/zip');
     await sql(
       `INSERT INTO artifact (id, organization_id, agent_id, kind, filename, content_type, size, storage_key)
        VALUES ($1, $2, $3, 'file', $4, 'application/zip', $5, $6)`,
-      [id, organizationId, of, filename, content.length, key],
+      [id, organizationId, owner, filename, content.length, key],
     );
     return { id, key };
   };
@@ -47,18 +47,18 @@ describe('the file that a command is about', () => {
     await sql(
       `INSERT INTO agent_command (id, organization_id, agent_id, kind, payload, deadline)
        VALUES ($1, $2, $3, $4, $5, now() + interval '1 minute')`,
-      [id, ours.organizationId, agentId, kind, payload],
+      [id, tenant.organizationId, agentId, kind, payload],
     );
     return id;
   };
-  const ask = (commandId: string, worker: HttpClient = ours.worker) =>
+  const ask = (commandId: string, worker: HttpClient = tenant.worker) =>
     worker.post(`/api/agents/${agentId}/downloads`, { commandId });
   const contentOf = async (payload: object) => {
     const { status, body } = await ask(await order(payload));
     return status === 200 ? (await fetch(body.downloadUrl)).text() : `${status} ${body.detail}`;
   };
 
-  it('is the one that the order names, by its key or its id', async () => {
+  it('is the artifact that the command names by its key or its id', async () => {
     const { id, key } = await send('anything', 'named');
     expect(await contentOf({ version: '1.0', key })).toBe('named');
     expect(await contentOf({ version: '1.0', key: id })).toBe('named');
@@ -67,7 +67,7 @@ describe('the file that a command is about', () => {
     );
   });
 
-  it('is else the newest with the version in its name, and no longer number', async () => {
+  it('is otherwise the newest artifact whose name contains exactly the version', async () => {
     await send('marker-1.4.0.zip', 'first');
     await send('marker_v1.4.0-final.crx', 'second');
     for (const name of [
@@ -85,8 +85,8 @@ describe('the file that a command is about', () => {
     expect(await contentOf({ version: '.*' })).toMatch(/^404 /);
   });
 
-  it('is else the bundle of the pack of that id or workerKey: in production, else pinned, else pilot', async () => {
-    const { organizationId } = ours;
+  it('is otherwise the bundle of a pack by id or workerKey: production, else pinned, else pilot', async () => {
+    const { organizationId } = tenant;
     const contents = [newId(), newId(), newId()];
     const { packId, versions } = await makeInstallation(harness.db, { organizationId, contents });
     for (const [at, { digest }] of versions.entries()) {
@@ -100,7 +100,7 @@ describe('the file that a command is about', () => {
       }
       return contentOf({ version: '1.0', key: workerKey });
     };
-    // The first is the newest, and the one that is pinned.
+    // The first version of the list is the newest one, and the pinned one.
     expect(await stages('production', 'production', 'pilot')).toBe(contents[0]);
     expect(await stages('pilot', 'production', 'production')).toBe(contents[1]);
     expect(await stages('deprecated', 'pilot', 'pilot')).toBe(contents[0]);
@@ -110,19 +110,19 @@ describe('the file that a command is about', () => {
     const { body } = await ask(await order({ version: '1.0', key: packId }));
     expect(body).toMatchObject({ filename: `${workerKey}-2.zip`, digest: versions[1]!.digest });
     expect(await stages('deprecated', 'draft', 'archived')).toMatch(/^404 There is no artifact of that key, and no/);
-    const foreign = await makeInstallation(harness.db, { organizationId: theirs.organizationId, contents: ['x'] });
+    const foreign = await makeInstallation(harness.db, { organizationId: otherTenant.organizationId, contents: ['x'] });
     expect(await contentOf({ version: '1.0', key: foreign.packId })).toMatch(/^404 /);
   });
 
-  it('is lent to its machine alone, while its command is open, and is of no other organization', async () => {
-    const { id: other } = await makeAgent(harness.db, { organizationId: theirs.organizationId, name: newId() });
-    const { key } = await send('marker-7.0.zip', 'theirs', theirs, other);
+  it('is presigned only for the command’s own agent, while the command is open', async () => {
+    const { id: other } = await makeAgent(harness.db, { organizationId: otherTenant.organizationId, name: newId() });
+    const { key } = await send('marker-7.0.zip', 'theirs', otherTenant, other);
     expect(await contentOf({ version: '7.0' })).toMatch(/^404 /);
     expect(await contentOf({ version: '7.0', key })).toMatch(/^404 /);
 
     const command = await order({ version: '1.4.0' });
-    expect((await ask(command, theirs.worker)).status).toBe(404);
-    expect((await ask(command, ours.api)).status).toBe(403);
+    expect((await ask(command, otherTenant.worker)).status).toBe(404);
+    expect((await ask(command, tenant.api)).status).toBe(403);
     expect((await ask(newId())).status).toBe(404);
     expect((await ask(await order({ version: '1.4.0' }, 'snippet'))).status).toBe(404);
     await sql(`UPDATE agent_command SET status = 'failed', finished_at = now() WHERE id = $1`, [command]);

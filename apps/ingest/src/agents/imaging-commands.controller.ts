@@ -35,8 +35,8 @@ export class ImagingCommandsController {
     @Body() { objects }: CommandUploadsBody,
   ): Promise<CommandUploads> {
     requireOwnAgent(caller, agentId);
-    const of = { organizationId: caller.organizationId, agentId, commandId };
-    return requestImagingUploads(this.database, this.storage, of, objects, this.clock.now());
+    const commandRef = { organizationId: caller.organizationId, agentId, commandId };
+    return requestImagingUploads(this.database, this.storage, commandRef, objects, this.clock.now());
   }
 
   @Post('/progress')

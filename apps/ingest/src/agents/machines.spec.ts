@@ -3,7 +3,7 @@ import { newId } from '@muster/platform';
 import { type Harness, HttpClient, makeAgent, makeApiKey, startHarness } from '@muster/testing';
 import { ingest } from '../ingest.harness';
 
-describe('what machines say', () => {
+describe('reports of machines', () => {
   let harness: Harness;
   let organizationId: string;
   let worker: HttpClient;
@@ -48,7 +48,7 @@ describe('what machines say', () => {
   afterAll(() => harness.close());
 
   describe('a heartbeat', () => {
-    it('marks when the machine was seen, and activity only when there was some', async () => {
+    it('updates the last seen time, and the last activity only if it reports activity', async () => {
       const id = await makeMachine();
       const answer = await beat(id, {
         vmState: 'running',
@@ -77,7 +77,7 @@ describe('what machines say', () => {
       expect(active.tunnelUrl).toBe('https://t.example.com');
     });
 
-    it('with running jobs is activity, and learns which of them are over or another’s', async () => {
+    it('counts running jobs as activity, and returns those that have ended or belong to another agent', async () => {
       const id = await makeMachine();
       const other = await makeMachine();
       const [running, over, foreign, unknown] = [
@@ -92,7 +92,7 @@ describe('what machines say', () => {
       expect((await agentOf(id)).lastActivityAt).toBeInstanceOf(Date);
     });
 
-    it('that names a run whose end was taken marks the time: what ended last on the machine is that run', async () => {
+    it('updates the time of the last activity, but not its reason, if it names an ended run', async () => {
       const id = await makeMachine();
       const over = await makeJob(id, 'completed');
       const before = new Date('2026-03-02T09:00:00Z');
@@ -108,7 +108,7 @@ describe('what machines say', () => {
       expect(lastActivityAt!.getTime()).toBeGreaterThan(before.getTime());
     });
 
-    it('says how many commands wait', async () => {
+    it('returns the number of pending commands', async () => {
       const id = await makeMachine();
       const add = (columns: string) =>
         sql(
@@ -123,7 +123,7 @@ describe('what machines say', () => {
       expect((await beat(id)).body.pendingCommands).toBe(1);
     });
 
-    it('that is unhealthy three times in a row makes the agent offline, and a healthy one brings it back', async () => {
+    it('takes an agent offline after three unhealthy reports in a row, and a healthy one brings it back', async () => {
       const id = await makeMachine();
       const statuses = [];
       for (const healthy of [false, false, true, false, false, false, false]) {
@@ -141,20 +141,20 @@ describe('what machines say', () => {
       expect(enqueued.map(({ name }) => name).sort()).toEqual(['dispatch-agent', 'recover-agent']);
     });
 
-    it('brings back an agent that had fallen silent, to draining where it was to drain', async () => {
+    it('brings a silent agent back, to draining if it is to be drained', async () => {
       const id = await makeMachine({ status: 'offline' });
       expect((await beat(id)).body.status).toBe('online');
       const draining = await makeMachine({ status: 'offline', drain: 'finish' });
       expect((await beat(draining)).body.status).toBe('draining');
     });
 
-    it('recovers an agent once, however many come at the same moment', async () => {
+    it('recovers an agent once, for any number of concurrent heartbeats', async () => {
       const id = await makeMachine({ status: 'offline' });
       await Promise.all(Array.from({ length: 10 }, () => beat(id)));
       expect((await timelineOf(id)).filter(({ kind }) => kind === 'status')).toHaveLength(1);
     });
 
-    it('brings back a silent agent while it is being woken, but not the boot of one that was stopped', async () => {
+    it('brings a starting agent online, but not with a boot that a stop has ended', async () => {
       expect((await beat(await makeMachine({ status: 'starting' }))).body.status).toBe('online');
       const id = await makeMachine({ status: 'starting', ended_boots: ['boot-1'] });
       for (const answer of [await beat(id), await shake(id, { bootId: 'boot-1' })]) {
@@ -164,13 +164,13 @@ describe('what machines say', () => {
       expect((await shake(id)).body.status).toBe('online');
     });
 
-    it.each(['stopping', 'rebooting', 'stopped'])('does not make an agent that is %s online', async (status) => {
+    it.each(['stopping', 'rebooting', 'stopped'])('does not bring a %s agent online', async (status) => {
       const id = await makeMachine({ status });
       expect((await beat(id)).body.status).toBe(status);
       expect((await agentOf(id)).status).toBe(status);
     });
 
-    it('of another boot, or of a terminated agent, is refused and changes nothing', async () => {
+    it('is refused for another boot or a terminated agent, and changes nothing', async () => {
       for (const columns of [{ boot_id: 'boot-0' }, { boot_id: null }, { status: 'terminated' }]) {
         const id = await makeMachine(columns);
         const answer = await beat(id, { activity: true });
@@ -179,7 +179,7 @@ describe('what machines say', () => {
       }
     });
 
-    it('may come with fields that we do not know, and not with ones that make no sense', async () => {
+    it('accepts unknown fields, but no invalid values', async () => {
       const id = await makeMachine();
       expect((await beat(id, { fromTheFuture: 1, metrics: { cpu: 0.5 }, vmIp: null })).status).toBe(200);
       for (const bad of [{ bootId: 7 }, { tunnelHostname: 'a b' }, { tunnelHostname: 'ftp://a' }, { healthy: 'yes' }]) {
@@ -187,22 +187,22 @@ describe('what machines say', () => {
       }
     });
 
-    it('is for the agent of its key, of its organization', async () => {
+    it('is accepted only with a worker key of the organization, for the agent of a bound key', async () => {
       const [own, sibling] = [await makeMachine(), await makeMachine()];
       const bound = harness.http.withKey(
         (await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: own })).secret,
       );
       expect((await beat(own, {}, bound)).status).toBe(200);
       expect((await beat(sibling, {}, bound)).status).toBe(403);
-      const stranger = await makeOrganization();
-      expect((await beat(own, {}, stranger.worker)).body.code).toBe('agent_not_found');
+      const other = await makeOrganization();
+      expect((await beat(own, {}, other.worker)).body.code).toBe('agent_not_found');
       const api = harness.http.withKey((await makeApiKey(harness.db, { organizationId, scope: 'api' })).secret);
       expect((await beat(own, {}, api)).status).toBe(403);
     });
   });
 
   describe('a handshake', () => {
-    it('says what the machine has, newly each time; a worker that leaves it out says nothing', async () => {
+    it('replaces the machine’s capabilities; without any in the request they become unknown', async () => {
       const id = await makeMachine();
       const has = { name: 'python', available: true, detail: '3.11.2' };
       const lacks = { name: 'pillow', available: false, detail: null };
@@ -213,7 +213,7 @@ describe('what machines say', () => {
       expect((await agentOf(id)).capabilities).toBeNull();
     });
 
-    it('brings the agent online, says how often to report, and gives what signatures need', async () => {
+    it('brings the agent online, and returns the heartbeat interval and the signing secret', async () => {
       const id = await makeMachine({ status: 'offline', boot_id: null, unhealthy_checks: 5 });
       const answer = await shake(id, { tunnelHostname: 'https://t.example.com/a1/', hostname: 'pc-1' });
       expect([answer.status, answer.body]).toEqual([
@@ -245,20 +245,20 @@ describe('what machines say', () => {
       expect((await beat(id, { bootId: 'boot-1' })).status).toBe(409);
     });
 
-    it.each(['stopping', 'terminated'])('with an agent that is %s is refused', async (status) => {
+    it.each(['stopping', 'terminated'])('is refused for an agent that is %s', async (status) => {
       const id = await makeMachine({ status });
       const answer = await shake(id);
       expect([answer.status, answer.body.agentStatus]).toEqual([409, status]);
       expect((await agentOf(id)).bootId).toBe('boot-1');
     });
 
-    it('of the boot that is to go does not end a reboot; another one does', async () => {
+    it('ends a reboot only if it is from a new boot', async () => {
       const id = await makeMachine({ status: 'rebooting' });
       expect((await shake(id, { bootId: 'boot-1' })).body.status).toBe('rebooting');
       expect((await shake(id, { bootId: 'boot-2' })).body.status).toBe('online');
     });
 
-    it('repeated by the same boot changes no status, and changes nothing', async () => {
+    it('changes nothing if the same boot repeats it', async () => {
       const id = await makeMachine({ status: 'offline' });
       await shake(id);
       const { statusSince: since } = await agentOf(id);
@@ -267,7 +267,7 @@ describe('what machines say', () => {
       expect((await timelineOf(id)).filter(({ kind }) => kind === 'status')).toHaveLength(1);
     });
 
-    it('of a boot that another one has followed is refused, and leaves that one its place', async () => {
+    it('is refused from a superseded boot, and the current boot stays valid', async () => {
       const id = await makeMachine();
       await shake(id);
       const late = await shake(id, { bootId: 'boot-1' });
@@ -283,7 +283,7 @@ describe('what machines say', () => {
       expect((await shake(id)).body.status).toBe('draining');
     });
 
-    it('leaves the tunnel that is known when it says nothing of one', async () => {
+    it('keeps the known tunnel if it names none', async () => {
       const id = await makeMachine({
         tunnel_url: 'https://old.example.com',
         public_tunnel_url: 'https://old.example.com',
@@ -292,17 +292,17 @@ describe('what machines say', () => {
       expect((await agentOf(id)).publicTunnelUrl).toBe('https://old.example.com');
     });
 
-    it('of an unknown or foreign agent is answered alike', async () => {
-      const stranger = await makeOrganization();
+    it('answers an unknown and a foreign agent with the same error', async () => {
+      const other = await makeOrganization();
       const id = await makeMachine();
-      for (const answer of [await shake(newId()), await shake(id, {}, stranger.worker)]) {
+      for (const answer of [await shake(newId()), await shake(id, {}, other.worker)]) {
         expect([answer.status, answer.body.code]).toEqual([404, 'agent_not_found']);
       }
     });
   });
 
   describe('a setup status', () => {
-    it('is kept as provisioning, and its tunnel becomes the agent’s', async () => {
+    it('is recorded as provisioning, and its tunnel becomes the agent’s tunnel', async () => {
       const id = await makeMachine({ status: 'starting', boot_id: null });
       const say = (body: object) => worker.post('/api/agent/setup-status', { agentId: id, phase: 'install', ...body });
       expect((await say({ status: 'done', message: 'v1', tunnelUrl: 'https://t2.example.com' })).body).toEqual({
@@ -329,9 +329,9 @@ describe('what machines say', () => {
     });
   });
 
-  describe('silence', () => {
-    it('makes a machine offline, once, however many replicas look', async () => {
-      const [silent, fresh, gone] = [
+  describe('a silent machine', () => {
+    it('goes offline once, for any number of replicas that check it', async () => {
+      const [silent, recent, gone] = [
         await makeMachine(),
         await makeMachine(),
         await makeMachine({ status: 'stopped' }),
@@ -342,7 +342,7 @@ describe('what machines say', () => {
         [[silent, gone]],
       );
       await Promise.all([1, 2, 3].map(() => failSilentAgents(harness.db, { offlineAfterMs: 60_000 })));
-      const statuses = await Promise.all([silent, fresh, gone].map(async (id) => (await agentOf(id)).status));
+      const statuses = await Promise.all([silent, recent, gone].map(async (id) => (await agentOf(id)).status));
       expect(statuses).toEqual(['offline', 'online', 'stopped']);
       expect(await timelineOf(silent)).toMatchObject([{ kind: 'status', source: 'watchdog' }]);
     });

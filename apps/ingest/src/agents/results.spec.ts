@@ -3,7 +3,7 @@ import { ObjectStorage } from '@muster/storage';
 import { type Harness, HttpClient, makeAgent, makeApiKey, startHarness, waitFor } from '@muster/testing';
 import { ingest } from '../ingest.harness';
 
-describe('what machines give back', () => {
+describe('results of commands', () => {
   let harness: Harness;
   let organizationId: string;
   let worker: HttpClient;
@@ -51,11 +51,11 @@ describe('what machines give back', () => {
   });
   afterAll(() => harness.close());
 
-  describe('what code has printed', () => {
+  describe('the output of a command', () => {
     const outputOf = async (commandId: string) =>
       (await sql('SELECT status, output FROM agent_command WHERE id = $1', [commandId]))[0];
 
-    it('is kept until the result takes its place, and changes nothing afterwards', async () => {
+    it('is stored until the result replaces it, and refused afterwards', async () => {
       const id = await makeMachine();
       const commandId = await makeCommand(id, null);
       const path = `/api/agents/${id}/commands/${commandId}`;
@@ -67,19 +67,19 @@ describe('what machines give back', () => {
       expect(await outputOf(commandId)).toEqual({ status: 'success', output: 'all of it\n' });
     });
 
-    it('is taken of code alone, and of nobody else’s command', async () => {
+    it('is accepted only for code, and only from the command’s organization', async () => {
       const id = await makeMachine();
       const stop = await makeCommand(id, await makeJob(id, 'running'));
       const path = `/api/agents/${id}/commands/${stop}/output`;
       expect((await worker.post(path, { output: 'x' })).body.accepted).toBe(false);
       expect(await outputOf(stop)).toEqual({ status: 'pending', output: null });
-      const theirs = await makeOrganization();
-      expect((await theirs.worker.post(path, { output: 'x' })).status).toBe(404);
+      const other = await makeOrganization();
+      expect((await other.worker.post(path, { output: 'x' })).status).toBe(404);
     });
   });
 
   describe('a result', () => {
-    it('is the machine’s activity, and tells the job that waits for it, once', async () => {
+    it('counts as activity, and enqueues one message for the job that waits for it', async () => {
       const id = await makeMachine();
       const commandId = await makeCommand(id, await makeJob(id, 'running'));
       const path = `/api/agents/${id}/commands/${commandId}/result`;
@@ -91,7 +91,7 @@ describe('what machines give back', () => {
       expect(enqueued).toEqual([{ name: 'command-finished' }]);
     });
 
-    it('of a command that no job waits for tells nobody', async () => {
+    it('enqueues no message if no job waits for the command', async () => {
       const id = await makeMachine();
       const commandId = await makeCommand(id, null);
       await worker.post(`/api/agents/${id}/commands/${commandId}/result`, { status: 'failed', error: 'no' });
@@ -100,7 +100,7 @@ describe('what machines give back', () => {
   });
 
   describe('a poll', () => {
-    it('that waits is answered when the process ends', async () => {
+    it('is answered when the process stops', async () => {
       const id = await makeMachine();
       const database = { url: harness.databaseUrl, name: '', drop: async () => undefined };
       const ending = await startHarness({ ...ingest, database });
@@ -113,7 +113,7 @@ describe('what machines give back', () => {
       expect(Date.now() - began).toBeLessThan(20_000);
     });
 
-    it('brings nothing while a restored service waits for its operator', async () => {
+    it('returns nothing during a recovery hold', async () => {
       const id = await makeMachine();
       const commandId = await makeCommand(id, null);
       await sql("INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ('b', now(), now())");
@@ -131,7 +131,7 @@ describe('what machines give back', () => {
       }
     });
 
-    it('is not kept from its commands by one whose secrets do not open', async () => {
+    it('returns the other commands if the secrets of one cannot be decrypted', async () => {
       const id = await makeMachine();
       await sql(
         `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed)
@@ -154,7 +154,7 @@ describe('what machines give back', () => {
         ...body,
       });
 
-    it('goes straight to the storage, as the ticket says, and is written down', async () => {
+    it('goes directly to the storage as the ticket specifies, and is recorded', async () => {
       const id = await makeMachine();
       const jobId = await makeJob(id, 'running');
       const { status, body } = await ask(id, { jobId });
@@ -171,13 +171,13 @@ describe('what machines give back', () => {
       expect(row).toMatchObject({ agentId: id, jobId: jobId, filename: 'EOB März/../x.pdf', size: 5 });
     });
 
-    it('of more than 100 MiB, or of another agent’s job, is refused', async () => {
+    it('is refused with more than 100 MiB, or for another agent’s job', async () => {
       const [id, other] = [await makeMachine(), await makeMachine()];
       expect((await ask(id, { size: 100 * 1024 * 1024 + 1 })).status).toBe(413);
       expect((await ask(id, { jobId: await makeJob(other, 'running') })).body.code).toBe('not_found');
       expect((await ask(newId())).body.code).toBe('agent_not_found');
-      const stranger = await makeOrganization();
-      expect((await ask(id, {}, stranger.worker)).body.code).toBe('agent_not_found');
+      const foreign = await makeOrganization();
+      expect((await ask(id, {}, foreign.worker)).body.code).toBe('agent_not_found');
     });
   });
 });

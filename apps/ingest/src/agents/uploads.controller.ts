@@ -29,7 +29,7 @@ export class UploadsController {
   })
   request(@Caller() caller: Principal, @Param('id') agentId: string, @Body() body: UploadBody): Promise<UploadTicket> {
     requireOwnAgent(caller, agentId);
-    const of = { organizationId: caller.organizationId, agentId };
-    return requestUpload(this.database, this.storage, of, body, this.clock.now());
+    const agentRef = { organizationId: caller.organizationId, agentId };
+    return requestUpload(this.database, this.storage, agentRef, body, this.clock.now());
   }
 }

@@ -51,7 +51,7 @@ describe('tracker webhooks', () => {
   const pull = (body: string) =>
     JSON.stringify({
       ...{ action: 'opened', repository: { full_name: 'acme/portal' }, at: newId() },
-      pull_request: { title: 'Mends it', body, head: { ref: 'mend-it' } },
+      pull_request: { title: 'Repairs it', body, head: { ref: 'repair-it' } },
     });
   const task = (event = 'taskStatusUpdated', id = '86c1') => JSON.stringify({ event, task_id: id, at: newId() });
   const send = async (
@@ -69,7 +69,7 @@ describe('tracker webhooks', () => {
     return [status, status === 202 ? answer : answer.code];
   };
 
-  it('of a pull request arm the work item whose marker is in its text, in this repository', async () => {
+  it('arm the work item whose marker is in a pull request’s text, in this repository', async () => {
     const before = await armed();
     expect(await send(pull(`For muster-feedback:${submissionId}`), {}, { event: 'pull_request' } as never)).toEqual([
       202,
@@ -81,7 +81,7 @@ describe('tracker webhooks', () => {
     expect(other).toEqual([202, unknown]);
   });
 
-  it('arm the work item of their issue or task once, and ring for it', async () => {
+  it('arm the work item of their issue or task once, and enqueue its synchronization', async () => {
     const before = await armed();
     expect(await send(issue())).toEqual([202, { accepted: true }]);
     expect(await sendTask(task())).toEqual([202, { accepted: true }]);
@@ -92,34 +92,34 @@ describe('tracker webhooks', () => {
     expect(messages).toContainEqual({ payload: { submissionId } });
   });
 
-  it('find it by a pull request’s branch, or by what that names', async () => {
+  it('find the work item by a pull request’s branch, or by an issue that the pull request names', async () => {
     const pull = (more: object) =>
       JSON.stringify({ action: 'opened', repository: { full_name: 'acme/portal' }, pull_request: more });
     const event = { event: 'pull_request' };
     expect(await send(pull({ head: { ref: 'feedback/0123456789ab' } }), {}, event)).toEqual([202, { accepted: true }]);
-    expect(await send(pull({ title: 'Mend it', body: 'Fixes #12.' }), {}, event)).toEqual([202, { accepted: true }]);
+    expect(await send(pull({ title: 'Repair it', body: 'Fixes #12.' }), {}, event)).toEqual([202, { accepted: true }]);
     expect(await send(pull({ title: 'Other', body: '#13' }), {}, event)).toEqual([
       202,
       { accepted: false, reason: 'unknown_reference' },
     ]);
   });
 
-  it('take either of two secrets while they rotate', async () => {
+  it('accept either of two secrets during a rotation', async () => {
     const body = issue();
     expect(await send(body, {}, { signature: `sha256=${mac('old secret', body)}` })).toEqual([202, { accepted: true }]);
   });
 
   it.each<[string, (body: string) => string]>([
-    ['none', () => ''],
-    ['another secret’s', (body) => `sha256=${mac('other', body)}`],
-    ['an empty secret’s', (body) => `sha256=${mac('', body)}`],
-    ['both secrets’ as one', (body) => `sha256=${mac(`${secrets.codehost}, old secret`, body)}`],
-    ['another body’s', (body) => `sha256=${mac(secrets.codehost, `${body} `)}`],
-    ['another scheme’s', (body) => `sha1=${mac(secrets.codehost, body)}`],
-    ['no scheme’s', (body) => mac(secrets.codehost, body)],
-    ['a cut one', (body) => `sha256=${mac(secrets.codehost, body).slice(0, 62)}`],
-    ['one with a wrong end', (body) => `sha256=${mac(secrets.codehost, body).slice(0, 63)}x`],
-  ])('are refused with a signature that is %s, before anything else is looked at', async (_, make) => {
+    ['missing', () => ''],
+    ['made with another secret', (body) => `sha256=${mac('other', body)}`],
+    ['made with an empty secret', (body) => `sha256=${mac('', body)}`],
+    ['made with both secrets as one', (body) => `sha256=${mac(`${secrets.codehost}, old secret`, body)}`],
+    ['made for another body', (body) => `sha256=${mac(secrets.codehost, `${body} `)}`],
+    ['of another scheme', (body) => `sha1=${mac(secrets.codehost, body)}`],
+    ['without a scheme', (body) => mac(secrets.codehost, body)],
+    ['cut', (body) => `sha256=${mac(secrets.codehost, body).slice(0, 62)}`],
+    ['wrong in its last character', (body) => `sha256=${mac(secrets.codehost, body).slice(0, 63)}x`],
+  ])('are refused with a signature that is %s, before anything else is checked', async (_, make) => {
     const before = await armed();
     for (const body of [issue(), issue('starred'), '{"broken', '']) {
       expect(await send(body, {}, { signature: make(body) })).toEqual([401, 'unauthenticated']);
@@ -128,7 +128,7 @@ describe('tracker webhooks', () => {
     expect(await armed()).toBe(before);
   });
 
-  it('are refused where no secret is set', async () => {
+  it('are refused if no secret is configured', async () => {
     const closed = await startHarness(ingest);
     try {
       const body = issue();
@@ -143,7 +143,7 @@ describe('tracker webhooks', () => {
     }
   });
 
-  it('say what they do not follow, then what they do not know', async () => {
+  it('report an unsupported event, and otherwise an unknown reference', async () => {
     const unsupported = [202, { accepted: false, reason: 'unsupported_event' }];
     const unknown = [202, { accepted: false, reason: 'unknown_reference' }];
     const before = await armed();
@@ -161,7 +161,7 @@ describe('tracker webhooks', () => {
     expect(await armed()).toBe(before);
   });
 
-  it('are taken once for each delivery; one without an id for ten minutes by its bytes', async () => {
+  it('are processed once per delivery id; without an id, once per body in ten minutes', async () => {
     const before = await armed();
     const delivery = newId();
     const duplicate = [202, { accepted: true, reason: 'duplicate' }];
@@ -176,29 +176,29 @@ describe('tracker webhooks', () => {
     expect(await send(issue(), {}, { delivery })).toEqual(duplicate);
   });
 
-  it('only make us look, in whatever order they come and under whatever ids an eavesdropper sends them again', async () => {
-    const known = () =>
+  it('only trigger a synchronization, in any order, and when an eavesdropper repeats them with new ids', async () => {
+    const contents = () =>
       sql(
         `SELECT to_jsonb(s) AS submission, to_jsonb(w) - '{armed,due_at,updated_at}'::text[] AS item,
                 (SELECT jsonb_agg(to_jsonb(l) ORDER BY l.id) FROM feedback_link l WHERE l.submission_id = s.id) AS links
          FROM feedback_submission s JOIN feedback_work_item w ON w.submission_id = s.id WHERE s.id = $1`,
         [submissionId],
       );
-    const [before, times] = [await known(), await armed()];
+    const [before, times] = [await contents(), await armed()];
     const [opened, closed, deleted] = [issue('opened'), issue('closed'), issue('deleted')];
     for (const body of [deleted, closed, opened, closed, deleted, opened]) {
       expect(await send(body)).toEqual([202, { accepted: true }]);
     }
-    // The id is not signed, but the body is: another's signature, or another tracker's, is of no use.
+    // The id is not signed, but the body is. The signature of another body or another tracker is refused.
     for (const signature of [`sha256=${mac(secrets.codehost, opened)}`, `sha256=${mac(secrets.tasktracker, closed)}`]) {
       expect(await send(closed, {}, { signature })).toEqual([401, 'unauthenticated']);
     }
     expect(await sendTask(closed, mac(secrets.codehost, closed))).toEqual([401, 'unauthenticated']);
-    expect(await known()).toEqual(before);
+    expect(await contents()).toEqual(before);
     expect(await armed()).toBe(times + 6);
   });
 
-  it('are known again when what they told has unlinked their issue since', async () => {
+  it('are recognized as repeated after the first one has unlinked their issue', async () => {
     const delivery = newId();
     const event = { event: 'issues', delivery };
     expect(await send(issue('deleted'), {}, event)).toEqual([202, { accepted: true }]);
@@ -213,7 +213,7 @@ describe('tracker webhooks', () => {
   });
 
   it.each(['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x', 'nonsense'])(
-    'are judged by their signature also as %s',
+    'are checked by their signature with the content type %s',
     async (type) => {
       const body = issue();
       const as = { 'content-type': type };
@@ -222,7 +222,7 @@ describe('tracker webhooks', () => {
     },
   );
 
-  it('of the codehost may be forms with the JSON in them, signed as they are', async () => {
+  it('are accepted from the codehost as forms that contain the JSON, signed as sent', async () => {
     const form = new URLSearchParams({ payload: issue() }).toString();
     const as = { 'content-type': 'application/x-www-form-urlencoded' };
     expect(await send(form, as)).toEqual([202, { accepted: true }]);
@@ -230,12 +230,12 @@ describe('tracker webhooks', () => {
     expect(await send('payload=%7Bbroken', as)).toEqual([400, 'invalid_payload']);
   });
 
-  it('are read whole, however large they are', async () => {
+  it('are accepted with a large body', async () => {
     const large = JSON.stringify({ ...JSON.parse(issue()), padding: 'x'.repeat(600_000) });
     expect(await send(large)).toEqual([202, { accepted: true }]);
   });
 
-  it('are no larger than 1 MiB', async () => {
+  it('are refused if larger than 1 MiB', async () => {
     expect((await send(`"${'x'.repeat(1024 * 1024)}"`))[0]).toBe(413);
   });
 });

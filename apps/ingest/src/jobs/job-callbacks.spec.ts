@@ -31,12 +31,12 @@ describe('callbacks over HTTP', () => {
     worker
       .with(signature ? { 'x-service-signature': signature } : {})
       .send('POST', `/api/jobs/${jobId}/claim-results`, body);
-  const signed = (body: string, { of = jobId, at = Date.now(), key = secret } = {}) => {
+  const signed = (body: string, { signedJobId = jobId, at = Date.now(), key = secret } = {}) => {
     const t = Math.floor(at / 1000);
-    return `t=${t},v1=${createHmac('sha256', key).update(`${t}.${of}.${body}`).digest('hex')}`;
+    return `t=${t},v1=${createHmac('sha256', key).update(`${t}.${signedJobId}.${body}`).digest('hex')}`;
   };
 
-  it('move a job, and answer what is late with 200', async () => {
+  it('move a job, and answer late reports with 200 and the reason', async () => {
     expect((await worker.post('/api/job-webhook', { jobId, status: 'running' })).body).toEqual({
       accepted: true,
       status: 'running',
@@ -49,21 +49,21 @@ describe('callbacks over HTTP', () => {
     expect([step.status, step.body]).toEqual([200, { accepted: false, reason: 'job_over' }]);
   });
 
-  it('come from the job’s own agent alone', async () => {
+  it('are accepted only from the job’s own agent, or with a key that is not bound', async () => {
     const unbound = await makeApiKey(harness.db, { organizationId, scope: 'worker' });
     const anyAgents = harness.http.withKey(unbound.secret);
     const other = await makeJob(harness.db, { organizationId });
     const key = await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: other.agentId });
-    const stranger = harness.http.withKey(key.secret);
+    const otherWorker = harness.http.withKey(key.secret);
     const log = { jobId, level: 'info', message: 'x', timestamp: 1 };
-    expect((await stranger.post('/api/job-webhook', { jobId })).status).toBe(404);
-    expect((await stranger.post('/api/job-logs', { logs: [log] })).status).toBe(404);
+    expect((await otherWorker.post('/api/job-webhook', { jobId })).status).toBe(404);
+    expect((await otherWorker.post('/api/job-logs', { logs: [log] })).status).toBe(404);
     const step = { jobId, stepOrder: 1, status: 'running' };
-    expect((await stranger.post(`/api/agents/${agentId}/step-status`, step)).status).toBe(403);
+    expect((await otherWorker.post(`/api/agents/${agentId}/step-status`, step)).status).toBe(403);
     expect((await anyAgents.post('/api/job-webhook', { jobId })).status).toBe(200);
   });
 
-  it('of claims are signed over time, job and body', async () => {
+  it('claim results are signed over time, job and body', async () => {
     const body = JSON.stringify({ claimResults: [{ claimId: 'A', outcome: 'eob_uploaded' }] });
     const good = await claims(body, signed(body));
     expect([good.status, good.body]).toEqual([
@@ -73,7 +73,7 @@ describe('callbacks over HTTP', () => {
     const bad = [
       undefined,
       signed(body, { key: 'mss_wrong' }),
-      signed(body, { of: agentId }),
+      signed(body, { signedJobId: agentId }),
       signed(body, { at: Date.now() - 301_000 }),
       signed(`${body} `),
     ];
@@ -83,36 +83,36 @@ describe('callbacks over HTTP', () => {
     }
   });
 
-  it('of claims need the signature alone; a key beside it has to be of the job’s organization', async () => {
+  it('claim results need only a signature; a key in addition must belong to the job’s organization', async () => {
     const body = JSON.stringify({ claimResults: [{ claimId: 'A', outcome: 'eob_uploaded' }] });
-    const post = (client: HttpClient, of: string, signature?: string) =>
+    const post = (client: HttpClient, targetId: string, signature?: string) =>
       client
         .with(signature ? { 'x-service-signature': signature } : {})
-        .send('POST', `/api/jobs/${of}/claim-results`, body);
+        .send('POST', `/api/jobs/${targetId}/claim-results`, body);
     const bare = harness.http;
     expect((await post(bare, jobId, signed(body))).body.claims.attempted).toBe(1);
 
     const unknown = newId();
-    const strangers = await makeJob(harness.db, { organizationId: (await makeOrganization(harness.db)).id });
+    const foreign = await makeJob(harness.db, { organizationId: (await makeOrganization(harness.db)).id });
     const refused = [
       await post(bare, jobId, signed(body, { key: 'mss_wrong' })),
-      await post(bare, unknown, signed(body, { of: unknown })),
-      await post(bare, strangers.id, signed(body, { of: strangers.id })),
+      await post(bare, unknown, signed(body, { signedJobId: unknown })),
+      await post(bare, foreign.id, signed(body, { signedJobId: foreign.id })),
     ];
-    const told = refused.map(({ status, body: { code, detail } }) => [status, code, detail]);
-    expect(new Set(told.map((each) => JSON.stringify(each))).size).toBe(1);
-    expect(told[0]).toEqual([401, 'unauthenticated', 'The signature in x-service-signature is wrong.']);
+    const problems = refused.map(({ status, body: { code, detail } }) => [status, code, detail]);
+    expect(new Set(problems.map((each) => JSON.stringify(each))).size).toBe(1);
+    expect(problems[0]).toEqual([401, 'unauthenticated', 'The signature in x-service-signature is wrong.']);
     expect((await post(bare, jobId)).status).toBe(401);
 
-    expect((await post(worker, strangers.id, signed(body, { of: strangers.id }))).status).toBe(404);
-    expect((await post(worker, unknown, signed(body, { of: unknown }))).status).toBe(404);
+    expect((await post(worker, foreign.id, signed(body, { signedJobId: foreign.id }))).status).toBe(404);
+    expect((await post(worker, unknown, signed(body, { signedJobId: unknown }))).status).toBe(404);
     expect((await post(worker, jobId, signed(body, { key: 'mss_wrong' }))).status).toBe(401);
     expect((await post(bare.withKey('msk_nosuchkey_0123456789abcdef'), jobId, signed(body))).status).toBe(401);
     const { secret: apiKey } = await makeApiKey(harness.db, { organizationId, scope: 'api' });
     expect((await post(bare.withKey(apiKey), jobId, signed(body))).status).toBe(403);
   });
 
-  it('of claims may be signed with the secret of the job’s agent, and with no other agent’s', async () => {
+  it('claim results may be signed with the secret of the job’s agent, but of no other agent', async () => {
     const body = JSON.stringify({ claimResults: [{ claimId: 'A', outcome: 'eob_uploaded' }] });
     const other = await makeJob(harness.db, { organizationId });
     const secretOf = async (agent: string, keyAgentId?: string) => {
@@ -129,10 +129,10 @@ describe('callbacks over HTTP', () => {
     expect(await secretOf(agentId)).toBe(secret);
 
     const bare = harness.http;
-    const post = (client: HttpClient, of: string, key: string) =>
+    const post = (client: HttpClient, targetId: string, key: string) =>
       client
-        .with({ 'x-service-signature': signed(body, { of, key }) })
-        .send('POST', `/api/jobs/${of}/claim-results`, body);
+        .with({ 'x-service-signature': signed(body, { signedJobId: targetId, key }) })
+        .send('POST', `/api/jobs/${targetId}/claim-results`, body);
     for (const client of [bare, worker]) {
       expect((await post(client, jobId, own)).status).toBe(200);
       expect((await post(client, jobId, another)).body.code).toBe('unauthenticated');
@@ -142,7 +142,7 @@ describe('callbacks over HTTP', () => {
     expect((await post(bare, other.id, another)).status).toBe(200);
   });
 
-  it('carry at most 100 claims and 1,000 log entries', async () => {
+  it('contain at most 100 claims and 1,000 log entries', async () => {
     const many = (count: number) =>
       JSON.stringify({
         claimResults: Array.from({ length: count }, (_, at) => ({ claimId: `C${at}`, outcome: 'failed' })),
@@ -165,13 +165,13 @@ describe('callbacks over HTTP', () => {
     expect([fraction.status, fraction.body.errors[0].field]).toEqual([400, 'logs.0.timestamp']);
   });
 
-  it('show no other organization’s picture', async () => {
-    const theirs = {
+  it('refuse the screenshot of another organization', async () => {
+    const report = {
       jobId,
       status: 'completed',
       screenshotKey: 'artifacts/0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e/x.png',
     };
-    expect((await worker.post('/api/job-webhook', theirs)).status).toBe(400);
+    expect((await worker.post('/api/job-webhook', report)).status).toBe(400);
     const [job] = await harness.db.query<{ status: string }>('system', 'SELECT status FROM job WHERE id = $1', [jobId]);
     expect(job!.status).toBe('queued');
   });

@@ -48,9 +48,9 @@ export class RunQuestionsController {
     @Body() body: AskQuestionBody,
   ): Promise<AskedQuestion> {
     const { database, keyRing } = this;
-    const asked = await askQuestion({ database, keyRing }, reporterOf(caller), jobId, body);
-    reply.location(`/api/jobs/${jobId}/questions/${asked.questionId}`);
-    return asked;
+    const question = await askQuestion({ database, keyRing }, reporterOf(caller), jobId, body);
+    reply.location(`/api/jobs/${jobId}/questions/${question.questionId}`);
+    return question;
   }
 
   @Get('/questions/:questionId')

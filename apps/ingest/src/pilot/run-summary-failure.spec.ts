@@ -6,7 +6,7 @@ const path = '/api/pilot/run-summary';
 const claims = ['A', 'B', 'C'].map((claimId) => ({ claimId, outcome: 'eob_uploaded' }));
 const stop = { reason: 'portal_logged_out', at: '2026-01-31T09:40:00.000Z' };
 
-describe('a run summary whose storing fails', () => {
+describe('a run summary that cannot be stored', () => {
   let harness: Harness;
   let worker: HttpClient;
   const sql = (text: string, values: unknown[] = []) => harness.db.query<any>('system', text, values);
@@ -17,7 +17,7 @@ describe('a run summary whose storing fails', () => {
     return JSON.stringify(rows);
   };
   const body = { batchSummary: { batchId: 'torn' }, claimResults: claims, stopEvents: [stop] };
-  const told = { batchSummary: { batchId: 'torn' }, claimResults: claims.slice(0, 1) };
+  const earlier = { batchSummary: { batchId: 'torn' }, claimResults: claims.slice(0, 1) };
   const shape = {
     envelope: 'camel',
     keys: ['batchSummary', 'claimResults', 'stopEvents'],
@@ -38,15 +38,15 @@ describe('a run summary whose storing fails', () => {
     await harness.close();
   });
 
-  /** A batch that was told before, whose message somebody has taken. */
-  const toldBefore = async () => {
-    await worker.post(path, told);
+  /** Stores an earlier report of the batch without its message, and returns the contents of all tables. */
+  const storeEarlier = async () => {
+    await worker.post(path, earlier);
     await sql("DELETE FROM outbox WHERE name = 'batch-ingested'");
     return contents();
   };
 
-  it('by a row that cannot be written keeps nothing, and is stored when sent again', async () => {
-    const before = await toldBefore();
+  it('leaves nothing behind if a row is refused, and is stored when sent again', async () => {
+    const before = await storeEarlier();
     await owner.query(`
       CREATE FUNCTION refuse_stops() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no room for secret'; END $$;
       CREATE TRIGGER refuse_stops BEFORE INSERT ON pilot_stop_event FOR EACH ROW EXECUTE FUNCTION refuse_stops()`);
@@ -66,11 +66,11 @@ describe('a run summary whose storing fails', () => {
     expect((await worker.post(path, body)).body).toMatchObject({ claims: 3, stopEvents: 1, replaced: true });
   });
 
-  it('by the end of its connection in the middle keeps nothing, and is stored when sent again', async () => {
-    const before = await toldBefore();
+  it('leaves nothing behind if its connection is lost, and is stored when sent again', async () => {
+    const before = await storeEarlier();
     const [answer] = await behindLock(
       harness.db,
-      // In the middle of what deletes the telling before.
+      // Interrupts the statement that deletes the earlier report.
       (tx) => tx.execute("SELECT FROM pilot_claim_result WHERE id = 'torn:claim:0' FOR UPDATE"),
       () => [worker.post(path, body)],
       () =>

@@ -18,7 +18,7 @@ const codes: Record<string, number[]> = {
   JOB_NOT_FOUND: [404],
   RUN_SUMMARY_REQUEST_FAILED: [400, 413, 415],
 };
-/** How many summaries are sent; and how long at most that takes. */
+/** Number of summaries to send, and the time limit for all of them. */
 const runs = longForm('SUMMARY_MUTATIONS', { short: 400, long: 3000 });
 const withinMs = 30_000;
 
@@ -26,7 +26,7 @@ jest.setTimeout(withinMs * 6);
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** Values that nobody expects anywhere. */
+/** Values that are not expected in any position. */
 const strange = fc.oneof(
   fc.constantFrom<Json>(null, true, false, 0, -1, 1.5, 1e300, '', ' ', '5', 'null', '\ud800', '\u0000', '💥', [], {}),
   fc.constantFrom<Json>('x'.repeat(20_000), Array(10_001).fill({}), Array(300).fill({ claimId: 1 }), [[[[[]]]]]),
@@ -59,7 +59,7 @@ const mutation: fc.Arbitrary<Mutation> = fc.oneof(
   fc.record({ kind: fc.constant('wrap' as const), at, key: fc.constantFrom(...keys) }),
 );
 
-/** What happens to the text on its way: cut off, a byte changed, a key twice. */
+/** Damage to the text in transit: cut off, one byte changed, or one key repeated. */
 const damage = fc.oneof(
   { weight: 12, arbitrary: fc.constant(null) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('cut' as const), at }) },
@@ -67,7 +67,7 @@ const damage = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('twice' as const), at, value: strange }) },
 );
 
-describe('a run summary that was changed in any way', () => {
+describe('a mutated run summary', () => {
   let harness: Harness;
   let worker: HttpClient;
   let organizationId: string;
@@ -78,15 +78,15 @@ describe('a run summary that was changed in any way', () => {
     harness = await startHarness({ ...ingest, env: { RATE_LIMIT_PER_MINUTE: '1000000', LOG_LEVEL: 'warn' } });
     organizationId = (await makeOrganization(harness.db)).id;
     worker = harness.http.withKey((await makeApiKey(harness.db, { organizationId, scope: 'worker' })).secret);
-    const stranger = (await makeOrganization(harness.db)).id;
-    const [own, theirs] = await Promise.all(
-      [organizationId, stranger].map((of) => makeJob(harness.db, { organizationId: of })),
+    const otherOrganizationId = (await makeOrganization(harness.db)).id;
+    const [own, foreign] = await Promise.all(
+      [organizationId, otherOrganizationId].map((owner) => makeJob(harness.db, { organizationId: owner })),
     );
-    jobs = [own!.id, theirs!.id, newId()];
+    jobs = [own!.id, foreign!.id, newId()];
   });
   afterAll(() => harness.close());
 
-  /** All that is stored, to the last row and column. */
+  /** Returns a digest of all stored rows and columns. */
   const contents = async () => {
     const tables = ['pilot_batch', 'pilot_claim_result', 'pilot_stop_event', 'run_cost', 'job'];
     const digests = tables.map(
@@ -130,9 +130,9 @@ describe('a run summary that was changed in any way', () => {
       return { [envelope === 'nested' ? 'practiceRunSummary' : 'practice_run_summary']: spelled };
     });
 
-  it('is stored whole, or refused by one of the codes and stored not at all', async () => {
+  it('is stored completely, or refused with one of the codes and not stored at all', async () => {
     let before = await contents();
-    const seen: Record<string, number> = {};
+    const outcomes: Record<string, number> = {};
     const changed = fc.tuple(valid, fc.array(mutation, { minLength: 0, maxLength: 3 }), damage);
     await fc.assert(
       fc.asyncProperty(changed, async ([summary, mutations, harm]) => {
@@ -141,8 +141,8 @@ describe('a run summary that was changed in any way', () => {
         ) as Json;
         const text = damaged(JSON.stringify(mutations.reduce(mutated, named)) ?? '', harm);
         const answer = await worker.send('POST', path, text);
-        const what = answer.status === 201 ? 'stored' : String(answer.body.code);
-        seen[what] = (seen[what] ?? 0) + 1;
+        const outcome = answer.status === 201 ? 'stored' : String(answer.body.code);
+        outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
         const now = await contents();
         if (answer.status === 201) {
           const { batchId, claims, stopEvents } = answer.body;
@@ -167,38 +167,39 @@ describe('a run summary that was changed in any way', () => {
       }),
       { numRuns: runs, interruptAfterTimeLimit: withinMs, markInterruptAsFailure: false },
     );
-    // None of the ways was left out.
-    for (const way of ['stored', ...Object.keys(codes)]) expect([way, seen[way]]).toEqual([way, expect.any(Number)]);
+    // Every outcome has occurred.
+    for (const way of ['stored', ...Object.keys(codes)])
+      expect([way, outcomes[way]]).toEqual([way, expect.any(Number)]);
   });
 });
 
-/** The places of a value: itself, and all below it. */
-function placesOf(value: Json, place: (string | number)[] = []): (string | number)[][] {
-  if (typeof value !== 'object' || value === null) return [place];
+/** Returns the paths in a value: its own and those of all values below it. */
+function pathsIn(value: Json, prefix: (string | number)[] = []): (string | number)[][] {
+  if (typeof value !== 'object' || value === null) return [prefix];
   const entries: [string | number, Json][] = Array.isArray(value)
     ? value.slice(0, 20).map((item, index) => [index, item])
     : Object.entries(value);
-  return [place, ...entries.flatMap(([key, inner]) => placesOf(inner, [...place, key]))];
+  return [prefix, ...entries.flatMap(([key, inner]) => pathsIn(inner, [...prefix, key]))];
 }
 
 function mutated(value: Json, change: Mutation): Json {
-  const places = placesOf(value);
-  const place = places[change.at % places.length]!;
-  const old = place.reduce<any>((inner, key) => inner?.[key], value) as Json;
+  const paths = pathsIn(value);
+  const keyPath = paths[change.at % paths.length]!;
+  const old = keyPath.reduce<any>((inner, key) => inner?.[key], value) as Json;
   switch (change.kind) {
     case 'replace':
-      return put(value, place, change.value);
+      return put(value, keyPath, change.value);
     case 'remove':
-      return put(value, place, undefined);
+      return put(value, keyPath, undefined);
     case 'wrap':
-      return put(value, place, { [change.key]: old });
+      return put(value, keyPath, { [change.key]: old });
     case 'respell':
-      return put(value, place, snaked(old));
+      return put(value, keyPath, snaked(old));
     case 'add':
-      if (Array.isArray(old)) return put(value, place, [...old, change.value]);
+      if (Array.isArray(old)) return put(value, keyPath, [...old, change.value]);
       return typeof old === 'object' && old !== null
-        ? put(value, place, { ...old, [change.key]: change.value })
-        : put(value, place, change.value);
+        ? put(value, keyPath, { ...old, [change.key]: change.value })
+        : put(value, keyPath, change.value);
   }
 }
 
@@ -225,11 +226,11 @@ type Damage =
 
 function damaged(text: string, harm: Damage): string | Uint8Array {
   if (harm === null || text.length === 0) return text;
-  const place = harm.at % text.length;
-  if (harm.kind === 'cut') return text.slice(0, place);
+  const offset = harm.at % text.length;
+  if (harm.kind === 'cut') return text.slice(0, offset);
   if (harm.kind === 'twice') return text.replace(/\}$/, `,"batchSummary":${JSON.stringify(harm.value) ?? 'null'}}`);
   const bytes = Buffer.from(text);
-  bytes[place % bytes.length] = harm.byte;
+  bytes[offset % bytes.length] = harm.byte;
   return new Uint8Array(bytes);
 }
 

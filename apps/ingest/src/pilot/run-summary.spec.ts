@@ -44,14 +44,14 @@ describe('a run summary', () => {
     ]);
     return { batch, rows, stops };
   };
-  /** What is kept, without what is made anew with each telling. */
-  const facts = async (batchId: string) => {
+  /** Returns the stored rows without the columns that change with each report. */
+  const storedContents = async (batchId: string) => {
     const { batch, rows, stops } = (await stored(batchId))!;
     const own = ({ id: _id, pilotBatchId: _batch, batchId: _name, ingestedAt: _at, ...row }: any) => row;
     return JSON.parse(JSON.stringify([own(batch), rows.map(own), stops.map(own)])) as unknown;
   };
 
-  it('is the same in each of its envelopes and spellings', async () => {
+  it('is stored identically from each envelope and spelling', async () => {
     const camel = { jobId: null, workerKey: 'eob', startedAt: '2026-01-31T09:30:00Z', shift: 'early' };
     const snake = { job_id: null, worker_key: 'eob', started_at: '2026-01-31T10:30:00+01:00', shift: 'early' };
     const bodies = [
@@ -64,7 +64,7 @@ describe('a run summary', () => {
           stop_events: [stop],
         },
       },
-      // Mixed, and twice the same in both spellings.
+      // Mixed spellings, and equal values in both spellings.
       {
         practiceRunSummary: {
           batch_summary: { batchId: 'e3', batch_id: 'e3', ...camel, ...snake, startedAt: snake.started_at },
@@ -81,7 +81,7 @@ describe('a run summary', () => {
         { success: true, batchId: `e${at}`, jobId: null, claims: 3, stopEvents: 1 },
       ]);
       expect(answer.headers.get('location')).toBe(`/api/pilot/batches/e${at}`);
-      expect(await facts(`e${at}`)).toEqual(await facts('e0'));
+      expect(await storedContents(`e${at}`)).toEqual(await storedContents('e0'));
     }
     const { batch, rows } = (await stored('e2'))!;
     expect(batch).toMatchObject({
@@ -99,12 +99,12 @@ describe('a run summary', () => {
     ]);
   });
 
-  it('is refused with its code and its shape, and no word of what it holds', async () => {
+  it('is refused with its code and its shape, without any of its contents', async () => {
     const batchSummary = { batchId: 'secret-batch' };
     const none = { envelope: null, keys: [] as string[], claimResults: null, stopEvents: null };
     const camel = { envelope: 'camel', keys: ['batchSummary'], claimResults: null, stopEvents: null };
     const cases: [string, unknown, number, string, object?][] = [
-      ['nothing', '', 400, unreadable, none],
+      ['an empty body', '', 400, unreadable, none],
       ['broken JSON', '{"batchSummary":', 400, unreadable, none],
       ['a list', '[]', 400, invalid, none],
       ['no envelope', '{}', 400, invalid, none],
@@ -123,9 +123,9 @@ describe('a run summary', () => {
         { ...none, keys: ['batchSummary', 'practiceRunSummary'] },
       ],
       ['two envelopes', { practice_run_summary: {}, practiceRunSummary: {} }, 400, invalid],
-      ['rows beside an envelope', { practiceRunSummary: { batchSummary }, claim_results: [] }, 400, invalid],
+      ['rows next to an envelope', { practiceRunSummary: { batchSummary }, claim_results: [] }, 400, invalid],
       [
-        'an envelope that is none',
+        'an invalid envelope',
         { practiceRunSummary: 'secret' },
         400,
         invalid,
@@ -150,15 +150,15 @@ describe('a run summary', () => {
       ],
       ['two spellings in a row', { batchSummary, claimResults: [{ ...claims[0], claim_id: 'secret' }] }, 400, invalid],
       [
-        'an outcome that is none',
+        'an invalid outcome',
         { batchSummary, claimResults: [{ claimId: 'secret', outcome: 'secret' }] },
         400,
         invalid,
         { ...camel, keys: ['batchSummary', 'claimResults'], claimResults: 1 },
       ],
       ['a number as text', { batchSummary, claimResults: [{ ...claims[0], processingSeconds: '5' }] }, 400, invalid],
-      ['a time that is none', { batchSummary: { ...batchSummary, startedAt: 'secret' } }, 400, invalid],
-      ['a job id that is none', { batchSummary: { ...batchSummary, jobId: 'secret' } }, 400, invalid],
+      ['an invalid time', { batchSummary: { ...batchSummary, startedAt: 'secret' } }, 400, invalid],
+      ['an invalid job id', { batchSummary: { ...batchSummary, jobId: 'secret' } }, 400, invalid],
       ['an unknown job', { batchSummary: { ...batchSummary, jobId: newId() } }, 404, 'JOB_NOT_FOUND', camel],
       ['U+0000', { batchSummary: { batchId: 'secret\u0000' } }, 400, unreadable, none],
       ['deep nesting', `{"batchSummary":${'['.repeat(70)}${']'.repeat(70)}}`, 400, unreadable, none],
@@ -172,11 +172,11 @@ describe('a run summary', () => {
         { ...camel, keys: ['batchSummary', 'claimResults'], claimResults: 100_000 },
       ],
     ];
-    for (const [what, body, status, code, shape] of cases) {
+    for (const [label, body, status, code, shape] of cases) {
       const answer = await worker.send('POST', path, typeof body === 'string' ? body : JSON.stringify(body));
-      expect([what, answer.status, answer.body.code]).toEqual([what, status, code]);
+      expect([label, answer.status, answer.body.code]).toEqual([label, status, code]);
       expect(answer.headers.get('content-type')).toMatch('application/problem+json');
-      if (shape) expect([what, answer.body.shape]).toEqual([what, shape]);
+      if (shape) expect([label, answer.body.shape]).toEqual([label, shape]);
       expect(answer.text).not.toContain('secret');
     }
     const form = await worker.with({ 'content-type': 'text/plain' }).send('POST', path, 'secret');
@@ -184,50 +184,54 @@ describe('a run summary', () => {
     expect(await stored('secret-batch')).toBeNull();
   });
 
-  it('names at most 50 keys of its body, and none of them whole when it is long', async () => {
+  it('describes at most 50 keys of its body in the shape, and shortens long keys', async () => {
     const body = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`${'k'.repeat(200)}${at}`, 1]));
     const { shape } = (await worker.post(path, body)).body;
     expect(shape.keys).toHaveLength(50);
     expect(shape.keys[0].length).toBeLessThanOrEqual(110);
   });
 
-  it('may be sent by a key of either scope, and by no stranger', async () => {
+  it('is accepted with a key of either scope, but not without credentials', async () => {
     const api = harness.http.withKey((await makeApiKey(harness.db, { organizationId, scope: 'api' })).secret);
     const send = (client: HttpClient) => client.post(path, { batchSummary: { batchId: newId() } });
     expect([(await send(worker)).status, (await send(api)).status]).toEqual([201, 201]);
-    const stranger = await send(harness.http);
-    expect([stranger.status, stranger.body.code, stranger.body.shape]).toEqual([401, 'unauthenticated', undefined]);
+    const unauthenticated = await send(harness.http);
+    expect([unauthenticated.status, unauthenticated.body.code, unauthenticated.body.shape]).toEqual([
+      401,
+      'unauthenticated',
+      undefined,
+    ]);
   });
 
-  it('names a job of its own organization, and of the machine’s own where the key is one’s', async () => {
-    const ours = await makeJob(harness.db, { organizationId });
+  it('may name a job of its organization, and with an agent’s key only a job of that agent', async () => {
+    const own = await makeJob(harness.db, { organizationId });
     const other = await makeJob(harness.db, { organizationId });
-    const theirs = await makeJob(harness.db, { organizationId: (await makeOrganization(harness.db)).id });
-    const key = await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: ours.agentId });
+    const foreign = await makeJob(harness.db, { organizationId: (await makeOrganization(harness.db)).id });
+    const key = await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: own.agentId });
     const machine = harness.http.withKey(key.secret);
     const send = (client: HttpClient, jobId: string) =>
       client.post(path, { batchSummary: { batchId: `of ${jobId}`, jobId }, claimResults: claims });
-    expect((await send(machine, ours.id)).body).toMatchObject({ jobId: ours.id, claims: 3 });
-    expect((await stored(`of ${ours.id}`))!.batch).toMatchObject({
-      jobId: ours.id,
-      namedJobId: ours.id,
-      workflowId: ours.workflowId,
+    expect((await send(machine, own.id)).body).toMatchObject({ jobId: own.id, claims: 3 });
+    expect((await stored(`of ${own.id}`))!.batch).toMatchObject({
+      jobId: own.id,
+      namedJobId: own.id,
+      workflowId: own.workflowId,
     });
-    const refused = [await send(machine, other.id), await send(machine, theirs.id), await send(worker, theirs.id)];
+    const refused = [await send(machine, other.id), await send(machine, foreign.id), await send(worker, foreign.id)];
     expect(refused.map(({ status, body }) => [status, body.code])).toEqual(Array(3).fill([404, 'JOB_NOT_FOUND']));
     expect(await stored(`of ${other.id}`)).toBeNull();
-    expect(await stored(`of ${theirs.id}`)).toBeNull();
+    expect(await stored(`of ${foreign.id}`)).toBeNull();
   });
 
-  it('takes the place of what was told of its batch before, and of nothing else', async () => {
-    const stranger = (await makeOrganization(harness.db)).id;
-    const theirs = harness.http.withKey(
-      (await makeApiKey(harness.db, { organizationId: stranger, scope: 'worker' })).secret,
+  it('replaces the stored report of its batch, and nothing else', async () => {
+    const otherOrganizationId = (await makeOrganization(harness.db)).id;
+    const otherWorker = harness.http.withKey(
+      (await makeApiKey(harness.db, { organizationId: otherOrganizationId, scope: 'worker' })).secret,
     );
     const batchSummary = { batchId: 'again' };
-    await theirs.post(path, { batchSummary, claimResults: claims });
+    await otherWorker.post(path, { batchSummary, claimResults: claims });
     await worker.post(path, { batchSummary: { batchId: 'again2' }, claimResults: claims });
-    const others = [await stored('again', stranger), await stored('again2')];
+    const others = [await stored('again', otherOrganizationId), await stored('again2')];
 
     await worker.post(path, { batchSummary, claimResults: claims, stopEvents: [stop] });
     const first = (await stored('again'))!;
@@ -251,7 +255,7 @@ describe('a run summary', () => {
     for (const table of ['pilot_claim_result', 'pilot_stop_event', 'process_library_session_summary']) {
       expect(await sql(`SELECT FROM ${table} WHERE pilot_batch_id = $1`, [first.batch.id])).toEqual([]);
     }
-    expect([await stored('again', stranger), await stored('again2')]).toEqual(others);
+    expect([await stored('again', otherOrganizationId), await stored('again2')]).toEqual(others);
     const trail = await sql(
       `SELECT actor_kind, changes FROM audit_entry WHERE action = 'pilot_batch.ingest' AND target_id = 'again'
          AND organization_id = $1 ORDER BY id`,
@@ -263,8 +267,8 @@ describe('a run summary', () => {
     ]);
   });
 
-  it('told by many at once is one of those tellings, whole', async () => {
-    const told = await Promise.all(
+  it('is stored completely from one of several concurrent reports', async () => {
+    const responses = await Promise.all(
       Array.from({ length: 12 }, (_, teller) =>
         worker.post(path, {
           batchSummary: { batchId: 'raced', metadata: { teller } },
@@ -272,8 +276,8 @@ describe('a run summary', () => {
         }),
       ),
     );
-    expect(told.map(({ status }) => status)).toEqual(Array(12).fill(201));
-    expect(told.filter(({ body }) => !body.replaced)).toHaveLength(1);
+    expect(responses.map(({ status }) => status)).toEqual(Array(12).fill(201));
+    expect(responses.filter(({ body }) => !body.replaced)).toHaveLength(1);
     const { batch, rows } = (await stored('raced'))!;
     const { teller } = batch.metadata;
     expect(rows.map(({ claimId }: any) => claimId)).toEqual(Array(teller + 1).fill(`of ${teller}`));
@@ -285,7 +289,7 @@ describe('a run summary', () => {
     expect(count).toBe(1);
   });
 
-  it('of 10,000 claims is stored whole', async () => {
+  it('is stored completely with 10,000 claims', async () => {
     const rows = Array.from({ length: 10_000 }, (_, at) => ({
       claimId: `C${at}`,
       outcome: 'eob_uploaded',
@@ -293,21 +297,21 @@ describe('a run summary', () => {
     }));
     const answer = await worker.post(path, { batchSummary: { batchId: 'large' }, claimResults: rows });
     expect([answer.status, answer.body.claims]).toEqual([201, 10_000]);
-    const { batch, rows: kept } = (await stored('large'))!;
-    expect(kept.map(({ claimId }: any) => claimId)).toEqual(rows.map(({ claimId }) => claimId));
+    const { batch, rows: storedRows } = (await stored('large'))!;
+    expect(storedRows.map(({ claimId }: any) => claimId)).toEqual(rows.map(({ claimId }) => claimId));
     expect(batch).toMatchObject({ claimsAttempted: 10_000, processingMicros: 10_000 });
     const more = await worker.post(path, { batchSummary: { batchId: 'large' }, claimResults: [...rows, rows[0]] });
     expect([more.status, more.body.code]).toEqual([400, invalid]);
     expect((await stored('large'))!.batch).toEqual(batch);
   });
 
-  it('has half a pair of surrogates replaced, as workers’ texts have', async () => {
+  it('is stored with unpaired surrogates replaced, like other texts of workers', async () => {
     const text = '{"batchSummary":{"batchId":"half"},"claimResults":[{"claimId":"a\\ud83d","outcome":"failed"}]}';
     expect((await worker.send('POST', path, text)).status).toBe(201);
     expect((await stored('half'))!.rows[0].claimId).toBe('a\ufffd');
   });
 
-  it('of an ended run settles its cost and writes it to the job', async () => {
+  it('books the cost of an ended run, and writes it to the job', async () => {
     await sql('UPDATE organization_settings SET compute_micros_per_hour = 3600000 WHERE organization_id = $1', [
       organizationId,
     ]);
