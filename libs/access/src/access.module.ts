@@ -6,7 +6,7 @@ import { AccessGuard } from './requests/access-guard';
 import { Mutations } from './requests/mutations';
 import { StandingAccess } from './requests/standing-access';
 
-/** Puts the guard in front of every route of the process. */
+/** Registers the guard that checks every request of the process. */
 @Global()
 @Module({
   imports: [VaultModule],

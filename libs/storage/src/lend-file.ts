@@ -3,7 +3,7 @@ import type { ObjectStorage } from './object-storage';
 
 const downloadSeconds = 3600;
 
-/** A URL that lends the file, and until when; null where there is no file or it cannot be signed. */
+/** Returns a presigned URL of the file and its expiry; both are null if there is no file or it cannot be signed. */
 export async function lendFile(
   storage: ObjectStorage,
   file: { storageKey: string; filename?: string; contentType?: string } | null,

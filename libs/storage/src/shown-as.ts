@@ -8,8 +8,9 @@ const pictures: Record<string, string> = {
 const rasterTypes = new Set(Object.values(pictures));
 
 /**
- * How a browser is to take a file that somebody sent us: a raster picture is shown as just that, whatever its bytes are,
- * and anything else is saved. A page or an SVG that was shown would run as one of ours.
+ * Returns the response headers for an uploaded file. A raster image is shown with an image type, whatever its bytes
+ * are, and anything else is saved. A page or an SVG must not be shown, because its scripts could run in the service's
+ * origin.
  */
 export function shownAs(
   filename: string,
@@ -23,10 +24,10 @@ export function shownAs(
   };
 }
 
-/** What would lead out of the folder that a file is saved in, or turns its letters so that a program looks like a picture. */
+/** Characters that could leave the download folder, or reverse a name so that a program looks like an image. */
 const misleading = /[/\\\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 
-/** RFC 6266: a name that every client reads, and the name as it is where it has more. */
+/** RFC 6266: an ASCII name that every client reads, and the exact name if it has other characters. */
 function namedAs(given: string): string {
   const filename = given.replaceAll(misleading, '_');
   const plain = filename.replaceAll(/[^\x20-\x7e]|["%]/g, '_');

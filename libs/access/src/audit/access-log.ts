@@ -7,7 +7,7 @@ import type { Principal } from '../principal';
 interface Reading {
   principal: Principal;
   address: string;
-  /** With the names of its parameters in place of their values. */
+  /** The route's pattern, with the names of its parameters instead of their values. */
   route: string;
   subject: { type: ReadSubject; id: string };
 }
@@ -19,12 +19,13 @@ type Row = [
 
 const flushMs = 1000;
 const mostAtOnce = 1000;
-/** So many wait while the database is away. What comes beyond that is said in the log, and lost. */
+/** Maximum number of rows in memory while the database is unavailable. Further reads are logged as lost. */
 const mostWaiting = 50_000;
 
 /**
- * Who read what may be a patient's. Rows are collected and written together, once a second: a read neither waits for its
- * row nor fails with it. The same person reading the same thing again within a minute leaves no further row.
+ * Records who read data that may be about a patient. Rows are collected and inserted together once per second, so a
+ * read neither waits for its row nor fails with it. Repeated reads of one subject by one caller within a minute leave
+ * one row.
  */
 @Injectable()
 export class AccessLog implements BeforeApplicationShutdown {
@@ -50,7 +51,7 @@ export class AccessLog implements BeforeApplicationShutdown {
     const key = [organizationId, id, route, subject.id].join(' ');
     if (this.seen.has(key)) return;
     if (this.waiting.length >= mostWaiting) {
-      this.logger.error(`${mostWaiting} rows wait for the database: a read was not written down`);
+      this.logger.error(`${mostWaiting} access log entries wait for the database; a further read was not recorded`);
       return;
     }
     this.seen.add(key);
@@ -63,7 +64,7 @@ export class AccessLog implements BeforeApplicationShutdown {
     else this.timer ??= setTimeout(() => void this.flush(), flushMs).unref();
   }
 
-  /** Writes what waits, and is done when that is in the database, or could not be written now. */
+  /** Inserts the collected rows. Resolves when they are in the database, or when this attempt has failed. */
   flush(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
@@ -82,7 +83,7 @@ export class AccessLog implements BeforeApplicationShutdown {
       try {
         await this.database.transaction('system', (tx) => tx.execute(insertRows, transposed(rows)));
       } catch (error) {
-        this.logger.warn('reads could not be written down; it is tried again', { err: error });
+        this.logger.warn('could not insert access log entries; retrying', { err: error });
         if (!this.isEnding) this.timer ??= setTimeout(() => void this.flush(), flushMs).unref();
         return;
       }
@@ -91,7 +92,7 @@ export class AccessLog implements BeforeApplicationShutdown {
   }
 }
 
-/** An organization that was deleted meanwhile has no log any more. */
+/** The join drops the rows of organizations that were deleted after the read. */
 const insertRows = `
   INSERT INTO access_entry (id, organization_id, minute, at, actor_kind, actor_id, actor_email, address, route,
                             subject_type, subject_id)

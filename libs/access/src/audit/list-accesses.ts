@@ -2,12 +2,12 @@ import type { AccessLogQuery } from '@muster/contracts';
 import { type AccessEntryEntity, type Database, scanWithin } from '@muster/database';
 import { csvLine, firstIdAt, type Page, pageOf, paginate } from '@muster/platform';
 
-/** So far a row's time may be from that of its id, which is not the clock's. */
+/** Maximum difference between a row's time and the time in its id, which comes from another clock; in milliseconds. */
 const apartMs = 10 * 60_000;
 
 export type AccessRow = Omit<AccessEntryEntity, 'organizationId' | 'minute'>;
 
-/** Who read what in an organization, newest first. */
+/** Lists who read which data of an organization, newest first. */
 export function listAccesses(
   database: Database,
   organizationId: string,
@@ -34,7 +34,7 @@ export function listAccesses(
 const pageRows = 500;
 const head = ['at', 'userOrKey', 'email', 'address', 'subjectType', 'subjectId', 'route'];
 
-/** The same as CSV, a piece for each page. */
+/** Yields the same rows as CSV, one chunk per page. */
 export async function* exportAccesses(
   database: Database,
   organizationId: string,

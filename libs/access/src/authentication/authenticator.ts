@@ -9,10 +9,12 @@ import { apiKeyIdOf, sameText, sessionIdOf, sha256 } from './credentials';
 import { type Loaded, loadApiKey, loadSession, recordUse } from './load-principal';
 
 const rememberMs = 30_000;
-/** A session ends after so long without use: its last use is known more exactly than that of a key. */
+/**
+ * Minimum time between two records of use. A session ends when it is idle, so its last use is recorded more exactly.
+ */
 const noteUseEveryMs = { user: 10_000, api_key: 60_000 };
 
-/** At once where it is remembered: most requests need not even wait for a promise. */
+/** Not a promise if the credential is cached, so that most requests need not wait. */
 type Answer<P> = P | null | Promise<P | null>;
 
 type Use = (loaded: Loaded<Principal>, now: Date) => void;
@@ -23,8 +25,8 @@ interface Remembered {
 }
 
 /**
- * Turns a credential into a principal. What it read it remembers for a moment, so that most requests cost no query;
- * it forgets all of it when any process changes access, and remembers nothing while it could not hear of that.
+ * Returns the principal of a credential. Principals are cached for a short time, so that most requests cost no query.
+ * The cache is cleared when any process changes access, and is not used while such notifications could be missed.
  */
 @Injectable()
 export class Authenticator implements OnApplicationShutdown {
@@ -51,24 +53,27 @@ export class Authenticator implements OnApplicationShutdown {
     accessChanged.off('changed', this.forget);
   }
 
-  /** Throws where a key is right and its address is not: whoever has it shall know why. */
+  /** Throws if a key is right and its address is not allowed, so that the owner of the key learns the reason. */
   byCredential(credential: Credential | null, address: string | null): Answer<Principal> {
     return this.resolve(credential, (loaded, now) => {
       if (loaded.ipAllow?.length && !(address && isWithin(address, loaded.ipAllow))) {
-        throw new AppError('permission_denied', { detail: 'This key does not work from the address that you use.' });
+        throw new AppError('permission_denied', { detail: 'This key cannot be used from your address.' });
       }
       this.recordUse(loaded, now, address);
     });
   }
 
-  /** Whether a credential still holds, which is no use of it: an open stream keeps no session from its idle end. */
+  /**
+   * Returns the principal if the credential is still valid. This is not recorded as use: an open stream keeps no
+   * session alive.
+   */
   stillHolds(credential: Credential | null): Answer<Principal> {
     return this.resolve(credential, () => undefined);
   }
 
   /**
-   * Calls the listener when the access of any caller may have changed: at a change by any process, and when changes may have
-   * been missed. Returns a function that removes the listener.
+   * Calls the listener when the access of any caller may have changed: at a change by any process, and when changes may
+   * have been missed. Returns a function that removes the listener.
    */
   onChange(listener: () => void): () => void {
     this.changeListeners.add(listener);
@@ -105,7 +110,7 @@ export class Authenticator implements OnApplicationShutdown {
     const now = performance.now();
     const generation = this.generation;
     const loaded = await load();
-    // What was read before a change must not be remembered after it.
+    // A principal that was read before an access change must not be cached after it.
     if (generation === this.generation && this.listener.connected) {
       if (this.remembered.size >= 10_000) this.remembered.clear();
       this.remembered.set(name, { loaded, until: now + rememberMs });
@@ -115,13 +120,13 @@ export class Authenticator implements OnApplicationShutdown {
 
   private recordUse(loaded: Loaded<Principal>, now: Date, address: string | null): void {
     const { kind } = loaded.principal;
-    // A new address is worth knowing soon, and two that take turns are no write for each request.
+    // A new address is recorded earlier, but not with every request, because two addresses may alternate.
     const everyMs = loaded.usedFrom === address ? noteUseEveryMs[kind] : noteUseEveryMs.user;
     if (loaded.usedAt && now.getTime() - loaded.usedAt.getTime() < everyMs) return;
     loaded.usedAt = now;
     loaded.usedFrom = address;
     recordUse(this.database, loaded.principal, { now, address }).catch((error: Error) => {
-      this.logger.debug?.(`use not noted: ${error.message}`);
+      this.logger.debug?.(`could not record the use of a credential: ${error.message}`);
     });
   }
 }

@@ -12,14 +12,14 @@ export interface LoginParts {
   attempts: Attempts;
   passwords: Passwords;
   clock: Clock;
-  /** How many failures one account, or one address, has in a minute. */
+  /** Maximum number of failures per minute of one account or one address. */
   failures: RatePolicy;
 }
 
 /**
- * Opens a session, or answers a ticket where the password does not suffice. An attempt is counted before the password
- * is looked at, and only failures stay counted, so that a busy office behind one address signs in freely. An address
- * that the account knows is counted by itself: what strangers guess is no matter to it.
+ * Opens a session, or returns a ticket if the password is not enough. An attempt is counted before the password is
+ * checked, and only failures stay counted, so that a busy office behind one address can sign in freely. Attempts from
+ * an address that the account knows are counted separately, so that guesses from other addresses do not block it.
  */
 export async function logIn(
   { database, attempts, passwords, clock, failures }: LoginParts,
@@ -37,7 +37,7 @@ export async function logIn(
   const right = await passwords
     .check(password, user?.passwordHash, user?.knowsAddress ? 'known' : 'stranger')
     .catch((error: unknown) => {
-      // Nobody looked at it.
+      // The password was not checked.
       attempt.forgive();
       throw error;
     });
@@ -58,7 +58,7 @@ interface Account
     Pick<UserEntity, 'id' | 'email' | 'organizationId' | 'passwordHash' | 'disabled' | 'secondFactorSince'>,
     Pick<OrganizationSettingsEntity, 'requireSecondFactor'> {
   knowsAddress: boolean;
-  /** Of an authenticator app; else the second factor is a passkey. */
+  /** Whether the second factor includes an authenticator app; otherwise it is a passkey. */
   hasCodes: boolean;
 }
 

@@ -14,17 +14,20 @@ export interface CodeParts {
   attempts: Attempts;
   keyRing: KeyRing;
   clock: Clock;
-  /** A function, as an address that allows no passkeys is no matter to whoever has none. */
+  /**
+   * A function, because it throws if the service's address allows no passkeys; users without passkeys do not need it.
+   */
   relyingParty: () => RelyingParty;
 }
 
 /**
- * Wrong codes of one account, over all tickets, addresses and sessions. A ticket costs nothing to whoever knows the
- * password, so this is what bounds the guesses: with three codes right at any moment, 240 a day find one in four years.
+ * Maximum number of wrong codes of one account, over all tickets, addresses and sessions. A client that knows the
+ * password can get any number of tickets, so only this limits the guesses. Three codes are valid at any time, so 240
+ * guesses a day find one in about four years.
  */
 const wrongCodes: RatePolicy = { name: 'wrong-codes', limit: 10, windowSeconds: 3600 };
 
-/** The second step of a sign-in: opens the session that the password alone did not. */
+/** The second step of a sign-in: opens the session after the password was checked. */
 export async function logInWithCode(parts: CodeParts, body: TotpLoginBody, place: SignInPlace): Promise<OpenedSession> {
   const { database, clock } = parts;
   const proof = await readProof(parts, body);
@@ -39,7 +42,7 @@ export async function logInWithCode(parts: CodeParts, body: TotpLoginBody, place
         return insertSession(tx, { user, place, secondFactor });
       }
       const goesOn = await countFailure(tx, ticketId);
-      // Whoever got here knows the password.
+      // A client that has a ticket knows the password, so the audit trail shows this.
       if (!goesOn) audit(tx, actorOf(user), { action: 'session.refuse_codes', target: { type: 'user', id: user.id } });
       return { refused: goesOn ? wrongCode() : ticketOver() };
     }),
@@ -47,7 +50,7 @@ export async function logInWithCode(parts: CodeParts, body: TotpLoginBody, place
   return readOpened(database, result);
 }
 
-/** Where the organization requires a second factor and the user has none: the set-up begins. */
+/** Starts the setup for a user without a second factor whose organization requires one. */
 export async function beginEnrolment(
   { database, keyRing, clock }: CodeParts,
   { ticket, address }: { ticket: string; address: string },
@@ -56,7 +59,7 @@ export async function beginEnrolment(
   return database.transaction({ organizationId: user.organizationId }, (tx) => beginTotp(tx, keyRing, user));
 }
 
-/** Ends the set-up, and opens the session. */
+/** Completes the setup and opens the session. */
 export async function finishEnrolment(
   { database, keyRing, clock }: CodeParts,
   { ticket, code }: TicketCodeBody,
@@ -74,8 +77,8 @@ export async function finishEnrolment(
 }
 
 /**
- * Counts a proof before it is looked at; one that is right is forgiven. An address that the account knows has a count
- * of its own, so that nobody who guesses elsewhere keeps the owner out.
+ * Counts an attempt before the proof is checked; if the proof is right, the attempt no longer counts. An address that
+ * the account knows has a separate count, so that guesses from other addresses cannot lock the owner out.
  */
 export async function counted<Done extends object>(
   { attempts }: Pick<CodeParts, 'attempts'>,
@@ -84,7 +87,7 @@ export async function counted<Done extends object>(
 ): Promise<Done> {
   const attempt = await attempts.begin(wrongCodes, [knowsAddress ? `known:${user.id}:${address}` : `user:${user.id}`]);
   const result = await prove().catch((error: unknown) => {
-    // Nobody looked at it.
+    // The proof was not checked.
     attempt.forgive();
     throw error;
   });
@@ -93,7 +96,7 @@ export async function counted<Done extends object>(
   return result;
 }
 
-/** Of whichever proof: nothing is said of what was wrong about it. */
+/** The error of every kind of proof. It does not reveal what was wrong. */
 export function wrongCode(): AppError {
   return new AppError('unauthenticated', {
     detail: 'The code is wrong, or it was used before.',

@@ -4,7 +4,7 @@ describe('waiting lines', () => {
   const open = () =>
     new WaitingLines({ lines: ['crowd', 'few'], atOnce: 2, waitingInLine: 5 }, () => new Error('full'));
 
-  /** Works that end when they are told to, in the order in which they began. */
+  /** Runs tasks that the test ends, in the order in which they started. */
   function stage(lines = open()) {
     const began: string[] = [];
     const ends: (() => void)[] = [];
@@ -27,7 +27,7 @@ describe('waiting lines', () => {
     return { ask, endOne, began, most: () => most };
   }
 
-  it('let so many at work, keep so many waiting, and refuse the rest at once', async () => {
+  it('run a limited number of tasks, let a limited number wait, and reject the rest at once', async () => {
     const { ask, endOne, most } = stage();
     const answers = Array.from({ length: 50 }, (_, i) => ask('crowd', `${i}`));
     const refused = await Promise.all(answers.slice(7));
@@ -37,7 +37,7 @@ describe('waiting lines', () => {
     expect(most()).toBe(2);
   });
 
-  it('take turns, so that a full one does not hold up the other', async () => {
+  it('take turns, so that a full line does not delay the other', async () => {
     const { ask, endOne, began } = stage();
     for (let i = 0; i < 20; i += 1) void ask('crowd', `crowd ${i}`);
     void ask('few', 'few 0');
@@ -46,7 +46,7 @@ describe('waiting lines', () => {
     expect(began.slice(2)).toEqual(['crowd 2', 'few 0', 'crowd 3', 'few 1']);
   });
 
-  it('give the place of one that fails to the next', async () => {
+  it('give the slot of a task that fails to the next task', async () => {
     const lines = open();
     const fails = () => lines.run('few', () => Promise.reject(new Error('no'))).catch((error: Error) => error.message);
     expect(await Promise.all([fails(), fails(), fails(), fails()])).toEqual(['no', 'no', 'no', 'no']);

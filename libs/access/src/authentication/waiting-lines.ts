@@ -1,6 +1,6 @@
 /**
- * Work that is done so many at a time. The others wait in lines that take turns and have an end each: a crowd fills its
- * own line and holds up nobody in another.
+ * Runs a limited number of tasks at the same time. Further tasks wait in lines, which take turns and have a maximum
+ * length, so that many tasks in one line do not delay those in another.
  */
 export class WaitingLines<Line extends string> {
   private readonly waiting: Map<Line, (() => void)[]>;
@@ -8,7 +8,7 @@ export class WaitingLines<Line extends string> {
 
   constructor(
     private readonly bounds: { lines: readonly Line[]; atOnce: number; waitingInLine: number },
-    /** What is thrown at the end of a full line. */
+    /** Creates the error for a task whose line is full. */
     private readonly full: () => Error,
   ) {
     this.waiting = new Map(bounds.lines.map((line) => [line, []]));
@@ -29,7 +29,7 @@ export class WaitingLines<Line extends string> {
     return new Promise((resolve) => line.push(resolve));
   }
 
-  /** The place of one that is done goes to the first of the line whose turn is longest ago. */
+  /** Gives the slot of a finished task to the first task of the line whose last turn was the longest ago. */
   private next(): void {
     for (const [name, line] of this.waiting) {
       const first = line.shift();

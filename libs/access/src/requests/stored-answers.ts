@@ -5,7 +5,7 @@ import { digestOf, isUuid } from '@muster/platform';
 import { isSealedText, type KeyRing, openText, sealText } from '@muster/vault';
 import type { FastifyRequest } from 'fastify';
 
-/** A request that came with an Idempotency-Key. */
+/** A request with an Idempotency-Key. */
 interface Repeatable {
   keyRing: KeyRing;
   organizationId: string;
@@ -21,13 +21,13 @@ interface Answer<Body> extends Pick<IdempotencyKeyEntity, 'status'> {
 
 const keepHours = 24;
 
-/** The answer that the first request with this key got; null where this is the first. */
+/** Returns the response of the first request with this key; null if this request is the first. */
 export async function recallAnswer<Body>(tx: Transaction, repeatable: Repeatable): Promise<Answer<Body> | null> {
   const { organizationId, request, key } = repeatable;
   const route = routeOf(request);
   if (!(await tryLock(tx, 'idempotency', organizationId, route, key))) {
     throw new AppError('idempotency_key_in_flight', {
-      detail: 'The first request with this Idempotency-Key is still at work; repeat this one in a moment.',
+      detail: 'The first request with this Idempotency-Key is still being processed; repeat this one in a moment.',
       headers: { 'retry-after': '1' },
     });
   }
@@ -47,8 +47,8 @@ export async function recallAnswer<Body>(tx: Transaction, repeatable: Repeatable
 }
 
 /**
- * Keeps the answer for a day, with the change that it tells of; sealed, for it may be the one that shows a secret, and no
- * row of ours shows one.
+ * Stores the response for a day, in the transaction of its change. The response is sealed, because it may show a
+ * secret, and no row may contain one in plain text.
  */
 export async function storeAnswer(
   tx: Transaction,
@@ -68,23 +68,23 @@ export async function storeAnswer(
 }
 
 function opened<Body>(repeatable: Repeatable, kept: unknown): { body: Body; etag?: string } {
-  // As a service that was older kept it.
+  // An older version of the service stored it unsealed.
   if (!isSealedText(kept)) return { body: kept as Body };
   const { keyRing } = repeatable;
   if (!keyRing.find(kept.masterKeyId)) {
     throw new AppError('conflict', {
-      detail: 'The request with this Idempotency-Key was answered; its answer cannot be read any more.',
+      detail: 'The first request with this Idempotency-Key was answered, but its response can no longer be decrypted.',
     });
   }
   return JSON.parse(openText(keyRing, placeOf(repeatable), kept)) as { body: Body; etag?: string };
 }
 
-/** Binds an answer to whom it was given and for what. */
+/** The associated data that binds a stored response to its organization and its request. */
 function placeOf({ organizationId, request, key }: Repeatable): string {
   return `${organizationId}/idempotency-key/${routeOf(request)}/${key}`;
 }
 
-/** The path and not its pattern: two agents' run-snippet are two routes to a client, and one agent's are one. */
+/** Returns the path, not its pattern: for a client, run-snippet of two agents are two routes. */
 function routeOf(request: FastifyRequest): string {
   const params = request.params as Record<string, string>;
   const path = request.routeOptions.url!.replaceAll(/:(\w+)/g, (_, name: string) =>
@@ -93,7 +93,7 @@ function routeOf(request: FastifyRequest): string {
   return `${request.method} ${path}`;
 }
 
-/** The same request again is the same however its fields are ordered and its ids spelled. */
+/** Returns the same hash for a repeated request, whatever the order of its fields and the spelling of its ids. */
 function hashOf(request: FastifyRequest): string {
   const digest = digestOf(request);
   if (digest) return digest;

@@ -1,8 +1,8 @@
-/** By version, at the error correction level L: codewords of error correction in each block, and blocks. */
+/** By version, at error correction level L: number of error correction codewords per block, and number of blocks. */
 const correctionWords = [7, 10, 15, 20, 26, 18, 20, 24, 30, 18, 20, 24, 26, 30, 22, 24, 28, 30, 28, 28];
 const blockCounts = [1, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 4, 6, 6, 6, 6, 7, 8];
 
-/** A text of at most 858 bytes as a QR code (ISO/IEC 18004: byte mode, level L, mask 0) that scales. */
+/** Draws a text of at most 858 bytes as a scalable QR code (ISO/IEC 18004: byte mode, level L, mask 0). */
 export function qrSvg(text: string): string {
   const modules = qrModules(Buffer.from(text));
   const side = modules.length + 8;
@@ -93,14 +93,14 @@ function alignmentCentres(version: number, size: number): number[] {
   return [6, ...Array.from({ length: count - 1 }, (_, at) => size - 7 - (count - 2 - at) * step)];
 }
 
-/** What is left of a number that is divided as a polynomial over two elements. */
+/** Returns the remainder of a polynomial division over GF(2). */
 function remainder(value: number, degree: number, divisor: number): number {
   let rest = value;
   for (let at = 0; at < degree; at += 1) rest = (rest << 1) ^ ((rest >> (degree - 1)) * divisor);
   return rest;
 }
 
-/** The mode, and the length in 8 bits or 16. */
+/** Returns the number of header bits: 4 for the mode, and 8 or 16 for the length. */
 function bitsBefore(version: number): number {
   return version < 10 ? 12 : 20;
 }
@@ -126,7 +126,7 @@ function dataWords(version: number, bytes: Buffer): number[] {
   return words;
 }
 
-/** The data in blocks, each with its Reed-Solomon words, and the blocks interleaved. */
+/** Splits the data into blocks, computes the Reed-Solomon codewords of each block, and interleaves both. */
 function withCorrection(version: number, data: number[]): number[] {
   const [degree, count] = [correctionWords[version - 1]!, blockCounts[version - 1]!];
   const total = allWords(version);
@@ -169,7 +169,7 @@ function correctionOf(block: number[], divisor: number[]): number[] {
   return rest;
 }
 
-/** In the field of 256 elements that QR codes use. */
+/** Returns the product in GF(256), the field that QR codes use. */
 function product(a: number, b: number): number {
   let result = 0;
   for (let bit = 7; bit >= 0; bit -= 1) {

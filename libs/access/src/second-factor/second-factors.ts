@@ -10,12 +10,12 @@ import { takeTicket } from '../authentication/tickets';
 import { base32Of, readTotp, windowOf } from '../vault/totp';
 import { qrSvg } from './qr-svg';
 
-/** Whose second factor it is. */
+/** The user whose second factors are read or changed. */
 export type FactorOwner = Pick<UserEntity, 'id' | 'organizationId' | 'email'>;
 
 /**
- * Makes the secret that codes are made of; it counts once a code of it was sent back. Whoever begins again has a new
- * one, so that nobody confirms what somebody else began.
+ * Creates a new TOTP secret. It takes effect when `confirmTotp` gets a code of it. Each call replaces the secret, so
+ * that nobody can confirm a setup that another person has started.
  */
 export async function beginTotp(
   tx: Transaction,
@@ -40,8 +40,8 @@ export async function beginTotp(
 }
 
 /**
- * From now on a code is asked for. All other sessions end: they were opened without one. Answers the recovery codes,
- * or null where the code is wrong.
+ * Activates the TOTP secret, so that every sign-in requires a code. All other sessions end, because they were opened
+ * without a code. Returns the recovery codes, or null if the code is wrong.
  */
 export async function confirmTotp(
   tx: Transaction,
@@ -51,7 +51,7 @@ export async function confirmTotp(
 ): Promise<string[] | null> {
   await requireNone(tx, owner);
   const factor = await readFactor(tx, owner.id);
-  if (!factor) throw new AppError('conflict', { detail: 'Begin the set-up first.' });
+  if (!factor) throw new AppError('conflict', { detail: 'Start the setup first.' });
   const counter = windowOf(readTotp(open(keyRing, placeOf(owner), factor)), code.replace(/\s/g, ''), tx.now);
   if (counter === null) return null;
   if (ticketId) await takeTicket(tx, ticketId);
@@ -73,7 +73,7 @@ export async function confirmTotp(
   return recoveryCodes;
 }
 
-/** Whether a code or a recovery code is right, of a user who is locked. */
+/** Uses up a code or a recovery code of a user whose row is locked. Returns its kind, or null if it is wrong. */
 export async function useCode(
   tx: Transaction,
   keyRing: KeyRing,
@@ -101,13 +101,13 @@ export async function useCode(
   return 'recoveryCode';
 }
 
-/** Removes the codes; passkeys stay. */
+/** Removes the authenticator app with its recovery codes; passkeys stay. */
 export async function removeTotp(tx: Transaction, owner: FactorOwner, keptSessionId: string): Promise<void> {
   await tx.execute('DELETE FROM second_factor WHERE user_id = $1', [owner.id]);
   await afterRemoval(tx, owner, keptSessionId);
 }
 
-/** Removes the codes and every passkey. */
+/** Removes the authenticator app, its recovery codes and every passkey. */
 export async function removeAllFactors(tx: Transaction, owner: FactorOwner): Promise<void> {
   await tx.execute('DELETE FROM second_factor WHERE user_id = $1', [owner.id]);
   await tx.execute('DELETE FROM passkey WHERE user_id = $1', [owner.id]);
@@ -115,8 +115,8 @@ export async function removeAllFactors(tx: Transaction, owner: FactorOwner): Pro
 }
 
 /**
- * Ends the sessions that a removed factor opened, all but one. That one ends too where no factor is left and the
- * organization requires one.
+ * Ends the user's sessions, because the removed factor may have opened them. `keptSessionId` stays open, unless no
+ * factor is left and the organization requires one.
  */
 export async function afterRemoval(tx: Transaction, owner: FactorOwner, keptSessionId?: string): Promise<void> {
   const [left] = await tx.query<{ suffices: boolean }>(
@@ -135,7 +135,7 @@ export async function afterRemoval(tx: Transaction, owner: FactorOwner, keptSess
   await announceAccessChange(tx);
 }
 
-/** Ends sessions and half-done sign-ins. */
+/** Ends the user's sessions, except `keptSessionId`, and deletes the tickets of unfinished sign-ins. */
 export async function endSessionsOf(tx: Transaction, userId: string, keptSessionId?: string): Promise<void> {
   await tx.execute('DELETE FROM user_session WHERE user_id = $1 AND id IS DISTINCT FROM $2::uuid', [
     userId,
@@ -150,7 +150,10 @@ interface OwnFactor {
   passkeys: number;
 }
 
-/** Since when somebody with codes of an app has had a second factor, and how many recovery codes and passkeys there are. */
+/**
+ * Returns when the user set up a second factor (null without an app), and how many recovery codes and passkeys there
+ * are.
+ */
 export async function ownFactor(
   database: Database,
   { id, organizationId }: Pick<FactorOwner, 'id' | 'organizationId'>,
@@ -168,7 +171,7 @@ export async function ownFactor(
   return row!;
 }
 
-/** Brings the secrets under the active master key, so that an old one can leave the ring. */
+/** Rewraps the TOTP secrets with the active master key, so that an old master key can be removed from the ring. */
 export function rewrapSecondFactors(
   database: Database,
   keyRing: KeyRing,
@@ -209,10 +212,10 @@ async function rewrapOne(tx: Transaction, keyRing: KeyRing, { userId, organizati
 async function requireNone(tx: Transaction, { id }: FactorOwner): Promise<void> {
   await lockSince(tx, id);
   if (!isConfirmed(await readFactor(tx, id))) return;
-  throw new AppError('conflict', { detail: 'There are codes of an app already; remove these first.' });
+  throw new AppError('conflict', { detail: 'This account already has an authenticator app; remove it first.' });
 }
 
-/** Locks the user; answers since when he has a second factor. */
+/** Locks the user's row; returns when the user set up a second factor, or null. */
 export async function lockSince(tx: Transaction, userId: string): Promise<Date | null> {
   const [row] = await tx.query<Pick<UserEntity, 'secondFactorSince'>>(
     'SELECT second_factor_since FROM app_user WHERE id = $1 FOR NO KEY UPDATE',
@@ -231,12 +234,12 @@ async function readFactor(tx: Transaction, userId: string): Promise<SecondFactor
   return row;
 }
 
-/** Whether a first code came back: its window is the first that is written down. */
+/** Whether a first code was confirmed; that sets `lastCounter` for the first time. */
 function isConfirmed(factor: SecondFactorEntity | undefined): factor is SecondFactorEntity {
   return factor !== undefined && Number(factor.lastCounter) > 0;
 }
 
-/** 80 random bits in four groups. */
+/** Returns 80 random bits as four groups of four characters. */
 function newRecoveryCode(): string {
   return base32Of(randomBytes(10)).toLowerCase().match(/.{4}/g)!.join('-');
 }
@@ -245,7 +248,7 @@ function hashOf(recoveryCode: string): string {
   return sha256(recoveryCode.toLowerCase().replace(/[^a-z2-7]/g, ''));
 }
 
-/** Binds the sealed secret to its owner. */
+/** The associated data that binds the sealed secret to its owner. */
 function placeOf({ id, organizationId }: Pick<FactorOwner, 'id' | 'organizationId'>): string {
   return `${organizationId}/user/${id}/totp`;
 }

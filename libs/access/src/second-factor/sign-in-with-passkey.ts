@@ -9,13 +9,13 @@ import { knownAddressDays } from '../authentication/sign-in-addresses';
 
 export interface PasskeySignInParts extends PasskeyParts {
   attempts: Attempts;
-  /** How many failures one address has in a minute. */
+  /** Maximum number of failures of one address per minute. */
   failures: RatePolicy;
 }
 
 /**
- * Opens a session by a passkey alone, which is something that one has and, as its user was verified, something that one
- * knows or is. Whatever is wrong, the answer is the same.
+ * Opens a session with a passkey alone. A passkey that verifies its user counts as two factors: a device that the user
+ * has, and a PIN or a fingerprint. The error is the same for every cause.
  */
 export async function logInWithPasskey(
   parts: PasskeySignInParts,
@@ -34,7 +34,7 @@ export async function logInWithPasskey(
   const { user } = holder;
   const session = await database.transaction({ organizationId: user.organizationId }, async (tx) => {
     await lockSince(tx, user.id);
-    // A refusal is committed with what is recorded of it.
+    // Returns instead of throwing, so that the audit row of a rejected passkey is committed.
     if (!(await usePasskey(tx, relyingParty, user, answer))) return null;
     return insertSession(tx, { user, place, secondFactor: 'passkey' });
   });

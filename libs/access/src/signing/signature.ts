@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 export const signatureHeader = 'x-service-signature';
 const toleranceSeconds = 300;
 
-/** `t=<unix seconds>,v1=<hex>` over `<t>.<text>`, with one v1 for each secret while they rotate. */
+/** Returns `t=<unix seconds>,v1=<hex>`: an HMAC of `<t>.<text>`, with one v1 per secret during a rotation. */
 export function sign(secrets: readonly string[], text: string | Buffer, now: Date): string {
   const t = Math.floor(now.getTime() / 1000);
   return [`t=${t}`, ...secrets.map((secret) => `v1=${mac(secret, t, text).toString('hex')}`)].join(',');
@@ -11,7 +11,7 @@ export function sign(secrets: readonly string[], text: string | Buffer, now: Dat
 
 export type Verdict = 'valid' | 'missing' | 'malformed' | 'expired' | 'wrong';
 
-/** Says whether any of the secrets made the signature within the tolerance, in constant time, and if not, why not. */
+/** Checks in constant time whether any of the secrets made the signature within the tolerance, and if not, why. */
 export function verify(
   secrets: readonly string[],
   header: string | undefined,
@@ -34,7 +34,7 @@ export function verify(
   return matches ? 'valid' : 'wrong';
 }
 
-/** When a signature that was found valid was made. */
+/** Returns the time of a signature that is known to be valid. */
 export function signedAt(header: string): Date {
   return new Date(timeOf(partsOf(header)) * 1000);
 }

@@ -18,7 +18,7 @@ describe('codes of a TOTP secret', () => {
   });
   afterAll(() => harness.close());
 
-  it('are different for three runs that ask within one window, and the same for a run that asks again', async () => {
+  it('differ for three runs that request one in the same window, and stay the same for a run that requests it again', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const caller = { kind: 'system', id: 'test', organizationId } as never;
     await harness.db.transaction({ organizationId }, (tx) =>

@@ -6,17 +6,19 @@ import type { Principal } from '../principal';
 import { placeOf } from './secrets';
 import { readTotp, totpOf } from './totp';
 
-/** With less left of its window, a code would be late at the portal: then it is the next one. */
+/**
+ * Minimum remaining validity of a code in milliseconds. With less, the next code is used, so that it is not too late.
+ */
 const leastLeftMs = 3000;
 
 export interface GivenCode {
   code: string;
-  /** Until then nobody may use it. */
+  /** The code must not be used before this time. */
   validFrom: Date;
   validUntil: Date;
 }
 
-/** The code of this moment for one run; what another run was given, nobody is given again. */
+/** Returns a TOTP code for one run: the current one, or a later one if another run got it. No two runs get the same. */
 export async function giveCode(
   tx: Transaction,
   keyRing: KeyRing,

@@ -6,7 +6,7 @@ import { audit } from '../audit/audit';
 import type { Principal } from '../principal';
 import { readTotp } from './totp';
 
-/** Sets a secret, new or again. The value is sealed before it reaches a statement. */
+/** Creates or replaces a secret. The value is sealed before it is passed to a statement. */
 export async function putSecret(
   tx: Transaction,
   keyRing: KeyRing,
@@ -38,7 +38,7 @@ export async function putSecret(
   return { ...(await tx.manager.findOneByOrFail(VaultSecretEntity, { organizationId, key })), created };
 }
 
-/** Names and dates; a value is never shown again. */
+/** Lists secrets by name. No value is shown again. */
 export function listSecrets(
   database: Database,
   organizationId: string,
@@ -65,7 +65,7 @@ export async function deleteSecret(tx: Transaction, caller: Principal, key: stri
   audit(tx, caller, { action: 'secret.delete', target: { type: 'secret', id: key } });
 }
 
-/** For what is asked for now and delivered later: a name that the vault does not have is told at once. */
+/** Throws invalid_payload if the vault lacks a name, so that a request fails at once and not at the later delivery. */
 export async function requireSecrets(
   tx: Transaction,
   organizationId: string,
@@ -85,7 +85,7 @@ export async function requireSecrets(
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }
 
-/** The values of the named secrets, for the moment of delivery, and which of them are missing. */
+/** Opens the named secrets for their delivery, and returns which of them are missing. */
 export async function resolveSecrets(
   database: Database,
   keyRing: KeyRing,
@@ -107,7 +107,7 @@ export async function resolveSecrets(
   return { values, missing: keys.filter((key) => !(key in values)) };
 }
 
-/** All values that an organization's vault has: to hide them in what goes elsewhere, and for nothing else. */
+/** Opens all secrets of an organization. Use it only to hide their values in data that is sent elsewhere. */
 export async function secretValues(database: Database, keyRing: KeyRing, organizationId: string): Promise<string[]> {
   const rows = await database.query<Pick<VaultSecretEntity, 'key' | 'masterKeyId' | 'wrappedKey' | 'sealed'>>(
     { organizationId },
@@ -120,7 +120,7 @@ export async function secretValues(database: Database, keyRing: KeyRing, organiz
   );
 }
 
-/** Brings secrets under the active master key, so that an old one can leave the ring. */
+/** Rewraps secrets with the active master key, so that an old master key can be removed from the ring. */
 export function rewrapSecrets(
   database: Database,
   keyRing: KeyRing,
@@ -160,7 +160,7 @@ async function rewrapSecret(tx: Transaction, keyRing: KeyRing, { organizationId,
   return true;
 }
 
-/** Binds a sealed value to its place: moved to another organization or name, it does not open. */
+/** The associated data of a sealed value: moved to another organization or name, the value cannot be opened. */
 export function placeOf(organizationId: string, key: string): string {
   return `${organizationId}/${key}`;
 }

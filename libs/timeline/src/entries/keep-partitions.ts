@@ -1,6 +1,6 @@
 import type { Database } from '@muster/database';
 
-/** Makes the partitions of the months to come, and drops those that are over for longer than the retention. 0: none. */
+/** Creates partitions up to two months ahead, and drops those that ended before the retention. 0: drops none. */
 export async function keepTimelinePartitions(
   database: Database,
   { retentionDays }: { retentionDays: number },

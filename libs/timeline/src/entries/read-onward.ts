@@ -3,7 +3,7 @@ import type { Database, TimelineEntryEntity, TimelineHeadEntity } from '@muster/
 import type { TimelineRow } from './timeline-event';
 import type { Kept } from './where-to-begin';
 
-/** How far somebody has read an agent's timeline. */
+/** A reader's position in an agent's timeline: the last entry that it has read. */
 export interface Place {
   agentId: string;
   seq: number;
@@ -11,15 +11,18 @@ export interface Place {
 
 export interface Onward {
   rows: TimelineRow[];
-  /** The newest number there is. Without rows there is nothing up to it: the entries between were deleted. */
+  /** The newest number. If there are no rows, the entries up to it were deleted. */
   head: number;
 }
 
-// What one reading brings of one agent: so many entries, and no further one once they have so many bytes.
+/** Maximum number of entries of one agent per read. */
 const pageEntries = 200;
+/** Size in bytes from which on a page gets no further entry of an agent. */
 const pageBytes = 256 * 1024;
 
-/** What an organization's agent has kept of its timeline. */
+/**
+ * Returns the range of entries that are stored of an agent. Throws agent_not_found for another organization's agent.
+ */
 export async function findTimeline(database: Database, organizationId: string, agentId: string): Promise<Kept> {
   const [found] = await database.query<Kept>(
     { organizationId },
@@ -35,8 +38,8 @@ export async function findTimeline(database: Database, organizationId: string, a
 }
 
 /**
- * The next page of each timeline, in one statement and so of one moment: where the head says n, everything up to n is
- * there to see. The size of a message is asked before its text is fetched.
+ * Reads the next page of each timeline. It uses one statement and therefore one snapshot: if the head is n, every entry
+ * up to n is visible. Sizes are checked before the texts are fetched.
  */
 export async function readOnward(database: Database, places: Place[]): Promise<Map<string, Onward>> {
   const rows = await database.query<
@@ -71,7 +74,7 @@ export async function readOnward(database: Database, places: Place[]): Promise<M
   return read;
 }
 
-/** Which of these timelines have gone on: one look at the heads of all. */
+/** Returns the agents that have entries after these positions, from one query of their heads. */
 export async function findMoved(database: Database, places: Place[]): Promise<string[]> {
   const moved = await database.query<Pick<TimelineHeadEntity, 'agentId'>>(
     'system',

@@ -1,21 +1,22 @@
-/* eslint-disable muster/one-clock -- Places in the timeline are dated by the database, as what several hosts wrote has one order. */
+/* eslint-disable muster/one-clock -- Timeline entries are dated by the database clock, which gives the entries of all hosts one order. */
 import { AppError } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { endOf, type EventPlace, readPlace } from './event-place';
 
-/** For so many days a place can be gone on from, or for as long as the organization keeps its timeline. */
+/** Number of days for which a stream can resume from a cursor; fewer if the organization keeps its timeline shorter. */
 export const eventsKeptDays = 7;
 
 export interface EventBeginning {
-  /** What the reader has seen: it gets everything after it. */
+  /** The position of the reader; it gets all later events. */
   place: EventPlace;
-  /** What it asked for is gone, or never was: it begins now. */
+  /** Set if the requested events were deleted or never existed: the stream starts now. */
   resync?: { lastEventId: string; oldest: string };
 }
 
 /**
- * Where an organization's stream begins: after what the reader saw last, or now. A place that is older than what is
- * kept, or from the future (the database went back to a backup), can't be gone on from, and is said so.
+ * Decides where an organization's stream starts: after the last event that the reader saw, or now. A stream cannot
+ * resume from a cursor that is older than the stored events, or that does not exist yet because the database was
+ * restored from a backup; then a resync event reports this.
  */
 export async function beginEvents(
   database: Database,

@@ -7,7 +7,9 @@ export interface EventFrame {
   text: string;
 }
 
-/** What goes over the wire for a page. Each event has its place as its id: after the last one, that of the whole page. */
+/**
+ * Returns the server-sent events of a page. The id of each is the cursor after it; that of the last is the page's end.
+ */
 export function framesOf(place: EventPlace, { rows, next }: EventPage): EventFrame[] {
   const upto = place.within?.upto ?? next.within?.upto ?? next.seen;
   return rows.flatMap((row, at) => {
@@ -18,13 +20,15 @@ export function framesOf(place: EventPlace, { rows, next }: EventPage): EventFra
   });
 }
 
-/** Its id is where the stream goes on, so that the next resumption is no resync again. */
+/**
+ * Returns a resync event. Its id is the cursor from which the stream continues, so the next reconnect needs no resync.
+ */
 export function resyncFrameOf(place: EventPlace, resync: { lastEventId: string; oldest: string }): string {
   const id = writePlace(place);
   return frame(id, { type: 'resync', ...resync, latest: id });
 }
 
-/** What an entry says beside its message. */
+/** The data of an entry, in addition to its message. */
 interface Said {
   status: string;
   previousStatus?: string | null;
@@ -44,7 +48,7 @@ function eventOf({ type, agentId, jobId, workflowId, message, data, at }: EventR
       return { type: 'agent', agentId: agentId!, status, previousStatus, why: reason ?? message!, timestamp };
     case 'lifecycle': {
       const { currentStatus } = said;
-      // A move is told by its status.
+      // A change of status has its own entry of kind status.
       if (!currentStatus || previousStatus !== currentStatus) return null;
       const why = reason ?? message!;
       return { type: 'agent', agentId: agentId!, status: currentStatus, previousStatus: currentStatus, why, timestamp };

@@ -9,9 +9,9 @@ import { type EventPage, readEvents, type Reading } from './read-events';
 type Group = Reading & { streams: EventStream[] };
 
 /**
- * Follows the organizations that somebody of this process reads. Each stream has a place of its own, and is sent what
- * stands behind it: so there is no gap and no repeat, whoever reads it. Streams at the same place are read for once;
- * what is read for all that are at the end is of one snapshot, so that from then on they are at the same place.
+ * Feeds the open organization streams of this process. Each stream has its own cursor and gets the events after it, so
+ * no event is lost or sent twice. One read serves all streams with the same cursor. Streams that are up to date are
+ * read with one snapshot, so they have the same cursor afterwards.
  */
 export class EventHub extends StreamHub<EventStream, string> {
   private readonly followed = new Map<string, Set<EventStream>>();
@@ -22,11 +22,15 @@ export class EventHub extends StreamHub<EventStream, string> {
     openStreams: OpenStreams,
     options: HubOptions,
   ) {
-    const words = { channel: 'organization', look: 'look for events of organizations', waits: 'events' } as const;
+    const words = {
+      channel: 'organization',
+      look: 'look for events of organizations',
+      waits: 'events of organizations',
+    } as const;
     super(pubSub, openStreams, options, words);
   }
 
-  /** Feeds the stream until it closes. */
+  /** Adds a stream and feeds it until it closes. */
   add(stream: EventStream): void {
     const { organizationId } = stream;
     const streams = this.followed.get(organizationId) ?? new Set();
@@ -54,7 +58,7 @@ export class EventHub extends StreamHub<EventStream, string> {
     for (const [at, group] of groups.entries()) this.pass(group, pages[at]!);
   }
 
-  /** Page by page at the reader's own pace, until it has all there is. */
+  /** Sends page after page, at the reader's own pace, until the stream is up to date. */
   private async catchUp(stream: EventStream): Promise<void> {
     const { organizationId } = stream;
     for (let isFull = true; stream.open && isFull;) {
@@ -67,11 +71,11 @@ export class EventHub extends StreamHub<EventStream, string> {
       });
     }
     stream.live = true;
-    // What came since then had told others alone.
+    // Notifications since the last read were used only for the live streams.
     this.told(organizationId);
   }
 
-  /** The organization's live streams by the place where they are: one place for all of them, but for who just came. */
+  /** Groups the organization's live streams by cursor: mostly one group, except for streams that just became live. */
   private groupsOf(organizationId: string): Group[] {
     const groups = new Map<string, Group>();
     for (const stream of this.followed.get(organizationId) ?? []) {

@@ -1,24 +1,24 @@
 /**
- * How far somebody has read an organization's events. Rows of many transactions become visible in no order that a
- * number could have, so a place is a snapshot: everything that was visible in it is read. Where a page ended within what
- * another snapshot shows, the place says that one too, and the last row of it.
+ * A reader's position in an organization's events. Transactions become visible in an order that no number can express,
+ * so a cursor is a Postgres snapshot: everything that is visible in it was read. If a page ends in the middle of the
+ * rows of a later snapshot, the cursor also contains that snapshot and the last row that was read.
  */
 export interface EventPlace {
-  /** When it was so, by the database's clock, in milliseconds. */
+  /** Time of the snapshot by the database's clock, in unix milliseconds. */
   at: number;
-  /** As Postgres writes one: `745:749:745,746`. */
+  /** The snapshot in the notation of Postgres, such as `745:749:745,746`. */
   seen: string;
   within?: { upto: string; last: EventKey };
 }
 
-/** What tells a row from others, and their order: of a timeline the agent and its number, else the event. */
+/** Identifies a row and defines the order: agent and number for a timeline entry, otherwise the event's id. */
 interface EventKey {
   transactionId: number;
   thing: string;
   seq: number;
 }
 
-/** As an event's id; readers keep it and send it back. */
+/** Formats a cursor as the id of an event. Readers store the id and send it back. */
 export function writePlace({ at, seen, within }: EventPlace): string {
   const { upto, last } = within ?? {};
   const parts = [String(at), short(seen)];
@@ -26,7 +26,7 @@ export function writePlace({ at, seen, within }: EventPlace): string {
   return parts.join('_');
 }
 
-/** Null where it is no id of ours. */
+/** Parses the id of an event; returns null if it is not valid. */
 export function readPlace(text: string): EventPlace | null {
   const found = pattern.exec(text)?.groups;
   if (!found) return null;
@@ -38,7 +38,7 @@ export function readPlace(text: string): EventPlace | null {
   return isSnapshot(long(upto)) ? { ...place, within: { upto: long(upto), last } } : null;
 }
 
-/** The first transaction that had not begun. */
+/** Returns the first transaction id that was not assigned yet (xmax of the snapshot). */
 export function endOf(snapshot: string): bigint {
   return BigInt(snapshot.split(':')[1]!);
 }
@@ -50,7 +50,7 @@ const pattern = new RegExp(`^(?<at>\\d{1,15})_(?<seen>${snapshot})(?:_(?<upto>${
 const short = (text: string) => text.replaceAll(':', '.').replaceAll(',', '-');
 const long = (text: string) => text.replaceAll('.', ':').replaceAll('-', ',');
 
-/** Postgres would refuse another one. */
+/** Whether Postgres accepts the snapshot; any other text would make the query fail. */
 function isSnapshot(text: string): boolean {
   const [from, to, running] = text.split(':') as [string, string, string];
   const open = running === '' ? [] : running.split(',').map(BigInt);

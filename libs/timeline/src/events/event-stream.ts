@@ -4,17 +4,17 @@ import { type EventPlace, writePlace } from './event-place';
 import { ReaderConnection, type ReaderOptions } from '../streams/reader-connection';
 
 export interface EventStreamOptions extends ReaderOptions {
-  /** What its reader has seen. */
+  /** The position of the reader. */
   place: EventPlace;
-  /** What it wants to hear of; everything unless said. */
+  /** The types of events to send; null for all. */
   types: ReadonlySet<OrganizationStreamEvent['type']> | null;
 }
 
 /** One reader of an organization's events. */
 export class EventStream extends ReaderConnection {
-  /** What was sent, or passed over as none of its types. */
+  /** The position after all events that were sent or skipped because of their type. */
   place: EventPlace;
-  /** It is at the end of what there was, and gets what comes with the other readers. */
+  /** Whether the stream is up to date and gets new events together with the other streams. */
   live = false;
   private readonly types: EventStreamOptions['types'];
   private said: string;
@@ -34,7 +34,10 @@ export class EventStream extends ReaderConnection {
     if (bytes === '' || this.write(bytes)) this.place = place;
   }
 
-  /** It takes its place along, so that whoever hears nothing for long doesn't come back with one that is too old. */
+  /**
+   * Contains the current cursor, so that a reader without events for a long time does not reconnect with an expired
+   * one.
+   */
   protected override comment(): string {
     const place = writePlace(this.place);
     if (place === this.said) return super.comment();

@@ -1,9 +1,9 @@
-/* eslint-disable muster/one-clock -- Places in the timeline are dated by the database, as what several hosts wrote has one order. */
+/* eslint-disable muster/one-clock -- Timeline entries are dated by the database clock, which gives the entries of all hosts one order. */
 import type { Database, JobEntity, OrganizationEventEntity, TimelineEntryEntity } from '@muster/database';
 import type { EventPlace } from './event-place';
 import { nilId } from '@muster/platform';
 
-/** An entry of a timeline, or what was told beside them. */
+/** A timeline entry or an organization event. */
 export interface EventRow
   extends
     Pick<OrganizationEventEntity, 'transactionId' | 'at'>,
@@ -14,23 +14,23 @@ export interface EventRow
   workflowId: JobEntity['workflowId'] | null;
 }
 
-/** What stands behind a place: a page of it, and where its reader is then. */
+/** A page of events after a cursor, and the cursor after the page. */
 export interface EventPage {
   rows: EventRow[];
   next: EventPlace;
-  /** There may be more of it. */
+  /** Whether there may be more events. */
   isFull: boolean;
 }
 
 const pageRows = 200;
 
-/** An organization that is followed, and one of the places that its readers have come to. */
+/** An organization, and a cursor of its readers from which to read. */
 export interface Reading {
   organizationId: string;
   place: EventPlace;
 }
 
-/** The next page of each, in one statement and so of one snapshot: what is seen in it is read, or on a further page. */
+/** Reads the next page of each in one statement, and therefore with one snapshot for all of them. */
 export async function readEvents(database: Database, readings: Reading[]): Promise<EventPage[]> {
   const places = readings.map(({ place }) => place);
   const rows = await database.query<EventRow & { n: number; now: number; seen: string }>(
@@ -62,18 +62,21 @@ export async function readEvents(database: Database, readings: Reading[]): Promi
 function pageOf(place: EventPlace, { now, seen }: { now: number; seen: string }, rows: EventRow[]): EventPage {
   const upto = place.within?.upto ?? seen;
   const isFull = rows.length >= pageRows;
-  // At the end of what its snapshot shows, that one is what is read.
+  // All rows of the snapshot have been read, so the cursor becomes that snapshot.
   if (!isFull) return { rows, next: { at: place.within ? place.at : now, seen: upto }, isFull: !!place.within };
   return { rows, next: placeBehind(place, upto, rows.at(-1)!), isFull };
 }
 
-/** Where a reader is who has had this row of a page, and none behind it. */
+/** Returns the cursor of a reader that has got this row of a page, and no later one. */
 export function placeBehind({ at, seen }: EventPlace, upto: string, row: EventRow): EventPlace {
   const { transactionId, thing, seq } = row;
   return { at, seen, within: { upto, last: { transactionId, thing, seq } } };
 }
 
-/** An entry's time is when its transaction began; none of ours takes as long. It says which months are looked into. */
+/**
+ * Maximum duration of a transaction in milliseconds. An entry's time is the start of its transaction, so this margin
+ * decides which monthly partitions are read.
+ */
 const longestTransactionMs = 3_600_000;
 
 const isNew = (row: string, thing: string, seq: string) => `

@@ -5,28 +5,30 @@ export interface RoomOptions {
   maxStreamsPerOrganization: number;
 }
 
-/** How many streams of events there may be, of an organization and in all: those of agents and of organizations. */
+/** Limits the number of open event streams, per organization and in total, in this process. */
 export class StreamRoom {
   private all = 0;
   private readonly of = new Map<string, number>();
 
   constructor(private readonly options: RoomOptions) {}
 
-  /** Throws where there are too many streams for one more. */
+  /** Throws if the maximum number of streams is reached. */
   require(organizationId: string): void {
     const { maxStreams, maxStreamsPerOrganization } = this.options;
     if ((this.of.get(organizationId) ?? 0) >= maxStreamsPerOrganization) {
       throw new AppError('rate_limited', {
-        detail: `The organization has ${maxStreamsPerOrganization} streams open here; close one of them first.`,
+        detail: `The organization already has ${maxStreamsPerOrganization} open event streams; close one of them first.`,
         headers: { 'retry-after': '10' },
       });
     }
     if (this.all >= maxStreams) {
-      throw new AppError('service_unavailable', { detail: 'There are too many streams here; try again in a moment.' });
+      throw new AppError('service_unavailable', {
+        detail: 'There are too many open event streams; try again in a moment.',
+      });
     }
   }
 
-  /** Answers the function that makes room again. */
+  /** Counts a stream. Returns the function that removes it from the count. */
   take(organizationId: string): () => void {
     this.all += 1;
     this.of.set(organizationId, (this.of.get(organizationId) ?? 0) + 1);

@@ -10,11 +10,12 @@ interface Followed extends Place {
 }
 
 /**
- * Follows the timelines that somebody of this process reads. What is new of an agent is read once and written once,
- * for all its streams. A stream that begins further back reads pages of its own until it has met the hub.
+ * Feeds the open timeline streams of this process. New entries of an agent are read and formatted once for all of its
+ * streams. A stream that starts at an earlier position reads separate pages until it has reached the hub's position.
  *
- * The one rule: a live stream has all up to the hub's place. It is made live in the same breath in which that was
- * seen, and skips what it has: so there is no gap and no repeat.
+ * Invariant: a live stream has received every entry up to the hub's position. `catchUp` compares the positions and sets
+ * `live` without an `await` in between, and `pass` skips entries that the stream already has. So no entry is lost or
+ * sent twice.
  */
 export class TimelineHub extends StreamHub<TimelineStream, Followed> {
   private readonly followed = new Map<string, Followed>();
@@ -25,10 +26,14 @@ export class TimelineHub extends StreamHub<TimelineStream, Followed> {
     openStreams: OpenStreams,
     options: HubOptions,
   ) {
-    super(pubSub, openStreams, options, { channel: 'timeline', look: 'look for timeline entries', waits: 'timelines' });
+    super(pubSub, openStreams, options, {
+      channel: 'timeline',
+      look: 'look for timeline entries',
+      waits: 'timeline entries',
+    });
   }
 
-  /** Feeds the stream until it closes. `head` is the newest number known of its agent. */
+  /** Adds a stream and feeds it until it closes. `head` is the newest known number of its agent. */
   add(stream: TimelineStream, head: number): void {
     const { agentId } = stream;
     const agent = this.followed.get(agentId) ?? { agentId, seq: head, streams: new Set() };
@@ -40,7 +45,7 @@ export class TimelineHub extends StreamHub<TimelineStream, Followed> {
       this.followed.delete(agentId);
       this.due.delete(agent);
     });
-    // What was written since the head was read had nobody here to tell.
+    // Entries since `head` was read caused no notification here, because no stream of the agent was open.
     if (agent.streams.size === 1) this.markDue(agent);
     void this.catchUp(agent, stream);
   }
@@ -87,7 +92,7 @@ export class TimelineHub extends StreamHub<TimelineStream, Followed> {
       const all = Buffer.from(frames.join(''));
       for (const stream of agent.streams) {
         if (!stream.live || stream.seq >= last) continue;
-        // One that met the hub further on has the first of them.
+        // A stream that became live at a later position already has the first rows.
         const frame = stream.seq <= before ? all : frames.filter((_, at) => rows[at]!.seq > stream.seq).join('');
         stream.send(frame, last);
       }
