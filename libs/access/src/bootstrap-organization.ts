@@ -87,11 +87,12 @@ export async function bootstrapOrganization(
         role: 'super_admin',
       });
     }
-    for (const [name, scope, given] of [
+    for (const [name, scope, chosenSecret] of [
       ['bootstrap', 'api', input.apiKey],
       ['bootstrap worker', 'worker', input.workerKey],
     ] as const) {
-      if (given) await insertApiKey(tx, actor, { organizationId, name, scope, agentId: null, expiresAt: null, given });
+      if (chosenSecret)
+        await insertApiKey(tx, actor, { organizationId, name, scope, agentId: null, expiresAt: null, chosenSecret });
     }
     return true;
   });

@@ -35,9 +35,13 @@ describe('object storage', () => {
 
   describe('presigned for browsers', () => {
     const bytes = Buffer.from('<script>alert(1)</script>');
-    const shown = async (key: string, storedAs: string, lend: { filename?: string; contentType?: string } = {}) => {
+    const fetchHeaders = async (
+      key: string,
+      storedAs: string,
+      options: { filename?: string; contentType?: string } = {},
+    ) => {
       await storage.put(key, bytes, storedAs);
-      const { headers } = await fetch(await storage.presignGet(key, { expiresInSeconds: 60, ...lend }));
+      const { headers } = await fetch(await storage.presignGet(key, { expiresInSeconds: 60, ...options }));
       return Object.fromEntries(
         ['content-type', 'content-disposition', 'x-content-type-options'].map((name) => [name, headers.get(name)]),
       );
@@ -50,19 +54,19 @@ describe('object storage', () => {
       ['spec/film.webm', 'video/webm'],
       ['spec/nothing', ''],
     ])('saves %s as a file', async (key, type) => {
-      const answer = await shown(key, type || 'application/octet-stream', type ? { contentType: type } : {});
+      const answer = await fetchHeaders(key, type || 'application/octet-stream', type ? { contentType: type } : {});
       expect(answer['content-disposition']).toBe(`attachment; filename="${key.slice('spec/'.length)}"`);
       expect(answer['x-content-type-options']).toBe('nosniff');
     });
 
     it.each(['png', 'jpeg', 'webp', 'gif'])('shows an image (%s), and only as an image', async (kind) => {
       const picture = `image/${kind}`;
-      expect(await shown(`spec/a.${kind}`, 'text/html')).toEqual({
+      expect(await fetchHeaders(`spec/a.${kind}`, 'text/html')).toEqual({
         'content-type': picture,
         'content-disposition': `inline; filename="a.${kind}"`,
         'x-content-type-options': 'nosniff',
       });
-      expect((await shown('spec/b', 'text/html', { contentType: picture }))['content-type']).toBe(picture);
+      expect((await fetchHeaders('spec/b', 'text/html', { contentType: picture }))['content-type']).toBe(picture);
     });
 
     it.each([
@@ -71,7 +75,7 @@ describe('object storage', () => {
       // A browser would show this name as claimexe.png.
       ['claim\u202egnp.exe', '"claim_gnp.exe"'],
     ])('saves a file under its own name without misleading characters: %j', async (filename, name) => {
-      const answer = await shown('spec/c', 'text/plain', { filename, contentType: 'text/plain' });
+      const answer = await fetchHeaders('spec/c', 'text/plain', { filename, contentType: 'text/plain' });
       expect(answer['content-disposition']).toBe(`attachment; filename=${name}`);
     });
   });

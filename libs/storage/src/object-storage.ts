@@ -9,11 +9,11 @@ import { StorageConfig } from './storage.config';
 import { isFull, readStorageError } from './storage-errors';
 
 /** Path of objects below the service's own address, if the service forwards the requests to the storage. */
-export const lentPath = '/objects';
+export const objectProxyPath = '/objects';
 /** Host that these URLs are signed for. It is not the storage's address, which may change with a restart. */
-export const lentHost = 'objects.muster.internal';
+export const objectSigningHost = 'objects.muster.internal';
 /** Maximum size in bytes of an object that the service forwards. */
-export const maxLentBytes = 100 * 1024 * 1024;
+export const maxProxiedBytes = 100 * 1024 * 1024;
 
 /**
  * Reads and writes the bucket. The SDK is loaded at the first use, because it is large and most requests do not need
@@ -156,7 +156,7 @@ export class ObjectStorage implements OnApplicationShutdown {
       Key: key,
       ...shownAs(name, contentType),
     });
-    return this.lent(await getSignedUrl(client, command, { expiresIn: expiresInSeconds }), address);
+    return this.proxied(await getSignedUrl(client, command, { expiresIn: expiresInSeconds }), address);
   }
 
   /**
@@ -184,13 +184,13 @@ export class ObjectStorage implements OnApplicationShutdown {
       // Signed as headers, so that the storage rejects an upload with other values.
       signableHeaders: new Set(['content-type', 'host', ...(size === undefined ? [] : ['content-length'])]),
     });
-    return { url: this.lent(url, address), headers: { 'content-type': contentType } };
+    return { url: this.proxied(url, address), headers: { 'content-type': contentType } };
   }
 
-  private lent(signed: string, address = publicAddress(this.config)): string {
+  private proxied(signed: string, address = publicAddress(this.config)): string {
     if (!this.config.s3ThroughService) return signed;
     const { pathname, search } = new URL(signed);
-    return `${address}${lentPath}${pathname}${search}`;
+    return `${address}${objectProxyPath}${pathname}${search}`;
   }
 
   async check(): Promise<void> {
@@ -233,7 +233,7 @@ export class ObjectStorage implements OnApplicationShutdown {
       return {
         sdk,
         client: make(s3Endpoint),
-        public: make(s3ThroughService ? `http://${lentHost}` : (s3PublicEndpoint ?? s3Endpoint)),
+        public: make(s3ThroughService ? `http://${objectSigningHost}` : (s3PublicEndpoint ?? s3Endpoint)),
       };
     });
     return this.connected;

@@ -1,11 +1,11 @@
-const pictures: Record<string, string> = {
+const imageTypes: Record<string, string> = {
   png: 'image/png',
   jpg: 'image/jpeg',
   jpeg: 'image/jpeg',
   webp: 'image/webp',
   gif: 'image/gif',
 };
-const rasterTypes = new Set(Object.values(pictures));
+const rasterTypes = new Set(Object.values(imageTypes));
 
 /**
  * Returns the response headers for an uploaded file. A raster image is shown with an image type, whatever its bytes
@@ -14,7 +14,7 @@ const rasterTypes = new Set(Object.values(pictures));
  */
 export function shownAs(
   filename: string,
-  contentType = pictures[filename.split('.').at(-1)!.toLowerCase()] ?? '',
+  contentType = imageTypes[filename.split('.').at(-1)!.toLowerCase()] ?? '',
 ): { ResponseContentType?: string; ResponseContentDisposition: string } {
   const type = contentType.split(';')[0]!.trim().toLowerCase();
   const raster = rasterTypes.has(type);
@@ -28,8 +28,8 @@ export function shownAs(
 const misleading = /[/\\\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 
 /** RFC 6266: an ASCII name that every client reads, and the exact name if it has other characters. */
-function namedAs(given: string): string {
-  const filename = given.replaceAll(misleading, '_');
+function namedAs(name: string): string {
+  const filename = name.replaceAll(misleading, '_');
   const plain = filename.replaceAll(/[^\x20-\x7e]|["%]/g, '_');
   const exact = encodeURIComponent(filename).replaceAll(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
   return `filename="${plain}"${plain === filename ? '' : `; filename*=UTF-8''${exact}`}`;

@@ -51,15 +51,15 @@ describe('the key ring', () => {
     [`${old},${old}`, /two keys share an id/],
     [`bad id:${randomBytes(32).toString('base64')}`, /the id of a key must have 1 to 32 letters/],
   ])('rejects %p without showing a key', (text, message) => {
-    let said = '';
+    let thrown = '';
     try {
       KeyRing.parse(text);
     } catch (error) {
-      said = String(error);
+      thrown = String(error);
     }
-    expect(said).toMatch(message);
+    expect(thrown).toMatch(message);
     const value = text.split(':').at(-1);
-    if (value) expect(said).not.toContain(value.slice(0, 8));
+    if (value) expect(thrown).not.toContain(value.slice(0, 8));
   });
 
   it('derives the same secret for the same subject, and different secrets for different subjects', () => {

@@ -1,7 +1,7 @@
 import { hkdfSync } from 'node:crypto';
 import { type MasterKey, readMasterKeys } from '@muster/platform';
 
-const derivedAtMost = 2000;
+const maxCachedSecrets = 2000;
 
 /** The master keys, newest first: the first one seals, and all of them open. */
 export class KeyRing {
@@ -28,12 +28,12 @@ export class KeyRing {
   /** Derives a separate secret for a purpose and a subject from each master key, the active key first. */
   derive(purpose: string, subject: string): Buffer[] {
     const name = `${purpose} ${subject}`;
-    const known = this.derived.get(name);
-    if (known) return known;
+    const cached = this.derived.get(name);
+    if (cached) return cached;
     const info = `muster/${purpose}/v1`;
     const secrets = this.keys.map(({ key }) => Buffer.from(hkdfSync('sha256', key, subject, info, 32)));
     this.derived.set(name, secrets);
-    if (this.derived.size > derivedAtMost) this.derived.delete(this.derived.keys().next().value!);
+    if (this.derived.size > maxCachedSecrets) this.derived.delete(this.derived.keys().next().value!);
     return secrets;
   }
 }

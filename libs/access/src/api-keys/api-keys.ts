@@ -32,13 +32,13 @@ export async function createApiKey(
   body: CreateApiKeyBody,
   clock: Clock,
 ): Promise<NewApiKey> {
-  const asked = body.expiresAt ? new Date(body.expiresAt) : null;
-  if (asked && asked <= clock.now()) throw invalid('expiresAt', 'expiresAt must be in the future');
+  const requested = body.expiresAt ? new Date(body.expiresAt) : null;
+  if (requested && requested <= clock.now()) throw invalid('expiresAt', 'expiresAt must be in the future');
   const latest = await latestExpiry(tx, caller.organizationId, clock.now());
-  if (asked && latest && asked > latest) {
+  if (requested && latest && requested > latest) {
     throw invalid('expiresAt', `expiresAt must be ${latest.toISOString()} or earlier in this organization`);
   }
-  const expiresAt = asked ?? latest;
+  const expiresAt = requested ?? latest;
   const agentId = body.agentId ?? null;
   if (agentId && body.scope !== 'worker') throw invalid('agentId', 'only a worker key can be bound to an agent');
   if (agentId) {
@@ -47,8 +47,8 @@ export async function createApiKey(
   }
   const { name, scope, role = 'member', ipAllow = [] } = body;
   if (role !== 'member' && scope !== 'api') throw invalid('role', 'role can be set only for a key of scope api');
-  const strange = ipAllow.findIndex((entry) => !isAddressOrRange(entry));
-  if (strange >= 0) throw invalid(`ipAllow.${strange}`, `${ipAllow[strange]} is neither an address nor a CIDR`);
+  const invalidAt = ipAllow.findIndex((entry) => !isAddressOrRange(entry));
+  if (invalidAt >= 0) throw invalid(`ipAllow.${invalidAt}`, `${ipAllow[invalidAt]} is neither an address nor a CIDR`);
   const bounds = { agentId, expiresAt, role, ipAllow };
   return insertApiKey(tx, caller, { organizationId: caller.organizationId, name, scope, ...bounds });
 }
@@ -73,12 +73,22 @@ export interface ApiKeyInput {
   /** The user whose device sign-in creates the key; absent for a key that is created by name. */
   userId?: string;
   /** The full key, if the operator chose it at bootstrap; by default a new key is generated. */
-  given?: string;
+  chosenSecret?: string;
 }
 
 export async function insertApiKey(tx: Transaction, actor: Actor | Principal, input: ApiKeyInput): Promise<NewApiKey> {
-  const { given, organizationId, name, scope, agentId, expiresAt, role = 'member', ipAllow = [], userId } = input;
-  const { id, secret } = given ? { id: apiKeyIdOf(given)!, secret: given } : newApiKey();
+  const {
+    chosenSecret,
+    organizationId,
+    name,
+    scope,
+    agentId,
+    expiresAt,
+    role = 'member',
+    ipAllow = [],
+    userId,
+  } = input;
+  const { id, secret } = chosenSecret ? { id: apiKeyIdOf(chosenSecret)!, secret: chosenSecret } : newApiKey();
   await tx.manager.insert(ApiKeyEntity, {
     id,
     organizationId,

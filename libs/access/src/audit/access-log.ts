@@ -18,9 +18,9 @@ type Row = [
 ];
 
 const flushMs = 1000;
-const mostAtOnce = 1000;
+const maxRowsPerInsert = 1000;
 /** Maximum number of rows in memory while the database is unavailable. Further reads are logged as lost. */
-const mostWaiting = 50_000;
+const maxWaitingRows = 50_000;
 
 /**
  * Records who read data that may be about a patient. Rows are collected and inserted together once per second, so a
@@ -31,7 +31,7 @@ const mostWaiting = 50_000;
 export class AccessLog implements BeforeApplicationShutdown {
   private readonly logger = new Logger('access log');
   private waiting: Row[] = [];
-  private readonly seen = new Set<string>();
+  private readonly recordedKeys = new Set<string>();
   private minute = 0;
   private timer: NodeJS.Timeout | undefined;
   private writing: Promise<void> = Promise.resolve();
@@ -45,22 +45,22 @@ export class AccessLog implements BeforeApplicationShutdown {
   record({ principal, address, route, subject }: Reading): void {
     const at = this.clock.now();
     const minute = Math.floor(at.getTime() / 60_000) * 60_000;
-    if (minute !== this.minute) this.seen.clear();
+    if (minute !== this.minute) this.recordedKeys.clear();
     this.minute = minute;
     const { organizationId, kind, id } = principal;
     const key = [organizationId, id, route, subject.id].join(' ');
-    if (this.seen.has(key)) return;
-    if (this.waiting.length >= mostWaiting) {
-      this.logger.error(`${mostWaiting} access log entries wait for the database; a further read was not recorded`);
+    if (this.recordedKeys.has(key)) return;
+    if (this.waiting.length >= maxWaitingRows) {
+      this.logger.error(`${maxWaitingRows} access log entries wait for the database; a further read was not recorded`);
       return;
     }
-    this.seen.add(key);
+    this.recordedKeys.add(key);
     const email = principal.kind === 'user' ? principal.email : null;
     this.waiting.push([
       ...([newId(), organizationId, new Date(minute), at, kind, id] as const),
       ...([email, address, route, subject.type, subject.id] as const),
     ]);
-    if (this.isEnding || this.waiting.length >= mostAtOnce) void this.flush();
+    if (this.isEnding || this.waiting.length >= maxRowsPerInsert) void this.flush();
     else this.timer ??= setTimeout(() => void this.flush(), flushMs).unref();
   }
 
@@ -79,7 +79,7 @@ export class AccessLog implements BeforeApplicationShutdown {
 
   private async write(): Promise<void> {
     while (this.waiting.length > 0) {
-      const rows = this.waiting.slice(0, mostAtOnce);
+      const rows = this.waiting.slice(0, maxRowsPerInsert);
       try {
         await this.database.transaction('system', (tx) => tx.execute(insertRows, transposed(rows)));
       } catch (error) {

@@ -20,14 +20,14 @@ export function listAccesses(
   if (page.after) within.push(`id < ${placed(page.after[0])}`);
   if (from) within.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - apartMs)))}`);
   if (to) within.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + apartMs)))}`);
-  const looked: string[] = [];
-  if (from) looked.push(`at >= ${placed(from)}`);
-  if (to) looked.push(`at <= ${placed(to)}`);
+  const filter: string[] = [];
+  if (from) filter.push(`at >= ${placed(from)}`);
+  if (to) filter.push(`at <= ${placed(to)}`);
   if (subject) within.push(`subject_id = ${placed(subject)}`);
-  if (userId) (subject ? looked : within).push(`actor_id = ${placed(userId)}`);
+  if (userId) (subject ? filter : within).push(`actor_id = ${placed(userId)}`);
   const columns = 'id, at, actor_kind, actor_id, actor_email, address, route, subject_type, subject_id';
   const limit = placed(page.limit + 1);
-  const text = scanWithin({ from: 'access_entry', columns, within, filter: looked, order: 'id DESC', limit });
+  const text = scanWithin({ from: 'access_entry', columns, within, filter, order: 'id DESC', limit });
   return database.query<AccessRow>({ organizationId }, text, values);
 }
 

@@ -6,20 +6,20 @@ import type { Principal } from '../principal';
 import type { Credential } from '../requests/credential-of';
 import { accessChanged, accessChannel } from './access-changes';
 import { apiKeyIdOf, sameText, sessionIdOf, sha256 } from './credentials';
-import { type Loaded, loadApiKey, loadSession, recordUse } from './load-principal';
+import { loadApiKey, type Loaded, loadSession, recordUse } from './load-principal';
 
-const rememberMs = 30_000;
+const cacheMs = 30_000;
 /**
  * Minimum time between two records of use. A session ends when it is idle, so its last use is recorded more exactly.
  */
-const noteUseEveryMs = { user: 10_000, api_key: 60_000 };
+const recordUseEveryMs = { user: 10_000, api_key: 60_000 };
 
 /** Not a promise if the credential is cached, so that most requests need not wait. */
 type Answer<P> = P | null | Promise<P | null>;
 
 type Use = (loaded: Loaded<Principal>, now: Date) => void;
 
-interface Remembered {
+interface CacheEntry {
   loaded: Loaded<Principal> | null;
   until: number;
 }
@@ -31,12 +31,12 @@ interface Remembered {
 @Injectable()
 export class Authenticator implements OnApplicationShutdown {
   private readonly logger = new Logger(Authenticator.name);
-  private readonly remembered = new Map<string, Remembered>();
+  private readonly cache = new Map<string, CacheEntry>();
   private generation = 0;
   private readonly changeListeners = new Set<() => void>();
-  private readonly forget = () => {
+  private readonly clearCache = () => {
     this.generation += 1;
-    this.remembered.clear();
+    this.cache.clear();
     for (const listener of this.changeListeners) listener();
   };
 
@@ -45,12 +45,12 @@ export class Authenticator implements OnApplicationShutdown {
     @Inject(PostgresListener) private readonly listener: PostgresListener,
     @Inject(Clock) private readonly clock: Clock,
   ) {
-    listener.listen(accessChannel, { heard: this.forget, lost: this.forget });
-    accessChanged.on('changed', this.forget);
+    listener.listen(accessChannel, { heard: this.clearCache, lost: this.clearCache });
+    accessChanged.on('changed', this.clearCache);
   }
 
   onApplicationShutdown(): void {
-    accessChanged.off('changed', this.forget);
+    accessChanged.off('changed', this.clearCache);
   }
 
   /** Throws if a key is right and its address is not allowed, so that the owner of the key learns the reason. */
@@ -86,10 +86,10 @@ export class Authenticator implements OnApplicationShutdown {
     const id = 'key' in credential ? apiKeyIdOf(secret) : sessionIdOf(secret);
     if (!id) return null;
     const name = `${'key' in credential ? 'key' : 'session'}:${id}`;
-    const known = this.recall(name);
-    if (known) return this.admit(known.loaded, secret, use);
+    const cached = this.findCached(name);
+    if (cached) return this.admit(cached.loaded, secret, use);
     const load = 'key' in credential ? loadApiKey : loadSession;
-    return this.learn(name, () => load(this.database, id)).then((loaded) => this.admit(loaded, secret, use));
+    return this.loadAndCache(name, () => load(this.database, id)).then((loaded) => this.admit(loaded, secret, use));
   }
 
   private admit(loaded: Loaded<Principal> | null, secret: string, use: Use): Principal | null {
@@ -101,19 +101,22 @@ export class Authenticator implements OnApplicationShutdown {
     return loaded.principal;
   }
 
-  private recall(name: string): Remembered | undefined {
-    const known = this.remembered.get(name);
-    return known && known.until > performance.now() && this.listener.connected ? known : undefined;
+  private findCached(name: string): CacheEntry | undefined {
+    const cached = this.cache.get(name);
+    return cached && cached.until > performance.now() && this.listener.connected ? cached : undefined;
   }
 
-  private async learn(name: string, load: () => Promise<Loaded<Principal> | null>): Promise<Loaded<Principal> | null> {
+  private async loadAndCache(
+    name: string,
+    load: () => Promise<Loaded<Principal> | null>,
+  ): Promise<Loaded<Principal> | null> {
     const now = performance.now();
     const generation = this.generation;
     const loaded = await load();
     // A principal that was read before an access change must not be cached after it.
     if (generation === this.generation && this.listener.connected) {
-      if (this.remembered.size >= 10_000) this.remembered.clear();
-      this.remembered.set(name, { loaded, until: now + rememberMs });
+      if (this.cache.size >= 10_000) this.cache.clear();
+      this.cache.set(name, { loaded, until: now + cacheMs });
     }
     return loaded;
   }
@@ -121,7 +124,7 @@ export class Authenticator implements OnApplicationShutdown {
   private recordUse(loaded: Loaded<Principal>, now: Date, address: string | null): void {
     const { kind } = loaded.principal;
     // A new address is recorded earlier, but not with every request, because two addresses may alternate.
-    const everyMs = loaded.usedFrom === address ? noteUseEveryMs[kind] : noteUseEveryMs.user;
+    const everyMs = loaded.usedFrom === address ? recordUseEveryMs[kind] : recordUseEveryMs.user;
     if (loaded.usedAt && now.getTime() - loaded.usedAt.getTime() < everyMs) return;
     loaded.usedAt = now;
     loaded.usedFrom = address;

@@ -2,7 +2,7 @@ import { AppError, type LoginBody, type SignInNeeds } from '@muster/contracts';
 import type { Database, OrganizationSettingsEntity, UserEntity } from '@muster/database';
 import type { Attempts, Clock, RatePolicy } from '@muster/platform';
 import { sha256 } from './credentials';
-import { insertSession, type OpenedSession, readOpened, type SignInPlace } from './open-session';
+import { insertSession, type OpenedSession, readOpened, type SignInClient } from './open-session';
 import type { Passwords } from './passwords';
 import { knownAddressDays } from './sign-in-addresses';
 import { issueTicket } from './tickets';
@@ -23,11 +23,11 @@ export interface LoginParts {
  */
 export async function logIn(
   { database, attempts, passwords, clock, failures }: LoginParts,
-  { email: given, password }: LoginBody,
-  place: SignInPlace,
+  { email: typedEmail, password }: LoginBody,
+  client: SignInClient,
 ): Promise<OpenedSession | SignInNeeds> {
-  const { address } = place;
-  const email = given.toLowerCase();
+  const { address } = client;
+  const email = typedEmail.toLowerCase();
   const now = clock.now();
   const user = await passwords.lookUp(() => findAccount(database, { email, address, now }));
   const attempt = await attempts.begin(
@@ -35,7 +35,7 @@ export async function logIn(
     user?.knowsAddress ? [`known:${user.id}:${address}`] : [`address:${address}`, `account:${sha256(email)}`],
   );
   const right = await passwords
-    .check(password, user?.passwordHash, user?.knowsAddress ? 'known' : 'stranger')
+    .check(password, user?.passwordHash, user?.knowsAddress ? 'known' : 'other')
     .catch((error: unknown) => {
       // The password was not checked.
       attempt.forgive();
@@ -47,10 +47,10 @@ export async function logIn(
   attempt.forgive();
   if (user.secondFactorSince) return issueTicket(database, { user, needs: user.hasCodes ? 'totp' : 'passkey', now });
   if (user.requireSecondFactor) return issueTicket(database, { user, needs: 'enrolment', now });
-  const opened = await database.transaction({ organizationId: user.organizationId }, (tx) =>
-    insertSession(tx, { user, place }),
+  const session = await database.transaction({ organizationId: user.organizationId }, (tx) =>
+    insertSession(tx, { user, client }),
   );
-  return readOpened(database, opened);
+  return readOpened(database, session);
 }
 
 interface Account

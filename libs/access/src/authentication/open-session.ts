@@ -10,7 +10,7 @@ import { loadSession } from './load-principal';
 import { recordAddress } from './sign-in-addresses';
 
 /** The client of a sign-in, as the user's list of sessions shows it. */
-export interface SignInPlace {
+export interface SignInClient {
   address: string;
   userAgent: string | undefined;
 }
@@ -22,7 +22,7 @@ export interface OpenedSession {
 
 interface NewSession {
   user: Pick<UserEntity, 'id' | 'organizationId' | 'email'>;
-  place: SignInPlace;
+  client: SignInClient;
   /** The second factor that was proved, if any. */
   secondFactor?: 'code' | 'recoveryCode' | 'passkey';
 }
@@ -30,7 +30,7 @@ interface NewSession {
 /** Opens a session in the transaction that identified the user; returns the session's id and token. */
 export async function insertSession(
   tx: Transaction,
-  { user, place: { address, userAgent }, secondFactor }: NewSession,
+  { user, client: { address, userAgent }, secondFactor }: NewSession,
 ): Promise<{ id: string; token: string }> {
   const [account] = await tx.query<Pick<UserEntity, 'secondFactorSince'>>(
     `UPDATE app_user SET last_sign_in_at = $2 WHERE id = $1 AND NOT disabled RETURNING second_factor_since`,

@@ -8,7 +8,7 @@ import { passwordFault } from '../users/password-rules';
 import { SignInConfig } from './sign-in.config';
 import { WaitingLines } from './waiting-lines';
 
-const lines = ['known', 'stranger', 'change'] as const;
+const lines = ['known', 'other', 'change'] as const;
 
 /** The kind of a request: a sign-in from an address that the account knows, any other sign-in, or a new password. */
 export type PasswordLine = (typeof lines)[number];
@@ -20,7 +20,7 @@ export type PasswordLine = (typeof lines)[number];
 export class Passwords {
   private readonly hashing: WaitingLines<PasswordLine>;
   private readonly lookingUp: WaitingLines<'all'>;
-  private nobody?: Promise<string>;
+  private dummyHash?: Promise<string>;
 
   constructor(
     @Inject(SignInConfig) { signInConcurrency }: SignInConfig,
@@ -28,11 +28,11 @@ export class Passwords {
   ) {
     const waitingInLine = signInConcurrency * 8;
     // One core stays free for other requests.
-    const atOnce = Math.min(signInConcurrency, Math.max(1, availableParallelism() - 1));
-    this.hashing = new WaitingLines({ lines, atOnce, waitingInLine }, () => this.refusal());
+    const concurrency = Math.min(signInConcurrency, Math.max(1, availableParallelism() - 1));
+    this.hashing = new WaitingLines({ lines, concurrency, waitingInLine }, () => this.refusal());
     // Lookups are fast, so their line can be long. Only two run at once, so that they never use all database
     // connections.
-    this.lookingUp = new WaitingLines({ lines: ['all'], atOnce: 2, waitingInLine: 200 }, () => this.refusal());
+    this.lookingUp = new WaitingLines({ lines: ['all'], concurrency: 2, waitingInLine: 200 }, () => this.refusal());
   }
 
   /** Hashes a new password; throws invalid_payload if it breaks the password rules. */
@@ -50,8 +50,8 @@ export class Passwords {
   /** Takes the same time for an account that does not exist, so that the response time reveals nothing. */
   check(password: string, passwordHash: string | undefined, line: PasswordLine): Promise<boolean> {
     return this.hashing.run(line, async () => {
-      this.nobody ??= hash(randomBytes(16).toString('hex'));
-      const matches = await verify(passwordHash ?? (await this.nobody), password).catch(() => false);
+      this.dummyHash ??= hash(randomBytes(16).toString('hex'));
+      const matches = await verify(passwordHash ?? (await this.dummyHash), password).catch(() => false);
       return matches && passwordHash !== undefined;
     });
   }

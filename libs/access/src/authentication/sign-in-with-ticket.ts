@@ -6,7 +6,7 @@ import { audit } from '../audit/audit';
 import { readProof, useProof } from '../second-factor/proofs';
 import type { RelyingParty } from '../second-factor/relying-party';
 import { actorOf, beginTotp, confirmTotp, type FactorOwner } from '../second-factor/second-factors';
-import { insertSession, type OpenedSession, readOpened, type SignInPlace } from './open-session';
+import { insertSession, type OpenedSession, readOpened, type SignInClient } from './open-session';
 import { countFailure, holderOf, takeTicket, ticketOver } from './tickets';
 
 export interface CodeParts {
@@ -28,10 +28,14 @@ export interface CodeParts {
 const wrongCodes: RatePolicy = { name: 'wrong-codes', limit: 10, windowSeconds: 3600 };
 
 /** The second step of a sign-in: opens the session after the password was checked. */
-export async function logInWithCode(parts: CodeParts, body: TotpLoginBody, place: SignInPlace): Promise<OpenedSession> {
+export async function logInWithCode(
+  parts: CodeParts,
+  body: TotpLoginBody,
+  client: SignInClient,
+): Promise<OpenedSession> {
   const { database, clock } = parts;
   const proof = await readProof(parts, body);
-  const { address } = place;
+  const { address } = client;
   const holder = await holderOf(database, { ticket: body.ticket, needs: 'totp', address, now: clock.now() });
   const { ticketId, user } = holder;
   const result = await counted(parts, { ...holder, address }, () =>
@@ -39,12 +43,13 @@ export async function logInWithCode(parts: CodeParts, body: TotpLoginBody, place
       const secondFactor = await useProof(tx, parts, user, proof);
       if (secondFactor) {
         await takeTicket(tx, ticketId);
-        return insertSession(tx, { user, place, secondFactor });
+        return insertSession(tx, { user, client, secondFactor });
       }
-      const goesOn = await countFailure(tx, ticketId);
+      const isStillValid = await countFailure(tx, ticketId);
       // A client that has a ticket knows the password, so the audit trail shows this.
-      if (!goesOn) audit(tx, actorOf(user), { action: 'session.refuse_codes', target: { type: 'user', id: user.id } });
-      return { refused: goesOn ? wrongCode() : ticketOver() };
+      if (!isStillValid)
+        audit(tx, actorOf(user), { action: 'session.refuse_codes', target: { type: 'user', id: user.id } });
+      return { refused: isStillValid ? wrongCode() : ticketOver() };
     }),
   );
   return readOpened(database, result);
@@ -63,14 +68,14 @@ export async function beginEnrolment(
 export async function finishEnrolment(
   { database, keyRing, clock }: CodeParts,
   { ticket, code }: TicketCodeBody,
-  place: SignInPlace,
+  client: SignInClient,
 ): Promise<OpenedSession & { recoveryCodes: string[] }> {
-  const { address } = place;
+  const { address } = client;
   const { ticketId, user } = await holderOf(database, { ticket, needs: 'enrolment', address, now: clock.now() });
   const result = await database.transaction({ organizationId: user.organizationId }, async (tx) => {
     const recoveryCodes = await confirmTotp(tx, keyRing, user, { code, ticketId });
     if (!recoveryCodes) return { refused: (await countFailure(tx, ticketId)) ? wrongCode() : ticketOver() };
-    return { recoveryCodes, session: await insertSession(tx, { user, place, secondFactor: 'code' }) };
+    return { recoveryCodes, session: await insertSession(tx, { user, client, secondFactor: 'code' }) };
   });
   if ('refused' in result) throw result.refused;
   return { ...(await readOpened(database, result.session)), recoveryCodes: result.recoveryCodes };

@@ -4,10 +4,10 @@
  */
 export class WaitingLines<Line extends string> {
   private readonly waiting: Map<Line, (() => void)[]>;
-  private atWork = 0;
+  private running = 0;
 
   constructor(
-    private readonly bounds: { lines: readonly Line[]; atOnce: number; waitingInLine: number },
+    private readonly bounds: { lines: readonly Line[]; concurrency: number; waitingInLine: number },
     /** Creates the error for a task whose line is full. */
     private readonly full: () => Error,
   ) {
@@ -15,7 +15,7 @@ export class WaitingLines<Line extends string> {
   }
 
   async run<T>(line: Line, work: () => Promise<T>): Promise<T> {
-    if (this.atWork < this.bounds.atOnce) this.atWork += 1;
+    if (this.running < this.bounds.concurrency) this.running += 1;
     else await this.turnOf(this.waiting.get(line)!);
     try {
       return await work();
@@ -38,6 +38,6 @@ export class WaitingLines<Line extends string> {
       this.waiting.set(name, line);
       return first();
     }
-    this.atWork -= 1;
+    this.running -= 1;
   }
 }

@@ -54,7 +54,7 @@ declare module 'fastify' {
  */
 @Injectable()
 export class AccessGuard implements OnModuleInit {
-  private readonly known: RatePolicy;
+  private readonly authenticated: RatePolicy;
   private readonly anonymous: RatePolicy;
   private readonly unverifiedBodies = new UnverifiedBodies();
 
@@ -67,7 +67,7 @@ export class AccessGuard implements OnModuleInit {
     @Inject(AccessLog) private readonly accessLog: AccessLog,
     @Optional() @Inject(CronConfig) private readonly cron?: CronConfig,
   ) {
-    this.known = { name: 'default', limit: config.rateLimitPerMinute, windowSeconds: 60 };
+    this.authenticated = { name: 'default', limit: config.rateLimitPerMinute, windowSeconds: 60 };
     this.anonymous = { name: 'anonymous', limit: config.rateLimitAnonymousPerMinute, windowSeconds: 60 };
   }
 
@@ -132,7 +132,7 @@ export class AccessGuard implements OnModuleInit {
   }
 
   private limit(request: FastifyRequest, principal: Principal | null): RateState | Promise<RateState> {
-    const policy = principal ? this.known : this.anonymous;
+    const policy = principal ? this.authenticated : this.anonymous;
     const subject = principal ? `${principal.kind}:${principal.id}` : `address:${clientAddress(request)}`;
     return this.limiter.takeLeased(policy, subject) ?? this.limiter.take(policy, subject);
   }

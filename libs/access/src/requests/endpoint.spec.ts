@@ -68,15 +68,15 @@ describe('the method of a route', () => {
   const host = ts.createCompilerHost(options);
   let program: ts.Program | undefined;
 
-  const faultsOf = (text: string): string[] => {
+  const diagnosticsOf = (text: string): string[] => {
     const read = host.getSourceFile.bind(host);
-    const ours: ts.CompilerHost = {
+    const overlayHost: ts.CompilerHost = {
       ...host,
       fileExists: (name) => name === file || host.fileExists(name),
       getSourceFile: (name, target) =>
         name === file ? ts.createSourceFile(name, text, target) : (program?.getSourceFile(name) ?? read(name, target)),
     };
-    program = ts.createProgram({ rootNames: [file], options, host: ours, oldProgram: program });
+    program = ts.createProgram({ rootNames: [file], options, host: overlayHost, oldProgram: program });
     const source = program.getSourceFile(file);
     return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map(
       ({ messageText, start }) => {
@@ -87,11 +87,11 @@ describe('the method of a route', () => {
   };
 
   it.each(Object.keys(right))('may return %s', (name) => {
-    expect(faultsOf(route(...right[name]!))).toEqual([]);
+    expect(diagnosticsOf(route(...right[name]!))).toEqual([]);
   });
 
   it.each(Object.keys(wrong))('does not compile if it returns %s', (name) => {
-    const faults = faultsOf(route(...wrong[name]!));
+    const faults = diagnosticsOf(route(...wrong[name]!));
     expect(faults).toEqual([expect.stringMatching(/^@Endpoint\(.*Unable to resolve signature of method decorator/)]);
   });
 });

@@ -14,9 +14,9 @@ import {
   BundleProblem,
   type ErrorCode,
   errorTable,
+  ignoresUnknownFields,
   Problem,
   type ReadSubject,
-  ignoresUnknownFields,
   wireCodeOf,
 } from '@muster/contracts';
 import { RouteConfig } from '@nestjs/platform-fastify';
@@ -24,7 +24,7 @@ import type { FastifyRequest } from 'fastify';
 import type { AccessRule } from './access-rule';
 
 /** A decorator that accepts only methods that return the declared response. */
-type Answering<Answer> = <Method extends (...given: never[]) => Answer | Promise<Answer>>(
+type Answering<Answer> = <Method extends (...args: never[]) => Answer | Promise<Answer>>(
   target: object,
   name: string | symbol,
   method: TypedPropertyDescriptor<Method>,

@@ -56,13 +56,13 @@ export class Mutations {
     const result = await this.database.transaction(scope, async (tx) => {
       const stored = repeatable ? await recallAnswer<Body>(tx, repeatable) : null;
       if (stored) return { ...stored, replayed: true };
-      const made = await work(tx, caller);
+      const response = await work(tx, caller);
       if (!wasAudited(tx) && !options.unaudited) {
         throw new Error(`${request.method} ${request.routeOptions.url} made a change without an audit row`);
       }
-      const { status = reply.statusCode } = made;
-      if (repeatable) await storeAnswer(tx, repeatable, { ...made, status });
-      return { ...made, status, replayed: false };
+      const { status = reply.statusCode } = response;
+      if (repeatable) await storeAnswer(tx, repeatable, { ...response, status });
+      return { ...response, status, replayed: false };
     });
     if (result.replayed) void reply.header('idempotency-replayed', 'true');
     void reply.status(result.status);

@@ -19,7 +19,7 @@ interface Answer<Body> extends Pick<IdempotencyKeyEntity, 'status'> {
   etag?: string;
 }
 
-const keepHours = 24;
+const retentionHours = 24;
 
 /** Returns the response of the first request with this key; null if this request is the first. */
 export async function recallAnswer<Body>(tx: Transaction, repeatable: Repeatable): Promise<Answer<Body> | null> {
@@ -42,7 +42,7 @@ export async function recallAnswer<Body>(tx: Transaction, repeatable: Repeatable
   if (stored.requestHash !== hashOf(request)) {
     throw new AppError('idempotency_key_reused', { detail: 'This Idempotency-Key was used with another request.' });
   }
-  const { body, etag } = opened<Body>(repeatable, stored.body);
+  const { body, etag } = openAnswer<Body>(repeatable, stored.body);
   return { body, etag, status: stored.status, location: stored.location ?? undefined };
 }
 
@@ -56,31 +56,40 @@ export async function storeAnswer(
   { body, etag, status, location }: Answer<unknown>,
 ): Promise<void> {
   const { keyRing, organizationId, request, key } = repeatable;
-  const kept = sealText(keyRing, placeOf(repeatable), JSON.stringify({ body, etag }));
+  const sealedAnswer = sealText(keyRing, associatedDataOf(repeatable), JSON.stringify({ body, etag }));
   await tx.execute(
     `INSERT INTO idempotency_key (organization_id, route, key, request_hash, status, location, body, expires_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, muster_now() + $8 * interval '1 hour')
      ON CONFLICT (organization_id, route, key) DO UPDATE
      SET request_hash = excluded.request_hash, status = excluded.status, location = excluded.location,
          body = excluded.body, created_at = muster_now(), expires_at = excluded.expires_at`,
-    [organizationId, routeOf(request), key, hashOf(request), status, location ?? null, JSON.stringify(kept), keepHours],
+    [
+      organizationId,
+      routeOf(request),
+      key,
+      hashOf(request),
+      status,
+      location ?? null,
+      JSON.stringify(sealedAnswer),
+      retentionHours,
+    ],
   );
 }
 
-function opened<Body>(repeatable: Repeatable, kept: unknown): { body: Body; etag?: string } {
+function openAnswer<Body>(repeatable: Repeatable, stored: unknown): { body: Body; etag?: string } {
   // An older version of the service stored it unsealed.
-  if (!isSealedText(kept)) return { body: kept as Body };
+  if (!isSealedText(stored)) return { body: stored as Body };
   const { keyRing } = repeatable;
-  if (!keyRing.find(kept.masterKeyId)) {
+  if (!keyRing.find(stored.masterKeyId)) {
     throw new AppError('conflict', {
       detail: 'The first request with this Idempotency-Key was answered, but its response can no longer be decrypted.',
     });
   }
-  return JSON.parse(openText(keyRing, placeOf(repeatable), kept)) as { body: Body; etag?: string };
+  return JSON.parse(openText(keyRing, associatedDataOf(repeatable), stored)) as { body: Body; etag?: string };
 }
 
 /** The associated data that binds a stored response to its organization and its request. */
-function placeOf({ organizationId, request, key }: Repeatable): string {
+function associatedDataOf({ organizationId, request, key }: Repeatable): string {
   return `${organizationId}/idempotency-key/${routeOf(request)}/${key}`;
 }
 

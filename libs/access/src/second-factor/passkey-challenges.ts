@@ -56,16 +56,16 @@ export async function readPasskey(
   return { response, challenge: rows.length > 0 ? signed : null };
 }
 
-const longest = { id: 1400, part: 65_536 };
+const maxLength = { id: 1400, part: 65_536 };
 
 /** Copies only the fields that are verified later, so that no other part of the request is used. */
 function responseOf({ id, rawId, type, response }: Record<string, unknown>): PasskeyResponse | null {
-  if (!isText(id, longest.id) || rawId !== id || type !== 'public-key') return null;
+  if (!isText(id, maxLength.id) || rawId !== id || type !== 'public-key') return null;
   if (typeof response !== 'object' || response === null) return null;
   const parts = ['clientDataJSON', 'attestationObject', 'authenticatorData', 'signature', 'userHandle'].flatMap(
     (name) => {
       const part = (response as Record<string, unknown>)[name];
-      return isText(part, longest.part) ? [[name, part] as const] : [];
+      return isText(part, maxLength.part) ? [[name, part] as const] : [];
     },
   );
   return { id, rawId: id, type, clientExtensionResults: {}, response: Object.fromEntries(parts) };

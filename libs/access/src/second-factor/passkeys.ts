@@ -24,7 +24,7 @@ export interface PasskeyParts {
 }
 
 /** Maximum number of passkeys of one user. */
-const mostPasskeys = 20;
+const maxPasskeys = 20;
 
 /**
  * Returns the options with which the caller's browser creates a passkey. The passkey must work without an account name
@@ -88,8 +88,8 @@ export async function addPasskey(
   { name, response: sent }: CreatePasskeyBody,
 ): Promise<PasskeyRow> {
   const answer = await readPasskey(database, sent, { field: 'response', userId: owner.id, now: clock.now() });
-  const made = await readRegistration(relyingParty, answer);
-  if (!made) {
+  const registered = await readRegistration(relyingParty, answer);
+  if (!registered) {
     throw invalidField(
       'response',
       'response does not match the challenge',
@@ -102,9 +102,9 @@ export async function addPasskey(
       'SELECT count(*)::integer AS count FROM passkey WHERE user_id = $1',
       [owner.id],
     )) as [{ count: number }];
-    if (count >= mostPasskeys) {
+    if (count >= maxPasskeys) {
       throw new AppError('conflict', {
-        detail: `An account can have at most ${mostPasskeys} passkeys; remove one first.`,
+        detail: `An account can have at most ${maxPasskeys} passkeys; remove one first.`,
       });
     }
     const id = newId();
@@ -112,7 +112,16 @@ export async function addPasskey(
       .execute(
         `INSERT INTO passkey (id, user_id, organization_id, name, credential_id, public_key, counter, created_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-        [id, owner.id, owner.organizationId, name, made.id, Buffer.from(made.publicKey), made.counter, tx.now],
+        [
+          id,
+          owner.id,
+          owner.organizationId,
+          name,
+          registered.id,
+          Buffer.from(registered.publicKey),
+          registered.counter,
+          tx.now,
+        ],
         'add_passkey',
       )
       .catch((error: unknown) => {

@@ -24,7 +24,7 @@ export async function beginTotp(
 ): Promise<{ secret: string; otpauthUri: string; qrSvg: string }> {
   await requireNone(tx, owner);
   const secret = base32Of(randomBytes(20));
-  const envelope = seal(keyRing, placeOf(owner), secret);
+  const envelope = seal(keyRing, associatedDataOf(owner), secret);
   await tx.execute(
     `INSERT INTO second_factor (user_id, organization_id, master_key_id, wrapped_key, sealed)
      VALUES ($1, $2, $3, $4, $5)
@@ -52,7 +52,7 @@ export async function confirmTotp(
   await requireNone(tx, owner);
   const factor = await readFactor(tx, owner.id);
   if (!factor) throw new AppError('conflict', { detail: 'Start the setup first.' });
-  const counter = windowOf(readTotp(open(keyRing, placeOf(owner), factor)), code.replace(/\s/g, ''), tx.now);
+  const counter = windowOf(readTotp(open(keyRing, associatedDataOf(owner), factor)), code.replace(/\s/g, ''), tx.now);
   if (counter === null) return null;
   if (ticketId) await takeTicket(tx, ticketId);
   const recoveryCodes = Array.from({ length: 10 }, newRecoveryCode);
@@ -83,7 +83,7 @@ export async function useCode(
   const factor = await readFactor(tx, owner.id);
   if (!isConfirmed(factor)) return null;
   if (code !== undefined) {
-    const counter = windowOf(readTotp(open(keyRing, placeOf(owner), factor)), code.replace(/\s/g, ''), tx.now);
+    const counter = windowOf(readTotp(open(keyRing, associatedDataOf(owner), factor)), code.replace(/\s/g, ''), tx.now);
     if (counter === null || counter <= factor.lastCounter) return null;
     await tx.execute('UPDATE second_factor SET last_counter = $2 WHERE user_id = $1', [owner.id, counter], 'use_totp');
     return 'code';
@@ -180,26 +180,26 @@ export function rewrapSecondFactors(
   return sweep(round, {
     name: 'second factors',
     outcomes: ['rewrapped'],
-    candidates: (after: Place | null, limit) =>
-      database.query<Place & object>(
+    candidates: (after: OwnerKey | null, limit) =>
+      database.query<OwnerKey & object>(
         'system',
         `SELECT user_id, organization_id FROM second_factor
          WHERE master_key_id <> $1 AND ($2::uuid IS NULL OR user_id > $2) ORDER BY user_id LIMIT $3`,
         [keyRing.active.id, after?.userId ?? null, limit],
       ),
-    settle: (place) => database.transaction('system', (tx) => rewrapOne(tx, keyRing, place)),
+    settle: (owner) => database.transaction('system', (tx) => rewrapOne(tx, keyRing, owner)),
     rowOf: ({ userId }) => `second factor of ${userId}`,
   });
 }
 
-type Place = Pick<SecondFactorEntity, 'userId' | 'organizationId'>;
+type OwnerKey = Pick<SecondFactorEntity, 'userId' | 'organizationId'>;
 
-async function rewrapOne(tx: Transaction, keyRing: KeyRing, { userId, organizationId }: Place) {
+async function rewrapOne(tx: Transaction, keyRing: KeyRing, { userId, organizationId }: OwnerKey) {
   const [row] = await tx.query<SecondFactorEntity>(
     'SELECT master_key_id, wrapped_key, sealed FROM second_factor WHERE user_id = $1 FOR UPDATE SKIP LOCKED',
     [userId],
   );
-  const moved = row && rewrap(keyRing, placeOf({ id: userId, organizationId }), row);
+  const moved = row && rewrap(keyRing, associatedDataOf({ id: userId, organizationId }), row);
   if (!moved) return null;
   await tx.execute('UPDATE second_factor SET master_key_id = $2, wrapped_key = $3 WHERE user_id = $1', [
     userId,
@@ -249,7 +249,7 @@ function hashOf(recoveryCode: string): string {
 }
 
 /** The associated data that binds the sealed secret to its owner. */
-function placeOf({ id, organizationId }: Pick<FactorOwner, 'id' | 'organizationId'>): string {
+function associatedDataOf({ id, organizationId }: Pick<FactorOwner, 'id' | 'organizationId'>): string {
   return `${organizationId}/user/${id}/totp`;
 }
 

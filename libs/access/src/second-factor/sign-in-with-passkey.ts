@@ -4,7 +4,7 @@ import type { Attempts, RatePolicy } from '@muster/platform';
 import { readPasskey } from './passkey-challenges';
 import { type PasskeyParts, usePasskey } from './passkeys';
 import { type FactorOwner, lockSince } from './second-factors';
-import { insertSession, type OpenedSession, readOpened, type SignInPlace } from '../authentication/open-session';
+import { insertSession, type OpenedSession, readOpened, type SignInClient } from '../authentication/open-session';
 import { knownAddressDays } from '../authentication/sign-in-addresses';
 
 export interface PasskeySignInParts extends PasskeyParts {
@@ -20,10 +20,10 @@ export interface PasskeySignInParts extends PasskeyParts {
 export async function logInWithPasskey(
   parts: PasskeySignInParts,
   { response }: PasskeySignInBody,
-  place: SignInPlace,
+  client: SignInClient,
 ): Promise<OpenedSession> {
   const { database, attempts, clock, failures, relyingParty } = parts;
-  const { address } = place;
+  const { address } = client;
   const now = clock.now();
   const answer = await readPasskey(database, response, { field: 'response', userId: null, now });
   const holder = await findHolder(database, { credentialId: answer.response.id, address, now });
@@ -36,7 +36,7 @@ export async function logInWithPasskey(
     await lockSince(tx, user.id);
     // Returns instead of throwing, so that the audit row of a rejected passkey is committed.
     if (!(await usePasskey(tx, relyingParty, user, answer))) return null;
-    return insertSession(tx, { user, place, secondFactor: 'passkey' });
+    return insertSession(tx, { user, client, secondFactor: 'passkey' });
   });
   if (!session) throw refused();
   attempt.forgive();

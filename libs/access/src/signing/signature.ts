@@ -21,13 +21,13 @@ export function verify(
   if (!header) return 'missing';
   const parts = partsOf(header);
   const t = timeOf(parts);
-  const given = parts.filter(([name, value]) => name === 'v1' && /^[0-9a-f]{64}$/.test(value ?? ''));
-  if (!Number.isSafeInteger(t) || given.length === 0 || given.length > 8) return 'malformed';
+  const signatures = parts.filter(([name, value]) => name === 'v1' && /^[0-9a-f]{64}$/.test(value ?? ''));
+  if (!Number.isSafeInteger(t) || signatures.length === 0 || signatures.length > 8) return 'malformed';
   if (Math.abs(now.getTime() / 1000 - t) > toleranceSeconds) return 'expired';
   let matches = false;
   for (const secret of secrets) {
     const expected = mac(secret, t, text);
-    for (const [, value] of given) {
+    for (const [, value] of signatures) {
       if (timingSafeEqual(Buffer.from(value!, 'hex'), expected)) matches = true;
     }
   }

@@ -129,9 +129,9 @@ async function loadUser(tx: Transaction, organizationId: string, id: string, loc
   return user;
 }
 
-function requireGrantable(own: Role, wanted: Role): void {
-  if (hasRole(own, wanted)) return;
-  throw new AppError('permission_denied', { detail: `Only a ${wanted} can create another ${wanted}.` });
+function requireGrantable(own: Role, requested: Role): void {
+  if (hasRole(own, requested)) return;
+  throw new AppError('permission_denied', { detail: `Only a ${requested} can create another ${requested}.` });
 }
 
 function isWorkingAdmin(user: UserEntity): boolean {

@@ -14,9 +14,9 @@ describe('hiding secrets', () => {
     ['in base64url', Buffer.from(`??>${secret}`).toString('base64url')],
     ['by one of its lines', 'it said and another line to me'],
   ])('hides a secret %s', (_, leak) => {
-    const shown = text(leak);
-    expect(shown).toContain('[secret]');
-    expect(shown).not.toContain('word');
+    const hidden = text(leak);
+    expect(hidden).toContain('[secret]');
+    expect(hidden).not.toContain('word');
   });
 
   it('hides everything in the format of our credentials', () => {

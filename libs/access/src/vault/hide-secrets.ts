@@ -29,9 +29,9 @@ export function hiding(secrets: readonly string[]): Hidden {
   const forms = [...new Set(secrets.flatMap(formsOfSecret))]
     .filter((form) => form.length >= shortestSecret)
     .sort((a, b) => b.length - a.length);
-  const known = forms.length ? new RegExp(patternOfForms(forms), 'g') : null;
+  const secretPattern = forms.length ? new RegExp(patternOfForms(forms), 'g') : null;
   const text = (value: string): string => {
-    const without = known ? value.replace(known, mark) : value;
+    const without = secretPattern ? value.replace(secretPattern, mark) : value;
     return without.replace(credentials, mark);
   };
   const deep = (value: unknown): unknown => {

@@ -15,7 +15,7 @@ export interface TimelineEntry {
   at?: Date;
 }
 
-export interface TimelineOf {
+export interface TimelineRef {
   organizationId: string;
   agentId: string;
 }
@@ -24,35 +24,35 @@ export interface TimelineOf {
  * Appends entries to an agent's timeline, in their order. The row of timeline_head stays locked until the commit, so a
  * reader that has seen a number can see every smaller one.
  */
-export function appendTimeline(tx: Transaction, of: TimelineOf, entries: TimelineEntry[]): void {
+export function appendTimeline(tx: Transaction, agentRef: TimelineRef, entries: TimelineEntry[]): void {
   if (entries.length === 0) return;
   const [entry, ...others] = entries;
-  if (others.length === 0) appendOne(tx, of, entry!);
-  else appendMany(tx, of, entries);
-  tx.notify('timeline', of.agentId);
-  if (entries.some(({ kind }) => isTold(kind))) tx.notify('organization', of.organizationId);
+  if (others.length === 0) appendOne(tx, agentRef, entry!);
+  else appendMany(tx, agentRef, entries);
+  tx.notify('timeline', agentRef.agentId);
+  if (entries.some(({ kind }) => isOrganizationEvent(kind))) tx.notify('organization', agentRef.organizationId);
 }
 
 /** Most calls append one entry: its statement has a plan that does not depend on the count, so Postgres caches it. */
-function appendOne(tx: Transaction, { organizationId, agentId }: TimelineOf, entry: TimelineEntry): void {
+function appendOne(tx: Transaction, { organizationId, agentId }: TimelineRef, entry: TimelineEntry): void {
   tx.defer(
     `WITH head AS (${nextNumbers('$1', '$2', '1')})
      INSERT INTO timeline_entry
        (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id)
-     SELECT $1, head.last_seq, $2, $3, $4, $5, $6, $7, $8, COALESCE($9::timestamptz, muster_now()), ${toldBy('$3::text')} FROM head`,
+     SELECT $1, head.last_seq, $2, $3, $4, $5, $6, $7, $8, COALESCE($9::timestamptz, muster_now()), ${transactionIdOf('$3::text')} FROM head`,
     [agentId, organizationId, ...columnsOf(entry)],
     'append_entry',
   );
 }
 
-function appendMany(tx: Transaction, { organizationId, agentId }: TimelineOf, entries: TimelineEntry[]): void {
+function appendMany(tx: Transaction, { organizationId, agentId }: TimelineRef, entries: TimelineEntry[]): void {
   const rows = entries.map(columnsOf);
   tx.defer(
     `WITH head AS (${nextNumbers('$1', '$2', '$3')})
      INSERT INTO timeline_entry
        (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id)
      SELECT $1, head.last_seq - $3 + e.n, $2, e.kind, e.level, e.message, e.source, e.job_id, e.data,
-            COALESCE(e.at, muster_now()), ${toldBy('e.kind')}
+            COALESCE(e.at, muster_now()), ${transactionIdOf('e.kind')}
      FROM head, unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::uuid[], $9::jsonb[], $10::timestamptz[])
        WITH ORDINALITY AS e (kind, level, message, source, job_id, data, at, n)`,
     [agentId, organizationId, rows.length, ...rows[0]!.map((_, column) => rows.map((row) => row[column]))],
@@ -61,9 +61,10 @@ function appendMany(tx: Transaction, { organizationId, agentId }: TimelineOf, en
 }
 
 /** The kinds that the organization's stream contains: all except the output of runs and of machine setups. */
-const told: readonly EntryKind[] = ['job', 'status', 'lifecycle'];
-const isTold = (kind: EntryKind) => told.includes(kind);
-const toldBy = (kind: string) => `CASE WHEN ${kind} IN ('${told.join("', '")}') THEN ${currentTransaction} END`;
+const organizationKinds: readonly EntryKind[] = ['job', 'status', 'lifecycle'];
+const isOrganizationEvent = (kind: EntryKind) => organizationKinds.includes(kind);
+const transactionIdOf = (kind: string) =>
+  `CASE WHEN ${kind} IN ('${organizationKinds.join("', '")}') THEN ${currentTransaction} END`;
 
 function columnsOf({ kind, level, message, source, jobId, data, at }: TimelineEntry): unknown[] {
   return [
@@ -90,7 +91,7 @@ function nextNumbers(agentId: string, organizationId: string, count: string): st
  */
 export function appendEntry(names: Record<'agent' | 'jobId' | 'organizationId' | 'entry', string>): string {
   const { agent, jobId, organizationId, entry } = names;
-  const said = (name: string) => `${entry}::jsonb->>'${name}'`;
+  const field = (name: string) => `${entry}::jsonb->>'${name}'`;
   return `head AS (
     INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq)
     SELECT ${agent}.agent_id, ${organizationId}, 1 FROM ${agent}
@@ -99,8 +100,8 @@ export function appendEntry(names: Record<'agent' | 'jobId' | 'organizationId' |
   insert_entry AS (
     INSERT INTO timeline_entry
       (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id)
-    SELECT head.agent_id, head.last_seq, ${organizationId}, ${said('kind')}, ${said('level')}, ${said('message')},
-           ${said('source')}, ${jobId}, ${entry}::jsonb->'data', muster_now(), ${currentTransaction}
+    SELECT head.agent_id, head.last_seq, ${organizationId}, ${field('kind')}, ${field('level')}, ${field('message')},
+           ${field('source')}, ${jobId}, ${entry}::jsonb->'data', muster_now(), ${currentTransaction}
     FROM head)`;
 }
 

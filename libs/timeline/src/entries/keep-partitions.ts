@@ -5,10 +5,10 @@ export async function keepTimelinePartitions(
   database: Database,
   { retentionDays }: { retentionDays: number },
 ): Promise<{ dropped: number }> {
-  const [kept] = await database.query<{ dropped: number }>(
+  const [result] = await database.query<{ dropped: number }>(
     'system',
     'SELECT keep_timeline_partitions(2, make_interval(days => $1)) AS dropped',
     [retentionDays === 0 ? null : retentionDays],
   );
-  return kept!;
+  return result!;
 }

@@ -82,7 +82,7 @@ describe('listing an agent’s timeline', () => {
           return { seq, recordedAt: Math.min(Math.max(moved, start), end - 1), lateMs: Math.floor(lateMs) };
         });
       const agentId = await write(entries);
-      for (let asked = 0; asked < 15; asked += 1) {
+      for (let attempt = 0; attempt < 15; attempt += 1) {
         const [a, b] = [0, 1]
           .map(() => start - 5 * dayMs + random() * (end - start + 10 * dayMs))
           .sort((x, y) => x - y);
@@ -94,7 +94,7 @@ describe('listing an agent’s timeline', () => {
             const at = recordedAt - lateMs;
             return (from === undefined || at >= from) && (to === undefined || at <= to);
           })
-          .map(({ seq: of }) => of);
+          .map(({ seq }) => seq);
         const iso = (ms?: number) => (ms === undefined ? undefined : new Date(ms).toISOString());
         expect(await numbers(agentId, { from: iso(from), to: iso(to), order })).toEqual(
           order === 'asc' ? expected : expected.reverse(),
@@ -108,23 +108,23 @@ describe('listing an agent’s timeline', () => {
     const all = Array.from({ length: count }, (_, at) => ({ seq: at + 1, recordedAt: start + at * 25_000, lateMs: 0 }));
     const [agentId] = [await write(all), await write(all), await write(all), await write(all)];
     // Without statistics Postgres assumes an empty table, and could sort all of it for each page.
-    const uncounted = await walked();
+    const uncounted = await pagesRead();
     await listTimeline(harness.db, { organizationId, agentId }, { q: 'no such line' }, { limit: 50, after: null });
-    expect((await walked()) - uncounted).toBeLessThan(2500);
+    expect((await pagesRead()) - uncounted).toBeLessThan(2500);
     await owner.query('VACUUM ANALYZE timeline_entry');
     for (const order of ['asc', 'desc'] as const) {
       const query = { from: '2024-01-15T00:00:00Z', to: '2024-01-15T12:00:00Z', order };
-      const before = await walked();
+      const before = await pagesRead();
       expect(await numbers(agentId, query)).toHaveLength(1729);
       // The pages of the period, and those that the binary search reads.
-      expect((await walked()) - before).toBeLessThan(400);
+      expect((await pagesRead()) - before).toBeLessThan(400);
     }
     // The first page of a long period does not read more.
-    const before = await walked();
+    const before = await pagesRead();
     const long = { from: '2024-01-05T00:00:00Z', to: '2024-01-25T00:00:00Z', order: 'desc' as const };
     const rows = await listTimeline(harness.db, { organizationId, agentId }, long, { limit: 50, after: null });
     expect(rows).toHaveLength(51);
-    expect((await walked()) - before).toBeLessThan(400);
+    expect((await pagesRead()) - before).toBeLessThan(400);
   });
 
   it('searches a limited part per page, and continues with the next page where the previous one ended', async () => {
@@ -156,7 +156,7 @@ describe('listing an agent’s timeline', () => {
     }
   });
 
-  const walked = async () => {
+  const pagesRead = async () => {
     // Flushes the statistics of every connection, including those of the owner's vacuum.
     const flush = 'SELECT pg_stat_force_next_flush(), pg_sleep(0.1)';
     await Promise.all([harness.db.query('system', flush), harness.db.query('system', flush), owner.query(flush)]);

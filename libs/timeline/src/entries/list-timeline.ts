@@ -1,4 +1,4 @@
-import { AppError, type AgentLogsQuery } from '@muster/contracts';
+import { type AgentLogsQuery, AppError } from '@muster/contracts';
 import { type Database, hasPart, maxRowsLookedAt, pageWithin, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { EntryKind } from './append-timeline';
@@ -40,7 +40,7 @@ interface Filters extends Pick<AgentLogsQuery, 'level' | 'jobId' | 'q' | 'from' 
 }
 
 /** Time in milliseconds after which one request starts no further scan for rows that no index can find. */
-const lookForMs = 150;
+const maxSearchMs = 150;
 /** Maximum number of scans of one request. */
 const maxScans = 10;
 /** Size of the messages of a page in bytes, above which no further scan is started. */
@@ -53,7 +53,7 @@ async function select(
   page: Page,
   filters: Filters,
 ): Promise<TimelineRow[]> {
-  const until = performance.now() + lookForMs;
+  const until = performance.now() + maxSearchMs;
   const numbers = await numbersWithin(database, organizationId, filters);
   const rows: ScannedRow[] = [];
   let { after, limit } = page;
@@ -90,25 +90,25 @@ async function scanOnce(
   const values: unknown[] = [organizationId];
   const placed = (value: unknown) => `$${values.push(value)}`;
   const within = ['organization_id = $1'];
-  const looked: string[] = [];
+  const filter: string[] = [];
   if (page.after) within.push(`seq ${order === 'asc' ? '>' : '<'} ${placed(page.after[0])}`);
   if (jobId) within.push(`job_id = ${placed(jobId)}`);
   if (agentId) {
     const agent = placed(agentId);
-    (jobId ? looked : within).push(`agent_id = ${agent}`);
+    (jobId ? filter : within).push(`agent_id = ${agent}`);
     // The timeline of another organization's agent must not be scanned.
     within.push(`EXISTS (SELECT FROM agent a WHERE a.id = ${agent} AND a.organization_id = $1)`);
   }
-  if (kind) looked.push(`kind = ${placed(kind)}`);
-  if (level) looked.push(`level = ${placed(level)}`);
-  if (q) looked.push(hasPart('message', placed(q)));
-  if (from) looked.push(`at >= ${placed(from)}`);
-  if (to) looked.push(`at <= ${placed(to)}`);
+  if (kind) filter.push(`kind = ${placed(kind)}`);
+  if (level) filter.push(`level = ${placed(level)}`);
+  if (q) filter.push(hasPart('message', placed(q)));
+  if (from) filter.push(`at >= ${placed(from)}`);
+  if (to) filter.push(`at <= ${placed(to)}`);
   const listed = scanWithin({
     from: numbers ? ofPeriod(within, { ...filters, numbers }, placed) : 'timeline_entry',
     columns: 'seq, kind, level, message, source, job_id, data, at',
     within: numbers ? ['true'] : within,
-    filter: looked,
+    filter,
     order: `seq ${order}`,
     limit: placed(page.limit + 1),
   });

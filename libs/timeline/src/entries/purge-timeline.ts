@@ -4,9 +4,9 @@ import type { Database } from '@muster/database';
 import type { Round } from '@muster/platform';
 
 /** Maximum number of agents per statement. */
-const agentsAtOnce = 20;
+const agentBatchSize = 20;
 /** Maximum number of entries per agent and statement. */
-const entriesAtOnce = 500;
+const entryBatchSize = 500;
 
 interface Step {
   dropped: number;
@@ -49,20 +49,20 @@ export async function purgeTimeline(
 const dropOld = (since: 'logs_since' | 'others_since', isOfKind: string) => `
   WITH due_agents AS MATERIALIZED (
     SELECT agent_id, ${since} - interval '1 day' AS since FROM timeline_head
-    WHERE organization_id = $1 AND ${since} < $2 ORDER BY ${since} LIMIT ${agentsAtOnce}),
+    WHERE organization_id = $1 AND ${since} < $2 ORDER BY ${since} LIMIT ${agentBatchSize}),
   expired_entries AS MATERIALIZED (
     SELECT entry.* FROM due_agents CROSS JOIN LATERAL (
       SELECT agent_id, seq, recorded_at FROM timeline_entry
       WHERE agent_id = due_agents.agent_id AND organization_id = $1 AND recorded_at >= due_agents.since AND recorded_at < $2
         AND ${isOfKind}
-      ORDER BY seq LIMIT ${entriesAtOnce}) entry),
+      ORDER BY seq LIMIT ${entryBatchSize}) entry),
   delete_entries AS (
     DELETE FROM timeline_entry t USING expired_entries x
     WHERE t.agent_id = x.agent_id AND t.seq = x.seq AND t.recorded_at = x.recorded_at AND t.organization_id = $1
     RETURNING t.agent_id),
   finished_heads AS (
     SELECT h.agent_id FROM timeline_head h JOIN due_agents ON due_agents.agent_id = h.agent_id
-    WHERE (SELECT count(*) FROM delete_entries d WHERE d.agent_id = h.agent_id) < ${entriesAtOnce}
+    WHERE (SELECT count(*) FROM delete_entries d WHERE d.agent_id = h.agent_id) < ${entryBatchSize}
     FOR UPDATE OF h SKIP LOCKED),
   advance_heads AS (
     UPDATE timeline_head h SET ${since} = COALESCE((

@@ -1,6 +1,6 @@
 import type { Resync } from './timeline-event';
 
-export interface Kept {
+export interface StoredRange {
   /** The number of the oldest stored entry. */
   oldest: number | null;
   /** The newest number that was ever assigned. */
@@ -18,11 +18,11 @@ export interface Beginning {
  * that is older than all stored entries, or that does not exist yet because the database was restored from a backup;
  * then a resync event reports this. Entries that were deleted with their job, between other entries, are not a gap.
  */
-export function whereToBegin(lastEventId: string | undefined, { oldest, latest }: Kept): Beginning {
+export function whereToBegin(lastEventId: string | undefined, { oldest, latest }: StoredRange): Beginning {
   if (lastEventId === undefined) return { seq: latest };
-  const asked = Number(lastEventId);
-  const gone = asked < latest && (oldest === null || asked < oldest - 1);
-  if (asked <= latest && !gone) return { seq: asked };
+  const requested = Number(lastEventId);
+  const gone = requested < latest && (oldest === null || requested < oldest - 1);
+  if (requested <= latest && !gone) return { seq: requested };
   return {
     seq: latest,
     resync: { lastEventId, oldest: oldest === null ? null : String(oldest), latest: String(latest) },

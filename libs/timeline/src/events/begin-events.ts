@@ -1,14 +1,14 @@
 /* eslint-disable muster/one-clock -- Timeline entries are dated by the database clock, which gives the entries of all hosts one order. */
 import { AppError } from '@muster/contracts';
 import type { Database } from '@muster/database';
-import { endOf, type EventPlace, readPlace } from './event-place';
+import { endOf, type EventCursor, readCursor } from './event-cursor';
 
 /** Number of days for which a stream can resume from a cursor; fewer if the organization keeps its timeline shorter. */
 export const eventsKeptDays = 7;
 
 export interface EventBeginning {
   /** The position of the reader; it gets all later events. */
-  place: EventPlace;
+  cursor: EventCursor;
   /** Set if the requested events were deleted or never existed: the stream starts now. */
   resync?: { lastEventId: string; oldest: string };
 }
@@ -23,22 +23,22 @@ export async function beginEvents(
   organizationId: string,
   lastEventId: string | undefined,
 ): Promise<EventBeginning> {
-  const asked = lastEventId === undefined ? undefined : readPlace(lastEventId);
-  if (asked === null) {
+  const requested = lastEventId === undefined ? undefined : readCursor(lastEventId);
+  if (requested === null) {
     throw new AppError('invalid_payload', { detail: 'Last-Event-ID must be the id of an event of this stream.' });
   }
-  const [now] = await database.query<{ at: number; seen: string; days: number }>(
+  const [now] = await database.query<{ at: number; snapshot: string; days: number }>(
     { organizationId },
-    `SELECT (extract(epoch FROM now()) * 1000)::bigint AS at, pg_current_snapshot()::text AS seen,
+    `SELECT (extract(epoch FROM now()) * 1000)::bigint AS at, pg_current_snapshot()::text AS snapshot,
             LEAST($2::int, timeline_retention_days) AS days
      FROM organization_settings WHERE organization_id = $1`,
     [organizationId, eventsKeptDays],
     'begin_organization_events',
   );
-  const { at, seen, days } = now!;
-  if (!asked || lastEventId === undefined) return { place: { at, seen } };
+  const { at, snapshot, days } = now!;
+  if (!requested || lastEventId === undefined) return { cursor: { at, snapshot } };
   const oldest = at - days * 86_400_000;
-  const isKept = asked.at >= oldest && endOf(asked.within?.upto ?? asked.seen) <= endOf(seen);
-  if (isKept && endOf(asked.seen) <= endOf(seen)) return { place: asked };
-  return { place: { at, seen }, resync: { lastEventId, oldest: new Date(oldest).toISOString() } };
+  const isStored = requested.at >= oldest && endOf(requested.within?.upto ?? requested.snapshot) <= endOf(snapshot);
+  if (isStored && endOf(requested.snapshot) <= endOf(snapshot)) return { cursor: requested };
+  return { cursor: { at, snapshot }, resync: { lastEventId, oldest: new Date(oldest).toISOString() } };
 }

@@ -2,7 +2,7 @@ import type { Database } from '@muster/database';
 import type { OpenStreams, PubSub } from '@muster/platform';
 import { type HubOptions, StreamHub } from '../streams/stream-hub';
 import { framesOf } from './event-frame';
-import { type EventPlace, writePlace } from './event-place';
+import { type EventCursor, writeCursor } from './event-cursor';
 import type { EventStream } from './event-stream';
 import { type EventPage, readEvents, type Reading } from './read-events';
 
@@ -22,12 +22,12 @@ export class EventHub extends StreamHub<EventStream, string> {
     openStreams: OpenStreams,
     options: HubOptions,
   ) {
-    const words = {
+    const labels = {
       channel: 'organization',
       look: 'look for events of organizations',
       waits: 'events of organizations',
     } as const;
-    super(pubSub, openStreams, options, words);
+    super(pubSub, openStreams, options, labels);
   }
 
   /** Adds a stream and feeds it until it closes. */
@@ -42,7 +42,7 @@ export class EventHub extends StreamHub<EventStream, string> {
     void this.catchUp(stream);
   }
 
-  protected override told(organizationId: string): void {
+  protected override handleNotification(organizationId: string): void {
     if (this.followed.has(organizationId)) this.markDue(organizationId);
   }
 
@@ -63,16 +63,16 @@ export class EventHub extends StreamHub<EventStream, string> {
     const { organizationId } = stream;
     for (let isFull = true; stream.open && isFull;) {
       await this.attempt(async () => {
-        const { place } = stream;
-        const [page] = await this.catchUps.run(() => readEvents(this.database, [{ organizationId, place }]));
-        stream.send(framesOf(place, page!), page!.next);
+        const { cursor } = stream;
+        const [page] = await this.catchUps.run(() => readEvents(this.database, [{ organizationId, cursor }]));
+        stream.send(framesOf(cursor, page!), page!.next);
         isFull = page!.isFull;
         await stream.drained();
       });
     }
     stream.live = true;
     // Notifications since the last read were used only for the live streams.
-    this.told(organizationId);
+    this.handleNotification(organizationId);
   }
 
   /** Groups the organization's live streams by cursor: mostly one group, except for streams that just became live. */
@@ -80,21 +80,21 @@ export class EventHub extends StreamHub<EventStream, string> {
     const groups = new Map<string, Group>();
     for (const stream of this.followed.get(organizationId) ?? []) {
       if (!stream.live) continue;
-      const name = writePlace(stream.place);
-      const group = groups.get(name) ?? { organizationId, place: stream.place, streams: [] };
+      const name = writeCursor(stream.cursor);
+      const group = groups.get(name) ?? { organizationId, cursor: stream.cursor, streams: [] };
       groups.set(name, group);
       group.streams.push(stream);
     }
     return [...groups.values()];
   }
 
-  private pass({ organizationId, place, streams }: Group, page: EventPage): void {
-    const frames = framesOf(place, page);
-    for (const stream of streams) if (isAt(stream, place)) stream.send(frames, page.next);
+  private pass({ organizationId, cursor, streams }: Group, page: EventPage): void {
+    const frames = framesOf(cursor, page);
+    for (const stream of streams) if (isAt(stream, cursor)) stream.send(frames, page.next);
     if (page.isFull) this.due.add(organizationId);
   }
 }
 
-function isAt(stream: EventStream, place: EventPlace): boolean {
-  return stream.place === place || writePlace(stream.place) === writePlace(place);
+function isAt(stream: EventStream, cursor: EventCursor): boolean {
+  return stream.cursor === cursor || writeCursor(stream.cursor) === writeCursor(cursor);
 }

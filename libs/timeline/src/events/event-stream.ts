@@ -1,11 +1,11 @@
 import type { OrganizationStreamEvent } from '@muster/contracts';
 import type { EventFrame } from './event-frame';
-import { type EventPlace, writePlace } from './event-place';
+import { type EventCursor, writeCursor } from './event-cursor';
 import { ReaderConnection, type ReaderOptions } from '../streams/reader-connection';
 
 export interface EventStreamOptions extends ReaderOptions {
   /** The position of the reader. */
-  place: EventPlace;
+  cursor: EventCursor;
   /** The types of events to send; null for all. */
   types: ReadonlySet<OrganizationStreamEvent['type']> | null;
 }
@@ -13,25 +13,25 @@ export interface EventStreamOptions extends ReaderOptions {
 /** One reader of an organization's events. */
 export class EventStream extends ReaderConnection {
   /** The position after all events that were sent or skipped because of their type. */
-  place: EventPlace;
+  cursor: EventCursor;
   /** Whether the stream is up to date and gets new events together with the other streams. */
   live = false;
   private readonly types: EventStreamOptions['types'];
-  private said: string;
+  private sentCursor: string;
 
-  constructor({ place, types, ...reader }: EventStreamOptions) {
+  constructor({ cursor, types, ...reader }: EventStreamOptions) {
     super(reader);
-    this.place = place;
+    this.cursor = cursor;
     this.types = types;
-    this.said = writePlace(place);
+    this.sentCursor = writeCursor(cursor);
   }
 
-  send(frames: EventFrame[], place: EventPlace): void {
+  send(frames: EventFrame[], cursor: EventCursor): void {
     const bytes = frames
       .filter(({ type }) => !this.types || this.types.has(type))
       .map(({ text }) => text)
       .join('');
-    if (bytes === '' || this.write(bytes)) this.place = place;
+    if (bytes === '' || this.write(bytes)) this.cursor = cursor;
   }
 
   /**
@@ -39,9 +39,9 @@ export class EventStream extends ReaderConnection {
    * one.
    */
   protected override comment(): string {
-    const place = writePlace(this.place);
-    if (place === this.said) return super.comment();
-    this.said = place;
-    return `id: ${place}\n${super.comment()}`;
+    const cursor = writeCursor(this.cursor);
+    if (cursor === this.sentCursor) return super.comment();
+    this.sentCursor = cursor;
+    return `id: ${cursor}\n${super.comment()}`;
   }
 }

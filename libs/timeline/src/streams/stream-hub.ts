@@ -11,7 +11,7 @@ export interface HubOptions {
   lookMs: number;
 }
 
-interface HubWords {
+interface HubLabels {
   /** The channel that publishes the ids of sources with new entries. */
   channel: Parameters<PubSub['subscribe']>[0];
   /** Name of the poll. */
@@ -20,7 +20,7 @@ interface HubWords {
   waits: string;
 }
 
-const readAtOnce = 32;
+const readBatchSize = 32;
 const beatSlots = 15;
 
 /** Feeds the open streams of this process. A source with new entries is read once for all of its streams. */
@@ -35,7 +35,7 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
   private readonly slots = new Map<Stream, number>();
   private readonly look: Periodic;
   private reading = false;
-  private complained = false;
+  private failureLogged = false;
   private beats?: NodeJS.Timeout;
   private slot = 0;
   private stopListening?: () => void;
@@ -44,13 +44,13 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
     private readonly pubSub: PubSub,
     private readonly openStreams: OpenStreams,
     private readonly options: HubOptions,
-    private readonly words: HubWords,
+    private readonly labels: HubLabels,
   ) {
-    this.look = new Periodic({ name: words.look, intervalMs: options.lookMs, runOnce: () => this.lookAround() });
+    this.look = new Periodic({ name: labels.look, intervalMs: options.lookMs, runOnce: () => this.lookAround() });
   }
 
   onApplicationBootstrap(): void {
-    this.stopListening = this.pubSub.subscribe(this.words.channel, (id) => this.told(id));
+    this.stopListening = this.pubSub.subscribe(this.labels.channel, (id) => this.handleNotification(id));
     this.look.start();
     this.beats = setInterval(() => this.beat(), Math.ceil(this.options.heartbeatMs / beatSlots));
   }
@@ -67,7 +67,7 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
   }
 
   /** Handles a notification that the source has new entries. */
-  protected abstract told(id: string): void;
+  protected abstract handleNotification(id: string): void;
 
   /** Marks sources with new entries whose notification was lost. */
   protected abstract lookAround(): Promise<Record<string, number>>;
@@ -101,7 +101,7 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
     try {
       await step();
     } catch (error) {
-      this.complain(error as Error);
+      this.logFailure(error as Error);
       await delay(this.options.lookMs, undefined, { ref: false });
     }
   }
@@ -110,14 +110,14 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
   private async readDue(): Promise<void> {
     try {
       while (this.due.size > 0) {
-        const some = [...this.due].slice(0, readAtOnce);
+        const some = [...this.due].slice(0, readBatchSize);
         for (const source of some) this.due.delete(source);
         await this.read(some);
-        this.complained = false;
+        this.failureLogged = false;
       }
     } catch (error) {
       this.due.clear();
-      this.complain(error as Error);
+      this.logFailure(error as Error);
     } finally {
       this.reading = false;
     }
@@ -129,8 +129,8 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
     for (const [stream, slot] of this.slots) if (slot === this.slot) stream.beat();
   }
 
-  private complain(error: Error): void {
-    if (!this.complained) this.logger.warn(`could not read new ${this.words.waits}; retrying: ${error.message}`);
-    this.complained = true;
+  private logFailure(error: Error): void {
+    if (!this.failureLogged) this.logger.warn(`could not read new ${this.labels.waits}; retrying: ${error.message}`);
+    this.failureLogged = true;
   }
 }

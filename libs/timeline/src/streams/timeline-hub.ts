@@ -1,11 +1,16 @@
 import type { Database } from '@muster/database';
 import type { OpenStreams, PubSub } from '@muster/platform';
 import { type HubOptions, StreamHub } from './stream-hub';
-import { findMoved, type Onward, type Place, readOnward } from '../entries/read-onward';
+import {
+  findAdvancedTimelines,
+  type NextEntries,
+  readNextEntries,
+  type TimelinePosition,
+} from '../entries/read-next-entries';
 import { frameOf } from '../entries/timeline-event';
 import type { TimelineStream } from './timeline-stream';
 
-interface Followed extends Place {
+interface Followed extends TimelinePosition {
   streams: Set<TimelineStream>;
 }
 
@@ -50,41 +55,42 @@ export class TimelineHub extends StreamHub<TimelineStream, Followed> {
     void this.catchUp(agent, stream);
   }
 
-  protected override told(agentId: string): void {
+  protected override handleNotification(agentId: string): void {
     const agent = this.followed.get(agentId);
     if (agent) this.markDue(agent);
   }
 
   protected override async lookAround(): Promise<Record<string, number>> {
     if (this.followed.size === 0) return {};
-    for (const agentId of await findMoved(this.database, [...this.followed.values()])) this.told(agentId);
+    for (const agentId of await findAdvancedTimelines(this.database, [...this.followed.values()]))
+      this.handleNotification(agentId);
     return {};
   }
 
   protected override async read(agents: Followed[]): Promise<void> {
-    const read = await readOnward(this.database, agents);
+    const read = await readNextEntries(this.database, agents);
     for (const agent of agents) this.pass(agent, read.get(agent.agentId));
   }
 
   private async catchUp(agent: Followed, stream: TimelineStream): Promise<void> {
     while (stream.open && stream.seq < agent.seq) {
       await this.attempt(async () => {
-        const place = { agentId: agent.agentId, seq: stream.seq };
+        const position = { agentId: agent.agentId, seq: stream.seq };
         const read = await this.catchUps.run(async () =>
-          stream.open ? readOnward(this.database, [place]) : new Map<string, Onward>(),
+          stream.open ? readNextEntries(this.database, [position]) : new Map<string, NextEntries>(),
         );
-        const onward = read.get(agent.agentId);
-        if (onward?.rows.length) stream.send(onward.rows.map(frameOf).join(''), onward.rows.at(-1)!.seq);
-        else stream.seq = Math.max(stream.seq, onward?.head ?? agent.seq);
+        const next = read.get(agent.agentId);
+        if (next?.rows.length) stream.send(next.rows.map(frameOf).join(''), next.rows.at(-1)!.seq);
+        else stream.seq = Math.max(stream.seq, next?.head ?? agent.seq);
         await stream.drained();
       });
     }
     stream.live = true;
   }
 
-  private pass(agent: Followed, onward: Onward | undefined): void {
-    if (!onward || onward.head <= agent.seq) return;
-    const { rows, head } = onward;
+  private pass(agent: Followed, next: NextEntries | undefined): void {
+    if (!next || next.head <= agent.seq) return;
+    const { rows, head } = next;
     const before = agent.seq;
     const last = rows.at(-1)?.seq ?? head;
     if (rows.length > 0) {

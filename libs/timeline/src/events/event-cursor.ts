@@ -3,11 +3,11 @@
  * so a cursor is a Postgres snapshot: everything that is visible in it was read. If a page ends in the middle of the
  * rows of a later snapshot, the cursor also contains that snapshot and the last row that was read.
  */
-export interface EventPlace {
+export interface EventCursor {
   /** Time of the snapshot by the database's clock, in unix milliseconds. */
   at: number;
   /** The snapshot in the notation of Postgres, such as `745:749:745,746`. */
-  seen: string;
+  snapshot: string;
   within?: { upto: string; last: EventKey };
 }
 
@@ -19,23 +19,23 @@ interface EventKey {
 }
 
 /** Formats a cursor as the id of an event. Readers store the id and send it back. */
-export function writePlace({ at, seen, within }: EventPlace): string {
+export function writeCursor({ at, snapshot, within }: EventCursor): string {
   const { upto, last } = within ?? {};
-  const parts = [String(at), short(seen)];
+  const parts = [String(at), short(snapshot)];
   if (upto && last) parts.push(short(upto), String(last.transactionId), last.thing, String(last.seq));
   return parts.join('_');
 }
 
 /** Parses the id of an event; returns null if it is not valid. */
-export function readPlace(text: string): EventPlace | null {
+export function readCursor(text: string): EventCursor | null {
   const found = pattern.exec(text)?.groups;
   if (!found) return null;
-  const { at, seen, upto, transaction, thing, seq } = found;
-  const place = { at: Number(at), seen: long(seen!) };
-  if (!isSnapshot(place.seen)) return null;
-  if (upto === undefined) return place;
+  const { at, snapshot, upto, transaction, thing, seq } = found;
+  const cursor = { at: Number(at), snapshot: long(snapshot!) };
+  if (!isSnapshot(cursor.snapshot)) return null;
+  if (upto === undefined) return cursor;
   const last = { transactionId: Number(transaction), thing: thing!, seq: Number(seq) };
-  return isSnapshot(long(upto)) ? { ...place, within: { upto: long(upto), last } } : null;
+  return isSnapshot(long(upto)) ? { ...cursor, within: { upto: long(upto), last } } : null;
 }
 
 /** Returns the first transaction id that was not assigned yet (xmax of the snapshot). */
@@ -43,9 +43,11 @@ export function endOf(snapshot: string): bigint {
   return BigInt(snapshot.split(':')[1]!);
 }
 
-const snapshot = String.raw`\d{1,18}\.\d{1,18}\.(?:\d{1,18}(?:-\d{1,18})*)?`;
+const snapshotPattern = String.raw`\d{1,18}\.\d{1,18}\.(?:\d{1,18}(?:-\d{1,18})*)?`;
 const key = String.raw`(?<transaction>\d{1,15})_(?<thing>[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})_(?<seq>\d{1,15})`;
-const pattern = new RegExp(`^(?<at>\\d{1,15})_(?<seen>${snapshot})(?:_(?<upto>${snapshot})_${key})?$`);
+const pattern = new RegExp(
+  `^(?<at>\\d{1,15})_(?<snapshot>${snapshotPattern})(?:_(?<upto>${snapshotPattern})_${key})?$`,
+);
 
 const short = (text: string) => text.replaceAll(':', '.').replaceAll(',', '-');
 const long = (text: string) => text.replaceAll('.', ':').replaceAll('-', ',');

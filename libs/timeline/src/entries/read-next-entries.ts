@@ -1,15 +1,15 @@
 import { AppError } from '@muster/contracts';
 import type { Database, TimelineEntryEntity, TimelineHeadEntity } from '@muster/database';
 import type { TimelineRow } from './timeline-event';
-import type { Kept } from './where-to-begin';
+import type { StoredRange } from './where-to-begin';
 
 /** A reader's position in an agent's timeline: the last entry that it has read. */
-export interface Place {
+export interface TimelinePosition {
   agentId: string;
   seq: number;
 }
 
-export interface Onward {
+export interface NextEntries {
   rows: TimelineRow[];
   /** The newest number. If there are no rows, the entries up to it were deleted. */
   head: number;
@@ -23,8 +23,8 @@ const pageBytes = 256 * 1024;
 /**
  * Returns the range of entries that are stored of an agent. Throws agent_not_found for another organization's agent.
  */
-export async function findTimeline(database: Database, organizationId: string, agentId: string): Promise<Kept> {
-  const [found] = await database.query<Kept>(
+export async function findTimeline(database: Database, organizationId: string, agentId: string): Promise<StoredRange> {
+  const [found] = await database.query<StoredRange>(
     { organizationId },
     `SELECT COALESCE(h.last_seq, 0) AS latest,
             (SELECT e.seq FROM timeline_entry e WHERE e.agent_id = a.id ORDER BY e.seq LIMIT 1) AS oldest
@@ -41,7 +41,10 @@ export async function findTimeline(database: Database, organizationId: string, a
  * Reads the next page of each timeline. It uses one statement and therefore one snapshot: if the head is n, every entry
  * up to n is visible. Sizes are checked before the texts are fetched.
  */
-export async function readOnward(database: Database, places: Place[]): Promise<Map<string, Onward>> {
+export async function readNextEntries(
+  database: Database,
+  positions: TimelinePosition[],
+): Promise<Map<string, NextEntries>> {
   const rows = await database.query<
     Omit<TimelineRow, 'seq'> & {
       seq: TimelineEntryEntity['seq'] | null;
@@ -62,31 +65,31 @@ export async function readOnward(database: Database, places: Place[]): Promise<M
          ORDER BY e.seq LIMIT ${pageEntries}) AS n
      ) AS p ON COALESCE(p.bytes_before, 0) < ${pageBytes}
      ORDER BY f.agent_id, p.seq`,
-    valuesOf(places),
-    'read_timeline_onward',
+    valuesOf(positions),
+    'read_next_entries',
   );
-  const read = new Map<string, Onward>();
+  const read = new Map<string, NextEntries>();
   for (const { agentId, head, seq, ...row } of rows) {
-    const onward = read.get(agentId) ?? { rows: [], head };
-    read.set(agentId, onward);
-    if (seq !== null) onward.rows.push({ ...row, seq });
+    const next = read.get(agentId) ?? { rows: [], head };
+    read.set(agentId, next);
+    if (seq !== null) next.rows.push({ ...row, seq });
   }
   return read;
 }
 
 /** Returns the agents that have entries after these positions, from one query of their heads. */
-export async function findMoved(database: Database, places: Place[]): Promise<string[]> {
-  const moved = await database.query<Pick<TimelineHeadEntity, 'agentId'>>(
+export async function findAdvancedTimelines(database: Database, positions: TimelinePosition[]): Promise<string[]> {
+  const advanced = await database.query<Pick<TimelineHeadEntity, 'agentId'>>(
     'system',
     `SELECT h.agent_id FROM unnest($1::uuid[], $2::bigint[]) AS f (agent_id, seq)
      JOIN timeline_head h ON h.agent_id = f.agent_id
      WHERE h.last_seq > f.seq`,
-    valuesOf(places),
-    'find_moved',
+    valuesOf(positions),
+    'find_advanced_timelines',
   );
-  return moved.map(({ agentId }) => agentId);
+  return advanced.map(({ agentId }) => agentId);
 }
 
-function valuesOf(places: Place[]): unknown[] {
-  return [places.map(({ agentId }) => agentId), places.map(({ seq }) => seq)];
+function valuesOf(positions: TimelinePosition[]): unknown[] {
+  return [positions.map(({ agentId }) => agentId), positions.map(({ seq }) => seq)];
 }
