@@ -4,13 +4,13 @@ import { AccessLog } from './audit/access-log';
 import { Authenticator } from './authentication/authenticator';
 import { AccessGuard } from './requests/access-guard';
 import { Mutations } from './requests/mutations';
-import { StandingAccess } from './requests/standing-access';
+import { AccessRecheck } from './requests/access-recheck';
 
-/** Puts the guard in front of every route of the process. */
+/** Registers the guard that checks every request of the process. */
 @Global()
 @Module({
   imports: [VaultModule],
-  providers: [AccessLog, Authenticator, Mutations, StandingAccess, AccessGuard],
-  exports: [AccessLog, Authenticator, Mutations, StandingAccess],
+  providers: [AccessLog, Authenticator, Mutations, AccessRecheck, AccessGuard],
+  exports: [AccessLog, Authenticator, Mutations, AccessRecheck],
 })
 export class AccessModule {}

@@ -18,7 +18,7 @@ export interface BootstrapInput {
   workerKey?: string;
 }
 
-/** What is wrong with the given values, each fault named by its variable. */
+/** Returns the errors of the values; each error names its environment variable. */
 export function bootstrapFaults(input: BootstrapInput): string[] {
   const pairs = pairsOf(input);
   const keys = [
@@ -45,7 +45,7 @@ function pairsOf(input: BootstrapInput) {
   ] as const;
 }
 
-/** The first organization, where there is none. Answers whether it made one; any number of processes may try at once. */
+/** Creates the first organization if there is none, and returns whether it did. Any number of processes may call it. */
 export async function bootstrapOrganization(
   database: Database,
   passwords: Passwords,
@@ -57,7 +57,7 @@ export async function bootstrapOrganization(
     await lock(tx, 'bootstrap');
     const [existing] = await tx.query('SELECT id FROM organization LIMIT 1');
     if (existing) return false;
-    // Looked at by whoever makes them alone: variables that an older version was started with stop nobody's start.
+    // Checked only if the accounts are created: passwords that an older version accepted must not prevent a start.
     for (const [, email, name, password] of pairsOf(input)) {
       const fault = email && password ? passwordFault(password, email) : null;
       if (fault) throw new Error(`${name} ${fault}`);
@@ -87,11 +87,12 @@ export async function bootstrapOrganization(
         role: 'super_admin',
       });
     }
-    for (const [name, scope, given] of [
+    for (const [name, scope, chosenSecret] of [
       ['bootstrap', 'api', input.apiKey],
       ['bootstrap worker', 'worker', input.workerKey],
     ] as const) {
-      if (given) await insertApiKey(tx, actor, { organizationId, name, scope, agentId: null, expiresAt: null, given });
+      if (chosenSecret)
+        await insertApiKey(tx, actor, { organizationId, name, scope, agentId: null, expiresAt: null, chosenSecret });
     }
     return true;
   });

@@ -9,7 +9,7 @@ export {
 } from './api-keys/api-keys';
 export { isWorkerKeyOf } from './api-keys/worker-key';
 export { type Actor, audit, type AuditRecord, changesBetween } from './audit/audit';
-export { nameOf, sourceOf, spokenNameOf } from './audit/actor-words';
+export { nameOf, sourceOf, spokenNameOf } from './audit/actor-names';
 export { AccessLog } from './audit/access-log';
 export { type AccessRow, exportAccesses, listAccesses } from './audit/list-accesses';
 export { type AuditRow, listAudit } from './audit/list-audit';
@@ -24,7 +24,7 @@ export {
   findDeviceLogin,
 } from './api-keys/device-logins';
 export { logIn, type LoginParts } from './authentication/log-in';
-export type { OpenedSession, SignInPlace } from './authentication/open-session';
+export type { OpenedSession, SignInClient } from './authentication/open-session';
 export { overrideOrganization } from './authentication/override-organization';
 export { Passwords } from './authentication/passwords';
 export { endOtherSessions, endSession, listSessions, type SessionRow } from './authentication/sessions';
@@ -67,7 +67,7 @@ export {
   OrganizationId,
   SentHeader,
 } from './requests/request-parts';
-export { type LastingAccess, StandingAccess } from './requests/standing-access';
+export { type LastingAccess, AccessRecheck } from './requests/access-recheck';
 export { beginOwnTotp, confirmOwnTotp, ownerOf, proveAgain, removeOwnTotp } from './second-factor/own-factor';
 export {
   addPasskey,

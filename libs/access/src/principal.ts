@@ -7,13 +7,13 @@ export interface UserPrincipal {
   email: string;
   role: Role;
   sessionId: string;
-  /** The organization that every request is about: the own one, or a super_admin's override. */
+  /** The organization of every request: the user's own, or the one that a super_admin has switched to. */
   organizationId: string;
   organizationName: string;
-  /** It reads, and what it has may be stopped; nothing new begins. */
+  /** A suspended organization can read its data and stop its runs, but can start nothing new. */
   organizationSuspended: boolean;
   homeOrganizationId: string;
-  /** When the session last proved its second factor; undefined for an account that has none. */
+  /** When the session last proved its second factor, null if never; undefined if the account has no second factor. */
   secondFactorAt?: Date | null;
 }
 
@@ -22,9 +22,9 @@ export interface KeyPrincipal {
   kind: 'api_key';
   id: string;
   scope: ApiKeyScope;
-  /** A key that is bound to an agent acts for it alone. */
+  /** The agent that the key is bound to: the key can act only for this agent. Null if the key is not bound. */
   agentId: string | null;
-  /** What an api key may do, a member's rights at most; a worker key reports and takes commands. */
+  /** The role of an api key, member at most. A worker key only reports and receives commands. */
   role: Role;
   organizationId: string;
   organizationName: string;

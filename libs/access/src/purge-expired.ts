@@ -2,11 +2,14 @@ import type { Database } from '@muster/database';
 import { firstIdAt, purge, Round } from '@muster/platform';
 import { knownAddressDays } from './authentication/sign-in-addresses';
 
-/** Six years, as the HIPAA Security Rule asks of its documentation (45 CFR 164.316). */
+/** Retention of the access log: six years, as the HIPAA Security Rule requires for documentation (45 CFR 164.316). */
 const accessLogDays = 2192;
 const dayMs = 86_400_000;
 
-/** Drops sessions, tickets, challenges and waiting programs that are over, stored answers past their day addresses past their month and reads past their six years. */
+/**
+ * Deletes expired sessions, tickets, challenges, device logins and stored responses, sign-in addresses that were not
+ * used for 30 days, and access log entries after six years.
+ */
 export function purgeExpired(
   database: Database,
   now: Date,

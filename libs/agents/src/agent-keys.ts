@@ -26,7 +26,7 @@ export async function issueAgentKey(
     scope: 'worker',
     agentId,
     expiresAt: null,
-    given,
+    chosenSecret: given,
   });
   return given;
 }

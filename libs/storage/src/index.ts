@@ -1,4 +1,4 @@
-export { lendFile } from './lend-file';
-export { lentHost, lentPath, maxLentBytes, ObjectStorage } from './object-storage';
+export { presignDownload } from './presign-download';
+export { objectSigningHost, objectProxyPath, maxProxiedBytes, ObjectStorage } from './object-storage';
 export { StorageConfig } from './storage.config';
 export { StorageModule } from './storage.module';

@@ -12,32 +12,36 @@ describe('object storage', () => {
   const { storage, readiness } = make();
   afterAll(() => storage.onApplicationShutdown());
 
-  it('keeps, reads and forgets an object', async () => {
+  it('stores, reads and deletes an object', async () => {
     await storage.put('spec/a.txt', Buffer.from('hello'), 'text/plain');
     expect((await storage.get('spec/a.txt'))?.toString()).toBe('hello');
     await storage.delete('spec/a.txt');
     expect(await storage.get('spec/a.txt')).toBeNull();
   });
 
-  it('reads no object that is larger than may be', async () => {
+  it('does not read an object that exceeds maxBytes', async () => {
     await storage.put('spec/large', Buffer.alloc(1001), 'image/jpeg');
     expect(await storage.get('spec/large', { maxBytes: 1000 })).toBeNull();
     expect(await storage.get('spec/large', { maxBytes: 1001 })).toHaveLength(1001);
   });
 
-  it('lends an object by a URL that needs no credentials and works for it alone', async () => {
-    await storage.put('spec/b.txt', Buffer.from('lent'), 'text/plain');
+  it('presigns a URL that needs no credentials and works for one object only', async () => {
+    await storage.put('spec/b.txt', Buffer.from('presigned'), 'text/plain');
     const url = await storage.presignGet('spec/b.txt', { expiresInSeconds: 60 });
-    expect(await (await fetch(url)).text()).toBe('lent');
+    expect(await (await fetch(url)).text()).toBe('presigned');
     expect((await fetch(url.replace('b.txt', 'a.txt'))).status).toBe(403);
     expect((await fetch(url.split('?')[0]!)).status).toBe(403);
   });
 
-  describe('lends to browsers', () => {
+  describe('presigned for browsers', () => {
     const bytes = Buffer.from('<script>alert(1)</script>');
-    const shown = async (key: string, storedAs: string, lend: { filename?: string; contentType?: string } = {}) => {
+    const fetchHeaders = async (
+      key: string,
+      storedAs: string,
+      options: { filename?: string; contentType?: string } = {},
+    ) => {
       await storage.put(key, bytes, storedAs);
-      const { headers } = await fetch(await storage.presignGet(key, { expiresInSeconds: 60, ...lend }));
+      const { headers } = await fetch(await storage.presignGet(key, { expiresInSeconds: 60, ...options }));
       return Object.fromEntries(
         ['content-type', 'content-disposition', 'x-content-type-options'].map((name) => [name, headers.get(name)]),
       );
@@ -49,34 +53,34 @@ describe('object storage', () => {
       ['spec/paper.pdf', 'application/pdf'],
       ['spec/film.webm', 'video/webm'],
       ['spec/nothing', ''],
-    ])('%s to be saved', async (key, type) => {
-      const answer = await shown(key, type || 'application/octet-stream', type ? { contentType: type } : {});
+    ])('saves %s as a file', async (key, type) => {
+      const answer = await fetchHeaders(key, type || 'application/octet-stream', type ? { contentType: type } : {});
       expect(answer['content-disposition']).toBe(`attachment; filename="${key.slice('spec/'.length)}"`);
       expect(answer['x-content-type-options']).toBe('nosniff');
     });
 
-    it.each(['png', 'jpeg', 'webp', 'gif'])('a picture (%s) to be shown, as nothing but a picture', async (kind) => {
+    it.each(['png', 'jpeg', 'webp', 'gif'])('shows an image (%s), and only as an image', async (kind) => {
       const picture = `image/${kind}`;
-      expect(await shown(`spec/a.${kind}`, 'text/html')).toEqual({
+      expect(await fetchHeaders(`spec/a.${kind}`, 'text/html')).toEqual({
         'content-type': picture,
         'content-disposition': `inline; filename="a.${kind}"`,
         'x-content-type-options': 'nosniff',
       });
-      expect((await shown('spec/b', 'text/html', { contentType: picture }))['content-type']).toBe(picture);
+      expect((await fetchHeaders('spec/b', 'text/html', { contentType: picture }))['content-type']).toBe(picture);
     });
 
     it.each([
       ['Größe "1"\r\n%41.txt', `"Gr__e _1____41.txt"; filename*=UTF-8''Gr%C3%B6%C3%9Fe%20%221%22__%2541.txt`],
       ['../../.ssh\\authorized_keys', '".._.._.ssh_authorized_keys"'],
-      // Shown as claimexe.png.
+      // A browser would show this name as claimexe.png.
       ['claim\u202egnp.exe', '"claim_gnp.exe"'],
-    ])('a file under its own name, without what would mislead whoever saves it: %j', async (filename, name) => {
-      const answer = await shown('spec/c', 'text/plain', { filename, contentType: 'text/plain' });
+    ])('saves a file under its own name without misleading characters: %j', async (filename, name) => {
+      const answer = await fetchHeaders('spec/c', 'text/plain', { filename, contentType: 'text/plain' });
       expect(answer['content-disposition']).toBe(`attachment; filename=${name}`);
     });
   });
 
-  it('reports itself ready with the right credentials, and not with wrong ones', async () => {
+  it('is ready with the right credentials, and not ready with wrong ones', async () => {
     expect((await readiness.run('storage')).status).toBe('ok');
     const wrong = make({ S3_SECRET_ACCESS_KEY: 'wrong' });
     expect((await wrong.readiness.run('storage')).status).toBe('failed');

@@ -8,14 +8,17 @@ import { publicAddress, Readiness, registerErrorReader } from '@muster/platform'
 import { StorageConfig } from './storage.config';
 import { isFull, readStorageError } from './storage-errors';
 
-/** Where lent objects are below the service's own address, where it passes them on. */
-export const lentPath = '/objects';
-/** What their URLs are signed for: not where the store happens to be, so that they outlive a restart. */
-export const lentHost = 'objects.muster.internal';
-/** What of them the service passes on at most. */
-export const maxLentBytes = 100 * 1024 * 1024;
+/** Path of objects below the service's own address, if the service forwards the requests to the storage. */
+export const objectProxyPath = '/objects';
+/** Host that these URLs are signed for. It is not the storage's address, which may change with a restart. */
+export const objectSigningHost = 'objects.muster.internal';
+/** Maximum size in bytes of an object that the service forwards. */
+export const maxProxiedBytes = 100 * 1024 * 1024;
 
-/** The bucket. The SDK is loaded with the first use: it is large, and most requests need none of it. */
+/**
+ * Reads and writes the bucket. The SDK is loaded at the first use, because it is large and most requests do not need
+ * it.
+ */
 @Injectable()
 export class ObjectStorage implements OnApplicationShutdown {
   private connected?: Promise<{ sdk: typeof import('@aws-sdk/client-s3'); client: S3Client; public: S3Client }>;
@@ -34,7 +37,7 @@ export class ObjectStorage implements OnApplicationShutdown {
     await client.send(new sdk.PutObjectCommand({ Bucket, Key: key, Body: body, ContentType: contentType }));
   }
 
-  /** As put, for what lies in a file: it is never in memory as a whole. */
+  /** Uploads a file as a stream, so that it is never in memory as a whole. */
   async putFile(key: string, { path, size }: { path: string; size: number }, contentType: string): Promise<void> {
     const { sdk, client } = await this.connect();
     const { s3Bucket: Bucket } = this.config;
@@ -48,7 +51,7 @@ export class ObjectStorage implements OnApplicationShutdown {
     }
   }
 
-  /** The object's bytes as they come, or null where there is none. The tag says which version of it they are. */
+  /** Returns the object as a stream, or null if it does not exist. The ETag identifies its version. */
   async read(
     key: string,
   ): Promise<{ chunks: AsyncIterable<Uint8Array>; size: number; etag: string; contentType: string } | null> {
@@ -64,7 +67,7 @@ export class ObjectStorage implements OnApplicationShutdown {
     }
   }
 
-  /** All objects whose keys begin so, page by page. */
+  /** Lists all objects whose keys start with the prefix, page by page. */
   async *list(prefix: string): AsyncIterable<{ key: string; size: number; etag: string }> {
     const { sdk, client } = await this.connect();
     const { s3Bucket: Bucket } = this.config;
@@ -73,7 +76,7 @@ export class ObjectStorage implements OnApplicationShutdown {
       for (const { Key, Size = 0, ETag = '' } of Contents) yield { key: Key!, size: Size, etag: ETag };
   }
 
-  /** How many bytes an object has, or null where there is none. */
+  /** Returns the size of an object in bytes, or null if it does not exist. */
   async sizeOf(key: string): Promise<number | null> {
     const { sdk, client } = await this.connect();
     try {
@@ -87,7 +90,7 @@ export class ObjectStorage implements OnApplicationShutdown {
     }
   }
 
-  /** Copies within the store the version of an object that was read; false where it is another one by now, or none. */
+  /** Copies an object within the storage. Returns false if its ETag has changed or it does not exist. */
   async copy(from: string, to: string, { etag }: { etag: string }): Promise<boolean> {
     const { sdk, client } = await this.connect();
     const { s3Bucket: Bucket } = this.config;
@@ -108,7 +111,7 @@ export class ObjectStorage implements OnApplicationShutdown {
     }
   }
 
-  /** The object's bytes, or null where there is none, or one that is larger than may be. */
+  /** Returns the object's bytes, or null if it does not exist or exceeds `maxBytes`. */
   async get(key: string, { maxBytes = Infinity }: { maxBytes?: number } = {}): Promise<Buffer | null> {
     const { sdk, client } = await this.connect();
     try {
@@ -129,7 +132,7 @@ export class ObjectStorage implements OnApplicationShutdown {
     await client.send(new sdk.DeleteObjectCommand({ Bucket: this.config.s3Bucket, Key: key }));
   }
 
-  /** A URL that reads the object for a while, without credentials. It shows pictures, and anything else it saves. */
+  /** Presigns a URL that reads the object without credentials. A browser shows images and saves anything else. */
   async presignGet(
     key: string,
     {
@@ -141,7 +144,7 @@ export class ObjectStorage implements OnApplicationShutdown {
       filename?: string;
       contentType?: string;
       expiresInSeconds: number;
-      /** Of the service, as whoever reads it reaches it; unless said, as whoever asks does. */
+      /** The service's address for the reader of the URL; by default the public one, or that of the current request. */
       address?: string;
     },
   ): Promise<string> {
@@ -153,10 +156,12 @@ export class ObjectStorage implements OnApplicationShutdown {
       Key: key,
       ...shownAs(name, contentType),
     });
-    return this.lent(await getSignedUrl(client, command, { expiresIn: expiresInSeconds }), address);
+    return this.proxied(await getSignedUrl(client, command, { expiresIn: expiresInSeconds }), address);
   }
 
-  /** A URL that takes one object of this type, and size where it is given, for a while, and what must be sent along. */
+  /**
+   * Presigns a URL that uploads one object of this type (and size, if specified); returns the headers to send with it.
+   */
   async presignPut(
     key: string,
     {
@@ -176,16 +181,16 @@ export class ObjectStorage implements OnApplicationShutdown {
     });
     const url = await getSignedUrl(client, command, {
       expiresIn: expiresInSeconds,
-      // Signed as headers, so that the store holds the sender to them.
+      // Signed as headers, so that the storage rejects an upload with other values.
       signableHeaders: new Set(['content-type', 'host', ...(size === undefined ? [] : ['content-length'])]),
     });
-    return { url: this.lent(url, address), headers: { 'content-type': contentType } };
+    return { url: this.proxied(url, address), headers: { 'content-type': contentType } };
   }
 
-  private lent(signed: string, address = publicAddress(this.config)): string {
+  private proxied(signed: string, address = publicAddress(this.config)): string {
     if (!this.config.s3ThroughService) return signed;
     const { pathname, search } = new URL(signed);
-    return `${address}${lentPath}${pathname}${search}`;
+    return `${address}${objectProxyPath}${pathname}${search}`;
   }
 
   async check(): Promise<void> {
@@ -193,7 +198,7 @@ export class ObjectStorage implements OnApplicationShutdown {
     await client.send(new sdk.HeadBucketCommand({ Bucket: this.config.s3Bucket }));
   }
 
-  /** A few bytes, over and over at one place. */
+  /** Checks for free space by writing a few bytes to the same key each time. */
   private async checkRoom(): Promise<void> {
     try {
       await this.put('health/room-to-write', Buffer.from('x'), 'text/plain');
@@ -218,7 +223,7 @@ export class ObjectStorage implements OnApplicationShutdown {
           endpoint,
           forcePathStyle: endpoint !== undefined,
           maxAttempts: 2,
-          // A presigned upload's checksum would have to be known before its bytes are.
+          // A presigned upload would otherwise need a checksum before its bytes are known.
           requestChecksumCalculation: 'WHEN_REQUIRED',
           requestHandler: { connectionTimeout: 2000, requestTimeout: 30_000 },
           ...(s3AccessKeyId
@@ -228,7 +233,7 @@ export class ObjectStorage implements OnApplicationShutdown {
       return {
         sdk,
         client: make(s3Endpoint),
-        public: make(s3ThroughService ? `http://${lentHost}` : (s3PublicEndpoint ?? s3Endpoint)),
+        public: make(s3ThroughService ? `http://${objectSigningHost}` : (s3PublicEndpoint ?? s3Endpoint)),
       };
     });
     return this.connected;
@@ -237,9 +242,11 @@ export class ObjectStorage implements OnApplicationShutdown {
 
 const silenceMs = 30_000;
 
-/** A store that falls silent amid an object, or breaks off, is one that does not answer. */
+/**
+ * Yields the chunks. Throws service_unavailable if the connection is lost or silent for 30 seconds during an object.
+ */
 function chunksOf(body: IncomingMessage): AsyncIterable<Uint8Array> {
-  body.setTimeout(silenceMs, () => body.destroy(new Error('silence')));
+  body.setTimeout(silenceMs, () => body.destroy(new Error('the object storage sent no data for 30 s')));
   const read = async function* () {
     try {
       for await (const chunk of body) yield chunk as Uint8Array;

@@ -5,7 +5,7 @@ interface StorageError {
   $metadata?: { httpStatusCode?: number };
 }
 
-/** A store that is gone or hangs, or whose disk is full, is not a fault of the request: 503, and try again. */
+/** Returns service_unavailable if the storage is unreachable, hangs or is full; undefined for any other error. */
 export function readStorageError(error: unknown): AppError | undefined {
   const { $metadata } = (error ?? {}) as Partial<StorageError>;
   if (!$metadata) return undefined;
@@ -16,7 +16,7 @@ export function readStorageError(error: unknown): AppError | undefined {
       cause: error,
     });
   }
-  // What the store refuses, such as our credentials, is a fault of ours and stays one.
+  // A rejection by the storage, such as of our credentials, is an error of the service: it stays a 500.
   if (status !== undefined && status < 500) return undefined;
   return new AppError('service_unavailable', {
     detail: 'The object storage does not answer; try again.',
@@ -24,7 +24,9 @@ export function readStorageError(error: unknown): AppError | undefined {
   });
 }
 
-/** WebDAV's word for it, which S3 has none for and stores use. */
+/**
+ * Status 507 is from WebDAV. S3 defines no error for a full storage, so storages use this status or their own names.
+ */
 export function isFull(error: unknown): boolean {
   const { name, $metadata } = error as StorageError;
   return $metadata?.httpStatusCode === 507 || /StorageFull|InsufficientStorage|DiskFull/i.test(name ?? '');

@@ -7,18 +7,18 @@ export {
   type EntryLevel,
   entryParameter,
   type TimelineEntry,
-  type TimelineOf,
+  type TimelineRef,
 } from './entries/append-timeline';
 export { keepTimelinePartitions } from './entries/keep-partitions';
 export { listTimeline, readJobLogs } from './entries/list-timeline';
 export { purgeTimeline } from './entries/purge-timeline';
-export { findTimeline } from './entries/read-onward';
+export { findTimeline } from './entries/read-next-entries';
 export { resyncFrame, type TimelineRow } from './entries/timeline-event';
 export { whereToBegin } from './entries/where-to-begin';
 export { beginEvents, eventsKeptDays } from './events/begin-events';
 export { resyncFrameOf } from './events/event-frame';
 export { EventHub } from './events/event-hub';
-export { writePlace } from './events/event-place';
+export { writeCursor } from './events/event-cursor';
 export { EventStream } from './events/event-stream';
 export { StreamRoom } from './streams/stream-room';
 export { TimelineHub } from './streams/timeline-hub';

@@ -8,13 +8,13 @@ const [old, young] = [key('old'), key('young')];
 describe('a sealed value', () => {
   const keyRing = KeyRing.parse(old);
 
-  it('opens where it was sealed for', () => {
+  it('opens with the associated data that it was sealed with', () => {
     for (const value of ['', 'hunter2', 'ünïcode ✓', 'x'.repeat(65_536)]) {
       expect(open(keyRing, 'org/KEY', seal(keyRing, 'org/KEY', value))).toBe(value);
     }
   });
 
-  it('stays shut in another place, under another key, or changed by one bit anywhere', () => {
+  it('does not open with other associated data, with another key, or with any bit changed', () => {
     const envelope = seal(keyRing, 'org/KEY', 'hunter2');
     expect(() => open(keyRing, 'org/OTHER', envelope)).toThrow();
     expect(() => open(keyRing, 'other/KEY', envelope)).toThrow();
@@ -29,11 +29,11 @@ describe('a sealed value', () => {
     }
   });
 
-  it('is sealed differently each time', () => {
+  it('differs from an earlier seal of the same value', () => {
     expect(seal(keyRing, 'a', 'v').sealed.equals(seal(keyRing, 'a', 'v').sealed)).toBe(false);
   });
 
-  it('moves to the active master key, after which the old one may go', () => {
+  it('can be rewrapped with the active master key, after which the old key is not needed', () => {
     const envelope = seal(keyRing, 'org/KEY', 'hunter2');
     const both = KeyRing.parse(`${young},${old}`);
     const moved = rewrap(both, 'org/KEY', envelope)!;
@@ -50,19 +50,19 @@ describe('the key ring', () => {
     ['k1:c2hvcnQ=', /k1 is not the base64 of 32 bytes/],
     [`${old},${old}`, /two keys share an id/],
     [`bad id:${randomBytes(32).toString('base64')}`, /the id of a key must have 1 to 32 letters/],
-  ])('refuses %p without showing a key', (text, message) => {
-    let said = '';
+  ])('rejects %p without showing a key', (text, message) => {
+    let thrown = '';
     try {
       KeyRing.parse(text);
     } catch (error) {
-      said = String(error);
+      thrown = String(error);
     }
-    expect(said).toMatch(message);
+    expect(thrown).toMatch(message);
     const value = text.split(':').at(-1);
-    if (value) expect(said).not.toContain(value.slice(0, 8));
+    if (value) expect(thrown).not.toContain(value.slice(0, 8));
   });
 
-  it('derives the same secret for the same subject, and another for another', () => {
+  it('derives the same secret for the same subject, and different secrets for different subjects', () => {
     const keyRing = KeyRing.parse(`${young},${old}`);
     expect(keyRing.derive('p', 'a')).toEqual(keyRing.derive('p', 'a'));
     expect(keyRing.derive('p', 'a')).not.toEqual(keyRing.derive('p', 'b'));

@@ -8,7 +8,7 @@ export interface Envelope {
   sealed: Buffer;
 }
 
-/** Seals a value with a data key made for it alone, and that key with the active master key. */
+/** Encrypts a value with a new data key, and the data key with the active master key. */
 export function seal(keyRing: KeyRing, associatedData: string, value: string): Envelope {
   const dataKey = randomBytes(32);
   return {
@@ -17,12 +17,12 @@ export function seal(keyRing: KeyRing, associatedData: string, value: string): E
   };
 }
 
-/** Opens a value in the place that it was sealed for; anywhere else, or changed by a bit, it stays shut. */
+/** Decrypts a value. Throws if the associated data differs from that of `seal`, or if the envelope was changed. */
 export function open(keyRing: KeyRing, associatedData: string, envelope: Envelope): string {
   return decrypt(unwrap(keyRing, associatedData, envelope), associatedData, envelope.sealed).toString('utf8');
 }
 
-/** The same value under the active master key; null when it is there already. */
+/** Encrypts the data key again with the active master key; returns null if it already is. */
 export function rewrap(keyRing: KeyRing, associatedData: string, envelope: Envelope): Envelope | null {
   if (envelope.masterKeyId === keyRing.active.id) return null;
   const dataKey = unwrap(keyRing, associatedData, envelope);

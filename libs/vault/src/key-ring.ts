@@ -1,16 +1,16 @@
 import { hkdfSync } from 'node:crypto';
 import { type MasterKey, readMasterKeys } from '@muster/platform';
 
-const derivedAtMost = 2000;
+const maxCachedSecrets = 2000;
 
-/** The master keys by age: the first one seals, all of them open. */
+/** The master keys, newest first: the first one seals, and all of them open. */
 export class KeyRing {
-  /** The latest ones, oldest first: each push to a worker asks for the same two. */
+  /** A cache of derived secrets, oldest first: each push to a worker needs the same two. */
   private readonly derived = new Map<string, Buffer[]>();
 
   private constructor(private readonly keys: readonly MasterKey[]) {}
 
-  /** Reads `<id>:<base64 of 32 bytes>,…`; every fault names the key, never its value. */
+  /** Reads `<id>:<base64 of 32 bytes>,…`. Errors name the id or the position of a key, never its value. */
   static parse(text: string): KeyRing {
     const { keys, faults } = readMasterKeys(text);
     if (faults.length) throw new Error(faults.join('; '));
@@ -25,15 +25,15 @@ export class KeyRing {
     return this.keys.find((key) => key.id === id);
   }
 
-  /** A secret of its own for a purpose and a subject, one from each master key, the active one's first. */
+  /** Derives a separate secret for a purpose and a subject from each master key, the active key first. */
   derive(purpose: string, subject: string): Buffer[] {
     const name = `${purpose} ${subject}`;
-    const known = this.derived.get(name);
-    if (known) return known;
+    const cached = this.derived.get(name);
+    if (cached) return cached;
     const info = `muster/${purpose}/v1`;
     const secrets = this.keys.map(({ key }) => Buffer.from(hkdfSync('sha256', key, subject, info, 32)));
     this.derived.set(name, secrets);
-    if (this.derived.size > derivedAtMost) this.derived.delete(this.derived.keys().next().value!);
+    if (this.derived.size > maxCachedSecrets) this.derived.delete(this.derived.keys().next().value!);
     return secrets;
   }
 }

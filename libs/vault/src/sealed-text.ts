@@ -1,20 +1,20 @@
 import { open, seal } from './envelope';
 import type { KeyRing } from './key-ring';
 
-/** An envelope as JSON keeps it: its bytes in base64. */
+/** An envelope for JSON: its bytes are base64. */
 export interface SealedText {
   masterKeyId: string;
   wrappedKey: string;
   sealed: string;
 }
 
-/** As `seal`, for a place that keeps JSON. */
+/** Does the same as `seal`, for a value that is stored in JSON. */
 export function sealText(keyRing: KeyRing, associatedData: string, value: string): SealedText {
   const { masterKeyId, wrappedKey, sealed } = seal(keyRing, associatedData, value);
   return { masterKeyId, wrappedKey: wrappedKey.toString('base64'), sealed: sealed.toString('base64') };
 }
 
-/** As `open`. */
+/** Opens what `sealText` returned. */
 export function openText(
   keyRing: KeyRing,
   associatedData: string,

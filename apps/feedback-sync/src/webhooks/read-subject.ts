@@ -6,7 +6,7 @@ import { findAnySubmission, presentSubmissionDetail } from '@muster/feedback';
 import { findBatch, findJob, findQuestion, presentBatch, presentJob, presentQuestion } from '@muster/jobs';
 import { findInstallation, findVersion, presentInstallation, presentVersion } from '@muster/packs';
 import { findSchedule, presentAgents, presentSchedule } from '@muster/schedules';
-import { lendFile, type ObjectStorage } from '@muster/storage';
+import { type ObjectStorage, presignDownload } from '@muster/storage';
 import type { EventRow } from '@muster/webhooks';
 
 export interface SubjectParts {
@@ -53,7 +53,7 @@ const readers: Record<Kind, Read> = {
     const { agentId } = details as { agentId: string };
     const session = await findSession(database, { organizationId, agentId, sessionId });
     const lend = async (key: string | null) =>
-      (await lendFile(storage, key === null ? null : { storageKey: key }, now())).downloadUrl;
+      (await presignDownload(storage, key === null ? null : { storageKey: key }, now())).downloadUrl;
     return presentSession(session, lend, now());
   },
   question: async ({ database, storage }, { organizationId, subjectId }) =>

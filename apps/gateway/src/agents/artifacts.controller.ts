@@ -5,7 +5,7 @@ import { findArtifact, listArtifacts } from '@muster/agents';
 import { ArtifactDetail, ArtifactList, ArtifactQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock, pageOf, paginate } from '@muster/platform';
-import { lendFile, ObjectStorage } from '@muster/storage';
+import { ObjectStorage, presignDownload } from '@muster/storage';
 import { presentArtifact } from './present-artifact';
 
 @ApiTags('Agents')
@@ -46,6 +46,6 @@ export class ArtifactsController {
   })
   async read(@OrganizationId() organizationId: string, @Param('id') id: string): Promise<ArtifactDetail> {
     const row = await findArtifact(this.database, organizationId, id);
-    return { ...presentArtifact(row), ...(await lendFile(this.storage, row, this.clock.now())) };
+    return { ...presentArtifact(row), ...(await presignDownload(this.storage, row, this.clock.now())) };
   }
 }

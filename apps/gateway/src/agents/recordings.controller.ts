@@ -5,7 +5,7 @@ import { findRecording, listRecordings } from '@muster/agents';
 import { RecordingDetail, RecordingList, RecordingQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock, pageOf, paginate } from '@muster/platform';
-import { lendFile, ObjectStorage } from '@muster/storage';
+import { ObjectStorage, presignDownload } from '@muster/storage';
 import { presentRecording } from './present-recording';
 
 @ApiTags('Agents')
@@ -50,6 +50,6 @@ export class RecordingsController {
     const row = await findRecording(this.database, organizationId, id);
     const { storageKey } = row;
     const file = storageKey === null ? null : { storageKey };
-    return { ...presentRecording(row), ...(await lendFile(this.storage, file, this.clock.now())) };
+    return { ...presentRecording(row), ...(await presignDownload(this.storage, file, this.clock.now())) };
   }
 }

@@ -1,6 +1,6 @@
 import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { Caller, Endpoint, type Principal, sessionsAndKeysOf, StandingAccess } from '@muster/access';
+import { AccessRecheck, Caller, Endpoint, type Principal, sessionsAndKeysOf } from '@muster/access';
 import { requireOwnAgent } from '@muster/agents';
 import { findTimeline, listTimeline, resyncFrame, TimelineHub, TimelineStream, whereToBegin } from '@muster/timeline';
 import {
@@ -27,7 +27,7 @@ export class TimelineController {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(TimelineHub) private readonly hub: TimelineHub,
-    @Inject(StandingAccess) private readonly standing: StandingAccess,
+    @Inject(AccessRecheck) private readonly standing: AccessRecheck,
   ) {}
 
   @Get('events')
@@ -64,7 +64,7 @@ export class TimelineController {
     const range = await findTimeline(this.database, organizationId, agentId);
     this.hub.requireRoom(organizationId);
     const { seq, resync } = whereToBegin(lastEventId, range);
-    const access = this.standing.of(request, readers);
+    const access = this.standing.forRequest(request, readers);
 
     reply.hijack();
     const connection = reply.raw;

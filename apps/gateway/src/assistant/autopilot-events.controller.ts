@@ -1,4 +1,4 @@
-import { Caller, Endpoint, type Principal, sessionsAndKeysOf, StandingAccess } from '@muster/access';
+import { AccessRecheck, Caller, Endpoint, type Principal, sessionsAndKeysOf } from '@muster/access';
 import { findAgent, requireOwnAgent } from '@muster/agents';
 import { beginOfStream, followSession, lending } from '@muster/assistant';
 import { AutopilotEventsQuery, SessionEvent } from '@muster/contracts';
@@ -20,7 +20,7 @@ export class AutopilotEventsController {
     @Inject(PubSub) private readonly pubSub: PubSub,
     @Inject(OpenStreams) private readonly streams: OpenStreams,
     @Inject(ObjectStorage) private readonly storage: ObjectStorage,
-    @Inject(StandingAccess) private readonly standing: StandingAccess,
+    @Inject(AccessRecheck) private readonly standing: AccessRecheck,
   ) {}
 
   @Get('events')
@@ -55,7 +55,7 @@ export class AutopilotEventsController {
     const sessionRef = { organizationId, agentId, sessionId };
     const lastSeenId = lastEventIdOf(request) ?? lastEventId;
     const after = await beginOfStream(this.database, sessionRef, lastSeenId);
-    const access = this.standing.of(request, readers);
+    const access = this.standing.forRequest(request, readers);
     reply.hijack();
     const connection = reply.raw;
     connection.writeHead(200, {

@@ -1,6 +1,6 @@
 import { Body, Controller, Get, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Caller, Endpoint, type Principal, sessionsAndKeysOf, StandingAccess } from '@muster/access';
+import { AccessRecheck, Caller, Endpoint, type Principal, sessionsAndKeysOf } from '@muster/access';
 import { findAgent, requireOwnAgent } from '@muster/agents';
 import { answerTurn, beginTurn, type Following, listChatSessions, readHistory, type Turn } from '@muster/assistant';
 import {
@@ -40,7 +40,7 @@ export class ChatController {
   constructor(
     @Inject(AssistantParts) private readonly parts: AssistantParts,
     @Inject(OpenStreams) private readonly streams: OpenStreams,
-    @Inject(StandingAccess) private readonly standing: StandingAccess,
+    @Inject(AccessRecheck) private readonly standing: AccessRecheck,
     @Inject(GatewayConfig) private readonly config: GatewayConfig,
   ) {}
 
@@ -67,7 +67,7 @@ export class ChatController {
     @Body() body: ChatBody,
   ): Promise<ChatAnswer> {
     const turn = await this.begin(caller, agentId, body);
-    const mayStay = this.standing.of(request, talkers).holds;
+    const mayStay = this.standing.forRequest(request, talkers).holds;
     return this.streams.waiting(request.raw.socket, 'chat', (left) => answerTurn(this.parts, turn, { left, mayStay }));
   }
 
@@ -100,7 +100,7 @@ export class ChatController {
     @Body() body: ChatBody,
   ): Promise<void> {
     const turn = await this.begin(caller, agentId, body);
-    const mayStay = this.standing.of(request, talkers).holds;
+    const mayStay = this.standing.forRequest(request, talkers).holds;
     const stream = openChatStream(reply, this.config.eventStreamsHeartbeatMs);
     stream.send('session', { sessionId: turn.sessionId });
     const listener: Following['listener'] = {

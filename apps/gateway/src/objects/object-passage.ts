@@ -2,7 +2,7 @@ import { Agent as HttpAgent, type IncomingMessage, type OutgoingHttpHeaders, req
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '@muster/contracts';
-import { lentHost, lentPath, maxLentBytes } from '@muster/storage';
+import { maxProxiedBytes, objectProxyPath, objectSigningHost } from '@muster/storage';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** Time without traffic after which the request to the store is aborted. */
@@ -54,7 +54,7 @@ export class ObjectPassage {
     return new Promise((resolve, reject) => {
       const outgoing = send(endpoint, {
         method: raw.method,
-        path: raw.url!.slice(lentPath.length),
+        path: raw.url!.slice(objectProxyPath.length),
         agent: this.agents[endpoint.protocol as 'http:' | 'https:'],
         servername: endpoint.hostname,
         timeout: silenceMs,
@@ -63,7 +63,7 @@ export class ObjectPassage {
             Object.entries(raw.headers).filter(([name]) => toStore.includes(name) || name.startsWith('x-amz-')),
           ),
           // URLs are signed for this fixed host, so they stay valid if the store's address changes.
-          host: lentHost,
+          host: objectSigningHost,
           // Without it, the store closes the connection after an error, and an error during an upload is lost.
           connection: 'keep-alive',
         },
@@ -98,8 +98,8 @@ function requireSignedUrl({ method, raw, headers }: FastifyRequest): void {
   if (method !== 'PUT') return;
   const size = headers['content-length'];
   if (size === undefined) throw new AppError('invalid_payload', { detail: 'The Content-Length header is required.' });
-  if (Number(size) > maxLentBytes) {
-    throw new AppError('payload_too_large', { detail: `An object may have at most ${maxLentBytes} bytes.` });
+  if (Number(size) > maxProxiedBytes) {
+    throw new AppError('payload_too_large', { detail: `An object may have at most ${maxProxiedBytes} bytes.` });
   }
 }
 

@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { BaseConfig, clientAddress, rateHeaders, RateLimiter } from '@muster/platform';
-import { lentPath, StorageConfig } from '@muster/storage';
+import { objectProxyPath, StorageConfig } from '@muster/storage';
 import type { FastifyInstance } from 'fastify';
 import { ObjectPassage, preflightHeaders } from './object-passage';
 
@@ -33,7 +33,7 @@ export class ObjectsRoutes implements OnModuleInit, OnApplicationShutdown {
       scope.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null));
       scope.route({
         method: ['GET', 'HEAD', 'PUT'],
-        url: `${lentPath}/*`,
+        url: `${objectProxyPath}/*`,
         config: { noTimeout: true, guardsItself: true },
         handler: async (request, reply) => {
           const subject = `address:${clientAddress(request)}`;
@@ -43,7 +43,7 @@ export class ObjectsRoutes implements OnModuleInit, OnApplicationShutdown {
         },
       });
       const own = { config: { guardsItself: true } };
-      scope.options(`${lentPath}/*`, own, (request, reply) =>
+      scope.options(`${objectProxyPath}/*`, own, (request, reply) =>
         reply.code(204).headers(preflightHeaders(request)).send(),
       );
       done();

@@ -1,7 +1,7 @@
 import { Controller, Get, Inject, Query, Req, Res } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { Endpoint, OrganizationId, sessionsAndKeysOf, StandingAccess } from '@muster/access';
-import { beginEvents, EventHub, EventStream, resyncFrameOf, writePlace } from '@muster/timeline';
+import { AccessRecheck, Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import { beginEvents, EventHub, EventStream, resyncFrameOf, writeCursor } from '@muster/timeline';
 import {
   OrganizationAgentEvent,
   OrganizationBatchEvent,
@@ -26,7 +26,7 @@ export class EventsController {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(EventHub) private readonly hub: EventHub,
-    @Inject(StandingAccess) private readonly standing: StandingAccess,
+    @Inject(AccessRecheck) private readonly standing: AccessRecheck,
   ) {}
 
   @Get()
@@ -68,10 +68,10 @@ export class EventsController {
     const header = request.headers['last-event-id'];
     const lastEventId = (typeof header === 'string' && header !== '' ? header : undefined) ?? query.lastEventId;
     this.hub.requireRoom(organizationId);
-    const { place, resync } = await beginEvents(this.database, organizationId, lastEventId);
+    const { cursor, resync } = await beginEvents(this.database, organizationId, lastEventId);
     this.hub.requireRoom(organizationId);
     const types = query.types ? new Set(query.types.split(',') as StreamEventType[]) : null;
-    const access = this.standing.of(request, readers);
+    const access = this.standing.forRequest(request, readers);
 
     reply.hijack();
     const connection = reply.raw;
@@ -82,10 +82,10 @@ export class EventsController {
     });
     if (request.method === 'HEAD') return void connection.end();
     // A client that loses the connection before the first event can resume with this id.
-    const beginning = lastEventId === undefined ? `id: ${writePlace(place)}\n` : '';
-    const resyncFrame = resync ? resyncFrameOf(place, resync) : '';
+    const beginning = lastEventId === undefined ? `id: ${writeCursor(cursor)}\n` : '';
+    const resyncFrame = resync ? resyncFrameOf(cursor, resync) : '';
     connection.write(`: the organization\nretry: 2000\n${beginning}\n${resyncFrame}`);
     if (connection.destroyed) return;
-    this.hub.add(new EventStream({ organizationId, place, types, connection, access }));
+    this.hub.add(new EventStream({ organizationId, cursor, types, connection, access }));
   }
 }

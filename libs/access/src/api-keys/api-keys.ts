@@ -22,7 +22,7 @@ export interface NewApiKey {
   expiresAt: Date | null;
   role: ApiKeyRole;
   ipAllow: string[];
-  /** Known now and never again. */
+  /** The full key. Only its hash is stored, so the key cannot be shown again. */
   secret: string;
 }
 
@@ -32,28 +32,28 @@ export async function createApiKey(
   body: CreateApiKeyBody,
   clock: Clock,
 ): Promise<NewApiKey> {
-  const asked = body.expiresAt ? new Date(body.expiresAt) : null;
-  if (asked && asked <= clock.now()) throw invalid('expiresAt', 'expiresAt must be in the future');
+  const requested = body.expiresAt ? new Date(body.expiresAt) : null;
+  if (requested && requested <= clock.now()) throw invalid('expiresAt', 'expiresAt must be in the future');
   const latest = await latestExpiry(tx, caller.organizationId, clock.now());
-  if (asked && latest && asked > latest) {
+  if (requested && latest && requested > latest) {
     throw invalid('expiresAt', `expiresAt must be ${latest.toISOString()} or earlier in this organization`);
   }
-  const expiresAt = asked ?? latest;
+  const expiresAt = requested ?? latest;
   const agentId = body.agentId ?? null;
-  if (agentId && body.scope !== 'worker') throw invalid('agentId', 'only a worker key is bound to an agent');
+  if (agentId && body.scope !== 'worker') throw invalid('agentId', 'only a worker key can be bound to an agent');
   if (agentId) {
     const agent = await tx.manager.findOneBy(AgentEntity, { id: agentId, organizationId: caller.organizationId });
     if (!agent) throw new AppError('agent_not_found', { detail: 'There is no such agent.' });
   }
   const { name, scope, role = 'member', ipAllow = [] } = body;
-  if (role !== 'member' && scope !== 'api') throw invalid('role', 'only a key of scope api has a role to choose');
-  const strange = ipAllow.findIndex((entry) => !isAddressOrRange(entry));
-  if (strange >= 0) throw invalid(`ipAllow.${strange}`, `${ipAllow[strange]} is neither an address nor a CIDR`);
+  if (role !== 'member' && scope !== 'api') throw invalid('role', 'role can be set only for a key of scope api');
+  const invalidAt = ipAllow.findIndex((entry) => !isAddressOrRange(entry));
+  if (invalidAt >= 0) throw invalid(`ipAllow.${invalidAt}`, `${ipAllow[invalidAt]} is neither an address nor a CIDR`);
   const bounds = { agentId, expiresAt, role, ipAllow };
   return insertApiKey(tx, caller, { organizationId: caller.organizationId, name, scope, ...bounds });
 }
 
-/** By the organization's apiKeyMaxDays; null where it has none. */
+/** Returns the latest expiry that the organization's apiKeyMaxDays allows; null if the organization sets no limit. */
 export async function latestExpiry(tx: Transaction, organizationId: string, now: Date): Promise<Date | null> {
   const [row] = await tx.query<Pick<OrganizationSettingsEntity, 'apiKeyMaxDays'>>(
     'SELECT api_key_max_days FROM organization_settings WHERE organization_id = $1',
@@ -70,15 +70,25 @@ export interface ApiKeyInput {
   expiresAt: Date | null;
   role?: ApiKeyRole;
   ipAllow?: string[];
-  /** Whose sign-in on a machine it is. */
+  /** The user whose device sign-in creates the key; absent for a key that is created by name. */
   userId?: string;
-  /** A key that was chosen outside, at bootstrap. */
-  given?: string;
+  /** The full key, if the operator chose it at bootstrap; by default a new key is generated. */
+  chosenSecret?: string;
 }
 
 export async function insertApiKey(tx: Transaction, actor: Actor | Principal, input: ApiKeyInput): Promise<NewApiKey> {
-  const { given, organizationId, name, scope, agentId, expiresAt, role = 'member', ipAllow = [], userId } = input;
-  const { id, secret } = given ? { id: apiKeyIdOf(given)!, secret: given } : newApiKey();
+  const {
+    chosenSecret,
+    organizationId,
+    name,
+    scope,
+    agentId,
+    expiresAt,
+    role = 'member',
+    ipAllow = [],
+    userId,
+  } = input;
+  const { id, secret } = chosenSecret ? { id: apiKeyIdOf(chosenSecret)!, secret: chosenSecret } : newApiKey();
   await tx.manager.insert(ApiKeyEntity, {
     id,
     organizationId,
@@ -100,7 +110,7 @@ export async function insertApiKey(tx: Transaction, actor: Actor | Principal, in
   return { id, name, scope, agentId, expiresAt, role, ipAllow, secret };
 }
 
-/** Newest first. The page is cut at creation time and id, since ids of keys are random. */
+/** Lists keys, newest first. Pages are cut by creation time and id, because the ids of keys are random. */
 export function listApiKeys(
   database: Database,
   organizationId: string,
@@ -113,7 +123,7 @@ export function listApiKeys(
       .orderBy("date_trunc('milliseconds', k.createdAt)", 'DESC')
       .addOrderBy('k.id', 'DESC')
       .limit(page.limit + 1);
-    // Secrets begin with the id, and the id is what logs show of them.
+    // A key starts with `msk_<id>`, and logs show only this part, so a search must find it.
     if (q) keys.andWhere(hasPart("k.name || ' msk_' || k.id", ':q'), { q });
     if (page.after) {
       const [createdAt, id] = page.after;
@@ -126,7 +136,7 @@ export function listApiKeys(
   });
 }
 
-/** Ends the sign-ins of an account on machines. */
+/** Deletes the keys that a user's device sign-ins created. */
 export async function revokeKeysOfUser(
   tx: Transaction,
   { id, organizationId }: Pick<UserEntity, 'id' | 'organizationId'>,
@@ -134,7 +144,7 @@ export async function revokeKeysOfUser(
   await tx.execute('DELETE FROM api_key WHERE user_id = $1 AND organization_id = $2', [id, organizationId]);
 }
 
-/** Who only looks from now on does so on his machines too. */
+/** Lowers the keys of a user's device sign-ins to the role viewer, when the user becomes a viewer. */
 export async function lowerKeysOfUser(
   tx: Transaction,
   { id, organizationId }: Pick<UserEntity, 'id' | 'organizationId'>,
@@ -145,7 +155,7 @@ export async function lowerKeysOfUser(
   ]);
 }
 
-/** Revokes it everywhere at once. */
+/** Deletes a key. All processes are notified at the commit, so the key stops working everywhere at once. */
 export async function revokeApiKey(tx: Transaction, caller: Principal, id: string): Promise<void> {
   const touched = await tx.execute('DELETE FROM api_key WHERE id = $1 AND organization_id = $2', [
     id,
@@ -156,7 +166,7 @@ export async function revokeApiKey(tx: Transaction, caller: Principal, id: strin
   audit(tx, caller, { action: 'api_key.delete', target: { type: 'api_key', id } });
 }
 
-/** Once the machine is gone, nothing speaks for it any more. */
+/** Deletes all keys that are bound to an agent, once its machine no longer exists. */
 export async function revokeAgentKeys(
   tx: Transaction,
   actor: Actor | Principal,

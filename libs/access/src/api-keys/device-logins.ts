@@ -11,7 +11,7 @@ import type { Principal, UserPrincipal } from '../principal';
 export const deviceLoginSeconds = 600;
 export const devicePollSeconds = 5;
 
-/** Letters that are read and typed without a mistake, and make no words (RFC 8628, 6.1). */
+/** Alphabet of user codes: letters that are easy to read and type and that form no words (RFC 8628, 6.1). */
 const letters = 'BCDFGHJKLMNPQRSTVWXZ';
 
 export interface DeviceCodes {
@@ -19,7 +19,7 @@ export interface DeviceCodes {
   userCode: string;
 }
 
-/** Remembers that a program waits for somebody to let it in. */
+/** Stores the sign-in request of a program. Returns the code that the program polls with and the code that it shows. */
 export async function beginDeviceLogin(
   database: Database,
   { deviceName, address, now }: { deviceName: string; address: string; now: Date },
@@ -38,7 +38,7 @@ export async function beginDeviceLogin(
 
 type WaitingDevice = Pick<DeviceLoginEntity, 'deviceName' | 'address' | 'createdAt' | 'expiresAt' | 'userCode'>;
 
-/** The program that shows this code and has no answer yet. */
+/** Finds the unanswered request of the program that shows this code. Throws not_found if there is none. */
 export async function findDeviceLogin(database: Database, userCode: string, now: Date): Promise<WaitingDevice> {
   const [row] = await database.query<WaitingDevice>(
     'system',
@@ -51,13 +51,14 @@ export async function findDeviceLogin(database: Database, userCode: string, now:
   return { ...row, userCode: `${row.userCode.slice(0, 4)}-${row.userCode.slice(4)}` };
 }
 
-/** Lets the program in, as the caller and with a member's rights at most, or sends it away. */
+/** Allows or denies a program's request. An allowed program acts as the caller, with a member's rights at most. */
 export async function answerDeviceLogin(
   tx: Transaction,
   caller: Principal,
   { userCode, allow, now }: { userCode: string; allow: boolean; now: Date },
 ): Promise<void> {
-  // Also while a super admin looks at another one: such a key ends with its account, in the account's organization.
+  // A super admin may be viewing another organization. The key is deleted with its account, so it belongs to the
+  // organization of the account.
   const { id: userId, homeOrganizationId: organizationId } = caller as UserPrincipal;
   const [row] = await tx.query<Pick<DeviceLoginEntity, 'id' | 'deviceName' | 'address'>>(
     `UPDATE device_login SET answer = $3, user_id = $4, organization_id = $5
@@ -80,7 +81,7 @@ type Poll = Pick<
   'id' | 'deviceName' | 'answer' | 'userId' | 'organizationId' | 'pollSeconds' | 'polledAt'
 >;
 
-/** The API key of a program that was let in: made when it is fetched, so that nothing stores its secret. */
+/** Returns the API key of an allowed program. The key is created when it is fetched, so its secret is never stored. */
 export async function fetchDeviceKey(database: Database, deviceCode: string, clock: Clock): Promise<NewApiKey> {
   const now = clock.now();
   const fetched = await database.transaction('system', async (tx): Promise<NewApiKey | AppError> => {
@@ -90,11 +91,11 @@ export async function fetchDeviceKey(database: Database, deviceCode: string, clo
       [sha256(deviceCode), now],
       'poll_device_login',
     );
-    if (!login) return refusal('expired_token', 'The code is not known or took too long: begin again.');
+    if (!login) return refusal('expired_token', 'The code is unknown or has expired; start the sign-in again.');
     if (login.answer === null) return waitLonger(tx, login, now);
     await tx.execute('DELETE FROM device_login WHERE id = $1', [login.id], 'use_device_login');
     const user = login.answer === 'allowed' ? await openUser(tx, login.userId) : undefined;
-    if (!user) return refusal('access_denied', 'Nobody let this program in.');
+    if (!user) return refusal('access_denied', 'The sign-in of this program was denied.');
     const organizationId = login.organizationId!;
     return insertApiKey(
       tx,
@@ -114,19 +115,19 @@ export async function fetchDeviceKey(database: Database, deviceCode: string, clo
   return fetched;
 }
 
-/** Revokes the key that its program calls with. One that was made by name is not its program's to end. */
+/** Revokes the key of the calling program. Throws conflict for a key that was created by name: an admin revokes it. */
 export async function endDeviceLogin(tx: Transaction, caller: Principal): Promise<void> {
   const ended = await tx.execute('DELETE FROM api_key WHERE id = $1 AND user_id IS NOT NULL', [caller.id]);
   if (ended === 0) {
-    throw new AppError('conflict', { detail: 'This key was made by name: an admin revokes it under API keys.' });
+    throw new AppError('conflict', { detail: 'This key was created by name; an admin can revoke it under API keys.' });
   }
   await announceAccessChange(tx);
   audit(tx, caller, { action: 'api_key.delete', target: { type: 'api_key', id: caller.id } });
 }
 
-/** Who asks too often waits five seconds longer from then on (RFC 8628, 3.5). */
+/** Adds five seconds to the poll interval of a program that polls too often (RFC 8628, 3.5). */
 async function waitLonger(tx: Transaction, { id, pollSeconds, polledAt }: Poll, now: Date): Promise<AppError> {
-  // Whoever sleeps exactly as long as was asked may come a few milliseconds early.
+  // A program that waits exactly for the interval may arrive a few milliseconds early.
   const isEarly = polledAt !== null && now.getTime() - polledAt.getTime() < pollSeconds * 1000 - 500;
   await tx.execute(
     'UPDATE device_login SET polled_at = $2, poll_seconds = $3 WHERE id = $1',
@@ -134,8 +135,8 @@ async function waitLonger(tx: Transaction, { id, pollSeconds, polledAt }: Poll, 
     'note_device_poll',
   );
   return isEarly
-    ? refusal('slow_down', `Ask every ${pollSeconds + 5} seconds at most.`)
-    : refusal('authorization_pending', 'Nobody has answered yet.');
+    ? refusal('slow_down', `Poll at most once every ${pollSeconds + 5} seconds.`)
+    : refusal('authorization_pending', 'The sign-in has not been allowed or denied yet.');
 }
 
 async function openUser(
@@ -152,18 +153,18 @@ async function openUser(
 
 type Refusal = 'access_denied' | 'authorization_pending' | 'expired_token' | 'slow_down';
 
-/** With the member that programs for RFC 8628 read. */
+/** An error with the member `error`, which clients of RFC 8628 read. */
 function refusal(code: Refusal, detail: string): AppError {
   return new AppError(code, { detail, extra: { error: code } });
 }
 
 function noDevice(): AppError {
   return new AppError('not_found', {
-    detail: 'No program waits with this code. It may have taken longer than ten minutes, or be answered already.',
+    detail: 'No program waits with this code. The code may have expired after ten minutes, or was answered already.',
   });
 }
 
-/** As it is stored: however somebody typed it. */
+/** Converts a typed code to its stored form: capital letters only. */
 function lettersOf(userCode: string): string {
   return userCode.toUpperCase().replace(/[^A-Z]/g, '');
 }

@@ -1,7 +1,9 @@
 import type { ApiKeyEntity, Transaction } from '@muster/database';
 import { apiKeyIdOf, sameText, sha256 } from '../authentication/credentials';
 
-/** Whether a worker that is this agent would be let in with the key: a live worker key, unbound or the agent's own. */
+/**
+ * Whether a worker of this agent would be admitted with the key: a valid worker key, unbound or bound to this agent.
+ */
 export async function isWorkerKeyOf(
   tx: Transaction,
   key: string,

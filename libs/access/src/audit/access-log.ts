@@ -7,7 +7,7 @@ import type { Principal } from '../principal';
 interface Reading {
   principal: Principal;
   address: string;
-  /** With the names of its parameters in place of their values. */
+  /** The route's pattern, with the names of its parameters instead of their values. */
   route: string;
   subject: { type: ReadSubject; id: string };
 }
@@ -18,19 +18,20 @@ type Row = [
 ];
 
 const flushMs = 1000;
-const mostAtOnce = 1000;
-/** So many wait while the database is away. What comes beyond that is said in the log, and lost. */
-const mostWaiting = 50_000;
+const maxRowsPerInsert = 1000;
+/** Maximum number of rows in memory while the database is unavailable. Further reads are logged as lost. */
+const maxWaitingRows = 50_000;
 
 /**
- * Who read what may be a patient's. Rows are collected and written together, once a second: a read neither waits for its
- * row nor fails with it. The same person reading the same thing again within a minute leaves no further row.
+ * Records who read data that may be about a patient. Rows are collected and inserted together once per second, so a
+ * read neither waits for its row nor fails with it. Repeated reads of one subject by one caller within a minute leave
+ * one row.
  */
 @Injectable()
 export class AccessLog implements BeforeApplicationShutdown {
   private readonly logger = new Logger('access log');
   private waiting: Row[] = [];
-  private readonly seen = new Set<string>();
+  private readonly recordedKeys = new Set<string>();
   private minute = 0;
   private timer: NodeJS.Timeout | undefined;
   private writing: Promise<void> = Promise.resolve();
@@ -44,26 +45,26 @@ export class AccessLog implements BeforeApplicationShutdown {
   record({ principal, address, route, subject }: Reading): void {
     const at = this.clock.now();
     const minute = Math.floor(at.getTime() / 60_000) * 60_000;
-    if (minute !== this.minute) this.seen.clear();
+    if (minute !== this.minute) this.recordedKeys.clear();
     this.minute = minute;
     const { organizationId, kind, id } = principal;
     const key = [organizationId, id, route, subject.id].join(' ');
-    if (this.seen.has(key)) return;
-    if (this.waiting.length >= mostWaiting) {
-      this.logger.error(`${mostWaiting} rows wait for the database: a read was not written down`);
+    if (this.recordedKeys.has(key)) return;
+    if (this.waiting.length >= maxWaitingRows) {
+      this.logger.error(`${maxWaitingRows} access log entries wait for the database; a further read was not recorded`);
       return;
     }
-    this.seen.add(key);
+    this.recordedKeys.add(key);
     const email = principal.kind === 'user' ? principal.email : null;
     this.waiting.push([
       ...([newId(), organizationId, new Date(minute), at, kind, id] as const),
       ...([email, address, route, subject.type, subject.id] as const),
     ]);
-    if (this.isEnding || this.waiting.length >= mostAtOnce) void this.flush();
+    if (this.isEnding || this.waiting.length >= maxRowsPerInsert) void this.flush();
     else this.timer ??= setTimeout(() => void this.flush(), flushMs).unref();
   }
 
-  /** Writes what waits, and is done when that is in the database, or could not be written now. */
+  /** Inserts the collected rows. Resolves when they are in the database, or when this attempt has failed. */
   flush(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
@@ -78,11 +79,11 @@ export class AccessLog implements BeforeApplicationShutdown {
 
   private async write(): Promise<void> {
     while (this.waiting.length > 0) {
-      const rows = this.waiting.slice(0, mostAtOnce);
+      const rows = this.waiting.slice(0, maxRowsPerInsert);
       try {
         await this.database.transaction('system', (tx) => tx.execute(insertRows, transposed(rows)));
       } catch (error) {
-        this.logger.warn('reads could not be written down; it is tried again', { err: error });
+        this.logger.warn('could not insert access log entries; retrying', { err: error });
         if (!this.isEnding) this.timer ??= setTimeout(() => void this.flush(), flushMs).unref();
         return;
       }
@@ -91,7 +92,7 @@ export class AccessLog implements BeforeApplicationShutdown {
   }
 }
 
-/** An organization that was deleted meanwhile has no log any more. */
+/** The join drops the rows of organizations that were deleted after the read. */
 const insertRows = `
   INSERT INTO access_entry (id, organization_id, minute, at, actor_kind, actor_id, actor_email, address, route,
                             subject_type, subject_id)

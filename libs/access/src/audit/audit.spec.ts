@@ -7,18 +7,18 @@ describe('an audit row', () => {
   const actor = { kind: 'system', id: 'test', organizationId: 'organization' } as const;
   const target = { type: 'organization', id: 'organization' };
 
-  it('has what differs, as it was and as it is', () => {
+  it('lists the fields that differ as [before, after]', () => {
     const before = { name: 'a', labels: ['x'], costUsd: 1, more: true };
     expect(changesBetween(before, { name: 'b', labels: ['x'], costUsd: undefined })).toEqual({ name: ['a', 'b'] });
   });
 
-  it('with the name of a column does not compile, wherever that comes from', () => {
+  it('does not compile with the name of a column, in a literal or in compared rows', () => {
     const row = { laborMicrosPerHour: 1 };
-    // @ts-expect-error: micro-dollars are no unit of the API
+    // @ts-expect-error: micro-dollars are not a unit of the API
     audit(tx, actor, { action: 'a', target, changes: row });
-    // @ts-expect-error: nor where rows are compared
+    // @ts-expect-error: the same for compared rows
     audit(tx, actor, { action: 'a', target, changes: changesBetween(row, { laborMicrosPerHour: 2 }) });
-    // @ts-expect-error: nor are a column's words
+    // @ts-expect-error: a name with an underscore is the name of a column
     audit(tx, actor, { action: 'a', target, changes: { max_cost: 1 } });
     audit(tx, actor, { action: 'a', target, changes: { laborRateUsdPerHour: [1, 2] } });
     expect(written).toHaveLength(4);

@@ -7,13 +7,13 @@ import type { Principal } from '../principal';
 export interface AuditRecord<Changes = Record<string, unknown>> {
   action: string;
   target: { type: string; id: string };
-  /** What changed, in the names and units of the API, each as [before, after] or as a plain value; never a secret. */
+  /** The changed fields in the names and units of the API, each as [before, after] or as a plain value; no secrets. */
   changes?: Changes & NamesOfApi<Changes>;
-  /** The organization whose trail it belongs to; the actor's own unless said. */
+  /** The organization whose audit trail gets the row; the actor's own by default. */
   organizationId?: string;
 }
 
-/** Whoever reads an audit row knows the API, and no column: one with micro-dollars or an underscore does not compile. */
+/** Readers of an audit row know the API and not the columns: a name with micros or an underscore does not compile. */
 type NamesOfApi<Changes> = {
   [Name in keyof Changes]: Name extends `${string}${'Micros' | 'micros' | '_'}${string}` ? never : Changes[Name];
 };
@@ -27,7 +27,7 @@ export interface Actor {
 
 const audited = new WeakSet<Transaction>();
 
-/** Leaves a row in the audit trail, in the transaction of what it tells. */
+/** Adds a row to the audit trail, in the transaction of the change. */
 export function audit<Changes extends object>(
   tx: Transaction,
   actor: Actor | Principal,
@@ -60,7 +60,7 @@ export function wasAudited(tx: Transaction): boolean {
   return audited.has(tx);
 }
 
-/** The fields that differ, as [before, after]. */
+/** Returns the fields that differ as [before, after]; fields that `after` leaves undefined are unchanged. */
 export function changesBetween<After extends object>(
   before: { [Name in keyof After]?: unknown },
   after: After,

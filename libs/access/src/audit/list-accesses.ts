@@ -2,12 +2,12 @@ import type { AccessLogQuery } from '@muster/contracts';
 import { type AccessEntryEntity, type Database, scanWithin } from '@muster/database';
 import { csvLine, firstIdAt, type Page, pageOf, paginate } from '@muster/platform';
 
-/** So far a row's time may be from that of its id, which is not the clock's. */
+/** Maximum difference between a row's time and the time in its id, which comes from another clock; in milliseconds. */
 const apartMs = 10 * 60_000;
 
 export type AccessRow = Omit<AccessEntryEntity, 'organizationId' | 'minute'>;
 
-/** Who read what in an organization, newest first. */
+/** Lists who read which data of an organization, newest first. */
 export function listAccesses(
   database: Database,
   organizationId: string,
@@ -20,21 +20,21 @@ export function listAccesses(
   if (page.after) within.push(`id < ${placed(page.after[0])}`);
   if (from) within.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - apartMs)))}`);
   if (to) within.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + apartMs)))}`);
-  const looked: string[] = [];
-  if (from) looked.push(`at >= ${placed(from)}`);
-  if (to) looked.push(`at <= ${placed(to)}`);
+  const filter: string[] = [];
+  if (from) filter.push(`at >= ${placed(from)}`);
+  if (to) filter.push(`at <= ${placed(to)}`);
   if (subject) within.push(`subject_id = ${placed(subject)}`);
-  if (userId) (subject ? looked : within).push(`actor_id = ${placed(userId)}`);
+  if (userId) (subject ? filter : within).push(`actor_id = ${placed(userId)}`);
   const columns = 'id, at, actor_kind, actor_id, actor_email, address, route, subject_type, subject_id';
   const limit = placed(page.limit + 1);
-  const text = scanWithin({ from: 'access_entry', columns, within, filter: looked, order: 'id DESC', limit });
+  const text = scanWithin({ from: 'access_entry', columns, within, filter, order: 'id DESC', limit });
   return database.query<AccessRow>({ organizationId }, text, values);
 }
 
 const pageRows = 500;
 const head = ['at', 'userOrKey', 'email', 'address', 'subjectType', 'subjectId', 'route'];
 
-/** The same as CSV, a piece for each page. */
+/** Yields the same rows as CSV, one chunk per page. */
 export async function* exportAccesses(
   database: Database,
   organizationId: string,

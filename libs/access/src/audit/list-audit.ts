@@ -7,7 +7,7 @@ export type AuditRow = Pick<
   'id' | 'at' | 'actorKind' | 'actorId' | 'actorEmail' | 'action' | 'targetType' | 'targetId' | 'changes' | 'requestId'
 >;
 
-/** An organization's trail, newest first: ids are made in the order of time. */
+/** Lists an organization's audit trail, newest first: ids are ordered by time. */
 export function listAudit(
   database: Database,
   organizationId: string,
@@ -20,7 +20,7 @@ export function listAudit(
   if (page.after) within.push(`id < ${placed(page.after[0])}`);
   if (from) within.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - apartMs)))}`);
   if (to) within.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + apartMs)))}`);
-  // The narrowest is a range of an index; the others are looked at in it.
+  // The most selective condition chooses a range of an index; the others filter its rows.
   const [first, ...others] = [
     targetId && `target_id = ${placed(targetId)}`,
     actorId && `actor_id = ${placed(actorId)}`,
@@ -39,5 +39,5 @@ export function listAudit(
   return database.query<AuditRow>({ organizationId }, text, values);
 }
 
-/** So far an entry's time may be from that of its id, which is not the database's. */
+/** Maximum difference between an entry's time, which the database sets, and the time in its id; in milliseconds. */
 const apartMs = 10 * 60_000;

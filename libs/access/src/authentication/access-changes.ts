@@ -3,10 +3,10 @@ import type { Transaction } from '@muster/database';
 
 export const accessChannel = 'muster_access';
 
-/** Heard in this process the moment that the change is durable; other processes hear Postgres. */
+/** Emits in this process once the change is committed. Other processes are notified through Postgres. */
 export const accessChanged = new EventEmitter();
 
-/** Tells every process to forget what it believes about who may do what. Rare, so nothing finer is worth it. */
+/** Makes every process drop its cached principals. Access changes are rare, so all of them are dropped. */
 export async function announceAccessChange(tx: Transaction): Promise<void> {
   await tx.query('SELECT pg_notify($1, $2)', [accessChannel, '']);
   tx.onCommit(() => accessChanged.emit('changed'));

@@ -6,35 +6,37 @@ import type { Principal } from '../principal';
 import type { Credential } from '../requests/credential-of';
 import { accessChanged, accessChannel } from './access-changes';
 import { apiKeyIdOf, sameText, sessionIdOf, sha256 } from './credentials';
-import { type Loaded, loadApiKey, loadSession, recordUse } from './load-principal';
+import { loadApiKey, type Loaded, loadSession, recordUse } from './load-principal';
 
-const rememberMs = 30_000;
-/** A session ends after so long without use: its last use is known more exactly than that of a key. */
-const noteUseEveryMs = { user: 10_000, api_key: 60_000 };
+const cacheMs = 30_000;
+/**
+ * Minimum time between two records of use. A session ends when it is idle, so its last use is recorded more exactly.
+ */
+const recordUseEveryMs = { user: 10_000, api_key: 60_000 };
 
-/** At once where it is remembered: most requests need not even wait for a promise. */
+/** Not a promise if the credential is cached, so that most requests need not wait. */
 type Answer<P> = P | null | Promise<P | null>;
 
 type Use = (loaded: Loaded<Principal>, now: Date) => void;
 
-interface Remembered {
+interface CacheEntry {
   loaded: Loaded<Principal> | null;
   until: number;
 }
 
 /**
- * Turns a credential into a principal. What it read it remembers for a moment, so that most requests cost no query;
- * it forgets all of it when any process changes access, and remembers nothing while it could not hear of that.
+ * Returns the principal of a credential. Principals are cached for a short time, so that most requests cost no query.
+ * The cache is cleared when any process changes access, and is not used while such notifications could be missed.
  */
 @Injectable()
 export class Authenticator implements OnApplicationShutdown {
   private readonly logger = new Logger(Authenticator.name);
-  private readonly remembered = new Map<string, Remembered>();
+  private readonly cache = new Map<string, CacheEntry>();
   private generation = 0;
   private readonly changeListeners = new Set<() => void>();
-  private readonly forget = () => {
+  private readonly clearCache = () => {
     this.generation += 1;
-    this.remembered.clear();
+    this.cache.clear();
     for (const listener of this.changeListeners) listener();
   };
 
@@ -43,32 +45,35 @@ export class Authenticator implements OnApplicationShutdown {
     @Inject(PostgresListener) private readonly listener: PostgresListener,
     @Inject(Clock) private readonly clock: Clock,
   ) {
-    listener.listen(accessChannel, { heard: this.forget, lost: this.forget });
-    accessChanged.on('changed', this.forget);
+    listener.listen(accessChannel, { heard: this.clearCache, lost: this.clearCache });
+    accessChanged.on('changed', this.clearCache);
   }
 
   onApplicationShutdown(): void {
-    accessChanged.off('changed', this.forget);
+    accessChanged.off('changed', this.clearCache);
   }
 
-  /** Throws where a key is right and its address is not: whoever has it shall know why. */
+  /** Throws if a key is right and its address is not allowed, so that the owner of the key learns the reason. */
   byCredential(credential: Credential | null, address: string | null): Answer<Principal> {
     return this.resolve(credential, (loaded, now) => {
       if (loaded.ipAllow?.length && !(address && isWithin(address, loaded.ipAllow))) {
-        throw new AppError('permission_denied', { detail: 'This key does not work from the address that you use.' });
+        throw new AppError('permission_denied', { detail: 'This key cannot be used from your address.' });
       }
       this.recordUse(loaded, now, address);
     });
   }
 
-  /** Whether a credential still holds, which is no use of it: an open stream keeps no session from its idle end. */
+  /**
+   * Returns the principal if the credential is still valid. This is not recorded as use: an open stream keeps no
+   * session alive.
+   */
   stillHolds(credential: Credential | null): Answer<Principal> {
     return this.resolve(credential, () => undefined);
   }
 
   /**
-   * Calls the listener when the access of any caller may have changed: at a change by any process, and when changes may have
-   * been missed. Returns a function that removes the listener.
+   * Calls the listener when the access of any caller may have changed: at a change by any process, and when changes may
+   * have been missed. Returns a function that removes the listener.
    */
   onChange(listener: () => void): () => void {
     this.changeListeners.add(listener);
@@ -81,10 +86,10 @@ export class Authenticator implements OnApplicationShutdown {
     const id = 'key' in credential ? apiKeyIdOf(secret) : sessionIdOf(secret);
     if (!id) return null;
     const name = `${'key' in credential ? 'key' : 'session'}:${id}`;
-    const known = this.recall(name);
-    if (known) return this.admit(known.loaded, secret, use);
+    const cached = this.findCached(name);
+    if (cached) return this.admit(cached.loaded, secret, use);
     const load = 'key' in credential ? loadApiKey : loadSession;
-    return this.learn(name, () => load(this.database, id)).then((loaded) => this.admit(loaded, secret, use));
+    return this.loadAndCache(name, () => load(this.database, id)).then((loaded) => this.admit(loaded, secret, use));
   }
 
   private admit(loaded: Loaded<Principal> | null, secret: string, use: Use): Principal | null {
@@ -96,32 +101,35 @@ export class Authenticator implements OnApplicationShutdown {
     return loaded.principal;
   }
 
-  private recall(name: string): Remembered | undefined {
-    const known = this.remembered.get(name);
-    return known && known.until > performance.now() && this.listener.connected ? known : undefined;
+  private findCached(name: string): CacheEntry | undefined {
+    const cached = this.cache.get(name);
+    return cached && cached.until > performance.now() && this.listener.connected ? cached : undefined;
   }
 
-  private async learn(name: string, load: () => Promise<Loaded<Principal> | null>): Promise<Loaded<Principal> | null> {
+  private async loadAndCache(
+    name: string,
+    load: () => Promise<Loaded<Principal> | null>,
+  ): Promise<Loaded<Principal> | null> {
     const now = performance.now();
     const generation = this.generation;
     const loaded = await load();
-    // What was read before a change must not be remembered after it.
+    // A principal that was read before an access change must not be cached after it.
     if (generation === this.generation && this.listener.connected) {
-      if (this.remembered.size >= 10_000) this.remembered.clear();
-      this.remembered.set(name, { loaded, until: now + rememberMs });
+      if (this.cache.size >= 10_000) this.cache.clear();
+      this.cache.set(name, { loaded, until: now + cacheMs });
     }
     return loaded;
   }
 
   private recordUse(loaded: Loaded<Principal>, now: Date, address: string | null): void {
     const { kind } = loaded.principal;
-    // A new address is worth knowing soon, and two that take turns are no write for each request.
-    const everyMs = loaded.usedFrom === address ? noteUseEveryMs[kind] : noteUseEveryMs.user;
+    // A new address is recorded earlier, but not with every request, because two addresses may alternate.
+    const everyMs = loaded.usedFrom === address ? recordUseEveryMs[kind] : recordUseEveryMs.user;
     if (loaded.usedAt && now.getTime() - loaded.usedAt.getTime() < everyMs) return;
     loaded.usedAt = now;
     loaded.usedFrom = address;
     recordUse(this.database, loaded.principal, { now, address }).catch((error: Error) => {
-      this.logger.debug?.(`use not noted: ${error.message}`);
+      this.logger.debug?.(`could not record the use of a credential: ${error.message}`);
     });
   }
 }

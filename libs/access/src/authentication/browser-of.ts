@@ -1,4 +1,4 @@
-/** The more special first: nearly all of them call themselves Safari, and most Chrome. */
+/** From specific to general, because nearly all browsers also claim to be Safari, and most claim to be Chrome. */
 const browsers: [RegExp, string][] = [
   [/\bEdgA?\/(\d+)/, 'Edge'],
   [/\bOPR\/(\d+)/, 'Opera'],
@@ -16,7 +16,7 @@ const systems: [RegExp, string][] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-/** A browser as its owner would call it, such as "Firefox 131 on Windows"; the name of a program otherwise. */
+/** Returns a readable name such as "Firefox 131 on Windows"; for other programs the start of the user agent. */
 export function browserOf(userAgent: string | undefined): string | null {
   if (!userAgent) return null;
   const system = systems.find(([pattern]) => pattern.test(userAgent))?.[1];

@@ -4,7 +4,7 @@ const apiKeyPattern = /^msk_([a-z0-9]{8,32})_[A-Za-z0-9_-]{16,256}$/;
 const ticketPattern = /^mst_([0-9a-f-]{36})_[A-Za-z0-9_-]{32,64}$/;
 const sessionPattern = /^mse_([0-9a-f-]{36})_[A-Za-z0-9_-]{32,64}$/;
 
-/** A new API key: the id may be shown, the whole is shown once. */
+/** Creates an API key. Its id may be shown at any time; the full key is shown once. */
 export function newApiKey(): { id: string; secret: string } {
   const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
   const id = Array.from({ length: 12 }, () => letters[randomInt(letters.length)]).join('');
@@ -31,7 +31,7 @@ export function ticketIdOf(token: string): string | null {
   return ticketPattern.exec(token)?.[1] ?? null;
 }
 
-/** Enough for secrets that are random; passwords go through argon2. */
+/** Sufficient for random secrets; passwords are hashed with argon2. */
 export function sha256(text: string): string {
   return digest('sha256', text);
 }

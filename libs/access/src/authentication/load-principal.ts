@@ -12,12 +12,13 @@ export interface Loaded<P> {
   principal: P;
   secretHash: string;
   expiresAt: Date | null;
-  /** Since this, its last use has not been written down. */
+  /** The last use that was recorded. */
   usedAt: Date | null;
-  /** Where its last use came from, and what of an API key's use is bound to addresses. */
+  /** The address of the last recorded use; only API keys have it. */
   usedFrom?: string | null;
+  /** The addresses from which an API key can be used; any address if empty. */
   ipAllow?: string[];
-  /** Without use for so long it is over; only sessions have this. */
+  /** Milliseconds without use after which a session ends; only sessions have it. */
   idleMs?: number;
 }
 
@@ -33,7 +34,7 @@ interface SessionRow
   sessionIdleMinutes: OrganizationSettingsEntity['sessionIdleMinutes'];
 }
 
-/** A session of a user who may still sign in. */
+/** Loads a session, unless its user is disabled. */
 export async function loadSession(database: Database, id: string): Promise<Loaded<UserPrincipal> | null> {
   const [row] = await database.query<SessionRow>(
     'system',
@@ -119,7 +120,7 @@ export async function loadApiKey(database: Database, id: string): Promise<Loaded
   };
 }
 
-/** Writes down that a credential was used: seldom, and never in the way of its request. */
+/** Records that a credential was used. This happens rarely, and no request waits for it. */
 export async function recordUse(
   database: Database,
   principal: UserPrincipal | KeyPrincipal,

@@ -2,7 +2,7 @@ import { AppError, type LoginBody, type SignInNeeds } from '@muster/contracts';
 import type { Database, OrganizationSettingsEntity, UserEntity } from '@muster/database';
 import type { Attempts, Clock, RatePolicy } from '@muster/platform';
 import { sha256 } from './credentials';
-import { insertSession, type OpenedSession, readOpened, type SignInPlace } from './open-session';
+import { insertSession, type OpenedSession, readOpened, type SignInClient } from './open-session';
 import type { Passwords } from './passwords';
 import { knownAddressDays } from './sign-in-addresses';
 import { issueTicket } from './tickets';
@@ -12,22 +12,22 @@ export interface LoginParts {
   attempts: Attempts;
   passwords: Passwords;
   clock: Clock;
-  /** How many failures one account, or one address, has in a minute. */
+  /** Maximum number of failures per minute of one account or one address. */
   failures: RatePolicy;
 }
 
 /**
- * Opens a session, or answers a ticket where the password does not suffice. An attempt is counted before the password
- * is looked at, and only failures stay counted, so that a busy office behind one address signs in freely. An address
- * that the account knows is counted by itself: what strangers guess is no matter to it.
+ * Opens a session, or returns a ticket if the password is not enough. An attempt is counted before the password is
+ * checked, and only failures stay counted, so that a busy office behind one address can sign in freely. Attempts from
+ * an address that the account knows are counted separately, so that guesses from other addresses do not block it.
  */
 export async function logIn(
   { database, attempts, passwords, clock, failures }: LoginParts,
-  { email: given, password }: LoginBody,
-  place: SignInPlace,
+  { email: typedEmail, password }: LoginBody,
+  client: SignInClient,
 ): Promise<OpenedSession | SignInNeeds> {
-  const { address } = place;
-  const email = given.toLowerCase();
+  const { address } = client;
+  const email = typedEmail.toLowerCase();
   const now = clock.now();
   const user = await passwords.lookUp(() => findAccount(database, { email, address, now }));
   const attempt = await attempts.begin(
@@ -35,9 +35,9 @@ export async function logIn(
     user?.knowsAddress ? [`known:${user.id}:${address}`] : [`address:${address}`, `account:${sha256(email)}`],
   );
   const right = await passwords
-    .check(password, user?.passwordHash, user?.knowsAddress ? 'known' : 'stranger')
+    .check(password, user?.passwordHash, user?.knowsAddress ? 'known' : 'other')
     .catch((error: unknown) => {
-      // Nobody looked at it.
+      // The password was not checked.
       attempt.forgive();
       throw error;
     });
@@ -47,10 +47,10 @@ export async function logIn(
   attempt.forgive();
   if (user.secondFactorSince) return issueTicket(database, { user, needs: user.hasCodes ? 'totp' : 'passkey', now });
   if (user.requireSecondFactor) return issueTicket(database, { user, needs: 'enrolment', now });
-  const opened = await database.transaction({ organizationId: user.organizationId }, (tx) =>
-    insertSession(tx, { user, place }),
+  const session = await database.transaction({ organizationId: user.organizationId }, (tx) =>
+    insertSession(tx, { user, client }),
   );
-  return readOpened(database, opened);
+  return readOpened(database, session);
 }
 
 interface Account
@@ -58,7 +58,7 @@ interface Account
     Pick<UserEntity, 'id' | 'email' | 'organizationId' | 'passwordHash' | 'disabled' | 'secondFactorSince'>,
     Pick<OrganizationSettingsEntity, 'requireSecondFactor'> {
   knowsAddress: boolean;
-  /** Of an authenticator app; else the second factor is a passkey. */
+  /** Whether the second factor includes an authenticator app; otherwise it is a passkey. */
   hasCodes: boolean;
 }
 

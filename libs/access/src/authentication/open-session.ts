@@ -9,8 +9,8 @@ import { newSessionToken, sha256 } from './credentials';
 import { loadSession } from './load-principal';
 import { recordAddress } from './sign-in-addresses';
 
-/** Where somebody signs in from, as its owner sees it among his sessions. */
-export interface SignInPlace {
+/** The client of a sign-in, as the user's list of sessions shows it. */
+export interface SignInClient {
   address: string;
   userAgent: string | undefined;
 }
@@ -22,22 +22,22 @@ export interface OpenedSession {
 
 interface NewSession {
   user: Pick<UserEntity, 'id' | 'organizationId' | 'email'>;
-  place: SignInPlace;
-  /** What was proved beside the password. */
+  client: SignInClient;
+  /** The second factor that was proved, if any. */
   secondFactor?: 'code' | 'recoveryCode' | 'passkey';
 }
 
-/** In the transaction that proves who it is; answers the session's id and its token. */
+/** Opens a session in the transaction that identified the user; returns the session's id and token. */
 export async function insertSession(
   tx: Transaction,
-  { user, place: { address, userAgent }, secondFactor }: NewSession,
+  { user, client: { address, userAgent }, secondFactor }: NewSession,
 ): Promise<{ id: string; token: string }> {
   const [account] = await tx.query<Pick<UserEntity, 'secondFactorSince'>>(
     `UPDATE app_user SET last_sign_in_at = $2 WHERE id = $1 AND NOT disabled RETURNING second_factor_since`,
     [user.id, tx.now],
     'sign_in',
   );
-  // Since the password was looked at, the account may have got a second factor: then what was proved does not suffice.
+  // The account may have got a second factor after the password was checked; then the password is not enough.
   if (!account || (account.secondFactorSince && !secondFactor)) throw changedMeanwhile();
   const id = newId();
   const token = newSessionToken(id);
@@ -59,7 +59,7 @@ export async function insertSession(
   return { id, token };
 }
 
-/** Once it is durable: who is signed in with it. */
+/** Loads the principal of a new session after its commit. */
 export async function readOpened(
   database: Database,
   { id, token }: { id: string; token: string },
@@ -70,5 +70,5 @@ export async function readOpened(
 }
 
 function changedMeanwhile(): AppError {
-  return new AppError('unauthenticated', { detail: 'The account was changed meanwhile; sign in again.' });
+  return new AppError('unauthenticated', { detail: 'The account was changed during the sign-in; sign in again.' });
 }

@@ -4,7 +4,7 @@ import { audit } from '../audit/audit';
 import type { UserPrincipal } from '../principal';
 import { announceAccessChange } from './access-changes';
 
-/** A super_admin looks at another organization for the rest of the session; null returns to the own one. */
+/** Switches a super_admin's session to another organization; null switches back to the own one. */
 export async function overrideOrganization(
   tx: Transaction,
   caller: UserPrincipal,
@@ -21,7 +21,7 @@ export async function overrideOrganization(
     wanted === caller.homeOrganizationId ? null : wanted,
   ]);
   await announceAccessChange(tx);
-  // Whoever was looked at finds in its own trail since when, and until when.
+  // The audit trail of the viewed organization shows both the start and the end of the override.
   const left = caller.organizationId === caller.homeOrganizationId ? wanted : caller.organizationId;
   for (const organizationId of new Set([wanted, left])) {
     audit(tx, caller, {

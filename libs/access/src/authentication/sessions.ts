@@ -8,7 +8,7 @@ import { announceAccessChange } from './access-changes';
 export type SessionRow = Pick<SessionEntity, 'id' | 'createdAt' | 'lastSeenAt' | 'expiresAt' | 'address' | 'browser'> &
   Pick<OrganizationSettingsEntity, 'sessionIdleMinutes'>;
 
-/** The caller's sessions that are not over, newest first: ids are made in the order of time. */
+/** Lists the caller's sessions that have not ended, newest first: ids are ordered by time. */
 export function listSessions(
   database: Database,
   caller: UserPrincipal,
@@ -28,7 +28,7 @@ export function listSessions(
   );
 }
 
-/** Ends one of the caller's sessions, here and in every other process. Signing out ends the session that it came by. */
+/** Ends one of the caller's sessions, in all processes. Signing out ends the session of the request. */
 export async function endSession(tx: Transaction, caller: UserPrincipal, id: string): Promise<void> {
   const ended = await tx.execute('DELETE FROM user_session WHERE id = $1 AND user_id = $2', [id, caller.id]);
   if (ended === 0) throw new AppError('not_found', { detail: 'There is no such session.' });
@@ -40,7 +40,7 @@ export async function endSession(tx: Transaction, caller: UserPrincipal, id: str
   });
 }
 
-/** Ends all sessions of the caller but the one that asks; answers how many there were. */
+/** Ends all sessions of the caller except the one of the request; returns their number. */
 export async function endOtherSessions(tx: Transaction, caller: UserPrincipal): Promise<number> {
   const ended = await tx.execute('DELETE FROM user_session WHERE user_id = $1 AND id <> $2', [
     caller.id,

@@ -1,6 +1,6 @@
 import type { Transaction } from '@muster/database';
 
-/** For so long an account knows an address that it was signed in to from. */
+/** Number of days for which an account knows an address after a sign-in from it. */
 export const knownAddressDays = 30;
 
 export async function recordAddress(
@@ -14,7 +14,9 @@ export async function recordAddress(
   );
 }
 
-/** With a new password: whoever knew the old one is a stranger again. */
+/**
+ * Deletes the known addresses when the password changes: a client that knew the old password counts as unknown again.
+ */
 export async function forgetAddresses(tx: Transaction, userId: string): Promise<void> {
   await tx.execute('DELETE FROM sign_in_address WHERE user_id = $1', [userId]);
 }

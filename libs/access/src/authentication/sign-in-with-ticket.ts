@@ -6,7 +6,7 @@ import { audit } from '../audit/audit';
 import { readProof, useProof } from '../second-factor/proofs';
 import type { RelyingParty } from '../second-factor/relying-party';
 import { actorOf, beginTotp, confirmTotp, type FactorOwner } from '../second-factor/second-factors';
-import { insertSession, type OpenedSession, readOpened, type SignInPlace } from './open-session';
+import { insertSession, type OpenedSession, readOpened, type SignInClient } from './open-session';
 import { countFailure, holderOf, takeTicket, ticketOver } from './tickets';
 
 export interface CodeParts {
@@ -14,21 +14,28 @@ export interface CodeParts {
   attempts: Attempts;
   keyRing: KeyRing;
   clock: Clock;
-  /** A function, as an address that allows no passkeys is no matter to whoever has none. */
+  /**
+   * A function, because it throws if the service's address allows no passkeys; users without passkeys do not need it.
+   */
   relyingParty: () => RelyingParty;
 }
 
 /**
- * Wrong codes of one account, over all tickets, addresses and sessions. A ticket costs nothing to whoever knows the
- * password, so this is what bounds the guesses: with three codes right at any moment, 240 a day find one in four years.
+ * Maximum number of wrong codes of one account, over all tickets, addresses and sessions. A client that knows the
+ * password can get any number of tickets, so only this limits the guesses. Three codes are valid at any time, so 240
+ * guesses a day find one in about four years.
  */
 const wrongCodes: RatePolicy = { name: 'wrong-codes', limit: 10, windowSeconds: 3600 };
 
-/** The second step of a sign-in: opens the session that the password alone did not. */
-export async function logInWithCode(parts: CodeParts, body: TotpLoginBody, place: SignInPlace): Promise<OpenedSession> {
+/** The second step of a sign-in: opens the session after the password was checked. */
+export async function logInWithCode(
+  parts: CodeParts,
+  body: TotpLoginBody,
+  client: SignInClient,
+): Promise<OpenedSession> {
   const { database, clock } = parts;
   const proof = await readProof(parts, body);
-  const { address } = place;
+  const { address } = client;
   const holder = await holderOf(database, { ticket: body.ticket, needs: 'totp', address, now: clock.now() });
   const { ticketId, user } = holder;
   const result = await counted(parts, { ...holder, address }, () =>
@@ -36,18 +43,19 @@ export async function logInWithCode(parts: CodeParts, body: TotpLoginBody, place
       const secondFactor = await useProof(tx, parts, user, proof);
       if (secondFactor) {
         await takeTicket(tx, ticketId);
-        return insertSession(tx, { user, place, secondFactor });
+        return insertSession(tx, { user, client, secondFactor });
       }
-      const goesOn = await countFailure(tx, ticketId);
-      // Whoever got here knows the password.
-      if (!goesOn) audit(tx, actorOf(user), { action: 'session.refuse_codes', target: { type: 'user', id: user.id } });
-      return { refused: goesOn ? wrongCode() : ticketOver() };
+      const isStillValid = await countFailure(tx, ticketId);
+      // A client that has a ticket knows the password, so the audit trail shows this.
+      if (!isStillValid)
+        audit(tx, actorOf(user), { action: 'session.refuse_codes', target: { type: 'user', id: user.id } });
+      return { refused: isStillValid ? wrongCode() : ticketOver() };
     }),
   );
   return readOpened(database, result);
 }
 
-/** Where the organization requires a second factor and the user has none: the set-up begins. */
+/** Starts the setup for a user without a second factor whose organization requires one. */
 export async function beginEnrolment(
   { database, keyRing, clock }: CodeParts,
   { ticket, address }: { ticket: string; address: string },
@@ -56,26 +64,26 @@ export async function beginEnrolment(
   return database.transaction({ organizationId: user.organizationId }, (tx) => beginTotp(tx, keyRing, user));
 }
 
-/** Ends the set-up, and opens the session. */
+/** Completes the setup and opens the session. */
 export async function finishEnrolment(
   { database, keyRing, clock }: CodeParts,
   { ticket, code }: TicketCodeBody,
-  place: SignInPlace,
+  client: SignInClient,
 ): Promise<OpenedSession & { recoveryCodes: string[] }> {
-  const { address } = place;
+  const { address } = client;
   const { ticketId, user } = await holderOf(database, { ticket, needs: 'enrolment', address, now: clock.now() });
   const result = await database.transaction({ organizationId: user.organizationId }, async (tx) => {
     const recoveryCodes = await confirmTotp(tx, keyRing, user, { code, ticketId });
     if (!recoveryCodes) return { refused: (await countFailure(tx, ticketId)) ? wrongCode() : ticketOver() };
-    return { recoveryCodes, session: await insertSession(tx, { user, place, secondFactor: 'code' }) };
+    return { recoveryCodes, session: await insertSession(tx, { user, client, secondFactor: 'code' }) };
   });
   if ('refused' in result) throw result.refused;
   return { ...(await readOpened(database, result.session)), recoveryCodes: result.recoveryCodes };
 }
 
 /**
- * Counts a proof before it is looked at; one that is right is forgiven. An address that the account knows has a count
- * of its own, so that nobody who guesses elsewhere keeps the owner out.
+ * Counts an attempt before the proof is checked; if the proof is right, the attempt no longer counts. An address that
+ * the account knows has a separate count, so that guesses from other addresses cannot lock the owner out.
  */
 export async function counted<Done extends object>(
   { attempts }: Pick<CodeParts, 'attempts'>,
@@ -84,7 +92,7 @@ export async function counted<Done extends object>(
 ): Promise<Done> {
   const attempt = await attempts.begin(wrongCodes, [knowsAddress ? `known:${user.id}:${address}` : `user:${user.id}`]);
   const result = await prove().catch((error: unknown) => {
-    // Nobody looked at it.
+    // The proof was not checked.
     attempt.forgive();
     throw error;
   });
@@ -93,7 +101,7 @@ export async function counted<Done extends object>(
   return result;
 }
 
-/** Of whichever proof: nothing is said of what was wrong about it. */
+/** The error of every kind of proof. It does not reveal what was wrong. */
 export function wrongCode(): AppError {
   return new AppError('unauthenticated', {
     detail: 'The code is wrong, or it was used before.',

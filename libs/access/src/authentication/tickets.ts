@@ -6,12 +6,12 @@ import { knownAddressDays } from './sign-in-addresses';
 
 const lifetimeMs = 10 * 60_000;
 
-/** So many wrong codes end a ticket. */
+/** Number of wrong codes that end a ticket. */
 const ticketFailures = 5;
 
 type Owner = Pick<UserEntity, 'id' | 'organizationId' | 'email'>;
 
-/** Shows that the password was right. It is no session: it proves that one thing to the routes that ask for the next. */
+/** Issues a ticket, which proves that the password was right. Only the routes of the next sign-in step accept it. */
 export async function issueTicket(
   database: Database,
   { user, needs, now }: { user: Owner; needs: SignInNeed; now: Date },
@@ -41,7 +41,7 @@ export interface TicketHolder {
   knowsAddress: boolean;
 }
 
-/** Whose ticket it is; throws where it is none, is over, or is for something else. */
+/** Returns the user of a ticket. Throws if the ticket is invalid, has ended, or is for another step. */
 export async function holderOf(
   database: Database,
   { ticket, needs, address, now }: { ticket: string; needs: SignInTicketEntity['needs']; address: string; now: Date },
@@ -65,13 +65,13 @@ export async function holderOf(
   return { ticketId: ticketId!, user: { id, organizationId, email }, knowsAddress };
 }
 
-/** Uses the ticket up: of two requests with one, the second finds none. */
+/** Deletes the ticket; throws if it does not exist, so that only one of two requests can use it. */
 export async function takeTicket(tx: Transaction, ticketId: string): Promise<void> {
   const taken = await tx.execute('DELETE FROM sign_in_ticket WHERE id = $1', [ticketId], 'take_ticket');
   if (taken === 0) throw ticketOver();
 }
 
-/** Whether the ticket goes on after a wrong code. */
+/** Counts a wrong code; returns whether the ticket can still be used. */
 export async function countFailure(tx: Transaction, ticketId: string): Promise<boolean> {
   const [row] = await tx.query<Pick<SignInTicketEntity, 'failures'>>(
     'UPDATE sign_in_ticket SET failures = failures + 1 WHERE id = $1 RETURNING failures',
@@ -85,7 +85,7 @@ export async function countFailure(tx: Transaction, ticketId: string): Promise<b
 
 export function ticketOver(): AppError {
   return new AppError('unauthenticated', {
-    detail: 'This sign-in took too long or had too many wrong codes; begin again with your password.',
+    detail: 'This sign-in has expired or had too many wrong codes; start again with your password.',
     errors: [{ field: 'ticket', message: 'ticket is not valid any more' }],
   });
 }

@@ -2,21 +2,21 @@ import { WaitingLines } from './waiting-lines';
 
 describe('waiting lines', () => {
   const open = () =>
-    new WaitingLines({ lines: ['crowd', 'few'], atOnce: 2, waitingInLine: 5 }, () => new Error('full'));
+    new WaitingLines({ lines: ['crowd', 'few'], concurrency: 2, waitingInLine: 5 }, () => new Error('full'));
 
-  /** Works that end when they are told to, in the order in which they began. */
+  /** Runs tasks that the test ends, in the order in which they started. */
   function stage(lines = open()) {
-    const began: string[] = [];
+    const started: string[] = [];
     const ends: (() => void)[] = [];
-    let atWork = 0;
-    let most = 0;
-    const ask = (line: 'crowd' | 'few', name: string) =>
+    let running = 0;
+    let maxRunning = 0;
+    const run = (line: 'crowd' | 'few', name: string) =>
       lines
         .run(line, async () => {
-          began.push(name);
-          most = Math.max(most, (atWork += 1));
+          started.push(name);
+          maxRunning = Math.max(maxRunning, (running += 1));
           await new Promise<void>((resolve) => ends.push(resolve));
-          atWork -= 1;
+          running -= 1;
           return 'done';
         })
         .catch((error: Error) => error.message);
@@ -24,29 +24,29 @@ describe('waiting lines', () => {
       ends.shift()!();
       await new Promise(setImmediate);
     };
-    return { ask, endOne, began, most: () => most };
+    return { run, endOne, started, maxRunning: () => maxRunning };
   }
 
-  it('let so many at work, keep so many waiting, and refuse the rest at once', async () => {
-    const { ask, endOne, most } = stage();
-    const answers = Array.from({ length: 50 }, (_, i) => ask('crowd', `${i}`));
+  it('run a limited number of tasks, let a limited number wait, and reject the rest at once', async () => {
+    const { run, endOne, maxRunning } = stage();
+    const answers = Array.from({ length: 50 }, (_, i) => run('crowd', `${i}`));
     const refused = await Promise.all(answers.slice(7));
     expect(new Set(refused)).toEqual(new Set(['full']));
     for (let i = 0; i < 7; i += 1) await endOne();
     expect(await Promise.all(answers.slice(0, 7))).toEqual(Array(7).fill('done'));
-    expect(most()).toBe(2);
+    expect(maxRunning()).toBe(2);
   });
 
-  it('take turns, so that a full one does not hold up the other', async () => {
-    const { ask, endOne, began } = stage();
-    for (let i = 0; i < 20; i += 1) void ask('crowd', `crowd ${i}`);
-    void ask('few', 'few 0');
-    void ask('few', 'few 1');
+  it('take turns, so that a full line does not delay the other', async () => {
+    const { run, endOne, started } = stage();
+    for (let i = 0; i < 20; i += 1) void run('crowd', `crowd ${i}`);
+    void run('few', 'few 0');
+    void run('few', 'few 1');
     for (let i = 0; i < 4; i += 1) await endOne();
-    expect(began.slice(2)).toEqual(['crowd 2', 'few 0', 'crowd 3', 'few 1']);
+    expect(started.slice(2)).toEqual(['crowd 2', 'few 0', 'crowd 3', 'few 1']);
   });
 
-  it('give the place of one that fails to the next', async () => {
+  it('give the slot of a task that fails to the next task', async () => {
     const lines = open();
     const fails = () => lines.run('few', () => Promise.reject(new Error('no'))).catch((error: Error) => error.message);
     expect(await Promise.all([fails(), fails(), fails(), fails()])).toEqual(['no', 'no', 'no', 'no']);

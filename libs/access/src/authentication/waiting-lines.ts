@@ -1,21 +1,21 @@
 /**
- * Work that is done so many at a time. The others wait in lines that take turns and have an end each: a crowd fills its
- * own line and holds up nobody in another.
+ * Runs a limited number of tasks at the same time. Further tasks wait in lines, which take turns and have a maximum
+ * length, so that many tasks in one line do not delay those in another.
  */
 export class WaitingLines<Line extends string> {
   private readonly waiting: Map<Line, (() => void)[]>;
-  private atWork = 0;
+  private running = 0;
 
   constructor(
-    private readonly bounds: { lines: readonly Line[]; atOnce: number; waitingInLine: number },
-    /** What is thrown at the end of a full line. */
+    private readonly bounds: { lines: readonly Line[]; concurrency: number; waitingInLine: number },
+    /** Creates the error for a task whose line is full. */
     private readonly full: () => Error,
   ) {
     this.waiting = new Map(bounds.lines.map((line) => [line, []]));
   }
 
   async run<T>(line: Line, work: () => Promise<T>): Promise<T> {
-    if (this.atWork < this.bounds.atOnce) this.atWork += 1;
+    if (this.running < this.bounds.concurrency) this.running += 1;
     else await this.turnOf(this.waiting.get(line)!);
     try {
       return await work();
@@ -29,7 +29,7 @@ export class WaitingLines<Line extends string> {
     return new Promise((resolve) => line.push(resolve));
   }
 
-  /** The place of one that is done goes to the first of the line whose turn is longest ago. */
+  /** Gives the slot of a finished task to the first task of the line whose last turn was the longest ago. */
   private next(): void {
     for (const [name, line] of this.waiting) {
       const first = line.shift();
@@ -38,6 +38,6 @@ export class WaitingLines<Line extends string> {
       this.waiting.set(name, line);
       return first();
     }
-    this.atWork -= 1;
+    this.running -= 1;
   }
 }

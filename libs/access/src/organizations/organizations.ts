@@ -32,7 +32,7 @@ export function findOrganization(database: Database, id: string): Promise<Organi
   return database.transaction('system', (tx) => loadOrganization(tx, id));
 }
 
-/** An organization with its settings and the admin who runs it. */
+/** Creates an organization with its settings and its first admin. */
 export async function createOrganization(
   tx: Transaction,
   actor: Actor | Principal,
@@ -64,7 +64,7 @@ export async function insertOrganization(
   return tx.manager.findOneByOrFail(OrganizationEntity, { id });
 }
 
-/** Renames or suspends. A suspended organization reads and launches nothing: the billing gate is closed. */
+/** Renames or suspends an organization. A suspended one can read but launch nothing: its billing gate is closed. */
 export async function updateOrganization(
   tx: Transaction,
   caller: Principal,

@@ -1,7 +1,7 @@
 import type { Database, OrganizationSettingsEntity } from '@muster/database';
 import { nilId, type Round, sweep, type SweepCounts } from '@muster/platform';
 
-/** For how many days an organization keeps each kind of row; null keeps it for ever. */
+/** Number of days for which an organization keeps each kind of row; null keeps the rows forever. */
 export type Retention = Pick<
   OrganizationSettingsEntity,
   | 'logRetentionDays'
@@ -13,15 +13,15 @@ export type Retention = Pick<
 >;
 
 export interface Purge {
-  /** Names it within its round. */
+  /** Name of the purge within its round. */
   name: string;
   keptFor: keyof Retention;
   now: Date;
-  /** Drops some of what is older, in a transaction that nobody has to wait for long; answers how many rows. */
+  /** Deletes some of the rows that are older than `before`, in one short transaction; returns their number. */
   step(organizationId: string, before: Date): Promise<number>;
 }
 
-/** Drops what each organization keeps no longer, step by step, until nothing is left or the round's time is up. */
+/** Deletes rows that exceed each organization's retention, step by step, until none are left or the time is up. */
 export function purgeByRetention(
   database: Database,
   round: Round,

@@ -36,7 +36,7 @@ export type SettingsRow = Retention &
     | 'requireSecondFactor'
   >;
 
-/** One round trip: it is read with every launch. */
+/** Reads the settings in one round trip, because every launch reads them. */
 export async function readSettings(database: Database, organizationId: string): Promise<SettingsRow> {
   const [row] = await database.query<SettingsRow>(
     { organizationId },
@@ -69,7 +69,7 @@ export async function updateSettings(
   const set = settingsOf(change);
   const after = { ...before, ...set, revision: before.revision + 1, updatedAt: tx.now };
   await tx.manager.update(OrganizationSettingsEntity, { organizationId }, after);
-  // Sessions are remembered with their idle time.
+  // Processes cache sessions together with the idle time.
   if (after.sessionIdleMinutes !== before.sessionIdleMinutes) await announceAccessChange(tx);
   audit(tx, caller, {
     action: 'organization.update_settings',
@@ -106,7 +106,7 @@ export function presentSettings(row: SettingsRow): OrganizationSettings {
   };
 }
 
-/** What is to be set of the row; what is absent stays. */
+/** Returns the properties to update; an absent field stays unchanged. */
 function settingsOf(change: UpdateOrganizationSettingsBody): Partial<SettingsRow> {
   const { monthlySpendLimitUsd: limit, laborRateUsdPerHour: labor, hourlyComputeUsd: compute, ...others } = change;
   const set = {
@@ -119,8 +119,8 @@ function settingsOf(change: UpdateOrganizationSettingsBody): Partial<SettingsRow
 }
 
 /**
- * Names whose clocks differ between here and the database, which takes some for abbreviations of fixed offsets: IST is
- * India's time to the one and Israel's to the other.
+ * Time zone names that Node.js and Postgres interpret differently, because Postgres reads some as abbreviations of
+ * fixed offsets: IST is India's time in Node.js and Israel's in Postgres.
  */
 const ambiguous = new Set(
   (
@@ -129,7 +129,9 @@ const ambiguous = new Set(
   ).split(' '),
 );
 
-/** A name, and no offset: days are counted in the database too, which reads the sign of one the other way round. */
+/**
+ * Throws for an unknown name and for an offset: Postgres, which counts days too, reads its sign the other way round.
+ */
 async function requireTimezone(tx: Transaction, timezone: string): Promise<void> {
   try {
     if (!/^[A-Za-z]/.test(timezone) || ambiguous.has(timezone.toUpperCase())) throw new RangeError();
@@ -146,5 +148,5 @@ async function requireTimezone(tx: Transaction, timezone: string): Promise<void>
   }
 }
 
-/** Postgres' invalid_parameter_value. */
+/** The Postgres error code invalid_parameter_value. */
 const unknownToDatabase = '22023';

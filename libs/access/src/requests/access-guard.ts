@@ -27,34 +27,34 @@ import { UnverifiedBodies } from './unverified-bodies';
 
 const principals = new WeakMap<FastifyRequest, Principal>();
 
-/** Who is calling; only on routes that are not open to anyone. */
+/** Returns the caller. Throws unauthenticated if the request was admitted without one. */
 export function principalOf(request: FastifyRequest): Principal {
   const principal = principals.get(request);
   if (!principal) throw new AppError('unauthenticated', { detail: 'Sign in, or send an API key.' });
   return principal;
 }
 
-/** Who is calling a route for which a signature is enough; null where that is all there is. */
+/** Returns the caller of a route that also accepts a signature; null if the request has only a signature. */
 export function keyOf(request: FastifyRequest): Principal | null {
   return principals.get(request) ?? null;
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What the route says of itself. */
+    /** The declaration of the route. */
     endpoint?: EndpointOptions;
-    /** No controller's route: whom it lets in is its own to say. */
+    /** The route belongs to no controller and checks access itself. */
     guardsItself?: boolean;
   }
 }
 
 /**
- * Every request passes here: authentication, then the rate limit, then the route's own rule. It does so before its
- * body is read, so that nobody has us read for a stranger.
+ * Checks every request: authentication, then the rate limit, then the route's own rule. The checks run before the body
+ * is read, so that the service does not read bodies of clients that it rejects.
  */
 @Injectable()
 export class AccessGuard implements OnModuleInit {
-  private readonly known: RatePolicy;
+  private readonly authenticated: RatePolicy;
   private readonly anonymous: RatePolicy;
   private readonly unverifiedBodies = new UnverifiedBodies();
 
@@ -67,7 +67,7 @@ export class AccessGuard implements OnModuleInit {
     @Inject(AccessLog) private readonly accessLog: AccessLog,
     @Optional() @Inject(CronConfig) private readonly cron?: CronConfig,
   ) {
-    this.known = { name: 'default', limit: config.rateLimitPerMinute, windowSeconds: 60 };
+    this.authenticated = { name: 'default', limit: config.rateLimitPerMinute, windowSeconds: 60 };
     this.anonymous = { name: 'anonymous', limit: config.rateLimitAnonymousPerMinute, windowSeconds: 60 };
   }
 
@@ -92,7 +92,7 @@ export class AccessGuard implements OnModuleInit {
   private admit(request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
     const { endpoint, guardsItself } = request.routeOptions.config;
     if (guardsItself) return;
-    // A route that says nothing of itself is closed: forgetting to declare it must not open it.
+    // A route without a declaration is closed, so that a forgotten declaration does not open it.
     if (!endpoint) throw new AppError('permission_denied', { detail: 'This route is not open.' });
     const { access, exempt } = endpoint;
     if (exempt) return;
@@ -104,14 +104,14 @@ export class AccessGuard implements OnModuleInit {
             exactAddress(request),
           );
     return once(caller, (principal) => {
-      // A cookie goes along with whatever page a browser shows.
+      // A browser also sends the cookie with requests from pages of other sites.
       if (principal?.kind === 'user') requireSameOrigin(request, addressFor(request, this.config));
       return once(this.limit(request, principal), (state) => {
         void reply.headers(rateHeaders(state));
         if (access === 'cron') requireCronSecret(request, this.cron?.cronSecret);
         else if (access !== 'anyone') enter(request, endpoint, { principal, now: this.clock.now() });
         if (!principal && access !== 'cron') this.unverifiedBodies.admit(request);
-        // What has no end is read from its beginning.
+        // A stream may stay open for long, so its read is recorded at the start.
         if (isStreamed(request)) this.noteRead(request);
       });
     });
@@ -132,7 +132,7 @@ export class AccessGuard implements OnModuleInit {
   }
 
   private limit(request: FastifyRequest, principal: Principal | null): RateState | Promise<RateState> {
-    const policy = principal ? this.known : this.anonymous;
+    const policy = principal ? this.authenticated : this.anonymous;
     const subject = principal ? `${principal.kind}:${principal.id}` : `address:${clientAddress(request)}`;
     return this.limiter.takeLeased(policy, subject) ?? this.limiter.take(policy, subject);
   }
@@ -144,7 +144,7 @@ function enter(
   { principal, now }: { principal: Principal | null; now: Date },
 ): void {
   const { headers } = request;
-  // What it signs is the body, which has to be read for it: up to its limit, and for nobody who shows none.
+  // The signature covers the body, so the body is read first, up to its limit; but only if there is a signature.
   const isSigned = headers[signatureHeader] !== undefined && headers['x-api-key'] === undefined;
   if (!principal && isSigned && typeof access === 'object' && access.signed) return;
   if (!principal) throw new AppError('unauthenticated', { detail: 'Sign in, or send a valid API key as x-api-key.' });
@@ -155,13 +155,16 @@ function enter(
   request.context.organizationId = principal.organizationId;
 }
 
-/** Its answer goes past the framework, which does not hear of its end. */
+/** Whether the response bypasses the framework, which then does not notice its end. */
 function isStreamed({ routeOptions }: FastifyRequest): boolean {
   const { stream, csv, zip } = routeOptions.config.endpoint ?? {};
   return stream !== undefined || csv === true || zip === true;
 }
 
-/** Fields that a route does not know are refused, and one that takes no body knows none. Workers may be newer. */
+/**
+ * Returns an error if a route that declares no body gets fields, as unknown fields are rejected elsewhere. Routes of
+ * workers ignore them, because a worker may be newer than the service.
+ */
 function surplusBody({ method, body, routeOptions }: FastifyRequest): AppError | undefined {
   const { endpoint } = routeOptions.config;
   if (!endpoint || endpoint.body || endpoint.form || typeof endpoint.access === 'string') return undefined;
@@ -177,7 +180,7 @@ function surplusBody({ method, body, routeOptions }: FastifyRequest): AppError |
   return undefined;
 }
 
-/** Goes on at once with what is known at once: most requests have nothing to wait for here. */
+/** Calls `next` at once if the value is not a promise: most requests have nothing to wait for here. */
 function once<A, B>(value: A | Promise<A>, next: (value: A) => B | Promise<B>): B | Promise<B> {
   return value instanceof Promise ? value.then(next) : next(value);
 }

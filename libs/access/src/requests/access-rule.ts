@@ -1,20 +1,25 @@
 import { AppError, hasRole, type Role } from '@muster/contracts';
 import type { Principal } from '../principal';
 
-/** Who may call a route. `anyone` needs no credentials; `cron` needs the deployment's cron secret and nothing else. */
+/**
+ * The callers of a route. `anyone` needs no credentials; `cron` needs the deployment's cron secret and nothing else.
+ */
 export type AccessRule =
   | 'anyone'
   | 'cron'
   | {
       sessions: Role | null;
       keys: readonly ('api' | 'worker')[];
-      /** A signature over the body, which the handler verifies, is enough; what is sent beside it has to be right too. */
+      /**
+       * A signature over the body is enough; the handler verifies it. Other credentials of the request must be valid
+       * too.
+       */
       signed?: true;
     };
 
 export const anyone: AccessRule = 'anyone';
 
-/** Who holds CRON_SECRET: an operator's crontab. It is nobody in particular, so there is no principal. */
+/** A client with CRON_SECRET, such as an operator's crontab. It has no principal. */
 export const cron: AccessRule = 'cron';
 
 /** People with at least this role; a key gets 403. */
@@ -27,18 +32,18 @@ export function sessionsAndKeysOf(role: Role): AccessRule {
   return { sessions: role, keys: ['api'] };
 }
 
-/** Machines. */
+/** Workers. */
 export const workers: AccessRule = { sessions: null, keys: ['worker'] };
 
-/** Machines, people with at least this role, and api keys. */
+/** Workers, people with at least this role, and api keys. */
 export function workersAndSessionsOf(role: Role): AccessRule {
   return { sessions: role, keys: ['worker', 'api'] };
 }
 
-/** Machines, and whoever holds the organization's signing secret. */
+/** Workers, and clients that have the organization's signing secret. */
 export const signers: AccessRule = { sessions: null, keys: ['worker'], signed: true };
 
-/** Throws unless the rule lets the principal in. */
+/** Throws unless the rule admits the principal. */
 export function admit(rule: AccessRule, principal: Principal): void {
   if (rule === 'anyone') return;
   if (rule === 'cron') throw denied('This needs the cron secret.');
@@ -55,22 +60,23 @@ export function admit(rule: AccessRule, principal: Principal): void {
   if (needed && !hasRole(principal.role, needed)) throw denied(`This needs the role ${needed}.`);
 }
 
-/** For what a suspended organization may not begin: throws billing_gate_closed, as the gate in front of a run does. */
+/** Throws billing_gate_closed for a suspended organization, as the billing gate of a run does. */
 export function requireUnsuspended({ organizationSuspended }: Principal): void {
   if (!organizationSuspended) return;
   throw new AppError('billing_gate_closed', {
-    detail: 'The organization is suspended: what it has can be read and stopped, and nothing new begins.',
+    detail:
+      'The organization is suspended: its data can be read and its runs can be stopped, but nothing can be started.',
   });
 }
 
 const steppedUpMs = 15 * 60_000;
 
-/** For acts that an open session does not suffice for, of whoever has a second factor. */
+/** Throws step_up_required if the user has a second factor and has not proved it recently. */
 export function requireRecentFactor(principal: Principal, now: Date): void {
   if (principal.kind !== 'user' || principal.secondFactorAt === undefined) return;
   if (principal.secondFactorAt && now.getTime() - principal.secondFactorAt.getTime() <= steppedUpMs) return;
   throw new AppError('step_up_required', {
-    detail: 'This needs a code of your second factor that is no older than 15 minutes.',
+    detail: 'This needs your second factor, confirmed within the last 15 minutes.',
   });
 }
 

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import { readSessionCookie } from './session-cookie';
 
-/** What a request shows of who calls. */
+/** The credential of a request. */
 export type Credential = { key: string } | { session: string };
 
-/** A key that is sent counts, even when a cookie comes along. */
+/** Returns the credential of a request. An API key takes precedence over a cookie. */
 export function credentialOf(request: FastifyRequest, publicAppUrl: string): Credential | null {
   const key = request.headers['x-api-key'];
   if (key !== undefined) return typeof key === 'string' ? { key } : null;

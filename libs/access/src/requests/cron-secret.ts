@@ -15,10 +15,10 @@ export class CronConfig extends BaseConfig {
   readonly cronSecret?: string;
 }
 
-/** Both header forms, compared in constant time whatever their length. */
+/** Throws unless one of the two headers has the secret. The comparison takes constant time for any length. */
 export function requireCronSecret({ headers }: FastifyRequest, secret: string | undefined): void {
-  const given = headers['x-cron-key'] ?? /^Bearer +(.+)$/i.exec(headers.authorization ?? '')?.[1];
-  const matches = sameText(sha256(typeof given === 'string' ? given : ''), sha256(secret ?? ''));
+  const sentSecret = headers['x-cron-key'] ?? /^Bearer +(.+)$/i.exec(headers.authorization ?? '')?.[1];
+  const matches = sameText(sha256(typeof sentSecret === 'string' ? sentSecret : ''), sha256(secret ?? ''));
   if (!secret || !matches) {
     throw new AppError('unauthenticated', {
       detail: 'Send the cron secret as x-cron-key, or as Authorization: Bearer.',

@@ -4,7 +4,7 @@ import ts from 'typescript';
 const root = resolve(__dirname, '../../../..');
 const file = resolve(__dirname, 'routes-of-the-test.ts');
 
-/** A controller with one route, and what the compiler says of it. */
+/** The source text of a controller with one route. */
 const route = (declared: string, method: string) => `
   import { anyone, Endpoint, type MutationRequest, type Mutations } from '@muster/access';
   class Job { id!: string; progress?: number }
@@ -19,20 +19,20 @@ const route = (declared: string, method: string) => `
 `;
 
 const right: Record<string, [declared: string, method: string]> = {
-  'its class': [', answer: Job', `async read(): Promise<Job> { return { id: '1' }; }`],
-  'its class at once': [', answer: Job', `read(id: string): Job { return { id, progress: 3 }; }`],
-  'a change that answers its class': [
+  'the declared class': [', answer: Job', `async read(): Promise<Job> { return { id: '1' }; }`],
+  'the declared class without a promise': [', answer: Job', `read(id: string): Job { return { id, progress: 3 }; }`],
+  'the declared class of a mutation': [
     ', answer: Job, status: 201',
     `make(mutation: MutationRequest): Promise<Job> {
        return this.mutations.run(mutation, async () => ({ body: { id: '1' }, location: '/jobs/1' }));
      }`,
   ],
-  'either of its classes': [
+  'either of two declared classes': [
     `, answer: Job, otherwise: { status: 202, description: 'Many', answer: Batch }`,
     `async read(many: boolean): Promise<Job | Batch> { return many ? { rows: 2 } : { id: '1' }; }`,
   ],
   nothing: [', status: 204', 'async drop(id: string): Promise<void> { await Promise.resolve(id); }'],
-  'a change that answers nothing': [
+  'nothing from a mutation': [
     ', status: 204',
     `drop(mutation: MutationRequest): Promise<void> {
        return this.mutations.run(mutation, async () => ({ body: undefined }));
@@ -42,25 +42,25 @@ const right: Record<string, [declared: string, method: string]> = {
 
 const wrong: Record<string, [declared: string, method: string]> = {
   'another class': [', answer: Job', `async read(): Promise<Batch> { return { rows: 2 }; }`],
-  'another class at once': [', answer: Job', `read(): Batch { return { rows: 2 }; }`],
-  'what is left unsaid': [', answer: Job', `async read(): Promise<unknown> { return { id: '1' }; }`],
-  'a field that was renamed': [', answer: Job', `async read() { return { jobId: '1' }; }`],
+  'another class without a promise': [', answer: Job', `read(): Batch { return { rows: 2 }; }`],
+  'an unknown type': [', answer: Job', `async read(): Promise<unknown> { return { id: '1' }; }`],
+  'a renamed field': [', answer: Job', `async read() { return { jobId: '1' }; }`],
   'a field of another type': [', answer: Job', `async read() { return { id: '1', progress: 'half' }; }`],
-  'a change that answers another class': [
+  'another class from a mutation': [
     ', answer: Job',
     `make(mutation: MutationRequest) {
        return this.mutations.run(mutation, async () => ({ body: { rows: 2 } }));
      }`,
   ],
-  'nothing where something is declared': [', answer: Job', 'async read(): Promise<void> {}'],
-  'something where nothing is declared': [', status: 204', `async read(): Promise<Job> { return { id: '1' }; }`],
-  'a third class beside two': [
+  'nothing although a class is declared': [', answer: Job', 'async read(): Promise<void> {}'],
+  'a class although none is declared': [', status: 204', `async read(): Promise<Job> { return { id: '1' }; }`],
+  'a third class besides two': [
     `, answer: Job, otherwise: { status: 202, description: 'Many', answer: Batch }`,
     `async read() { return { name: 'neither' }; }`,
   ],
 };
 
-describe('what a route declares as its answer', () => {
+describe('the method of a route', () => {
   const { config } = ts.readConfigFile(resolve(root, 'tsconfig.base.json'), (name) => ts.sys.readFile(name)) as {
     config: object;
   };
@@ -68,15 +68,15 @@ describe('what a route declares as its answer', () => {
   const host = ts.createCompilerHost(options);
   let program: ts.Program | undefined;
 
-  const faultsOf = (text: string): string[] => {
+  const diagnosticsOf = (text: string): string[] => {
     const read = host.getSourceFile.bind(host);
-    const ours: ts.CompilerHost = {
+    const overlayHost: ts.CompilerHost = {
       ...host,
       fileExists: (name) => name === file || host.fileExists(name),
       getSourceFile: (name, target) =>
         name === file ? ts.createSourceFile(name, text, target) : (program?.getSourceFile(name) ?? read(name, target)),
     };
-    program = ts.createProgram({ rootNames: [file], options, host: ours, oldProgram: program });
+    program = ts.createProgram({ rootNames: [file], options, host: overlayHost, oldProgram: program });
     const source = program.getSourceFile(file);
     return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map(
       ({ messageText, start }) => {
@@ -86,12 +86,12 @@ describe('what a route declares as its answer', () => {
     );
   };
 
-  it.each(Object.keys(right))('may be answered: %s', (name) => {
-    expect(faultsOf(route(...right[name]!))).toEqual([]);
+  it.each(Object.keys(right))('may return %s', (name) => {
+    expect(diagnosticsOf(route(...right[name]!))).toEqual([]);
   });
 
-  it.each(Object.keys(wrong))('is all that compiles: not %s', (name) => {
-    const faults = faultsOf(route(...wrong[name]!));
+  it.each(Object.keys(wrong))('does not compile if it returns %s', (name) => {
+    const faults = diagnosticsOf(route(...wrong[name]!));
     expect(faults).toEqual([expect.stringMatching(/^@Endpoint\(.*Unable to resolve signature of method decorator/)]);
   });
 });

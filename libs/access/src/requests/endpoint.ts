@@ -14,17 +14,17 @@ import {
   BundleProblem,
   type ErrorCode,
   errorTable,
+  ignoresUnknownFields,
   Problem,
   type ReadSubject,
-  ignoresUnknownFields,
   wireCodeOf,
 } from '@muster/contracts';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
 import type { AccessRule } from './access-rule';
 
-/** What a method that answers this may be: the class of its answer is the type that it returns. */
-type Answering<Answer> = <Method extends (...given: never[]) => Answer | Promise<Answer>>(
+/** A decorator that accepts only methods that return the declared response. */
+type Answering<Answer> = <Method extends (...args: never[]) => Answer | Promise<Answer>>(
   target: object,
   name: string | symbol,
   method: TypedPropertyDescriptor<Method>,
@@ -34,51 +34,51 @@ export interface EndpointOptions<Answer = unknown, Other = unknown> {
   summary: string;
   description?: string;
   access: AccessRule;
-  /** The class of the answer's body; none means an empty answer. */
+  /** Class of the response body; an empty response if absent. */
   answer?: new () => Answer;
-  /** The class of another body that it may answer with the same status. */
+  /** Class of another response body with the same status. */
   or?: new () => Other;
-  /** Answers a table in place of JSON. */
+  /** The response is CSV instead of JSON. */
   csv?: true;
-  /** Answers a zip in place of JSON. */
+  /** The response is a zip file instead of JSON. */
   zip?: true;
-  /** 200 unless said. */
+  /** Status of the response; 200 by default. */
   status?: 200 | 201 | 202 | 204;
-  /** What it answers with another status than its own. */
+  /** Another response, with another status. */
   otherwise?: { status: number; description: string; answer: new () => Other };
-  /** What can go wrong beyond what every route of its kind shares. */
+  /** Errors in addition to those that all routes of this kind have. */
   errors?: ErrorCode[];
-  /** The request's body, where it has one. */
+  /** Class of the request body, if the route takes one. */
   body?: new () => object;
-  /** The request's body as multipart/form-data, where it takes one; beside a body in JSON, or alone. */
+  /** Class of a multipart/form-data request body, in addition to a JSON body or alone. */
   form?: new () => object;
-  /** Begins something that costs: a suspended organization is refused. `sometimes`: the handler says when. */
+  /** Starts something that costs money: rejects a suspended organization. `sometimes`: the handler decides. */
   unsuspended?: true | 'sometimes';
-  /** What may be a patient's is read: who does so stands in the access log. */
+  /** Reads data that may be about a patient: the access log records the caller. */
   reads?: ReadSubject;
-  /** Whoever has a second factor proves it again where that was more than 15 minutes ago. */
+  /** A user with a second factor must have proved it within the last 15 minutes. */
   sensitive?: true;
-  /** Takes an Idempotency-Key: the effect and its answer are stored together for a day. */
+  /** Accepts an Idempotency-Key: the change and its response are stored in one transaction, the response for a day. */
   idempotent?: boolean;
-  /** Answers an ETag; a change takes If-Match. */
+  /** The response has an ETag; a change accepts If-Match. */
   etag?: 'read' | 'change';
-  /** No rate limit and no timeout: for probes. */
+  /** No access check, no rate limit and no timeout: for probes. */
   exempt?: boolean;
-  /** A signed route: keeps the bytes and reads nothing of them, which is the handler’s to do after their signature. */
+  /** For a signed route: passes the raw bytes to the handler, which parses them after it has verified the signature. */
   unparsed?: boolean;
-  /** Where the interface names the route's own errors: what it answers instead of what was thrown. */
+  /** Replaces a thrown error, on routes whose interface defines their own errors. */
   failsAs?: (error: AppError | undefined, request: FastifyRequest) => AppError | undefined;
-  /** How many bytes a body may have; 1 MiB unless said. */
+  /** Maximum size of the request body in bytes; 1 MiB by default. */
   bodyLimit?: number;
-  /** Waits for something to tell before it answers, and so has no timeout. */
+  /** Waits for an event before it responds, and therefore has no timeout. */
   waits?: boolean;
-  /** Answers server-sent events without an end, and so without a timeout: the classes of their data. */
+  /** Classes of the data of server-sent events. The response is endless and has no timeout. */
   stream?: (new () => object)[];
 }
 
 /**
- * Says once what a route is: who may call it, what it answers, and how it can fail, for the guard, for the document and
- * for the compiler: a method that answers anything else does not compile.
+ * Declares a route once for the guard, the OpenAPI document and the compiler: its callers, its responses and its
+ * errors. A method that returns anything else does not compile.
  */
 export function Endpoint<Answer = void, Other = never>(
   options: EndpointOptions<Answer, Other>,
@@ -113,7 +113,7 @@ export function Endpoint<Answer = void, Other = never>(
     ...(bodyLimit ? [ApiExtension('x-body-limit', bodyLimit)] : []),
     ...(access === 'anyone' ? [] : securityOf(access)),
     ...(body ? [ApiBody({ type: body, required: true })] : []),
-    // The generator knows one schema for all types of content: the document's own pass adds this one.
+    // The generator supports only one schema for all content types. A later pass over the document adds this one.
     ...(form ? [ApiExtraModels(form), ApiExtension('x-form', form.name)] : []),
     ...(body && ignoresUnknownFields(body) ? [ApiExtension('x-unknown-fields', 'ignored')] : []),
     ...(stream ? [ApiExtraModels(...stream)] : []),
@@ -132,7 +132,7 @@ export function Endpoint<Answer = void, Other = never>(
         },
         ...(etag ? { ETag: { description: "The resource's revision.", schema: { type: 'string' } } } : {}),
         ...(status === 201 || status === 202
-          ? { Location: { description: 'Where to read it.', schema: { type: 'string' } } }
+          ? { Location: { description: 'URL of the created or accepted resource.', schema: { type: 'string' } } }
           : {}),
       },
     }),
@@ -145,7 +145,7 @@ export function Endpoint<Answer = void, Other = never>(
           ApiHeader({
             name: 'Idempotency-Key',
             required: false,
-            description: 'Repeats of the request with the same key answer the first answer, for 24 hours.',
+            description: 'For 24 hours, repeated requests with the same key return the response of the first one.',
             schema: { type: 'string', minLength: 1, maxLength: 255 },
           }),
         ]
@@ -155,7 +155,7 @@ export function Endpoint<Answer = void, Other = never>(
           ApiHeader({
             name: 'If-Match',
             required: false,
-            description: 'Changes only the revision with this ETag.',
+            description: 'The change is applied only to the revision with this ETag.',
             schema: { type: 'string' },
           }),
         ]
@@ -172,7 +172,7 @@ export function Endpoint<Answer = void, Other = never>(
   );
 }
 
-/** OpenAPI 3.1 has no words for a stream: its schema is that of the data of one event. */
+/** OpenAPI 3.1 cannot describe a stream, so the schema is that of the data of one event. */
 function eachOf(types: (new () => object)[]) {
   const [only, ...others] = types.map((type) => ({ $ref: getSchemaPath(type) }));
   return others.length > 0 ? { description: 'The data of each event.', oneOf: [only!, ...others] } : only!;
@@ -182,7 +182,7 @@ function eitherOf(types: (new () => unknown)[]) {
   return { oneOf: types.map((type) => ({ $ref: getSchemaPath(type as new () => object) })) };
 }
 
-const statusText = { 200: 'Done', 201: 'Created', 202: 'Accepted', 204: 'Done, nothing to say' };
+const statusText = { 200: 'Done', 201: 'Created', 202: 'Accepted', 204: 'Done, without a body' };
 
 function securityOf(access: Exclude<AccessRule, 'anyone'>) {
   if (access === 'cron') return [ApiSecurity('cronKey'), ApiSecurity('cronBearer')];
@@ -209,7 +209,7 @@ function errorsOf({
     ...(access === 'anyone' ? [] : (['unauthenticated'] as const)),
     ...(access === 'anyone' || access === 'cron' ? [] : (['permission_denied'] as const)),
     ...(sensitive ? (['step_up_required'] as const) : []),
-    // A URL can be wrong everywhere.
+    // Every route can get an invalid URL.
     'invalid_payload' as const,
     ...(body || form ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(idempotent ? (['idempotency_key_reused', 'idempotency_key_in_flight'] as const) : []),
@@ -220,7 +220,7 @@ function errorsOf({
   ];
 }
 
-/** One answer for each status, naming its codes. */
+/** Declares one response per status, which names the codes. */
 function problemsOf(codes: ErrorCode[]) {
   const statuses = new Map<number, ErrorCode[]>();
   for (const code of new Set(codes)) {
@@ -236,7 +236,7 @@ function problemsOf(codes: ErrorCode[]) {
   );
 }
 
-/** What of our problems lists something else than fields. */
+/** Returns the problem class of a code: bundle errors list entries of the bundle instead of fields. */
 function problemOf(code: ErrorCode): new () => Problem | BundleProblem {
   return code === 'bundle_rejected' ? BundleProblem : Problem;
 }

@@ -8,7 +8,7 @@ import type { Principal } from '../principal';
 import { principalOf } from './access-guard';
 import { recallAnswer, storeAnswer } from './stored-answers';
 
-/** The request that asks for a change: `Mutations` alone looks into it. */
+/** The HTTP request of a change; only `Mutations` reads it. */
 export class MutationRequest {
   constructor(
     readonly request: FastifyRequest,
@@ -18,23 +18,24 @@ export class MutationRequest {
 
 export interface MutationResult<Body> {
   body: Body;
-  /** Another status than the route's own. */
+  /** Status to use instead of the route's own. */
   status?: number;
-  /** Where the thing that was made can be read. */
+  /** URL of the created resource. */
   location?: string;
   etag?: string;
 }
 
 export interface MutationOptions {
-  /** 'system' for what crosses organizations; the caller's organization otherwise. */
+  /** 'system' for a change across organizations; the caller's organization by default. */
   scope?: 'system';
-  /** Changes that are no mutation of an organization's things and leave no audit row, with the reason. */
+  /** Why there is no audit row. Only for changes that modify no resource of an organization. */
   unaudited?: string;
 }
 
 /**
- * A change that a request asks for: one transaction in the caller's organization, with the audit row that it owes
- * and, where the client sent an Idempotency-Key, with its answer, so that a repeat finds both or neither.
+ * Runs a requested change in one transaction in the caller's organization, with the audit row that every change needs.
+ * If the client sent an Idempotency-Key, the transaction also stores the response, so that a repeated request finds
+ * both the change and the response, or neither.
  */
 @Injectable()
 export class Mutations {
@@ -55,13 +56,13 @@ export class Mutations {
     const result = await this.database.transaction(scope, async (tx) => {
       const stored = repeatable ? await recallAnswer<Body>(tx, repeatable) : null;
       if (stored) return { ...stored, replayed: true };
-      const made = await work(tx, caller);
+      const response = await work(tx, caller);
       if (!wasAudited(tx) && !options.unaudited) {
-        throw new Error(`${request.method} ${request.routeOptions.url} changed something and left no audit row`);
+        throw new Error(`${request.method} ${request.routeOptions.url} made a change without an audit row`);
       }
-      const { status = reply.statusCode } = made;
-      if (repeatable) await storeAnswer(tx, repeatable, { ...made, status });
-      return { ...made, status, replayed: false };
+      const { status = reply.statusCode } = response;
+      if (repeatable) await storeAnswer(tx, repeatable, { ...response, status });
+      return { ...response, status, replayed: false };
     });
     if (result.replayed) void reply.header('idempotency-replayed', 'true');
     void reply.status(result.status);

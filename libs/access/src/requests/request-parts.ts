@@ -12,7 +12,7 @@ function parts(context: ExecutionContext): [FastifyRequest, FastifyReply] {
   return [http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>()];
 }
 
-/** The browser that signs in or out: the origin that it comes from, and the cookie that it keeps. */
+/** The browser of a sign-in or sign-out: checks its origin, and sets or clears its session cookie. */
 export class Browser {
   constructor(
     private readonly request: FastifyRequest,
@@ -32,7 +32,7 @@ export class Browser {
   }
 }
 
-/** Who is calling; only on routes that are not open to anyone. */
+/** The caller. Throws unauthenticated if the request was admitted without one. */
 export const Caller = createParamDecorator((_: unknown, context): Principal => principalOf(parts(context)[0]));
 
 /** The organization that the request is about. */
@@ -40,16 +40,16 @@ export const OrganizationId = createParamDecorator(
   (_: unknown, context) => principalOf(parts(context)[0]).organizationId,
 );
 
-/** Who is calling a route for which a signature is enough; null where that is all there is. */
+/** The caller of a route that also accepts a signature; null if the request has only a signature. */
 export const CallerIfAny = createParamDecorator((_: unknown, context): Principal | null => keyOf(parts(context)[0]));
 
-/** What `Mutations.run` needs to know of the request. */
+/** The request, for `Mutations.run`. */
 export const Mutation = createParamDecorator((_: unknown, context) => new MutationRequest(...parts(context)));
 
-/** The revision that a change was made against, of a route with an `etag`: the document names the header there. */
+/** The If-Match header. The OpenAPI document has this header for routes with the option `etag`. */
 export const IfMatch = createParamDecorator((_: unknown, context) => parts(context)[0].headers['if-match']);
 
-/** A header that the route documents by itself, in its own words. */
+/** A header that the route documents itself. */
 export const SentHeader = createParamDecorator((name: string, context) => parts(context)[0].headers[name]);
 
 export const FromBrowser = createParamDecorator((_: unknown, context) => new Browser(...parts(context)));

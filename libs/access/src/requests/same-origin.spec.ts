@@ -13,11 +13,11 @@ describe('a change by cookie', () => {
 
   it.each<[string, string, string, boolean]>([
     ['https://muster.example', 'muster.example', 'https://muster.example', true],
-    // Whoever is on the way of plain http writes the pages of that.
+    // On plain http, the network could have replaced the page.
     ['https://muster.example', 'muster.example', 'http://muster.example', false],
     ['https://muster.example', '10.0.0.7:3000', 'http://10.0.0.7:3000', false],
     ['https://muster.example', '10.0.0.7:3000', 'https://10.0.0.7:3000', true],
-    // Nobody is on the way within one machine.
+    // Requests within one machine cross no network.
     ['https://muster.example', 'localhost:3000', 'http://localhost:3000', true],
     ['https://muster.example', '127.0.0.1:3000', 'http://127.0.0.1:3000', true],
     ['https://muster.example', 'localhost.evil.example', 'http://localhost.evil.example', false],
@@ -26,7 +26,7 @@ describe('a change by cookie', () => {
     ['https://muster.example', 'muster.example', 'https://muster.example.evil.example', false],
     ['https://muster.example', 'muster.example', 'https://muster.example@evil.example', false],
     ['https://muster.example', 'muster.example', 'null', false],
-  ])('of the service at %s, asked as %s, comes from %s: %s', (publicAppUrl, host, origin, right) => {
+  ])('is checked against the service at %s, the Host %s and the origin %s: %s', (publicAppUrl, host, origin, right) => {
     expect(isLet({ host, origin }, publicAppUrl)).toBe(right);
     expect(isLet({ host, origin, 'sec-fetch-site': 'cross-site' }, publicAppUrl)).toBe(right);
     expect(isLet({ host, origin: 'https://evil.example' }, publicAppUrl)).toBe(false);

@@ -5,8 +5,8 @@ const local = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 const safeMethods = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
- * A cookie goes along with whatever page a browser shows, so a change by cookie must come from our own pages. Browsers
- * say where a request comes from; a program that says nothing has no cookie that it was not given on purpose.
+ * Throws for a change by cookie that comes from another site, because a browser sends the cookie with requests from any
+ * page. Browsers report the origin of a request. A program that reports none has only a cookie that somebody gave it.
  */
 export function requireSameOrigin(request: FastifyRequest, publicAppUrl: string): void {
   if (safeMethods.includes(request.method)) return;
@@ -18,8 +18,8 @@ export function requireSameOrigin(request: FastifyRequest, publicAppUrl: string)
 }
 
 /**
- * A page of the host that was asked. One that came over plain http, where we are behind https, may be anybody's on the
- * way; on this machine nobody is on the way.
+ * Whether the origin is a page of the requested host. If the service is behind https, a page over plain http does not
+ * count, because the network could have replaced it; except on this machine, which uses no network.
  */
 function isOfHost(origin: string | undefined, host: string | undefined, publicAppUrl: string): boolean {
   if (!origin || !URL.canParse(origin)) return false;

@@ -5,7 +5,7 @@ import { digestOf, isUuid } from '@muster/platform';
 import { isSealedText, type KeyRing, openText, sealText } from '@muster/vault';
 import type { FastifyRequest } from 'fastify';
 
-/** A request that came with an Idempotency-Key. */
+/** A request with an Idempotency-Key. */
 interface Repeatable {
   keyRing: KeyRing;
   organizationId: string;
@@ -19,15 +19,15 @@ interface Answer<Body> extends Pick<IdempotencyKeyEntity, 'status'> {
   etag?: string;
 }
 
-const keepHours = 24;
+const retentionHours = 24;
 
-/** The answer that the first request with this key got; null where this is the first. */
+/** Returns the response of the first request with this key; null if this request is the first. */
 export async function recallAnswer<Body>(tx: Transaction, repeatable: Repeatable): Promise<Answer<Body> | null> {
   const { organizationId, request, key } = repeatable;
   const route = routeOf(request);
   if (!(await tryLock(tx, 'idempotency', organizationId, route, key))) {
     throw new AppError('idempotency_key_in_flight', {
-      detail: 'The first request with this Idempotency-Key is still at work; repeat this one in a moment.',
+      detail: 'The first request with this Idempotency-Key is still being processed; repeat this one in a moment.',
       headers: { 'retry-after': '1' },
     });
   }
@@ -42,13 +42,13 @@ export async function recallAnswer<Body>(tx: Transaction, repeatable: Repeatable
   if (stored.requestHash !== hashOf(request)) {
     throw new AppError('idempotency_key_reused', { detail: 'This Idempotency-Key was used with another request.' });
   }
-  const { body, etag } = opened<Body>(repeatable, stored.body);
+  const { body, etag } = openAnswer<Body>(repeatable, stored.body);
   return { body, etag, status: stored.status, location: stored.location ?? undefined };
 }
 
 /**
- * Keeps the answer for a day, with the change that it tells of; sealed, for it may be the one that shows a secret, and no
- * row of ours shows one.
+ * Stores the response for a day, in the transaction of its change. The response is sealed, because it may show a
+ * secret, and no row may contain one in plain text.
  */
 export async function storeAnswer(
   tx: Transaction,
@@ -56,35 +56,44 @@ export async function storeAnswer(
   { body, etag, status, location }: Answer<unknown>,
 ): Promise<void> {
   const { keyRing, organizationId, request, key } = repeatable;
-  const kept = sealText(keyRing, placeOf(repeatable), JSON.stringify({ body, etag }));
+  const sealedAnswer = sealText(keyRing, associatedDataOf(repeatable), JSON.stringify({ body, etag }));
   await tx.execute(
     `INSERT INTO idempotency_key (organization_id, route, key, request_hash, status, location, body, expires_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, muster_now() + $8 * interval '1 hour')
      ON CONFLICT (organization_id, route, key) DO UPDATE
      SET request_hash = excluded.request_hash, status = excluded.status, location = excluded.location,
          body = excluded.body, created_at = muster_now(), expires_at = excluded.expires_at`,
-    [organizationId, routeOf(request), key, hashOf(request), status, location ?? null, JSON.stringify(kept), keepHours],
+    [
+      organizationId,
+      routeOf(request),
+      key,
+      hashOf(request),
+      status,
+      location ?? null,
+      JSON.stringify(sealedAnswer),
+      retentionHours,
+    ],
   );
 }
 
-function opened<Body>(repeatable: Repeatable, kept: unknown): { body: Body; etag?: string } {
-  // As a service that was older kept it.
-  if (!isSealedText(kept)) return { body: kept as Body };
+function openAnswer<Body>(repeatable: Repeatable, stored: unknown): { body: Body; etag?: string } {
+  // An older version of the service stored it unsealed.
+  if (!isSealedText(stored)) return { body: stored as Body };
   const { keyRing } = repeatable;
-  if (!keyRing.find(kept.masterKeyId)) {
+  if (!keyRing.find(stored.masterKeyId)) {
     throw new AppError('conflict', {
-      detail: 'The request with this Idempotency-Key was answered; its answer cannot be read any more.',
+      detail: 'The first request with this Idempotency-Key was answered, but its response can no longer be decrypted.',
     });
   }
-  return JSON.parse(openText(keyRing, placeOf(repeatable), kept)) as { body: Body; etag?: string };
+  return JSON.parse(openText(keyRing, associatedDataOf(repeatable), stored)) as { body: Body; etag?: string };
 }
 
-/** Binds an answer to whom it was given and for what. */
-function placeOf({ organizationId, request, key }: Repeatable): string {
+/** The associated data that binds a stored response to its organization and its request. */
+function associatedDataOf({ organizationId, request, key }: Repeatable): string {
   return `${organizationId}/idempotency-key/${routeOf(request)}/${key}`;
 }
 
-/** The path and not its pattern: two agents' run-snippet are two routes to a client, and one agent's are one. */
+/** Returns the path, not its pattern: for a client, run-snippet of two agents are two routes. */
 function routeOf(request: FastifyRequest): string {
   const params = request.params as Record<string, string>;
   const path = request.routeOptions.url!.replaceAll(/:(\w+)/g, (_, name: string) =>
@@ -93,7 +102,7 @@ function routeOf(request: FastifyRequest): string {
   return `${request.method} ${path}`;
 }
 
-/** The same request again is the same however its fields are ordered and its ids spelled. */
+/** Returns the same hash for a repeated request, whatever the order of its fields and the spelling of its ids. */
 function hashOf(request: FastifyRequest): string {
   const digest = digestOf(request);
   if (digest) return digest;

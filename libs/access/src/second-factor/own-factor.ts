@@ -8,7 +8,7 @@ import { type OwnPasswordParts, requireOwnPassword } from '../users/own-password
 import { type Proof, readProof, useProof } from './proofs';
 import { beginTotp, confirmTotp, type FactorOwner, removeTotp } from './second-factors';
 
-/** Begins the set-up of one's own. */
+/** Starts the setup of the caller's authenticator app. */
 export function beginOwnTotp({ database, keyRing }: CodeParts, caller: UserPrincipal): Promise<TotpEnrolment> {
   return inHome(database, caller, (tx) => beginTotp(tx, keyRing, ownerOf(caller)));
 }
@@ -25,7 +25,7 @@ export function confirmOwnTotp(
   });
 }
 
-/** Takes one's own away, with the password and a proof: an open session does not suffice. */
+/** Removes the caller's authenticator app. Requires the password and a proof, as an open session is not enough. */
 export async function removeOwnTotp(
   parts: CodeParts & OwnPasswordParts,
   caller: UserPrincipal,
@@ -43,7 +43,7 @@ export async function removeOwnTotp(
   });
 }
 
-/** Before an act that an open session does not suffice for. */
+/** Proves the caller's second factor again, for an action that an open session is not enough for. */
 export async function proveAgain(
   parts: CodeParts,
   caller: UserPrincipal,
@@ -61,7 +61,10 @@ export async function proveAgain(
   });
 }
 
-/** Whoever is signed in guesses no more often than whoever signs in. */
+/**
+ * Runs the action if the proof is right. Failures are limited as for a sign-in, so a signed-in user cannot guess more
+ * often.
+ */
 async function proven(
   parts: CodeParts,
   caller: UserPrincipal,
@@ -86,7 +89,7 @@ export function ownerOf({ id, email, homeOrganizationId }: UserPrincipal): Facto
   return { id, email, organizationId: homeOrganizationId };
 }
 
-/** No 401: the session holds, and a console that gets one asks for a new sign-in. */
+/** Not a 401: the session is still valid, and a 401 makes the console ask for a new sign-in. */
 function wrongOwnCode(): AppError {
   const { detail, errors } = wrongCode().options;
   return new AppError('permission_denied', { detail, errors });

@@ -4,7 +4,7 @@ import type { Database } from '@muster/database';
 
 export const challengeLifetimeMs = 5 * 60_000;
 
-/** What a browser answered, in the form that WebAuthn gives it, and nothing more is known of it. */
+/** A browser's response in the form that WebAuthn defines. It is not verified yet. */
 interface PasskeyResponse {
   id: string;
   rawId: string;
@@ -15,11 +15,11 @@ interface PasskeyResponse {
 
 export interface PasskeyAnswer {
   response: PasskeyResponse;
-  /** What it had to sign; null where we did not ask for it, where it took too long, or where it was answered before. */
+  /** The challenge that was signed; null if the service did not issue it, it has expired, or it was used before. */
   challenge: string | null;
 }
 
-/** Of the user who adds a passkey; of nobody where somebody signs in or proves that it is still him. */
+/** Creates a challenge. `userId` is the user who adds a passkey; null for a sign-in and for a repeated proof. */
 export async function issueChallenge(
   database: Database,
   { userId, now }: { userId: string | null; now: Date },
@@ -34,14 +34,15 @@ export async function issueChallenge(
   return challenge;
 }
 
-/** Reads an answer and uses its challenge up, right or wrong: nothing is answered twice. */
+/** Reads a response and deletes its challenge, even if the response is wrong, so that none is answered twice. */
 export async function readPasskey(
   database: Database,
   sent: Record<string, unknown>,
   { field, userId, now }: { field: string; userId: string | null; now: Date },
 ): Promise<PasskeyAnswer> {
   const response = responseOf(sent);
-  if (!response) throw invalidField(field, `${field} must be the JSON of a passkey's answer`, 'This is no passkey.');
+  if (!response)
+    throw invalidField(field, `${field} must be the JSON of a passkey response`, 'This is not a passkey response.');
   const signed = challengeOf(response);
   const rows = signed
     ? await database.query(
@@ -55,16 +56,16 @@ export async function readPasskey(
   return { response, challenge: rows.length > 0 ? signed : null };
 }
 
-const longest = { id: 1400, part: 65_536 };
+const maxLength = { id: 1400, part: 65_536 };
 
-/** Only what is verified is read, so that nothing else of what was sent goes any further. */
+/** Copies only the fields that are verified later, so that no other part of the request is used. */
 function responseOf({ id, rawId, type, response }: Record<string, unknown>): PasskeyResponse | null {
-  if (!isText(id, longest.id) || rawId !== id || type !== 'public-key') return null;
+  if (!isText(id, maxLength.id) || rawId !== id || type !== 'public-key') return null;
   if (typeof response !== 'object' || response === null) return null;
   const parts = ['clientDataJSON', 'attestationObject', 'authenticatorData', 'signature', 'userHandle'].flatMap(
     (name) => {
       const part = (response as Record<string, unknown>)[name];
-      return isText(part, longest.part) ? [[name, part] as const] : [];
+      return isText(part, maxLength.part) ? [[name, part] as const] : [];
     },
   );
   return { id, rawId: id, type, clientExtensionResults: {}, response: Object.fromEntries(parts) };

@@ -23,10 +23,13 @@ export interface PasskeyParts {
   relyingParty: RelyingParty;
 }
 
-/** As many as one person has devices. */
-const mostPasskeys = 20;
+/** Maximum number of passkeys of one user. */
+const maxPasskeys = 20;
 
-/** What the caller's browser makes a passkey by. It has to be one that finds its owner, and that asks who he is. */
+/**
+ * Returns the options with which the caller's browser creates a passkey. The passkey must work without an account name
+ * (resident key), and must verify its user.
+ */
 export async function passkeyCreationOptions(
   { database, clock, relyingParty }: PasskeyParts,
   owner: FactorOwner,
@@ -64,7 +67,7 @@ export async function passkeyCreationOptions(
   };
 }
 
-/** What any passkey of ours signs: whoever asks has not said who he is, so none is named. */
+/** Returns the options to use any passkey. The user is not known yet, so the options list no credentials. */
 export async function passkeyRequestOptions({
   database,
   clock,
@@ -78,19 +81,19 @@ export async function passkeyRequestOptions({
   };
 }
 
-/** Adds one. With the first of all factors the other sessions end: they were opened without any. */
+/** Adds a passkey. If it is the user's first factor, all other sessions end, because they were opened without one. */
 export async function addPasskey(
   { database, clock, relyingParty }: PasskeyParts,
   owner: FactorOwner & { sessionId: string },
   { name, response: sent }: CreatePasskeyBody,
 ): Promise<PasskeyRow> {
   const answer = await readPasskey(database, sent, { field: 'response', userId: owner.id, now: clock.now() });
-  const made = await readRegistration(relyingParty, answer);
-  if (!made) {
+  const registered = await readRegistration(relyingParty, answer);
+  if (!registered) {
     throw invalidField(
       'response',
-      'response does not fit what was asked',
-      'The passkey was not accepted; begin again.',
+      'response does not match the challenge',
+      'The passkey was not accepted; start again.',
     );
   }
   return database.transaction({ organizationId: owner.organizationId }, async (tx) => {
@@ -99,20 +102,31 @@ export async function addPasskey(
       'SELECT count(*)::integer AS count FROM passkey WHERE user_id = $1',
       [owner.id],
     )) as [{ count: number }];
-    if (count >= mostPasskeys) {
-      throw new AppError('conflict', { detail: `${mostPasskeys} passkeys are the most; remove one first.` });
+    if (count >= maxPasskeys) {
+      throw new AppError('conflict', {
+        detail: `An account can have at most ${maxPasskeys} passkeys; remove one first.`,
+      });
     }
     const id = newId();
     await tx
       .execute(
         `INSERT INTO passkey (id, user_id, organization_id, name, credential_id, public_key, counter, created_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-        [id, owner.id, owner.organizationId, name, made.id, Buffer.from(made.publicKey), made.counter, tx.now],
+        [
+          id,
+          owner.id,
+          owner.organizationId,
+          name,
+          registered.id,
+          Buffer.from(registered.publicKey),
+          registered.counter,
+          tx.now,
+        ],
         'add_passkey',
       )
       .catch((error: unknown) => {
         if (violatedConstraint(error) !== 'passkey_credential_key') throw error;
-        throw new AppError('conflict', { detail: 'This passkey is there already.' });
+        throw new AppError('conflict', { detail: 'This passkey is already registered.' });
       });
     if (!since) {
       await tx.execute('UPDATE app_user SET second_factor_since = $2 WHERE id = $1', [owner.id, tx.now]);
@@ -130,8 +144,8 @@ export async function addPasskey(
 }
 
 /**
- * Whether an answer is one of the user's passkeys, whose owner was looked at. A counter that goes back says that
- * there are two of it: that is refused, and recorded.
+ * Whether the response comes from one of the user's passkeys and its user was verified. A counter that does not
+ * increase means that the passkey was copied: the response is rejected, and an audit row records it.
  */
 export async function usePasskey(
   tx: Transaction,
@@ -164,7 +178,7 @@ export async function usePasskey(
   return true;
 }
 
-/** The caller's own, oldest first. */
+/** Lists the caller's passkeys, oldest first. */
 export function listPasskeys(
   database: Database,
   { id, homeOrganizationId }: UserPrincipal,
@@ -179,7 +193,7 @@ export function listPasskeys(
   );
 }
 
-/** Removes one, with the sessions that it may have opened; where it was the last factor, as the last factor goes. */
+/** Removes a passkey, and ends sessions that it may have opened; see `afterRemoval`. */
 export async function removePasskey(tx: Transaction, caller: UserPrincipal, id: string): Promise<void> {
   const owner = { id: caller.id, email: caller.email, organizationId: caller.homeOrganizationId };
   await lockSince(tx, owner.id);
@@ -212,7 +226,7 @@ async function readRegistration(
   return verified && registrationInfo ? registrationInfo.credential : null;
 }
 
-/** The counter that the authenticator shows, where the signature is right; null where anything is not. */
+/** Returns the authenticator's counter; null unless the signature and everything else is valid. */
 async function readAssertion(
   { id, origin }: RelyingParty,
   { response, challenge, publicKey }: { response: PasskeyAnswer['response']; challenge: string; publicKey: Buffer },
@@ -224,13 +238,14 @@ async function readAssertion(
     expectedOrigin: origin,
     expectedRPID: id,
     requireUserVerification: true,
-    // The counter is looked at once the signature is known to be right, so that nobody else has it recorded.
+    // 0 turns off the library's check. `usePasskey` checks the counter after the signature, so that a forged response
+    // leaves no audit row.
     credential: { id: response.id, publicKey: new Uint8Array(publicKey), counter: 0 },
   }).catch(() => ({ verified: false, authenticationInfo: undefined }));
   return verified && authenticationInfo ? authenticationInfo.newCounter : null;
 }
 
-/** What an authenticator knows a user by: the id's bytes, and nothing that says who it is. */
+/** Returns the user handle that authenticators store: the bytes of the user's id, which do not reveal the person. */
 function handleOf(userId: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.from(userId.replace(/-/g, ''), 'hex'));
 }

@@ -9,7 +9,7 @@ import { type FactorOwner, lockSince, useCode } from './second-factors';
 
 export type Proof = Omit<SecondFactorProof, 'passkey'> & { passkey?: PasskeyAnswer };
 
-/** One of the three that a proof may be; throws invalid_payload for more or none. A passkey's challenge is used up. */
+/** Reads the proof of a request. Throws invalid_payload unless there is exactly one. Deletes a passkey's challenge. */
 export async function readProof(
   { database, clock }: { database: Database; clock: Clock },
   { code, recoveryCode, passkey }: SecondFactorProof,
@@ -26,8 +26,8 @@ export async function readProof(
 }
 
 /**
- * Whether a proof is right, which each is once. The user is locked first, so that of two requests with one code the
- * second finds it used.
+ * Uses up a proof, which is valid only once. Returns its kind, or null if it is wrong. The user's row is locked first,
+ * so that of two requests with the same code the second one finds it used.
  */
 export async function useProof(
   tx: Transaction,

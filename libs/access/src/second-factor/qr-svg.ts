@@ -1,8 +1,8 @@
-/** By version, at the error correction level L: codewords of error correction in each block, and blocks. */
-const correctionWords = [7, 10, 15, 20, 26, 18, 20, 24, 30, 18, 20, 24, 26, 30, 22, 24, 28, 30, 28, 28];
+/** By version, at error correction level L: number of error correction codewords per block, and number of blocks. */
+const correctionCodewords = [7, 10, 15, 20, 26, 18, 20, 24, 30, 18, 20, 24, 26, 30, 22, 24, 28, 30, 28, 28];
 const blockCounts = [1, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 4, 6, 6, 6, 6, 7, 8];
 
-/** A text of at most 858 bytes as a QR code (ISO/IEC 18004: byte mode, level L, mask 0) that scales. */
+/** Draws a text of at most 858 bytes as a scalable QR code (ISO/IEC 18004: byte mode, level L, mask 0). */
 export function qrSvg(text: string): string {
   const modules = qrModules(Buffer.from(text));
   const side = modules.length + 8;
@@ -25,7 +25,7 @@ function qrModules(bytes: Buffer): boolean[][] {
     isFixed[y]![x] = true;
   };
   drawPatterns(version, size, fix);
-  const words = withCorrection(version, dataWords(version, bytes));
+  const codewords = withCorrection(version, dataCodewords(version, bytes));
   let bit = 0;
   for (let right = size - 1; right >= 1; right -= 2) {
     if (right === 6) right = 5;
@@ -33,7 +33,7 @@ function qrModules(bytes: Buffer): boolean[][] {
       const y = ((right + 1) & 2) === 0 ? size - 1 - step : step;
       for (const x of [right, right - 1]) {
         if (isFixed[y]![x]) continue;
-        const dark = bit < words.length * 8 && ((words[bit >> 3]! >> (7 - (bit & 7))) & 1) === 1;
+        const dark = bit < codewords.length * 8 && ((codewords[bit >> 3]! >> (7 - (bit & 7))) & 1) === 1;
         modules[y]![x] = dark !== ((x + y) % 2 === 0);
         bit += 1;
       }
@@ -93,43 +93,43 @@ function alignmentCentres(version: number, size: number): number[] {
   return [6, ...Array.from({ length: count - 1 }, (_, at) => size - 7 - (count - 2 - at) * step)];
 }
 
-/** What is left of a number that is divided as a polynomial over two elements. */
+/** Returns the remainder of a polynomial division over GF(2). */
 function remainder(value: number, degree: number, divisor: number): number {
   let rest = value;
   for (let at = 0; at < degree; at += 1) rest = (rest << 1) ^ ((rest >> (degree - 1)) * divisor);
   return rest;
 }
 
-/** The mode, and the length in 8 bits or 16. */
+/** Returns the number of header bits: 4 for the mode, and 8 or 16 for the length. */
 function bitsBefore(version: number): number {
   return version < 10 ? 12 : 20;
 }
 
-function allWords(version: number): number {
+function codewordCount(version: number): number {
   const count = Math.floor(version / 7) + 2;
   const alignment = version === 1 ? 0 : (25 * count - 10) * count - 55 + (version < 7 ? 0 : 36);
   return Math.floor(((16 * version + 128) * version + 64 - alignment) / 8);
 }
 
 function capacityOf(version: number): number {
-  return allWords(version) - correctionWords[version - 1]! * blockCounts[version - 1]!;
+  return codewordCount(version) - correctionCodewords[version - 1]! * blockCounts[version - 1]!;
 }
 
-function dataWords(version: number, bytes: Buffer): number[] {
+function dataCodewords(version: number, bytes: Buffer): number[] {
   const length = bytes.length.toString(2).padStart(bitsBefore(version) - 4, '0');
   const bits = `0100${length}${[...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('')}`;
   const capacity = capacityOf(version);
-  const words = (`${bits}0000`.slice(0, capacity * 8).match(/.{1,8}/g) ?? []).map((each) =>
+  const codewords = (`${bits}0000`.slice(0, capacity * 8).match(/.{1,8}/g) ?? []).map((each) =>
     parseInt(each.padEnd(8, '0'), 2),
   );
-  for (let at = 0; words.length < capacity; at += 1) words.push(at % 2 === 0 ? 0xec : 0x11);
-  return words;
+  for (let at = 0; codewords.length < capacity; at += 1) codewords.push(at % 2 === 0 ? 0xec : 0x11);
+  return codewords;
 }
 
-/** The data in blocks, each with its Reed-Solomon words, and the blocks interleaved. */
+/** Splits the data into blocks, computes the Reed-Solomon codewords of each block, and interleaves both. */
 function withCorrection(version: number, data: number[]): number[] {
-  const [degree, count] = [correctionWords[version - 1]!, blockCounts[version - 1]!];
-  const total = allWords(version);
+  const [degree, count] = [correctionCodewords[version - 1]!, blockCounts[version - 1]!];
+  const total = codewordCount(version);
   const shortBlocks = count - (total % count);
   const shortLength = Math.floor(total / count) - degree;
   const divisor = divisorOf(degree);
@@ -169,7 +169,7 @@ function correctionOf(block: number[], divisor: number[]): number[] {
   return rest;
 }
 
-/** In the field of 256 elements that QR codes use. */
+/** Returns the product in GF(256), the field that QR codes use. */
 function product(a: number, b: number): number {
   let result = 0;
   for (let bit = 7; bit >= 0; bit -= 1) {

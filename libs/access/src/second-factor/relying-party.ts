@@ -2,15 +2,15 @@ import { isIP } from 'node:net';
 import { AppError } from '@muster/contracts';
 import { type BaseConfig, ownAddress } from '@muster/platform';
 
-/** Whom passkeys are made for: one name, and pages of one origin. */
+/** The host name that passkeys are bound to, and the origin of the pages that may use them (WebAuthn). */
 export interface RelyingParty {
   id: string;
   origin: string;
 }
 
 /**
- * From what is configured, never from the request: whoever chooses a Host header would choose what passkeys hold for.
- * This machine is `localhost`, as browsers make no passkey for a bare address.
+ * Derived from the configuration and never from the request, whose Host header the client chooses. An address of this
+ * machine becomes `localhost`, because browsers create no passkeys for IP addresses.
  */
 export function relyingPartyOf(config: BaseConfig): RelyingParty {
   const address = new URL(ownAddress(config));

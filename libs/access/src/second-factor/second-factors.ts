@@ -10,12 +10,12 @@ import { takeTicket } from '../authentication/tickets';
 import { base32Of, readTotp, windowOf } from '../vault/totp';
 import { qrSvg } from './qr-svg';
 
-/** Whose second factor it is. */
+/** The user whose second factors are read or changed. */
 export type FactorOwner = Pick<UserEntity, 'id' | 'organizationId' | 'email'>;
 
 /**
- * Makes the secret that codes are made of; it counts once a code of it was sent back. Whoever begins again has a new
- * one, so that nobody confirms what somebody else began.
+ * Creates a new TOTP secret. It takes effect when `confirmTotp` gets a code of it. Each call replaces the secret, so
+ * that nobody can confirm a setup that another person has started.
  */
 export async function beginTotp(
   tx: Transaction,
@@ -24,7 +24,7 @@ export async function beginTotp(
 ): Promise<{ secret: string; otpauthUri: string; qrSvg: string }> {
   await requireNone(tx, owner);
   const secret = base32Of(randomBytes(20));
-  const envelope = seal(keyRing, placeOf(owner), secret);
+  const envelope = seal(keyRing, associatedDataOf(owner), secret);
   await tx.execute(
     `INSERT INTO second_factor (user_id, organization_id, master_key_id, wrapped_key, sealed)
      VALUES ($1, $2, $3, $4, $5)
@@ -40,8 +40,8 @@ export async function beginTotp(
 }
 
 /**
- * From now on a code is asked for. All other sessions end: they were opened without one. Answers the recovery codes,
- * or null where the code is wrong.
+ * Activates the TOTP secret, so that every sign-in requires a code. All other sessions end, because they were opened
+ * without a code. Returns the recovery codes, or null if the code is wrong.
  */
 export async function confirmTotp(
   tx: Transaction,
@@ -51,8 +51,8 @@ export async function confirmTotp(
 ): Promise<string[] | null> {
   await requireNone(tx, owner);
   const factor = await readFactor(tx, owner.id);
-  if (!factor) throw new AppError('conflict', { detail: 'Begin the set-up first.' });
-  const counter = windowOf(readTotp(open(keyRing, placeOf(owner), factor)), code.replace(/\s/g, ''), tx.now);
+  if (!factor) throw new AppError('conflict', { detail: 'Start the setup first.' });
+  const counter = windowOf(readTotp(open(keyRing, associatedDataOf(owner), factor)), code.replace(/\s/g, ''), tx.now);
   if (counter === null) return null;
   if (ticketId) await takeTicket(tx, ticketId);
   const recoveryCodes = Array.from({ length: 10 }, newRecoveryCode);
@@ -73,7 +73,7 @@ export async function confirmTotp(
   return recoveryCodes;
 }
 
-/** Whether a code or a recovery code is right, of a user who is locked. */
+/** Uses up a code or a recovery code of a user whose row is locked. Returns its kind, or null if it is wrong. */
 export async function useCode(
   tx: Transaction,
   keyRing: KeyRing,
@@ -83,7 +83,7 @@ export async function useCode(
   const factor = await readFactor(tx, owner.id);
   if (!isConfirmed(factor)) return null;
   if (code !== undefined) {
-    const counter = windowOf(readTotp(open(keyRing, placeOf(owner), factor)), code.replace(/\s/g, ''), tx.now);
+    const counter = windowOf(readTotp(open(keyRing, associatedDataOf(owner), factor)), code.replace(/\s/g, ''), tx.now);
     if (counter === null || counter <= factor.lastCounter) return null;
     await tx.execute('UPDATE second_factor SET last_counter = $2 WHERE user_id = $1', [owner.id, counter], 'use_totp');
     return 'code';
@@ -101,13 +101,13 @@ export async function useCode(
   return 'recoveryCode';
 }
 
-/** Removes the codes; passkeys stay. */
+/** Removes the authenticator app with its recovery codes; passkeys stay. */
 export async function removeTotp(tx: Transaction, owner: FactorOwner, keptSessionId: string): Promise<void> {
   await tx.execute('DELETE FROM second_factor WHERE user_id = $1', [owner.id]);
   await afterRemoval(tx, owner, keptSessionId);
 }
 
-/** Removes the codes and every passkey. */
+/** Removes the authenticator app, its recovery codes and every passkey. */
 export async function removeAllFactors(tx: Transaction, owner: FactorOwner): Promise<void> {
   await tx.execute('DELETE FROM second_factor WHERE user_id = $1', [owner.id]);
   await tx.execute('DELETE FROM passkey WHERE user_id = $1', [owner.id]);
@@ -115,8 +115,8 @@ export async function removeAllFactors(tx: Transaction, owner: FactorOwner): Pro
 }
 
 /**
- * Ends the sessions that a removed factor opened, all but one. That one ends too where no factor is left and the
- * organization requires one.
+ * Ends the user's sessions, because the removed factor may have opened them. `keptSessionId` stays open, unless no
+ * factor is left and the organization requires one.
  */
 export async function afterRemoval(tx: Transaction, owner: FactorOwner, keptSessionId?: string): Promise<void> {
   const [left] = await tx.query<{ suffices: boolean }>(
@@ -135,7 +135,7 @@ export async function afterRemoval(tx: Transaction, owner: FactorOwner, keptSess
   await announceAccessChange(tx);
 }
 
-/** Ends sessions and half-done sign-ins. */
+/** Ends the user's sessions, except `keptSessionId`, and deletes the tickets of unfinished sign-ins. */
 export async function endSessionsOf(tx: Transaction, userId: string, keptSessionId?: string): Promise<void> {
   await tx.execute('DELETE FROM user_session WHERE user_id = $1 AND id IS DISTINCT FROM $2::uuid', [
     userId,
@@ -150,7 +150,10 @@ interface OwnFactor {
   passkeys: number;
 }
 
-/** Since when somebody with codes of an app has had a second factor, and how many recovery codes and passkeys there are. */
+/**
+ * Returns when the user set up a second factor (null without an app), and how many recovery codes and passkeys there
+ * are.
+ */
 export async function ownFactor(
   database: Database,
   { id, organizationId }: Pick<FactorOwner, 'id' | 'organizationId'>,
@@ -168,7 +171,7 @@ export async function ownFactor(
   return row!;
 }
 
-/** Brings the secrets under the active master key, so that an old one can leave the ring. */
+/** Rewraps the TOTP secrets with the active master key, so that an old master key can be removed from the ring. */
 export function rewrapSecondFactors(
   database: Database,
   keyRing: KeyRing,
@@ -177,26 +180,26 @@ export function rewrapSecondFactors(
   return sweep(round, {
     name: 'second factors',
     outcomes: ['rewrapped'],
-    candidates: (after: Place | null, limit) =>
-      database.query<Place & object>(
+    candidates: (after: OwnerKey | null, limit) =>
+      database.query<OwnerKey & object>(
         'system',
         `SELECT user_id, organization_id FROM second_factor
          WHERE master_key_id <> $1 AND ($2::uuid IS NULL OR user_id > $2) ORDER BY user_id LIMIT $3`,
         [keyRing.active.id, after?.userId ?? null, limit],
       ),
-    settle: (place) => database.transaction('system', (tx) => rewrapOne(tx, keyRing, place)),
+    settle: (owner) => database.transaction('system', (tx) => rewrapOne(tx, keyRing, owner)),
     rowOf: ({ userId }) => `second factor of ${userId}`,
   });
 }
 
-type Place = Pick<SecondFactorEntity, 'userId' | 'organizationId'>;
+type OwnerKey = Pick<SecondFactorEntity, 'userId' | 'organizationId'>;
 
-async function rewrapOne(tx: Transaction, keyRing: KeyRing, { userId, organizationId }: Place) {
+async function rewrapOne(tx: Transaction, keyRing: KeyRing, { userId, organizationId }: OwnerKey) {
   const [row] = await tx.query<SecondFactorEntity>(
     'SELECT master_key_id, wrapped_key, sealed FROM second_factor WHERE user_id = $1 FOR UPDATE SKIP LOCKED',
     [userId],
   );
-  const moved = row && rewrap(keyRing, placeOf({ id: userId, organizationId }), row);
+  const moved = row && rewrap(keyRing, associatedDataOf({ id: userId, organizationId }), row);
   if (!moved) return null;
   await tx.execute('UPDATE second_factor SET master_key_id = $2, wrapped_key = $3 WHERE user_id = $1', [
     userId,
@@ -209,10 +212,10 @@ async function rewrapOne(tx: Transaction, keyRing: KeyRing, { userId, organizati
 async function requireNone(tx: Transaction, { id }: FactorOwner): Promise<void> {
   await lockSince(tx, id);
   if (!isConfirmed(await readFactor(tx, id))) return;
-  throw new AppError('conflict', { detail: 'There are codes of an app already; remove these first.' });
+  throw new AppError('conflict', { detail: 'This account already has an authenticator app; remove it first.' });
 }
 
-/** Locks the user; answers since when he has a second factor. */
+/** Locks the user's row; returns when the user set up a second factor, or null. */
 export async function lockSince(tx: Transaction, userId: string): Promise<Date | null> {
   const [row] = await tx.query<Pick<UserEntity, 'secondFactorSince'>>(
     'SELECT second_factor_since FROM app_user WHERE id = $1 FOR NO KEY UPDATE',
@@ -231,12 +234,12 @@ async function readFactor(tx: Transaction, userId: string): Promise<SecondFactor
   return row;
 }
 
-/** Whether a first code came back: its window is the first that is written down. */
+/** Whether a first code was confirmed; that sets `lastCounter` for the first time. */
 function isConfirmed(factor: SecondFactorEntity | undefined): factor is SecondFactorEntity {
   return factor !== undefined && Number(factor.lastCounter) > 0;
 }
 
-/** 80 random bits in four groups. */
+/** Returns 80 random bits as four groups of four characters. */
 function newRecoveryCode(): string {
   return base32Of(randomBytes(10)).toLowerCase().match(/.{4}/g)!.join('-');
 }
@@ -245,8 +248,8 @@ function hashOf(recoveryCode: string): string {
   return sha256(recoveryCode.toLowerCase().replace(/[^a-z2-7]/g, ''));
 }
 
-/** Binds the sealed secret to its owner. */
-function placeOf({ id, organizationId }: Pick<FactorOwner, 'id' | 'organizationId'>): string {
+/** The associated data that binds the sealed secret to its owner. */
+function associatedDataOf({ id, organizationId }: Pick<FactorOwner, 'id' | 'organizationId'>): string {
   return `${organizationId}/user/${id}/totp`;
 }
 

@@ -4,26 +4,26 @@ import type { Attempts, RatePolicy } from '@muster/platform';
 import { readPasskey } from './passkey-challenges';
 import { type PasskeyParts, usePasskey } from './passkeys';
 import { type FactorOwner, lockSince } from './second-factors';
-import { insertSession, type OpenedSession, readOpened, type SignInPlace } from '../authentication/open-session';
+import { insertSession, type OpenedSession, readOpened, type SignInClient } from '../authentication/open-session';
 import { knownAddressDays } from '../authentication/sign-in-addresses';
 
 export interface PasskeySignInParts extends PasskeyParts {
   attempts: Attempts;
-  /** How many failures one address has in a minute. */
+  /** Maximum number of failures of one address per minute. */
   failures: RatePolicy;
 }
 
 /**
- * Opens a session by a passkey alone, which is something that one has and, as its user was verified, something that one
- * knows or is. Whatever is wrong, the answer is the same.
+ * Opens a session with a passkey alone. A passkey that verifies its user counts as two factors: a device that the user
+ * has, and a PIN or a fingerprint. The error is the same for every cause.
  */
 export async function logInWithPasskey(
   parts: PasskeySignInParts,
   { response }: PasskeySignInBody,
-  place: SignInPlace,
+  client: SignInClient,
 ): Promise<OpenedSession> {
   const { database, attempts, clock, failures, relyingParty } = parts;
-  const { address } = place;
+  const { address } = client;
   const now = clock.now();
   const answer = await readPasskey(database, response, { field: 'response', userId: null, now });
   const holder = await findHolder(database, { credentialId: answer.response.id, address, now });
@@ -34,9 +34,9 @@ export async function logInWithPasskey(
   const { user } = holder;
   const session = await database.transaction({ organizationId: user.organizationId }, async (tx) => {
     await lockSince(tx, user.id);
-    // A refusal is committed with what is recorded of it.
+    // Returns instead of throwing, so that the audit row of a rejected passkey is committed.
     if (!(await usePasskey(tx, relyingParty, user, answer))) return null;
-    return insertSession(tx, { user, place, secondFactor: 'passkey' });
+    return insertSession(tx, { user, client, secondFactor: 'passkey' });
   });
   if (!session) throw refused();
   attempt.forgive();

@@ -11,7 +11,7 @@ describe('a signature', () => {
     expect(sign(['mss_secret'], '{"a":1}', now)).toBe(`t=${t},v1=${expected}`);
   });
 
-  it('is valid for its body, whatever that is, and for no other', () => {
+  it('is valid for its own body and for no other', () => {
     fc.assert(
       fc.property(fc.uint8Array(), fc.uint8Array(), (body, other) => {
         const header = sign(['s'], Buffer.from(body), now);
@@ -28,7 +28,7 @@ describe('a signature', () => {
     expect(verify(['new'], sign(['old'], 'x', now), 'x', now)).toBe('wrong');
   });
 
-  it('holds for five minutes in both directions', () => {
+  it('is valid for five minutes before and after its time', () => {
     const header = sign(['s'], 'x', now);
     const at = (seconds: number) => verify(['s'], header, 'x', new Date(now.getTime() + seconds * 1000));
     expect([at(300), at(-300), at(301), at(-301)]).toEqual(['valid', 'valid', 'expired', 'expired']);
@@ -43,9 +43,11 @@ describe('a signature', () => {
     `t=abc,v1=${'a'.repeat(64)}`,
     `t=${t}`,
     `t=${t},${'v1='.repeat(3)}`,
-  ])('%p is none', (header) => expect(['missing', 'malformed']).toContain(verify(['s'], header, 'x', now)));
+  ])('%p is missing or malformed', (header) =>
+    expect(['missing', 'malformed']).toContain(verify(['s'], header, 'x', now)),
+  );
 
-  it('cannot be moved to another time', () => {
+  it('is wrong for any other time', () => {
     const [, v1] = sign(['s'], 'x', now).split(',');
     expect(verify(['s'], `t=${t + 1},${v1}`, 'x', now)).toBe('wrong');
   });

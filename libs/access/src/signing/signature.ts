@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 export const signatureHeader = 'x-service-signature';
 const toleranceSeconds = 300;
 
-/** `t=<unix seconds>,v1=<hex>` over `<t>.<text>`, with one v1 for each secret while they rotate. */
+/** Returns `t=<unix seconds>,v1=<hex>`: an HMAC of `<t>.<text>`, with one v1 per secret during a rotation. */
 export function sign(secrets: readonly string[], text: string | Buffer, now: Date): string {
   const t = Math.floor(now.getTime() / 1000);
   return [`t=${t}`, ...secrets.map((secret) => `v1=${mac(secret, t, text).toString('hex')}`)].join(',');
@@ -11,7 +11,7 @@ export function sign(secrets: readonly string[], text: string | Buffer, now: Dat
 
 export type Verdict = 'valid' | 'missing' | 'malformed' | 'expired' | 'wrong';
 
-/** Says whether any of the secrets made the signature within the tolerance, in constant time, and if not, why not. */
+/** Checks in constant time whether any of the secrets made the signature within the tolerance, and if not, why. */
 export function verify(
   secrets: readonly string[],
   header: string | undefined,
@@ -21,20 +21,20 @@ export function verify(
   if (!header) return 'missing';
   const parts = partsOf(header);
   const t = timeOf(parts);
-  const given = parts.filter(([name, value]) => name === 'v1' && /^[0-9a-f]{64}$/.test(value ?? ''));
-  if (!Number.isSafeInteger(t) || given.length === 0 || given.length > 8) return 'malformed';
+  const signatures = parts.filter(([name, value]) => name === 'v1' && /^[0-9a-f]{64}$/.test(value ?? ''));
+  if (!Number.isSafeInteger(t) || signatures.length === 0 || signatures.length > 8) return 'malformed';
   if (Math.abs(now.getTime() / 1000 - t) > toleranceSeconds) return 'expired';
   let matches = false;
   for (const secret of secrets) {
     const expected = mac(secret, t, text);
-    for (const [, value] of given) {
+    for (const [, value] of signatures) {
       if (timingSafeEqual(Buffer.from(value!, 'hex'), expected)) matches = true;
     }
   }
   return matches ? 'valid' : 'wrong';
 }
 
-/** When a signature that was found valid was made. */
+/** Returns the time of a signature that is known to be valid. */
 export function signedAt(header: string): Date {
   return new Date(timeOf(partsOf(header)) * 1000);
 }

@@ -16,7 +16,10 @@ export interface OwnPasswordParts {
   failures: RatePolicy;
 }
 
-/** Before what an open session does not suffice for; answers the hash. Whoever is signed in guesses no more often. */
+/**
+ * Checks the caller's password, for an action that an open session is not enough for. Failures are limited as for a
+ * sign-in, so a signed-in user cannot guess more often. Returns the stored hash.
+ */
 export async function requireOwnPassword(
   { database, attempts, passwords, failures }: OwnPasswordParts,
   caller: UserPrincipal,
@@ -42,7 +45,7 @@ export async function requireOwnPassword(
   return user.passwordHash;
 }
 
-/** Ends all other sessions, and what the old password has begun. */
+/** Changes the caller's password. Ends all other sessions, and revokes the keys of the caller's device sign-ins. */
 export async function changeOwnPassword(
   parts: OwnPasswordParts,
   caller: UserPrincipal,
@@ -57,7 +60,7 @@ export async function changeOwnPassword(
       [id, newHash, oldHash],
       'change_own_password',
     );
-    if (changed === 0) throw new AppError('conflict', { detail: 'The password was changed meanwhile.' });
+    if (changed === 0) throw new AppError('conflict', { detail: 'The password was changed by another request.' });
     await endSessionsOf(tx, id, sessionId);
     await revokeKeysOfUser(tx, { id, organizationId });
     await forgetAddresses(tx, id);

@@ -5,7 +5,7 @@ import { passwordLength } from '@muster/contracts';
 
 let common: ReadonlySet<string> | undefined;
 
-/** What is wrong with a new password; null where nothing is. Old ones go on signing in. */
+/** Returns what is wrong with a new password, or null. Existing passwords are not checked again. */
 export function passwordFault(password: string, email: string): string | null {
   const { min, max } = passwordLength;
   if (password.length < min || password.length > max) return `must have ${min} to ${max} characters`;
@@ -13,10 +13,10 @@ export function passwordFault(password: string, email: string): string | null {
   const address = email.toLowerCase();
   if (typed === address || typed === address.split('@')[0]) return 'must not be the email address';
   common ??= readCommon();
-  return common.has(typed) ? 'is one of the passwords that are guessed first' : null;
+  return common.has(typed) ? 'is one of the most common passwords' : null;
 }
 
-/** The 10,000 most common passwords that are long enough, in small letters: those of SecLists, of the MIT license. */
+/** Reads the 10,000 most common passwords that are long enough, in lower case (from SecLists, MIT license). */
 function readCommon(): ReadonlySet<string> {
   const file = readFileSync(join(__dirname, 'common-passwords.txt.br'));
   return new Set(brotliDecompressSync(file).toString().trim().split('\n'));

@@ -30,7 +30,7 @@ export function findUser(database: Database, organizationId: string, id: string)
   return database.transaction({ organizationId }, (tx) => loadUser(tx, organizationId, id));
 }
 
-/** Passwords come hashed: that takes long, and no transaction is held open for it. */
+/** A user with a password hash. Hashing is slow, so it happens before the transaction. */
 export type NewUser = Omit<CreateUserBody, 'password'> & { passwordHash: string };
 export type UserChange = Omit<UpdateUserBody, 'password'> & { passwordHash?: string };
 
@@ -39,7 +39,7 @@ export async function createUser(tx: Transaction, caller: Principal, input: NewU
   return insertUser(tx, caller, { ...input, organizationId: caller.organizationId });
 }
 
-/** Also for an organization's first admin, whom nobody of it can make. */
+/** Inserts a user. The actor's role is not checked, because no user of an organization can create its first admin. */
 export async function insertUser(
   tx: Transaction,
   actor: Actor | Principal,
@@ -66,7 +66,7 @@ export async function insertUser(
   return tx.manager.findOneByOrFail(UserEntity, { id });
 }
 
-/** Changes role, password or whether the account is open. What it no longer allows ends at once, sessions included. */
+/** Changes the role, the password or `disabled`. Sessions and keys that the change no longer allows end at once. */
 export async function updateUser(
   tx: Transaction,
   caller: Principal,
@@ -82,7 +82,7 @@ export async function updateUser(
   const passwordHash = change.passwordHash ?? user.passwordHash;
   await tx.manager.update(UserEntity, { id }, { role, disabled, passwordHash });
   if (user.role === 'super_admin' && role !== user.role) {
-    // Or one who becomes super_admin again would find himself in the organization that he looked at then.
+    // Otherwise a user who becomes super_admin again would still be switched to another organization.
     await tx.execute('UPDATE user_session SET override_organization_id = NULL WHERE user_id = $1', [id]);
   }
   if (change.passwordHash || (disabled && !user.disabled)) {
@@ -104,7 +104,7 @@ export async function updateUser(
   return { ...user, role, disabled };
 }
 
-/** For who has lost it: codes and passkeys go. One's own is removed with a proof: an open session does not suffice. */
+/** Removes all second factors of a user who has lost them. Callers remove their own ones with a proof instead. */
 export async function resetSecondFactor(tx: Transaction, caller: Principal, id: string): Promise<void> {
   const user = await loadUser(tx, caller.organizationId, id, 'lock');
   requireChangeable(caller, user);
@@ -117,7 +117,7 @@ export async function resetSecondFactor(tx: Transaction, caller: Principal, id: 
 
 function requireChangeable(caller: Principal, user: UserEntity): void {
   if (hasRole(caller.role, user.role)) return;
-  throw new AppError('permission_denied', { detail: `An account with the role ${user.role} is not yours to change.` });
+  throw new AppError('permission_denied', { detail: `You cannot change an account with the role ${user.role}.` });
 }
 
 async function loadUser(tx: Transaction, organizationId: string, id: string, lock?: 'lock'): Promise<UserEntity> {
@@ -129,16 +129,16 @@ async function loadUser(tx: Transaction, organizationId: string, id: string, loc
   return user;
 }
 
-function requireGrantable(own: Role, wanted: Role): void {
-  if (hasRole(own, wanted)) return;
-  throw new AppError('permission_denied', { detail: `Only a ${wanted} makes another one.` });
+function requireGrantable(own: Role, requested: Role): void {
+  if (hasRole(own, requested)) return;
+  throw new AppError('permission_denied', { detail: `Only a ${requested} can create another ${requested}.` });
 }
 
 function isWorkingAdmin(user: UserEntity): boolean {
   return hasRole(user.role, 'admin') && !user.disabled;
 }
 
-/** An organization that nobody can administer any more could only be mended by hand. */
+/** Throws for the last active admin: an organization without an admin could only be repaired by hand. */
 async function requireAnotherAdmin(tx: Transaction, user: UserEntity): Promise<void> {
   const others = await tx.query(
     `SELECT id FROM app_user

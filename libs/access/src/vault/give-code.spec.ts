@@ -18,7 +18,7 @@ describe('codes of a TOTP secret', () => {
   });
   afterAll(() => harness.close());
 
-  it('are different for three runs that ask within one window, and the same for a run that asks again', async () => {
+  it('differ for three runs that request one in the same window, and stay the same for a run that requests it again', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const caller = { kind: 'system', id: 'test', organizationId } as never;
     await harness.db.transaction({ organizationId }, (tx) =>
@@ -27,17 +27,17 @@ describe('codes of a TOTP secret', () => {
     const give = (jobId: string) =>
       harness.db.transaction({ organizationId }, (tx) => giveCode(tx, keyRing, caller, { key: 'PORTAL', jobId }));
     const jobs = [newId(), newId(), newId()];
-    const given = [];
-    for (const jobId of jobs) given.push(await give(jobId));
+    const codes = [];
+    for (const jobId of jobs) codes.push(await give(jobId));
     const first = Date.parse('2026-03-02T09:00:00.000Z');
-    expect(given).toEqual(
+    expect(codes).toEqual(
       [0, 1, 2].map((window) => ({
         code: totpOf(readTotp(secret), first / 30_000 + window),
         validFrom: new Date(first + window * 30_000),
         validUntil: new Date(first + (window + 1) * 30_000),
       })),
     );
-    expect(new Set(given.map(({ code }) => code)).size).toBe(3);
-    expect(await give(jobs[2]!)).toEqual(given[2]);
+    expect(new Set(codes.map(({ code }) => code)).size).toBe(3);
+    expect(await give(jobs[2]!)).toEqual(codes[2]);
   });
 });

@@ -3,20 +3,22 @@ import type { Transaction, VaultSecretEntity } from '@muster/database';
 import { type KeyRing, open } from '@muster/vault';
 import { audit } from '../audit/audit';
 import type { Principal } from '../principal';
-import { placeOf } from './secrets';
+import { associatedDataOf } from './secrets';
 import { readTotp, totpOf } from './totp';
 
-/** With less left of its window, a code would be late at the portal: then it is the next one. */
-const leastLeftMs = 3000;
+/**
+ * Minimum remaining validity of a code in milliseconds. With less, the next code is used, so that it is not too late.
+ */
+const minValidMs = 3000;
 
 export interface GivenCode {
   code: string;
-  /** Until then nobody may use it. */
+  /** The code must not be used before this time. */
   validFrom: Date;
   validUntil: Date;
 }
 
-/** The code of this moment for one run; what another run was given, nobody is given again. */
+/** Returns a TOTP code for one run: the current one, or a later one if another run got it. No two runs get the same. */
 export async function giveCode(
   tx: Transaction,
   keyRing: KeyRing,
@@ -31,10 +33,10 @@ export async function giveCode(
     'lock_totp',
   );
   if (!row) throw new AppError('not_found', { detail: `The vault has no TOTP ${key}.` });
-  const totp = readTotp(open(keyRing, placeOf(organizationId, key), row));
+  const totp = readTotp(open(keyRing, associatedDataOf(organizationId, key), row));
   const periodMs = totp.periodSeconds * 1000;
   const now = tx.now.getTime();
-  const current = Math.floor((now + Math.min(leastLeftMs, periodMs / 2)) / periodMs);
+  const current = Math.floor((now + Math.min(minValidMs, periodMs / 2)) / periodMs);
   const last = row.totpCounter ?? -1;
   const isFree = current > last || (current === last && row.totpJobId === jobId);
   const counter = isFree ? current : row.totpJobId === jobId ? last : last + 1;

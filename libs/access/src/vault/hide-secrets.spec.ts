@@ -1,36 +1,36 @@
 import { hiding } from './hide-secrets';
 
-describe('what is hidden of a text', () => {
+describe('hiding secrets', () => {
   const secret = 'pass"word & more';
   const { text, deep } = hiding([secret, '4711', 'a line of it\nand another line', 'ab', '']);
 
   it.each<[string, string]>([
-    ['as it is', secret],
+    ['in plain form', secret],
     ['in JSON', JSON.stringify({ secret })],
     ['in a URL', `?p=${encodeURIComponent(secret)}`],
     ...[0, 1, 2].map(
-      (n) => [`in base64 behind ${n}`, Buffer.from('x'.repeat(n) + secret).toString('base64')] as [string, string],
+      (n) => [`in base64 after ${n} bytes`, Buffer.from('x'.repeat(n) + secret).toString('base64')] as [string, string],
     ),
-    ['in base64 of URLs', Buffer.from(`??>${secret}`).toString('base64url')],
-    ['one of its lines', 'it said and another line to me'],
-  ])('is a secret %s', (_, leak) => {
-    const shown = text(leak);
-    expect(shown).toContain('[secret]');
-    expect(shown).not.toContain('word');
+    ['in base64url', Buffer.from(`??>${secret}`).toString('base64url')],
+    ['by one of its lines', 'it said and another line to me'],
+  ])('hides a secret %s', (_, leak) => {
+    const hidden = text(leak);
+    expect(hidden).toContain('[secret]');
+    expect(hidden).not.toContain('word');
   });
 
-  it('is whatever looks like one of our credentials', () => {
+  it('hides everything in the format of our credentials', () => {
     const keys = ['msk_abcdefgh_0123456789abcdef0', 'mss_0123456789abcdefghij', 'mse_0192f0c4-7b8e-7d3a_0123456789'];
     expect(text(keys.join(' '))).toBe('[secret] [secret] [secret]');
   });
 
-  it('is everywhere in a value, also as a name or a number', () => {
+  it('hides secrets everywhere in a JSON value, also as a key or a number', () => {
     expect(deep({ a: [secret, { [secret]: 4711 }], b: 47110, c: null, d: true })).toEqual({
       ...{ a: ['[secret]', { '[secret]': '[secret]' }], b: 47110, c: null, d: true },
     });
   });
 
-  it('is nothing else: ids with the same digits, and what is shorter than anything secret', () => {
+  it('hides neither ids with the same digits nor texts that are shorter than any secret', () => {
     const id = '0192f0c4-4711-7d3a-9c55-2f4a6b8c0d1e';
     expect(deep({ id, word: 'about' })).toEqual({ id, word: 'about' });
     expect(hiding([id]).deep(id)).toBe('[secret]');

@@ -7,14 +7,16 @@ import { secretValues } from './secrets';
 
 export interface Hidden {
   text(value: string): string;
-  /** All texts of a JSON value, its keys too. */
+  /** Hides secrets in all texts of a JSON value, including its keys. */
   deep<T>(value: T): T;
 }
 
 const mark = '[secret]';
 const credentials = /\bms[kes]_[A-Za-z0-9_-]{16,}/g;
 
-/** Hides what the organization's vault holds and what it signs with, and whatever is written as one of our credentials. */
+/**
+ * Hides the values of the organization's vault, its signing secrets, and everything in the format of our credentials.
+ */
 export async function hideSecrets(
   { database, keyRing }: { database: Database; keyRing: KeyRing },
   organizationId: string,
@@ -27,13 +29,13 @@ export function hiding(secrets: readonly string[]): Hidden {
   const forms = [...new Set(secrets.flatMap(formsOfSecret))]
     .filter((form) => form.length >= shortestSecret)
     .sort((a, b) => b.length - a.length);
-  const known = forms.length ? new RegExp(patternOfForms(forms), 'g') : null;
+  const secretPattern = forms.length ? new RegExp(patternOfForms(forms), 'g') : null;
   const text = (value: string): string => {
-    const without = known ? value.replace(known, mark) : value;
+    const without = secretPattern ? value.replace(secretPattern, mark) : value;
     return without.replace(credentials, mark);
   };
   const deep = (value: unknown): unknown => {
-    // A PIN in JSON is a number; and ids and times are not hidden because it happens to stand in them.
+    // A PIN can be a JSON number. Ids and times are not hidden just because they contain its digits.
     if (typeof value === 'number') return secrets.includes(String(value)) ? mark : value;
     if (typeof value === 'string') return isUuid(value) && !secrets.includes(value) ? value : text(value);
     if (Array.isArray(value)) return value.map(deep);

@@ -5,7 +5,7 @@ import { KeyRing } from '@muster/vault';
 import { Logger } from '@nestjs/common';
 import { putSecret, resolveSecrets, rewrapSecrets } from './secrets';
 
-describe('secrets that are brought under another master key', () => {
+describe('rewrapping secrets', () => {
   let harness: Harness;
 
   beforeAll(async () => {
@@ -14,7 +14,7 @@ describe('secrets that are brought under another master key', () => {
   });
   afterAll(() => harness.close());
 
-  it('are all of them but the one whose key is lost, which is named', async () => {
+  it('rewraps every secret except one whose master key is lost, and reports that one', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const before = KeyRing.parse(testMasterKey);
     const after = KeyRing.parse(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);

@@ -6,7 +6,7 @@ import { audit } from '../audit/audit';
 import type { Principal } from '../principal';
 import { readTotp } from './totp';
 
-/** Sets a secret, new or again. The value is sealed before it reaches a statement. */
+/** Creates or replaces a secret. The value is sealed before it is passed to a statement. */
 export async function putSecret(
   tx: Transaction,
   keyRing: KeyRing,
@@ -20,7 +20,7 @@ export async function putSecret(
   }
   if (kind === 'totp') readTotp(value);
   const { organizationId } = caller;
-  const envelope = seal(keyRing, placeOf(organizationId, key), value);
+  const envelope = seal(keyRing, associatedDataOf(organizationId, key), value);
   const [row] = await tx.query<{ created: boolean }>(
     `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed, kind)
      VALUES ($1, $2, $3, $4, $5, $6)
@@ -38,7 +38,7 @@ export async function putSecret(
   return { ...(await tx.manager.findOneByOrFail(VaultSecretEntity, { organizationId, key })), created };
 }
 
-/** Names and dates; a value is never shown again. */
+/** Lists secrets by name. No value is shown again. */
 export function listSecrets(
   database: Database,
   organizationId: string,
@@ -65,7 +65,7 @@ export async function deleteSecret(tx: Transaction, caller: Principal, key: stri
   audit(tx, caller, { action: 'secret.delete', target: { type: 'secret', id: key } });
 }
 
-/** For what is asked for now and delivered later: a name that the vault does not have is told at once. */
+/** Throws invalid_payload if the vault lacks a name, so that a request fails at once and not at the later delivery. */
 export async function requireSecrets(
   tx: Transaction,
   organizationId: string,
@@ -78,14 +78,14 @@ export async function requireSecrets(
     [organizationId, keys],
     'known_secrets',
   );
-  const known = new Set(rows.map(({ key }) => key));
+  const existing = new Set(rows.map(({ key }) => key));
   const errors = keys.flatMap((key, at) =>
-    known.has(key) ? [] : [{ field: fieldAt(at), message: `the vault has no secret ${key}` }],
+    existing.has(key) ? [] : [{ field: fieldAt(at), message: `the vault has no secret ${key}` }],
   );
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }
 
-/** The values of the named secrets, for the moment of delivery, and which of them are missing. */
+/** Opens the named secrets for their delivery, and returns which of them are missing. */
 export async function resolveSecrets(
   database: Database,
   keyRing: KeyRing,
@@ -101,13 +101,13 @@ export async function resolveSecrets(
   const values = Object.fromEntries(
     rows.map(({ key, masterKeyId, wrappedKey, sealed }) => [
       key,
-      open(keyRing, placeOf(organizationId, key), { masterKeyId, wrappedKey, sealed }),
+      open(keyRing, associatedDataOf(organizationId, key), { masterKeyId, wrappedKey, sealed }),
     ]),
   );
   return { values, missing: keys.filter((key) => !(key in values)) };
 }
 
-/** All values that an organization's vault has: to hide them in what goes elsewhere, and for nothing else. */
+/** Opens all secrets of an organization. Use it only to hide their values in data that is sent elsewhere. */
 export async function secretValues(database: Database, keyRing: KeyRing, organizationId: string): Promise<string[]> {
   const rows = await database.query<Pick<VaultSecretEntity, 'key' | 'masterKeyId' | 'wrappedKey' | 'sealed'>>(
     { organizationId },
@@ -116,11 +116,11 @@ export async function secretValues(database: Database, keyRing: KeyRing, organiz
     'secret_values',
   );
   return rows.map(({ key, masterKeyId, wrappedKey, sealed }) =>
-    open(keyRing, placeOf(organizationId, key), { masterKeyId, wrappedKey, sealed }),
+    open(keyRing, associatedDataOf(organizationId, key), { masterKeyId, wrappedKey, sealed }),
   );
 }
 
-/** Brings secrets under the active master key, so that an old one can leave the ring. */
+/** Rewraps secrets with the active master key, so that an old master key can be removed from the ring. */
 export function rewrapSecrets(
   database: Database,
   keyRing: KeyRing,
@@ -129,29 +129,29 @@ export function rewrapSecrets(
   return sweep(round, {
     name: 'secrets',
     outcomes: ['rewrapped'],
-    candidates: (after: SecretPlace | null, limit) =>
-      database.query<SecretPlace & object>(
+    candidates: (after: SecretKey | null, limit) =>
+      database.query<SecretKey & object>(
         'system',
         `SELECT organization_id, key FROM vault_secret
          WHERE master_key_id <> $1 AND ($2::uuid IS NULL OR (organization_id, key) > ($2, $3))
          ORDER BY organization_id, key LIMIT $4`,
         [keyRing.active.id, after?.organizationId ?? null, after?.key ?? null, limit],
       ),
-    settle: async (place) =>
-      (await database.transaction('system', (tx) => rewrapSecret(tx, keyRing, place))) ? 'rewrapped' : null,
+    settle: async (secret) =>
+      (await database.transaction('system', (tx) => rewrapSecret(tx, keyRing, secret))) ? 'rewrapped' : null,
     rowOf: ({ organizationId, key }) => `secret ${key} of organization ${organizationId}`,
   });
 }
 
-type SecretPlace = Pick<VaultSecretEntity, 'organizationId' | 'key'>;
+type SecretKey = Pick<VaultSecretEntity, 'organizationId' | 'key'>;
 
-async function rewrapSecret(tx: Transaction, keyRing: KeyRing, { organizationId, key }: SecretPlace): Promise<boolean> {
+async function rewrapSecret(tx: Transaction, keyRing: KeyRing, { organizationId, key }: SecretKey): Promise<boolean> {
   const [row] = await tx.query<Pick<VaultSecretEntity, 'masterKeyId' | 'wrappedKey' | 'sealed'>>(
     `SELECT master_key_id, wrapped_key, sealed FROM vault_secret
      WHERE organization_id = $1 AND key = $2 AND master_key_id <> $3 FOR UPDATE SKIP LOCKED`,
     [organizationId, key, keyRing.active.id],
   );
-  const moved = row && rewrap(keyRing, placeOf(organizationId, key), row);
+  const moved = row && rewrap(keyRing, associatedDataOf(organizationId, key), row);
   if (!moved) return false;
   await tx.execute(
     'UPDATE vault_secret SET master_key_id = $3, wrapped_key = $4 WHERE organization_id = $1 AND key = $2',
@@ -160,7 +160,7 @@ async function rewrapSecret(tx: Transaction, keyRing: KeyRing, { organizationId,
   return true;
 }
 
-/** Binds a sealed value to its place: moved to another organization or name, it does not open. */
-export function placeOf(organizationId: string, key: string): string {
+/** The associated data of a sealed value: moved to another organization or name, the value cannot be opened. */
+export function associatedDataOf(organizationId: string, key: string): string {
   return `${organizationId}/${key}`;
 }

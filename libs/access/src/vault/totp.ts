@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { type AppError, invalidField } from '@muster/contracts';
 import { sameText } from '../authentication/credentials';
 
-/** What a vault entry of the kind totp says: RFC 6238. */
+/** The parameters of a vault entry of kind totp (RFC 6238). */
 export interface Totp {
   secret: Buffer;
   algorithm: 'sha1' | 'sha256' | 'sha512';
@@ -13,27 +13,27 @@ export interface Totp {
 const algorithms = ['sha1', 'sha256', 'sha512'] as const;
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** A secret in base32, or an otpauth:// URI; throws invalid_payload where it is neither. */
+/** Reads a base32 secret or an otpauth:// URI. Throws invalid_payload for anything else. */
 export function readTotp(value: string): Totp {
   const text = value.trim();
   if (!/^otpauth:/i.test(text)) {
     return { secret: base32(text), algorithm: 'sha1', digits: 6, periodSeconds: 30 };
   }
   const uri = URL.canParse(text) ? new URL(text) : null;
-  if (uri?.host.toLowerCase() !== 'totp') throw refused('it must be otpauth://totp/…');
+  if (uri?.host.toLowerCase() !== 'totp') throw refused('the URI must start with otpauth://totp/');
   const { searchParams } = uri;
   const algorithm = (searchParams.get('algorithm') ?? 'SHA1').toLowerCase().replace('-', '') as Totp['algorithm'];
   const digits = Number(searchParams.get('digits') ?? 6);
   const periodSeconds = Number(searchParams.get('period') ?? 30);
-  if (!algorithms.includes(algorithm)) throw refused('its algorithm must be SHA1, SHA256 or SHA512');
-  if (![6, 7, 8].includes(digits)) throw refused('its digits must be 6, 7 or 8');
+  if (!algorithms.includes(algorithm)) throw refused('the algorithm must be SHA1, SHA256 or SHA512');
+  if (![6, 7, 8].includes(digits)) throw refused('digits must be 6, 7 or 8');
   if (!Number.isInteger(periodSeconds) || periodSeconds < 1 || periodSeconds > 86_400) {
-    throw refused('its period must be 1 to 86,400 seconds');
+    throw refused('period must be 1 to 86,400 seconds');
   }
   return { secret: base32(searchParams.get('secret') ?? ''), algorithm, digits, periodSeconds };
 }
 
-/** The code of the nth window since 1970. */
+/** Returns the code of the nth window since 1970. */
 export function totpOf({ secret, algorithm, digits }: Totp, counter: number): string {
   const moment = Buffer.alloc(8);
   moment.writeBigUInt64BE(BigInt(counter));
@@ -43,7 +43,9 @@ export function totpOf({ secret, algorithm, digits }: Totp, counter: number): st
   return String(number % 10 ** digits).padStart(digits, '0');
 }
 
-/** The window that a code belongs to: the one of this moment, or for clocks that differ one beside it. */
+/**
+ * Returns the window of a code: the current one or, as clocks differ, the one before or after it. Null if none fits.
+ */
 export function windowOf(totp: Totp, code: string, now: Date): number | null {
   const current = Math.floor(now.getTime() / (totp.periodSeconds * 1000));
   return [current, current - 1, current + 1].find((counter) => sameText(totpOf(totp, counter), code)) ?? null;
@@ -56,11 +58,11 @@ export function base32Of(bytes: Buffer): string {
 
 function base32(text: string): Buffer {
   const letters = text.toUpperCase().replace(/[\s-]/g, '').replace(/=+$/, '');
-  if (!/^[A-Z2-7]{8,1024}$/.test(letters)) throw refused('it must be a secret in base32 of at least 8 characters');
+  if (!/^[A-Z2-7]{8,1024}$/.test(letters)) throw refused('the secret must be base32 with at least 8 characters');
   const bits = [...letters].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('');
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => parseInt(byte, 2)));
 }
 
 function refused(message: string): AppError {
-  return invalidField('value', message, `Of a TOTP, ${message}.`);
+  return invalidField('value', message, `This is not a valid TOTP secret: ${message}.`);
 }

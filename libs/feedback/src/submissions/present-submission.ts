@@ -1,5 +1,5 @@
 import type { FeedbackSubmission, FeedbackSubmissionDetail } from '@muster/contracts';
-import { lendFile, type ObjectStorage } from '@muster/storage';
+import { type ObjectStorage, presignDownload } from '@muster/storage';
 import type { StatusChangeRow } from './find-submission';
 import type { SubmissionRow } from './submission-row';
 
@@ -13,7 +13,7 @@ export async function presentSubmission(
   return {
     ...{ id, type, status, title, description, severity, steps, agentId, workflowId, jobId, url },
     reporter: { id: row.reporterId, email: row.reporterEmail },
-    screenshotUrl: (await lendFile(storage, screenshot, now)).downloadUrl,
+    screenshotUrl: (await presignDownload(storage, screenshot, now)).downloadUrl,
     external: issueUrl || taskUrl ? { issueUrl, taskUrl } : null,
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),

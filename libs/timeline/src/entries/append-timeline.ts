@@ -11,48 +11,48 @@ export interface TimelineEntry {
   source?: string;
   jobId?: string;
   data?: Record<string, unknown>;
-  /** When it happened, where that is not now. */
+  /** When it happened; by default now. */
   at?: Date;
 }
 
-export interface TimelineOf {
+export interface TimelineRef {
   organizationId: string;
   agentId: string;
 }
 
 /**
- * Appends to an agent's timeline in the order given. The head's row stays locked until the commit, so a reader that
- * has seen a number has seen every smaller one.
+ * Appends entries to an agent's timeline, in their order. The row of timeline_head stays locked until the commit, so a
+ * reader that has seen a number can see every smaller one.
  */
-export function appendTimeline(tx: Transaction, of: TimelineOf, entries: TimelineEntry[]): void {
+export function appendTimeline(tx: Transaction, agentRef: TimelineRef, entries: TimelineEntry[]): void {
   if (entries.length === 0) return;
   const [entry, ...others] = entries;
-  if (others.length === 0) appendOne(tx, of, entry!);
-  else appendMany(tx, of, entries);
-  tx.notify('timeline', of.agentId);
-  if (entries.some(({ kind }) => isTold(kind))) tx.notify('organization', of.organizationId);
+  if (others.length === 0) appendOne(tx, agentRef, entry!);
+  else appendMany(tx, agentRef, entries);
+  tx.notify('timeline', agentRef.agentId);
+  if (entries.some(({ kind }) => isOrganizationEvent(kind))) tx.notify('organization', agentRef.organizationId);
 }
 
-/** Most are one: a statement whose plan does not depend on how many there are, so that Postgres keeps it. */
-function appendOne(tx: Transaction, { organizationId, agentId }: TimelineOf, entry: TimelineEntry): void {
+/** Most calls append one entry: its statement has a plan that does not depend on the count, so Postgres caches it. */
+function appendOne(tx: Transaction, { organizationId, agentId }: TimelineRef, entry: TimelineEntry): void {
   tx.defer(
     `WITH head AS (${nextNumbers('$1', '$2', '1')})
      INSERT INTO timeline_entry
        (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id)
-     SELECT $1, head.last_seq, $2, $3, $4, $5, $6, $7, $8, COALESCE($9::timestamptz, muster_now()), ${toldBy('$3::text')} FROM head`,
+     SELECT $1, head.last_seq, $2, $3, $4, $5, $6, $7, $8, COALESCE($9::timestamptz, muster_now()), ${transactionIdOf('$3::text')} FROM head`,
     [agentId, organizationId, ...columnsOf(entry)],
     'append_entry',
   );
 }
 
-function appendMany(tx: Transaction, { organizationId, agentId }: TimelineOf, entries: TimelineEntry[]): void {
+function appendMany(tx: Transaction, { organizationId, agentId }: TimelineRef, entries: TimelineEntry[]): void {
   const rows = entries.map(columnsOf);
   tx.defer(
     `WITH head AS (${nextNumbers('$1', '$2', '$3')})
      INSERT INTO timeline_entry
        (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id)
      SELECT $1, head.last_seq - $3 + e.n, $2, e.kind, e.level, e.message, e.source, e.job_id, e.data,
-            COALESCE(e.at, muster_now()), ${toldBy('e.kind')}
+            COALESCE(e.at, muster_now()), ${transactionIdOf('e.kind')}
      FROM head, unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::uuid[], $9::jsonb[], $10::timestamptz[])
        WITH ORDINALITY AS e (kind, level, message, source, job_id, data, at, n)`,
     [agentId, organizationId, rows.length, ...rows[0]!.map((_, column) => rows.map((row) => row[column]))],
@@ -60,10 +60,11 @@ function appendMany(tx: Transaction, { organizationId, agentId }: TimelineOf, en
   );
 }
 
-/** What the organization's stream tells: all but what runs, and those who set up a machine, write. */
-const told: readonly EntryKind[] = ['job', 'status', 'lifecycle'];
-const isTold = (kind: EntryKind) => told.includes(kind);
-const toldBy = (kind: string) => `CASE WHEN ${kind} IN ('${told.join("', '")}') THEN ${currentTransaction} END`;
+/** The kinds that the organization's stream contains: all except the output of runs and of machine setups. */
+const organizationKinds: readonly EntryKind[] = ['job', 'status', 'lifecycle'];
+const isOrganizationEvent = (kind: EntryKind) => organizationKinds.includes(kind);
+const transactionIdOf = (kind: string) =>
+  `CASE WHEN ${kind} IN ('${organizationKinds.join("', '")}') THEN ${currentTransaction} END`;
 
 function columnsOf({ kind, level, message, source, jobId, data, at }: TimelineEntry): unknown[] {
   return [
@@ -77,7 +78,7 @@ function columnsOf({ kind, level, message, source, jobId, data, at }: TimelineEn
   ];
 }
 
-/** Takes numbers for so many entries; `last_seq` is the last of them. */
+/** Reserves numbers for `count` entries; `last_seq` is the last of them. */
 function nextNumbers(agentId: string, organizationId: string, count: string): string {
   return `INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq)
        VALUES (${agentId}, ${organizationId}, ${count})
@@ -85,22 +86,22 @@ function nextNumbers(agentId: string, organizationId: string, count: string): st
 }
 
 /**
- * For the statement of one job's change: the parts `head` and `told`, which append the entry of the parameter `entry`
- * (see entryParameter) to the timeline of the agent that `agent` has, if it has one.
+ * Returns the CTEs `head` and `insert_entry` for the statement that changes one job. They append the entry of the
+ * parameter `entry` (see entryParameter) to the timeline of the agent in `agent`, if it has a row.
  */
 export function appendEntry(names: Record<'agent' | 'jobId' | 'organizationId' | 'entry', string>): string {
   const { agent, jobId, organizationId, entry } = names;
-  const said = (name: string) => `${entry}::jsonb->>'${name}'`;
+  const field = (name: string) => `${entry}::jsonb->>'${name}'`;
   return `head AS (
     INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq)
     SELECT ${agent}.agent_id, ${organizationId}, 1 FROM ${agent}
     ON CONFLICT (agent_id) DO UPDATE SET last_seq = h.last_seq + 1
     RETURNING agent_id, last_seq),
-  told AS (
+  insert_entry AS (
     INSERT INTO timeline_entry
       (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id)
-    SELECT head.agent_id, head.last_seq, ${organizationId}, ${said('kind')}, ${said('level')}, ${said('message')},
-           ${said('source')}, ${jobId}, ${entry}::jsonb->'data', muster_now(), ${currentTransaction}
+    SELECT head.agent_id, head.last_seq, ${organizationId}, ${field('kind')}, ${field('level')}, ${field('message')},
+           ${field('source')}, ${jobId}, ${entry}::jsonb->'data', muster_now(), ${currentTransaction}
     FROM head)`;
 }
 
@@ -109,9 +110,9 @@ export function entryParameter({ kind, level = 'info', message, source, data }: 
 }
 
 /**
- * For the statement that takes a job's log: the parts `head` and `kept`, which append the rows of `lines` (place from 1
- * on, level, message, seq, at) to the timeline of the one agent that `agent` has, behind one another. `count` has how
- * many they are.
+ * Returns the CTEs `head` and `insert_entries` for the statement that stores a job's log. They append the rows of
+ * `lines` (agent_id, place from 1 on, level, message, seq, at), in the order of `place`, to the timeline of the one
+ * agent in `agent`. `count` has the number of rows.
  */
 export function appendLines(names: Record<'lines' | 'agent' | 'count' | 'jobId' | 'organizationId', string>): string {
   const { lines, agent, count, jobId, organizationId } = names;
@@ -120,14 +121,14 @@ export function appendLines(names: Record<'lines' | 'agent' | 'count' | 'jobId' 
     SELECT ${agent}.agent_id, ${organizationId}, ${count}.count FROM ${agent}, ${count} WHERE ${count}.count > 0
     ON CONFLICT (agent_id) DO UPDATE SET last_seq = h.last_seq + excluded.last_seq
     RETURNING last_seq),
-  kept AS (
+  insert_entries AS (
     INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, level, message, source, job_id, log_seq, at)
     SELECT ${lines}.agent_id, head.last_seq - ${count}.count + ${lines}.place, ${organizationId}, 'execution',
            ${lines}.level, ${lines}.message, 'worker', ${jobId}, ${lines}.seq, to_timestamp(${lines}.at)
     FROM ${lines}, head, ${count})`;
 }
 
-/** The job is being deleted, and with it what it said; what became of the machine for it stays. */
+/** Deletes the entries that a deleted job wrote. Entries about its agent's machine stay. */
 export async function dropTimelineOfJob(tx: Transaction, caller: Principal, jobId: string): Promise<void> {
   await tx.execute(
     `DELETE FROM timeline_entry WHERE job_id = $1 AND organization_id = $2 AND kind IN ('job', 'execution')`,

@@ -9,7 +9,7 @@ const months = ['2024-01', '2024-02', '2024-03', '2024-04'];
 const start = Date.UTC(2024, 0, 1);
 const end = Date.UTC(2024, 4, 1);
 
-describe('an agent’s timeline of a period, and a search of it', () => {
+describe('listing an agent’s timeline', () => {
   let harness: Harness;
   let owner: Client;
   let organizationId: string;
@@ -29,7 +29,7 @@ describe('an agent’s timeline of a period, and a search of it', () => {
       const partition = `timeline_entry_${month.replace('-', '')}`;
       await owner.query(`CREATE TABLE ${partition} PARTITION OF timeline_entry
         FOR VALUES FROM ('${month}-01T00:00:00Z') TO ('${next}')`);
-      // Its pages are counted below, and a vacuum would be counted with them.
+      // The test counts the pages that are read; a vacuum would be counted too.
       await owner.query(`ALTER TABLE ${partition} SET (autovacuum_enabled = false)`);
     }
     ({ id: organizationId } = await makeOrganization(harness.db));
@@ -39,7 +39,7 @@ describe('an agent’s timeline of a period, and a search of it', () => {
     await harness.close();
   });
 
-  /** Entries by their number: when each was written, and how long before that it says that it happened. */
+  /** Inserts entries with the time at which each was recorded, and how long before that it happened. */
   async function write(entries: { seq: number; recordedAt: number; lateMs: number }[]): Promise<string> {
     const { id } = await makeAgent(harness.db, { organizationId, name: `agent ${(agents += 1)}` });
     await owner.query(
@@ -64,11 +64,11 @@ describe('an agent’s timeline of a period, and a search of it', () => {
     return rows.map(({ seq }) => Number(seq));
   };
 
-  it('is all of it and no more, whatever months and numbers it has, late entries and those from the future too', async () => {
+  it('returns exactly the entries of a period, for any months and numbers, with late entries and entries from the future', async () => {
     const random = seeded(20240101);
     for (let round = 0; round < 12; round += 1) {
       const count = Math.floor(random() * 400);
-      // Some months are empty; entries that waited for one another have changed places.
+      // Some months are empty. Entries that waited for one another are recorded in another order than their numbers.
       const silent = Math.floor(random() * 5);
       let seq = Math.floor(random() * 1000);
       const entries = Array.from({ length: count }, () => start + Math.floor(random() * (end - start)))
@@ -82,7 +82,7 @@ describe('an agent’s timeline of a period, and a search of it', () => {
           return { seq, recordedAt: Math.min(Math.max(moved, start), end - 1), lateMs: Math.floor(lateMs) };
         });
       const agentId = await write(entries);
-      for (let asked = 0; asked < 15; asked += 1) {
+      for (let attempt = 0; attempt < 15; attempt += 1) {
         const [a, b] = [0, 1]
           .map(() => start - 5 * dayMs + random() * (end - start + 10 * dayMs))
           .sort((x, y) => x - y);
@@ -94,7 +94,7 @@ describe('an agent’s timeline of a period, and a search of it', () => {
             const at = recordedAt - lateMs;
             return (from === undefined || at >= from) && (to === undefined || at <= to);
           })
-          .map(({ seq: of }) => of);
+          .map(({ seq }) => seq);
         const iso = (ms?: number) => (ms === undefined ? undefined : new Date(ms).toISOString());
         expect(await numbers(agentId, { from: iso(from), to: iso(to), order })).toEqual(
           order === 'asc' ? expected : expected.reverse(),
@@ -103,31 +103,31 @@ describe('an agent’s timeline of a period, and a search of it', () => {
     }
   });
 
-  it('is found without walking through the rest of its month', async () => {
+  it('finds a period without reading the rest of its month', async () => {
     const count = 100_000;
     const all = Array.from({ length: count }, (_, at) => ({ seq: at + 1, recordedAt: start + at * 25_000, lateMs: 0 }));
     const [agentId] = [await write(all), await write(all), await write(all), await write(all)];
-    // Before Postgres has counted what came: it would take it for nothing, and sort all of it for each page.
-    const uncounted = await walked();
+    // Without statistics Postgres assumes an empty table, and could sort all of it for each page.
+    const uncounted = await pagesRead();
     await listTimeline(harness.db, { organizationId, agentId }, { q: 'no such line' }, { limit: 50, after: null });
-    expect((await walked()) - uncounted).toBeLessThan(2500);
+    expect((await pagesRead()) - uncounted).toBeLessThan(2500);
     await owner.query('VACUUM ANALYZE timeline_entry');
     for (const order of ['asc', 'desc'] as const) {
       const query = { from: '2024-01-15T00:00:00Z', to: '2024-01-15T12:00:00Z', order };
-      const before = await walked();
+      const before = await pagesRead();
       expect(await numbers(agentId, query)).toHaveLength(1729);
-      // Its own pages, and those that halving looks at.
-      expect((await walked()) - before).toBeLessThan(400);
+      // The pages of the period, and those that the binary search reads.
+      expect((await pagesRead()) - before).toBeLessThan(400);
     }
-    // The first page of a long one walks no further.
-    const before = await walked();
+    // The first page of a long period does not read more.
+    const before = await pagesRead();
     const long = { from: '2024-01-05T00:00:00Z', to: '2024-01-25T00:00:00Z', order: 'desc' as const };
     const rows = await listTimeline(harness.db, { organizationId, agentId }, long, { limit: 50, after: null });
     expect(rows).toHaveLength(51);
-    expect((await walked()) - before).toBeLessThan(400);
+    expect((await pagesRead()) - before).toBeLessThan(400);
   });
 
-  it('is searched a bounded part at a time, and every page goes on where the one before it ended', async () => {
+  it('searches a limited part per page, and continues with the next page where the previous one ended', async () => {
     const count = 60_000;
     const needles = [1, 2, 3, 30_000, 30_001];
     const all = Array.from({ length: count }, (_, at) => ({ seq: at + 1, recordedAt: start + at * 1000, lateMs: 0 }));
@@ -147,7 +147,7 @@ describe('an agent’s timeline of a period, and a search of it', () => {
         if (nextCursor === null) break;
         cursor = nextCursor;
         const [end] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as [string];
-        // Ten scans at most.
+        // At most ten scans.
         expect(Math.abs(Number(end) - ends.at(-1)!)).toBeLessThanOrEqual(25_000);
         ends.push(Number(end));
       }
@@ -156,8 +156,8 @@ describe('an agent’s timeline of a period, and a search of it', () => {
     }
   });
 
-  const walked = async () => {
-    // What each connection has counted so far, the owner's vacuum among it.
+  const pagesRead = async () => {
+    // Flushes the statistics of every connection, including those of the owner's vacuum.
     const flush = 'SELECT pg_stat_force_next_flush(), pg_sleep(0.1)';
     await Promise.all([harness.db.query('system', flush), harness.db.query('system', flush), owner.query(flush)]);
     const { rows } = await owner.query<{ read: string }>(

@@ -1,11 +1,11 @@
-import { AppError, type AgentLogsQuery } from '@muster/contracts';
+import { type AgentLogsQuery, AppError } from '@muster/contracts';
 import { type Database, hasPart, maxRowsLookedAt, pageWithin, scanWithin } from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { EntryKind } from './append-timeline';
 import { numbersOfPeriod } from './numbers-of-period';
 import type { TimelineRow } from './timeline-event';
 
-/** An agent's timeline, newest first unless asked otherwise; one row more than the page has, where there is one. */
+/** Lists an agent's timeline, by default newest first. Returns one row more than the page has, if it exists. */
 export async function listTimeline(
   database: Database,
   { organizationId, agentId }: { organizationId: string; agentId: string },
@@ -17,7 +17,7 @@ export async function listTimeline(
   return rows;
 }
 
-/** What a job wrote, in order unless asked otherwise. */
+/** Lists the log of a job, by default oldest first. */
 export function readJobLogs(
   database: Database,
   organizationId: string,
@@ -39,20 +39,21 @@ interface Filters extends Pick<AgentLogsQuery, 'level' | 'jobId' | 'q' | 'from' 
   order: 'asc' | 'desc';
 }
 
-/** So long, and at so many rows in all, one request looks for a page of what no index knows. */
-const lookForMs = 150;
+/** Time in milliseconds after which one request starts no further scan for rows that no index can find. */
+const maxSearchMs = 150;
+/** Maximum number of scans of one request. */
 const maxScans = 10;
-/** What a page may weigh before it is looked on for the rest of it. */
+/** Size of the messages of a page in bytes, above which no further scan is started. */
 const maxSearchedBytes = 1024 * 1024;
 
-/** Looks on, one scan after the other, until the page is full: a search need not ask a hundred times for a long log. */
+/** Scans repeatedly until the page is full, so that a search in a long log does not need a hundred requests. */
 async function select(
   database: Database,
   organizationId: string,
   page: Page,
   filters: Filters,
 ): Promise<TimelineRow[]> {
-  const until = performance.now() + lookForMs;
+  const until = performance.now() + maxSearchMs;
   const numbers = await numbersWithin(database, organizationId, filters);
   const rows: ScannedRow[] = [];
   let { after, limit } = page;
@@ -63,7 +64,7 @@ async function select(
     pageRows += found[0]?.pageRows ?? 0;
     limit -= found.filter(({ matches }) => matches).length;
     const end = found.at(-1);
-    // A page that is cut short, or full, or at the end of everything.
+    // The page is full or was cut short by its size, or there are no more rows.
     if (!end?.scanEnd || end.pageRows > found.length || limit <= 0) break;
     const bytes = rows.reduce((sum, { message }) => sum + message.length, 0);
     if (scans === maxScans || performance.now() > until || bytes > maxSearchedBytes) break;
@@ -89,25 +90,25 @@ async function scanOnce(
   const values: unknown[] = [organizationId];
   const placed = (value: unknown) => `$${values.push(value)}`;
   const within = ['organization_id = $1'];
-  const looked: string[] = [];
+  const filter: string[] = [];
   if (page.after) within.push(`seq ${order === 'asc' ? '>' : '<'} ${placed(page.after[0])}`);
   if (jobId) within.push(`job_id = ${placed(jobId)}`);
   if (agentId) {
     const agent = placed(agentId);
-    (jobId ? looked : within).push(`agent_id = ${agent}`);
-    // What is another organization's is not searched for entries of ours.
+    (jobId ? filter : within).push(`agent_id = ${agent}`);
+    // The timeline of another organization's agent must not be scanned.
     within.push(`EXISTS (SELECT FROM agent a WHERE a.id = ${agent} AND a.organization_id = $1)`);
   }
-  if (kind) looked.push(`kind = ${placed(kind)}`);
-  if (level) looked.push(`level = ${placed(level)}`);
-  if (q) looked.push(hasPart('message', placed(q)));
-  if (from) looked.push(`at >= ${placed(from)}`);
-  if (to) looked.push(`at <= ${placed(to)}`);
+  if (kind) filter.push(`kind = ${placed(kind)}`);
+  if (level) filter.push(`level = ${placed(level)}`);
+  if (q) filter.push(hasPart('message', placed(q)));
+  if (from) filter.push(`at >= ${placed(from)}`);
+  if (to) filter.push(`at <= ${placed(to)}`);
   const listed = scanWithin({
     from: numbers ? ofPeriod(within, { ...filters, numbers }, placed) : 'timeline_entry',
     columns: 'seq, kind, level, message, source, job_id, data, at',
     within: numbers ? ['true'] : within,
-    filter: looked,
+    filter,
     order: `seq ${order}`,
     limit: placed(page.limit + 1),
   });
@@ -123,7 +124,7 @@ async function scanOnce(
 
 type Numbers = Awaited<ReturnType<typeof numbersOfPeriod>>;
 
-/** Of an agent's timeline a period has numbers; a job's is short enough to be gone through. */
+/** Returns the numbers of a period of an agent's timeline; null for a job, whose log is short enough to be scanned. */
 async function numbersWithin(
   database: Database,
   organizationId: string,
@@ -134,8 +135,8 @@ async function numbersWithin(
 }
 
 /**
- * What may have happened in a period: of the entries that were written down when they happened those of its months
- * alone, and all of the few that came late or from a clock that is wrong, which have an index of their own.
+ * Selects the candidates for a period: entries that were recorded when they happened, from the months of the period;
+ * and all of the few entries that were recorded late or have a wrong clock, which have a separate index.
  */
 function ofPeriod(
   within: string[],
@@ -143,14 +144,15 @@ function ofPeriod(
   placed: (value: unknown) => string,
 ): string {
   const inTime = [
-    // A CASE, as Postgres takes a BETWEEN on what it has no figures of for one row in 200, and would sort those.
+    // A CASE, because Postgres has no statistics of this expression: it expects a BETWEEN to match one row in 200, and
+    // would sort those.
     `CASE WHEN recorded_at - at BETWEEN ${hourAhead} AND ${hourBehind} THEN true ELSE false END`,
     `seq > ${placed(numbers.after)}`,
     `seq <= ${placed(numbers.upto)}`,
   ];
   if (from) inTime.push(`recorded_at >= ${placed(new Date(Date.parse(from) - hourMs))}`);
   if (to) inTime.push(`recorded_at <= ${placed(new Date(Date.parse(to) + hourMs))}`);
-  // Each limited by itself, as far as a page looks: so each goes along its index instead of sorting all of a period.
+  // Each part has its own limit, so that Postgres reads it in index order instead of sorting the whole period.
   const listed = (conditions: string[]) =>
     `(SELECT seq, kind, level, message, source, job_id, data, at FROM timeline_entry
       WHERE ${conditions.join(' AND ')} ORDER BY seq ${order} LIMIT ${maxRowsLookedAt})`;
@@ -161,7 +163,7 @@ function ofPeriod(
 }
 
 const hourMs = 3_600_000;
-/** As the index timeline_entry_other_time_idx has it. */
+/** The same bounds as in the index timeline_entry_other_time_idx. */
 const hourAhead = `'-1 hour'::interval`;
 const hourBehind = `'1 hour'::interval`;
 

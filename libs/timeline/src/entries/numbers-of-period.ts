@@ -1,10 +1,11 @@
 import type { Database } from '@muster/database';
 
 /**
- * Between which numbers an agent's entries of a period lie: above `after`, up to `upto`. Numbers grow with the time at
- * which they were given, so in the month that a period begins or ends in, halving finds the place where walking along
- * would go through all that lies before it. Two hours are left at each end: entries that wait for one another may change
- * places. It is asked for by itself, so that the list's statement is planned with the numbers.
+ * Returns the range of numbers of an agent's entries in a period: greater than `after`, up to `upto`. Numbers increase
+ * with the time at which they are assigned, so a binary search finds the start and the end of the period within their
+ * months without reading all earlier entries. The range has a margin of two hours at each end, because the order of
+ * concurrent entries may differ from the order of their numbers. This is a separate statement, so that Postgres plans
+ * the list's statement with the numbers.
  */
 export async function numbersOfPeriod(
   database: Database,
@@ -27,8 +28,8 @@ const lowest = '0';
 const highest = '9223372036854775807';
 
 /**
- * The last number given before that time, or the one before its month's first; `unknown` where the agent said nothing in
- * that month.
+ * Selects the last number that was assigned before the time, or the number before the first one of its month; `unknown`
+ * if the agent has no entry in that month.
  */
 function lastBefore(time: number, placed: (value: unknown) => string, unknown: string): string {
   const at = new Date(time);

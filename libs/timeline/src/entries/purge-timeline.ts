@@ -1,19 +1,20 @@
-/* eslint-disable muster/one-clock -- Places in the timeline are dated by the database, as what several hosts wrote has one order. */
+/* eslint-disable muster/one-clock -- Timeline entries are dated by the database clock, which gives the entries of all hosts one order. */
 import { purgeByRetention } from '@muster/access';
 import type { Database } from '@muster/database';
 import type { Round } from '@muster/platform';
 
-/** What one statement looks at: so many agents, and of each so many entries. */
-const agentsAtOnce = 20;
-const entriesAtOnce = 500;
+/** Maximum number of agents per statement. */
+const agentBatchSize = 20;
+/** Maximum number of entries per agent and statement. */
+const entryBatchSize = 500;
 
 interface Step {
   dropped: number;
-  /** Agents that have nothing more to drop. */
-  settled: number;
+  /** Number of agents without further entries to delete. */
+  advanced: number;
 }
 
-/** Drops what runs wrote, and what else happened on machines, after the periods that each organization keeps them. */
+/** Deletes the log entries of runs and all other entries after the two retention periods of each organization. */
 export async function purgeTimeline(
   database: Database,
   round: Round,
@@ -27,7 +28,7 @@ export async function purgeTimeline(
       step: async (organizationId, before) => {
         for (;;) {
           const [step] = await database.query<Step>('system', sql, [organizationId, before], `purge_${name}`);
-          if (step!.dropped > 0 || step!.settled === 0 || !round.hasTime) return step!.dropped;
+          if (step!.dropped > 0 || step!.advanced === 0 || !round.hasTime) return step!.dropped;
         }
       },
     });
@@ -37,37 +38,38 @@ export async function purgeTimeline(
 }
 
 /**
- * The agents whose oldest entry of a kind is too old, by an index of these times, and of them the entries since then.
- * Where no more is left of an agent's, its time becomes that of the next entry; to find it, 100 are looked at, and the
- * last of these is as good. Who appends at that moment is not waited for: its agent's turn is the next one.
+ * Deletes expired entries of the agents whose oldest entry of this kind has expired. An index on the time of the oldest
+ * entry finds these agents. If an agent has no further expired entry, its time advances to that of the next entry of
+ * the kind. Only the next 100 entries are searched for it; if none is of the kind, the time of the last one is used.
+ * The update skips a head that is locked by a transaction that appends entries; a later step advances it.
  *
- * An entry's time is when its transaction began, so that it may be a little before what came ahead of it: a day is more
- * than any of them takes.
+ * The time of an entry is the start of its transaction, so it may be slightly earlier than that of the previous entry.
+ * The margin of one day is longer than any transaction takes.
  */
 const dropOld = (since: 'logs_since' | 'others_since', isOfKind: string) => `
-  WITH due AS MATERIALIZED (
+  WITH due_agents AS MATERIALIZED (
     SELECT agent_id, ${since} - interval '1 day' AS since FROM timeline_head
-    WHERE organization_id = $1 AND ${since} < $2 ORDER BY ${since} LIMIT ${agentsAtOnce}),
-  old AS MATERIALIZED (
-    SELECT entry.* FROM due CROSS JOIN LATERAL (
+    WHERE organization_id = $1 AND ${since} < $2 ORDER BY ${since} LIMIT ${agentBatchSize}),
+  expired_entries AS MATERIALIZED (
+    SELECT entry.* FROM due_agents CROSS JOIN LATERAL (
       SELECT agent_id, seq, recorded_at FROM timeline_entry
-      WHERE agent_id = due.agent_id AND organization_id = $1 AND recorded_at >= due.since AND recorded_at < $2
+      WHERE agent_id = due_agents.agent_id AND organization_id = $1 AND recorded_at >= due_agents.since AND recorded_at < $2
         AND ${isOfKind}
-      ORDER BY seq LIMIT ${entriesAtOnce}) entry),
-  dropped AS (
-    DELETE FROM timeline_entry t USING old
-    WHERE t.agent_id = old.agent_id AND t.seq = old.seq AND t.recorded_at = old.recorded_at AND t.organization_id = $1
+      ORDER BY seq LIMIT ${entryBatchSize}) entry),
+  delete_entries AS (
+    DELETE FROM timeline_entry t USING expired_entries x
+    WHERE t.agent_id = x.agent_id AND t.seq = x.seq AND t.recorded_at = x.recorded_at AND t.organization_id = $1
     RETURNING t.agent_id),
-  done AS (
-    SELECT h.agent_id FROM timeline_head h JOIN due ON due.agent_id = h.agent_id
-    WHERE (SELECT count(*) FROM dropped WHERE dropped.agent_id = h.agent_id) < ${entriesAtOnce}
+  finished_heads AS (
+    SELECT h.agent_id FROM timeline_head h JOIN due_agents ON due_agents.agent_id = h.agent_id
+    WHERE (SELECT count(*) FROM delete_entries d WHERE d.agent_id = h.agent_id) < ${entryBatchSize}
     FOR UPDATE OF h SKIP LOCKED),
-  settled AS (
+  advance_heads AS (
     UPDATE timeline_head h SET ${since} = COALESCE((
-      SELECT min(recorded_at) FILTER (WHERE is_of_kind OR place = 100) FROM (
-        SELECT recorded_at, ${isOfKind} AS is_of_kind, row_number() OVER () AS place FROM (
+      SELECT min(recorded_at) FILTER (WHERE is_of_kind OR row_no = 100) FROM (
+        SELECT recorded_at, ${isOfKind} AS is_of_kind, row_number() OVER () AS row_no FROM (
           SELECT recorded_at, kind FROM timeline_entry
-          WHERE agent_id = h.agent_id AND organization_id = $1 AND recorded_at >= $2 ORDER BY seq LIMIT 100) kept) looked_at),
+          WHERE agent_id = h.agent_id AND organization_id = $1 AND recorded_at >= $2 ORDER BY seq LIMIT 100) next_entries) candidates),
       now())
-    FROM done WHERE h.agent_id = done.agent_id AND h.organization_id = $1 RETURNING h.agent_id)
-  SELECT (SELECT count(*) FROM dropped)::int AS dropped, (SELECT count(*) FROM settled)::int AS settled`;
+    FROM finished_heads f WHERE h.agent_id = f.agent_id AND h.organization_id = $1 RETURNING h.agent_id)
+  SELECT (SELECT count(*) FROM delete_entries)::int AS dropped, (SELECT count(*) FROM advance_heads)::int AS advanced`;

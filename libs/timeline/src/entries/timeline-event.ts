@@ -1,6 +1,6 @@
 import type { TimelineEntryEntity } from '@muster/database';
 
-/** An entry as it was written down. */
+/** An entry as stored. */
 export type TimelineRow = Pick<
   TimelineEntryEntity,
   'seq' | 'kind' | 'level' | 'message' | 'source' | 'jobId' | 'data' | 'at'
@@ -8,7 +8,7 @@ export type TimelineRow = Pick<
 
 type StreamEvent = { type: 'lifecycle' | 'status' | 'job' | 'log' } & Record<string, unknown>;
 
-/** An entry as the stream shows it (interface, section 6; contract, "Agents"). */
+/** Converts an entry to the event of the stream (interface, section 6; contract, "Agents"). */
 function eventOf({ kind, level, message, source, jobId, data, at }: TimelineRow): StreamEvent {
   const timestamp = at.toISOString();
   switch (kind) {
@@ -26,12 +26,12 @@ function eventOf({ kind, level, message, source, jobId, data, at }: TimelineRow)
     case 'job':
       return { type: 'job', jobId, ...pick(data, ['status', 'previousStatus', 'progress']), timestamp };
     default:
-      // A log entry has unix seconds wherever it is shown (contract, "Conventions").
+      // The API always shows the time of a log entry in unix seconds (contract, "Conventions").
       return { type: 'log', jobId, level, message, timestamp: Math.floor(at.getTime() / 1000) };
   }
 }
 
-/** What goes over the wire for an entry. */
+/** Returns the server-sent event of an entry. */
 export function frameOf(row: TimelineRow): string {
   const event = eventOf(row);
   return frame(row.seq, event.type, event);
@@ -43,7 +43,9 @@ export interface Resync {
   latest: string;
 }
 
-/** Its id is where the stream goes on, so that the next resumption is no resync again. */
+/**
+ * Returns a resync event. Its id is the position at which the stream continues, so the next reconnect needs no resync.
+ */
 export function resyncFrame(resync: Resync): string {
   return frame(resync.latest, 'resync', { type: 'resync', ...resync });
 }

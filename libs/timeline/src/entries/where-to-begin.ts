@@ -1,27 +1,28 @@
 import type { Resync } from './timeline-event';
 
-export interface Kept {
-  /** The oldest entry that is still there, and the newest number that was ever given. */
+export interface StoredRange {
+  /** The number of the oldest stored entry. */
   oldest: number | null;
+  /** The newest number that was ever assigned. */
   latest: number;
 }
 
 export interface Beginning {
-  /** What the reader has seen: it gets everything after it. */
+  /** The last entry that the reader has seen; it gets all later ones. */
   seq: number;
   resync?: Resync;
 }
 
 /**
- * Where a stream begins: after what the reader saw last, or now. A number older than all that is kept, or from the
- * future (the database went back to a backup), can't be gone on from, and is said so. Entries that were deleted
- * between others went with their job: they leave no gap.
+ * Decides where a stream starts: after the last entry that the reader saw, or now. A stream cannot resume from a number
+ * that is older than all stored entries, or that does not exist yet because the database was restored from a backup;
+ * then a resync event reports this. Entries that were deleted with their job, between other entries, are not a gap.
  */
-export function whereToBegin(lastEventId: string | undefined, { oldest, latest }: Kept): Beginning {
+export function whereToBegin(lastEventId: string | undefined, { oldest, latest }: StoredRange): Beginning {
   if (lastEventId === undefined) return { seq: latest };
-  const asked = Number(lastEventId);
-  const gone = asked < latest && (oldest === null || asked < oldest - 1);
-  if (asked <= latest && !gone) return { seq: asked };
+  const requested = Number(lastEventId);
+  const gone = requested < latest && (oldest === null || requested < oldest - 1);
+  if (requested <= latest && !gone) return { seq: requested };
   return {
     seq: latest,
     resync: { lastEventId, oldest: oldest === null ? null : String(oldest), latest: String(latest) },

@@ -1,43 +1,44 @@
-/* eslint-disable muster/one-clock -- Places in the timeline are dated by the database, as what several hosts wrote has one order. */
+/* eslint-disable muster/one-clock -- Timeline entries are dated by the database clock, which gives the entries of all hosts one order. */
 import { AppError } from '@muster/contracts';
 import type { Database } from '@muster/database';
-import { endOf, type EventPlace, readPlace } from './event-place';
+import { endOf, type EventCursor, readCursor } from './event-cursor';
 
-/** For so many days a place can be gone on from, or for as long as the organization keeps its timeline. */
+/** Number of days for which a stream can resume from a cursor; fewer if the organization keeps its timeline shorter. */
 export const eventsKeptDays = 7;
 
 export interface EventBeginning {
-  /** What the reader has seen: it gets everything after it. */
-  place: EventPlace;
-  /** What it asked for is gone, or never was: it begins now. */
+  /** The position of the reader; it gets all later events. */
+  cursor: EventCursor;
+  /** Set if the requested events were deleted or never existed: the stream starts now. */
   resync?: { lastEventId: string; oldest: string };
 }
 
 /**
- * Where an organization's stream begins: after what the reader saw last, or now. A place that is older than what is
- * kept, or from the future (the database went back to a backup), can't be gone on from, and is said so.
+ * Decides where an organization's stream starts: after the last event that the reader saw, or now. A stream cannot
+ * resume from a cursor that is older than the stored events, or that does not exist yet because the database was
+ * restored from a backup; then a resync event reports this.
  */
 export async function beginEvents(
   database: Database,
   organizationId: string,
   lastEventId: string | undefined,
 ): Promise<EventBeginning> {
-  const asked = lastEventId === undefined ? undefined : readPlace(lastEventId);
-  if (asked === null) {
+  const requested = lastEventId === undefined ? undefined : readCursor(lastEventId);
+  if (requested === null) {
     throw new AppError('invalid_payload', { detail: 'Last-Event-ID must be the id of an event of this stream.' });
   }
-  const [now] = await database.query<{ at: number; seen: string; days: number }>(
+  const [now] = await database.query<{ at: number; snapshot: string; days: number }>(
     { organizationId },
-    `SELECT (extract(epoch FROM now()) * 1000)::bigint AS at, pg_current_snapshot()::text AS seen,
+    `SELECT (extract(epoch FROM now()) * 1000)::bigint AS at, pg_current_snapshot()::text AS snapshot,
             LEAST($2::int, timeline_retention_days) AS days
      FROM organization_settings WHERE organization_id = $1`,
     [organizationId, eventsKeptDays],
     'begin_organization_events',
   );
-  const { at, seen, days } = now!;
-  if (!asked || lastEventId === undefined) return { place: { at, seen } };
+  const { at, snapshot, days } = now!;
+  if (!requested || lastEventId === undefined) return { cursor: { at, snapshot } };
   const oldest = at - days * 86_400_000;
-  const isKept = asked.at >= oldest && endOf(asked.within?.upto ?? asked.seen) <= endOf(seen);
-  if (isKept && endOf(asked.seen) <= endOf(seen)) return { place: asked };
-  return { place: { at, seen }, resync: { lastEventId, oldest: new Date(oldest).toISOString() } };
+  const isStored = requested.at >= oldest && endOf(requested.within?.upto ?? requested.snapshot) <= endOf(snapshot);
+  if (isStored && endOf(requested.snapshot) <= endOf(snapshot)) return { cursor: requested };
+  return { cursor: { at, snapshot }, resync: { lastEventId, oldest: new Date(oldest).toISOString() } };
 }

@@ -1,31 +1,35 @@
 import type { OrganizationStreamEvent } from '@muster/contracts';
-import { type EventPlace, writePlace } from './event-place';
-import { type EventPage, type EventRow, placeBehind } from './read-events';
+import { type EventCursor, writeCursor } from './event-cursor';
+import { cursorAfter, type EventPage, type EventRow } from './read-events';
 
 export interface EventFrame {
   type: OrganizationStreamEvent['type'];
   text: string;
 }
 
-/** What goes over the wire for a page. Each event has its place as its id: after the last one, that of the whole page. */
-export function framesOf(place: EventPlace, { rows, next }: EventPage): EventFrame[] {
-  const upto = place.within?.upto ?? next.within?.upto ?? next.seen;
+/**
+ * Returns the server-sent events of a page. The id of each is the cursor after it; that of the last is the page's end.
+ */
+export function framesOf(cursor: EventCursor, { rows, next }: EventPage): EventFrame[] {
+  const upto = cursor.within?.upto ?? next.within?.upto ?? next.snapshot;
   return rows.flatMap((row, at) => {
     const event = eventOf(row);
     if (!event) return [];
-    const id = writePlace(at === rows.length - 1 ? next : placeBehind(place, upto, row));
+    const id = writeCursor(at === rows.length - 1 ? next : cursorAfter(cursor, upto, row));
     return [{ type: event.type, text: frame(id, event) }];
   });
 }
 
-/** Its id is where the stream goes on, so that the next resumption is no resync again. */
-export function resyncFrameOf(place: EventPlace, resync: { lastEventId: string; oldest: string }): string {
-  const id = writePlace(place);
+/**
+ * Returns a resync event. Its id is the cursor from which the stream continues, so the next reconnect needs no resync.
+ */
+export function resyncFrameOf(cursor: EventCursor, resync: { lastEventId: string; oldest: string }): string {
+  const id = writeCursor(cursor);
   return frame(id, { type: 'resync', ...resync, latest: id });
 }
 
-/** What an entry says beside its message. */
-interface Said {
+/** The data of an entry, in addition to its message. */
+interface EntryData {
   status: string;
   previousStatus?: string | null;
   currentStatus?: string;
@@ -35,22 +39,22 @@ interface Said {
 
 function eventOf({ type, agentId, jobId, workflowId, message, data, at }: EventRow): OrganizationStreamEvent | null {
   const timestamp = at.toISOString();
-  const said = (data ?? {}) as unknown as Said;
-  const { status, previousStatus = null, progress = null, reason } = said;
+  const entryData = (data ?? {}) as unknown as EntryData;
+  const { status, previousStatus = null, progress = null, reason } = entryData;
   switch (type) {
     case 'job':
       return { type, jobId: jobId!, agentId: agentId!, workflowId, status, previousStatus, progress, timestamp };
     case 'status':
       return { type: 'agent', agentId: agentId!, status, previousStatus, why: reason ?? message!, timestamp };
     case 'lifecycle': {
-      const { currentStatus } = said;
-      // A move is told by its status.
+      const { currentStatus } = entryData;
+      // A change of status has its own entry of kind status.
       if (!currentStatus || previousStatus !== currentStatus) return null;
       const why = reason ?? message!;
       return { type: 'agent', agentId: agentId!, status: currentStatus, previousStatus: currentStatus, why, timestamp };
     }
     default:
-      return { type, ...said, timestamp } as unknown as OrganizationStreamEvent;
+      return { type, ...entryData, timestamp } as unknown as OrganizationStreamEvent;
   }
 }
 

@@ -2,16 +2,16 @@ import type { Database } from '@muster/database';
 import type { OpenStreams, PubSub } from '@muster/platform';
 import { type HubOptions, StreamHub } from '../streams/stream-hub';
 import { framesOf } from './event-frame';
-import { type EventPlace, writePlace } from './event-place';
+import { type EventCursor, writeCursor } from './event-cursor';
 import type { EventStream } from './event-stream';
 import { type EventPage, readEvents, type Reading } from './read-events';
 
 type Group = Reading & { streams: EventStream[] };
 
 /**
- * Follows the organizations that somebody of this process reads. Each stream has a place of its own, and is sent what
- * stands behind it: so there is no gap and no repeat, whoever reads it. Streams at the same place are read for once;
- * what is read for all that are at the end is of one snapshot, so that from then on they are at the same place.
+ * Feeds the open organization streams of this process. Each stream has its own cursor and gets the events after it, so
+ * no event is lost or sent twice. One read serves all streams with the same cursor. Streams that are up to date are
+ * read with one snapshot, so they have the same cursor afterwards.
  */
 export class EventHub extends StreamHub<EventStream, string> {
   private readonly followed = new Map<string, Set<EventStream>>();
@@ -22,11 +22,15 @@ export class EventHub extends StreamHub<EventStream, string> {
     openStreams: OpenStreams,
     options: HubOptions,
   ) {
-    const words = { channel: 'organization', look: 'look for events of organizations', waits: 'events' } as const;
-    super(pubSub, openStreams, options, words);
+    const labels = {
+      channel: 'organization',
+      look: 'look for events of organizations',
+      waits: 'events of organizations',
+    } as const;
+    super(pubSub, openStreams, options, labels);
   }
 
-  /** Feeds the stream until it closes. */
+  /** Adds a stream and feeds it until it closes. */
   add(stream: EventStream): void {
     const { organizationId } = stream;
     const streams = this.followed.get(organizationId) ?? new Set();
@@ -38,7 +42,7 @@ export class EventHub extends StreamHub<EventStream, string> {
     void this.catchUp(stream);
   }
 
-  protected override told(organizationId: string): void {
+  protected override handleNotification(organizationId: string): void {
     if (this.followed.has(organizationId)) this.markDue(organizationId);
   }
 
@@ -54,43 +58,43 @@ export class EventHub extends StreamHub<EventStream, string> {
     for (const [at, group] of groups.entries()) this.pass(group, pages[at]!);
   }
 
-  /** Page by page at the reader's own pace, until it has all there is. */
+  /** Sends page after page, at the reader's own pace, until the stream is up to date. */
   private async catchUp(stream: EventStream): Promise<void> {
     const { organizationId } = stream;
     for (let isFull = true; stream.open && isFull;) {
       await this.attempt(async () => {
-        const { place } = stream;
-        const [page] = await this.catchUps.run(() => readEvents(this.database, [{ organizationId, place }]));
-        stream.send(framesOf(place, page!), page!.next);
+        const { cursor } = stream;
+        const [page] = await this.catchUps.run(() => readEvents(this.database, [{ organizationId, cursor }]));
+        stream.send(framesOf(cursor, page!), page!.next);
         isFull = page!.isFull;
         await stream.drained();
       });
     }
     stream.live = true;
-    // What came since then had told others alone.
-    this.told(organizationId);
+    // Notifications since the last read were used only for the live streams.
+    this.handleNotification(organizationId);
   }
 
-  /** The organization's live streams by the place where they are: one place for all of them, but for who just came. */
+  /** Groups the organization's live streams by cursor: mostly one group, except for streams that just became live. */
   private groupsOf(organizationId: string): Group[] {
     const groups = new Map<string, Group>();
     for (const stream of this.followed.get(organizationId) ?? []) {
       if (!stream.live) continue;
-      const name = writePlace(stream.place);
-      const group = groups.get(name) ?? { organizationId, place: stream.place, streams: [] };
+      const name = writeCursor(stream.cursor);
+      const group = groups.get(name) ?? { organizationId, cursor: stream.cursor, streams: [] };
       groups.set(name, group);
       group.streams.push(stream);
     }
     return [...groups.values()];
   }
 
-  private pass({ organizationId, place, streams }: Group, page: EventPage): void {
-    const frames = framesOf(place, page);
-    for (const stream of streams) if (isAt(stream, place)) stream.send(frames, page.next);
+  private pass({ organizationId, cursor, streams }: Group, page: EventPage): void {
+    const frames = framesOf(cursor, page);
+    for (const stream of streams) if (isAt(stream, cursor)) stream.send(frames, page.next);
     if (page.isFull) this.due.add(organizationId);
   }
 }
 
-function isAt(stream: EventStream, place: EventPlace): boolean {
-  return stream.place === place || writePlace(stream.place) === writePlace(place);
+function isAt(stream: EventStream, cursor: EventCursor): boolean {
+  return stream.cursor === cursor || writeCursor(stream.cursor) === writeCursor(cursor);
 }

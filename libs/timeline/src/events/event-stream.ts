@@ -1,44 +1,47 @@
 import type { OrganizationStreamEvent } from '@muster/contracts';
 import type { EventFrame } from './event-frame';
-import { type EventPlace, writePlace } from './event-place';
+import { type EventCursor, writeCursor } from './event-cursor';
 import { ReaderConnection, type ReaderOptions } from '../streams/reader-connection';
 
 export interface EventStreamOptions extends ReaderOptions {
-  /** What its reader has seen. */
-  place: EventPlace;
-  /** What it wants to hear of; everything unless said. */
+  /** The position of the reader. */
+  cursor: EventCursor;
+  /** The types of events to send; null for all. */
   types: ReadonlySet<OrganizationStreamEvent['type']> | null;
 }
 
 /** One reader of an organization's events. */
 export class EventStream extends ReaderConnection {
-  /** What was sent, or passed over as none of its types. */
-  place: EventPlace;
-  /** It is at the end of what there was, and gets what comes with the other readers. */
+  /** The position after all events that were sent or skipped because of their type. */
+  cursor: EventCursor;
+  /** Whether the stream is up to date and gets new events together with the other streams. */
   live = false;
   private readonly types: EventStreamOptions['types'];
-  private said: string;
+  private sentCursor: string;
 
-  constructor({ place, types, ...reader }: EventStreamOptions) {
+  constructor({ cursor, types, ...reader }: EventStreamOptions) {
     super(reader);
-    this.place = place;
+    this.cursor = cursor;
     this.types = types;
-    this.said = writePlace(place);
+    this.sentCursor = writeCursor(cursor);
   }
 
-  send(frames: EventFrame[], place: EventPlace): void {
+  send(frames: EventFrame[], cursor: EventCursor): void {
     const bytes = frames
       .filter(({ type }) => !this.types || this.types.has(type))
       .map(({ text }) => text)
       .join('');
-    if (bytes === '' || this.write(bytes)) this.place = place;
+    if (bytes === '' || this.write(bytes)) this.cursor = cursor;
   }
 
-  /** It takes its place along, so that whoever hears nothing for long doesn't come back with one that is too old. */
+  /**
+   * Contains the current cursor, so that a reader without events for a long time does not reconnect with an expired
+   * one.
+   */
   protected override comment(): string {
-    const place = writePlace(this.place);
-    if (place === this.said) return super.comment();
-    this.said = place;
-    return `id: ${place}\n${super.comment()}`;
+    const cursor = writeCursor(this.cursor);
+    if (cursor === this.sentCursor) return super.comment();
+    this.sentCursor = cursor;
+    return `id: ${cursor}\n${super.comment()}`;
   }
 }

@@ -1,9 +1,9 @@
-/* eslint-disable muster/one-clock -- Places in the timeline are dated by the database, as what several hosts wrote has one order. */
+/* eslint-disable muster/one-clock -- Timeline entries are dated by the database clock, which gives the entries of all hosts one order. */
 import type { Database, JobEntity, OrganizationEventEntity, TimelineEntryEntity } from '@muster/database';
-import type { EventPlace } from './event-place';
+import type { EventCursor } from './event-cursor';
 import { nilId } from '@muster/platform';
 
-/** An entry of a timeline, or what was told beside them. */
+/** A timeline entry or an organization event. */
 export interface EventRow
   extends
     Pick<OrganizationEventEntity, 'transactionId' | 'at'>,
@@ -14,83 +14,90 @@ export interface EventRow
   workflowId: JobEntity['workflowId'] | null;
 }
 
-/** What stands behind a place: a page of it, and where its reader is then. */
+/** A page of events after a cursor, and the cursor after the page. */
 export interface EventPage {
   rows: EventRow[];
-  next: EventPlace;
-  /** There may be more of it. */
+  next: EventCursor;
+  /** Whether there may be more events. */
   isFull: boolean;
 }
 
 const pageRows = 200;
 
-/** An organization that is followed, and one of the places that its readers have come to. */
+/** An organization, and a cursor of its readers from which to read. */
 export interface Reading {
   organizationId: string;
-  place: EventPlace;
+  cursor: EventCursor;
 }
 
-/** The next page of each, in one statement and so of one snapshot: what is seen in it is read, or on a further page. */
+/** Reads the next page of each in one statement, and therefore with one snapshot for all of them. */
 export async function readEvents(database: Database, readings: Reading[]): Promise<EventPage[]> {
-  const places = readings.map(({ place }) => place);
-  const rows = await database.query<EventRow & { n: number; now: number; seen: string }>(
+  const cursors = readings.map(({ cursor }) => cursor);
+  const rows = await database.query<EventRow & { n: number; now: number; snapshot: string }>(
     'system',
     statement,
     [
       readings.map((_, n) => n),
       readings.map(({ organizationId }) => organizationId),
-      places.map(({ seen }) => seen),
-      places.map(({ within }) => within?.upto ?? null),
-      places.map(({ within }) => within?.last.transactionId ?? 0),
-      places.map(({ within }) => within?.last.thing ?? nilId),
-      places.map(({ within }) => within?.last.seq ?? 0),
-      places.map(({ at }) => new Date(at - longestTransactionMs)),
+      cursors.map(({ snapshot }) => snapshot),
+      cursors.map(({ within }) => within?.upto ?? null),
+      cursors.map(({ within }) => within?.last.transactionId ?? 0),
+      cursors.map(({ within }) => within?.last.thing ?? nilId),
+      cursors.map(({ within }) => within?.last.seq ?? 0),
+      cursors.map(({ at }) => new Date(at - longestTransactionMs)),
     ],
     'read_organization_events',
   );
-  return readings.map(({ place }, n) => {
+  return readings.map(({ cursor }, n) => {
     const own = rows.filter((row) => row.n === n);
-    const { now, seen } = own[0]!;
+    const { now, snapshot } = own[0]!;
     return pageOf(
-      place,
-      { now, seen },
+      cursor,
+      { now, snapshot },
       own.filter(({ type }) => type !== null),
     );
   });
 }
 
-function pageOf(place: EventPlace, { now, seen }: { now: number; seen: string }, rows: EventRow[]): EventPage {
-  const upto = place.within?.upto ?? seen;
+function pageOf(
+  cursor: EventCursor,
+  { now, snapshot }: { now: number; snapshot: string },
+  rows: EventRow[],
+): EventPage {
+  const upto = cursor.within?.upto ?? snapshot;
   const isFull = rows.length >= pageRows;
-  // At the end of what its snapshot shows, that one is what is read.
-  if (!isFull) return { rows, next: { at: place.within ? place.at : now, seen: upto }, isFull: !!place.within };
-  return { rows, next: placeBehind(place, upto, rows.at(-1)!), isFull };
+  // All rows of the snapshot have been read, so the cursor becomes that snapshot.
+  if (!isFull) return { rows, next: { at: cursor.within ? cursor.at : now, snapshot: upto }, isFull: !!cursor.within };
+  return { rows, next: cursorAfter(cursor, upto, rows.at(-1)!), isFull };
 }
 
-/** Where a reader is who has had this row of a page, and none behind it. */
-export function placeBehind({ at, seen }: EventPlace, upto: string, row: EventRow): EventPlace {
+/** Returns the cursor of a reader that has got this row of a page, and no later one. */
+export function cursorAfter({ at, snapshot }: EventCursor, upto: string, row: EventRow): EventCursor {
   const { transactionId, thing, seq } = row;
-  return { at, seen, within: { upto, last: { transactionId, thing, seq } } };
+  return { at, snapshot, within: { upto, last: { transactionId, thing, seq } } };
 }
 
-/** An entry's time is when its transaction began; none of ours takes as long. It says which months are looked into. */
+/**
+ * Maximum duration of a transaction in milliseconds. An entry's time is the start of its transaction, so this margin
+ * decides which monthly partitions are read.
+ */
 const longestTransactionMs = 3_600_000;
 
 const isNew = (row: string, thing: string, seq: string) => `
   ${row}.organization_id = f.organization_id
   AND ${row}.transaction_id >= GREATEST(f.oldest, f.last_transaction)
-  AND NOT pg_visible_in_snapshot(${row}.transaction_id::text::xid8, f.seen)
+  AND NOT pg_visible_in_snapshot(${row}.transaction_id::text::xid8, f.snapshot)
   AND (f.upto IS NULL OR (
     pg_visible_in_snapshot(${row}.transaction_id::text::xid8, f.upto)
     AND (${row}.transaction_id, ${thing}, ${seq}) > (f.last_transaction, f.last_thing, f.last_seq)))`;
 
 const statement = `
   WITH f AS MATERIALIZED (
-    SELECT n, organization_id, seen::pg_snapshot AS seen, upto::pg_snapshot AS upto, last_transaction, last_thing, last_seq,
-           since, pg_snapshot_xmin(seen::pg_snapshot)::text::bigint AS oldest
+    SELECT n, organization_id, snapshot::pg_snapshot AS snapshot, upto::pg_snapshot AS upto, last_transaction, last_thing, last_seq,
+           since, pg_snapshot_xmin(snapshot::pg_snapshot)::text::bigint AS oldest
     FROM unnest($1::int[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::uuid[], $7::bigint[], $8::timestamptz[])
-      AS asked (n, organization_id, seen, upto, last_transaction, last_thing, last_seq, since))
-  SELECT f.n, (extract(epoch FROM now()) * 1000)::bigint AS now, pg_current_snapshot()::text AS seen,
+      AS requested (n, organization_id, snapshot, upto, last_transaction, last_thing, last_seq, since))
+  SELECT f.n, (extract(epoch FROM now()) * 1000)::bigint AS now, pg_current_snapshot()::text AS snapshot,
          p.transaction_id, p.thing, p.seq, p.type, p.agent_id, p.job_id, p.message, p.data, p.at, j.workflow_id
   FROM f
   LEFT JOIN LATERAL (

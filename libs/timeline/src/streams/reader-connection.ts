@@ -1,7 +1,7 @@
 import type { OutgoingMessage } from 'node:http';
 import type { LastingAccess } from '@muster/access';
 
-/** As much as a reader may leave lying in its connection before it is let go. */
+/** Maximum number of unsent bytes in a reader's connection before the connection is closed. */
 const maxUnreadBytes = 1024 * 1024;
 
 export interface ReaderOptions {
@@ -10,7 +10,7 @@ export interface ReaderOptions {
   access: LastingAccess;
 }
 
-/** A reader of events who stays: what it leaves lying is bounded, and so is for how long. */
+/** The connection of an event stream. A reader that reads too slowly, or not at all, is disconnected. */
 export class ReaderConnection {
   readonly organizationId: string;
   private readonly connection: OutgoingMessage;
@@ -38,7 +38,7 @@ export class ReaderConnection {
     this.connection.once('close', work);
   }
 
-  /** Answers when there is room for more, or nobody to have it. */
+  /** Resolves when the connection can take more data or is closed. */
   async drained(): Promise<void> {
     if (!this.open || !this.connection.writableNeedDrain) return;
     await new Promise<void>((resolve) => {
@@ -50,7 +50,10 @@ export class ReaderConnection {
     });
   }
 
-  /** A word from time to time, which also finds out who is gone, stands still, or may not read any more. */
+  /**
+   * Sends a comment as a heartbeat, and checks the reader's access with every second one. Closes a connection that has
+   * been stalled since the last heartbeat.
+   */
   beat(): void {
     if (!this.open) return;
     const stalled = this.connection.writableNeedDrain;
@@ -64,7 +67,7 @@ export class ReaderConnection {
   end(): void {
     if (!this.open) return;
     this.connection.end();
-    // Who does not read cannot hold up the end.
+    // A client that does not read must not delay the end.
     if (this.connection.writableLength > 0) setTimeout(() => this.connection.destroy(), 1000).unref();
   }
 
@@ -72,10 +75,10 @@ export class ReaderConnection {
     return ': still here\n\n';
   }
 
-  /** False where nobody has it. */
+  /** Returns false if the connection is closed. */
   protected write(bytes: Buffer | string): boolean {
     if (!this.open) return false;
-    // It comes again with its Last-Event-ID and reads on from the database, at its own pace.
+    // The client reconnects with its Last-Event-ID and catches up from the database at its own pace.
     if (this.connection.writableLength > maxUnreadBytes) {
       this.connection.destroy();
       return false;

@@ -7,34 +7,35 @@ import type { StreamRoom } from './stream-room';
 export interface HubOptions {
   room: StreamRoom;
   heartbeatMs: number;
-  /** How often it looks by itself, for notifications that were lost. */
+  /** Poll interval in milliseconds, in case a notification is lost. */
   lookMs: number;
 }
 
-interface HubWords {
-  /** Where it is told by their ids what has news. */
+interface HubLabels {
+  /** The channel that publishes the ids of sources with new entries. */
   channel: Parameters<PubSub['subscribe']>[0];
+  /** Name of the poll. */
   look: string;
-  /** What waits while the database is away. */
+  /** Name of the new entries in the log line of a failed read. */
   waits: string;
 }
 
-const readAtOnce = 32;
+const readBatchSize = 32;
 const beatSlots = 15;
 
-/** Follows what somebody of this process reads: what is told to have news is read once, for all of its streams. */
+/** Feeds the open streams of this process. A source with new entries is read once for all of its streams. */
 export abstract class StreamHub<Stream extends ReaderConnection, Source>
   implements OnApplicationBootstrap, OnApplicationShutdown
 {
-  /** What has news that nobody here has read. */
+  /** Sources with new entries that are not read yet. */
   protected readonly due = new Set<Source>();
-  /** Streams that read by themselves until they have met the others. */
+  /** Limits concurrent reads of streams that are not up to date and read separately. */
   protected readonly catchUps = new Semaphore(4);
   private readonly logger = new Logger(this.constructor.name);
   private readonly slots = new Map<Stream, number>();
   private readonly look: Periodic;
   private reading = false;
-  private complained = false;
+  private failureLogged = false;
   private beats?: NodeJS.Timeout;
   private slot = 0;
   private stopListening?: () => void;
@@ -43,13 +44,13 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
     private readonly pubSub: PubSub,
     private readonly openStreams: OpenStreams,
     private readonly options: HubOptions,
-    private readonly words: HubWords,
+    private readonly labels: HubLabels,
   ) {
-    this.look = new Periodic({ name: words.look, intervalMs: options.lookMs, runOnce: () => this.lookAround() });
+    this.look = new Periodic({ name: labels.look, intervalMs: options.lookMs, runOnce: () => this.lookAround() });
   }
 
   onApplicationBootstrap(): void {
-    this.stopListening = this.pubSub.subscribe(this.words.channel, (id) => this.told(id));
+    this.stopListening = this.pubSub.subscribe(this.labels.channel, (id) => this.handleNotification(id));
     this.look.start();
     this.beats = setInterval(() => this.beat(), Math.ceil(this.options.heartbeatMs / beatSlots));
   }
@@ -60,21 +61,21 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
     await this.look.stop();
   }
 
-  /** Throws where there are too many streams for one more. */
+  /** Throws if the maximum number of streams is reached. */
   requireRoom(organizationId: string): void {
     this.options.room.require(organizationId);
   }
 
-  /** There is news of it. */
-  protected abstract told(id: string): void;
+  /** Handles a notification that the source has new entries. */
+  protected abstract handleNotification(id: string): void;
 
-  /** Marks what has news of which nothing was told. */
+  /** Marks sources with new entries whose notification was lost. */
   protected abstract lookAround(): Promise<Record<string, number>>;
 
-  /** Reads what is new of them, and sends it to their streams. */
+  /** Reads the new entries of the sources and sends them to their streams. */
   protected abstract read(sources: Source[]): Promise<void>;
 
-  /** Has room and a beat until it closes. */
+  /** Counts the stream and sends its heartbeats until it closes. */
   protected keep(stream: Stream, leave: () => void): void {
     this.slots.set(stream, this.slot);
     const leaveRoom = this.options.room.take(stream.organizationId);
@@ -91,45 +92,45 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
     this.due.add(source);
     if (this.reading) return;
     this.reading = true;
-    // What is told in one go is read in one go.
+    // Sources that are notified at the same time are read together.
     setImmediate(() => void this.readDue());
   }
 
-  /** After a fault there is a pause. */
+  /** Runs a step; if it fails, logs the error and waits for the poll interval. */
   protected async attempt(step: () => Promise<void>): Promise<void> {
     try {
       await step();
     } catch (error) {
-      this.complain(error as Error);
+      this.logFailure(error as Error);
       await delay(this.options.lookMs, undefined, { ref: false });
     }
   }
 
-  /** One reading at a time, of many sources. After one that failed the next look finds what is due. */
+  /** Reads the due sources, one batch at a time. If a read fails, the next poll finds the sources again. */
   private async readDue(): Promise<void> {
     try {
       while (this.due.size > 0) {
-        const some = [...this.due].slice(0, readAtOnce);
+        const some = [...this.due].slice(0, readBatchSize);
         for (const source of some) this.due.delete(source);
         await this.read(some);
-        this.complained = false;
+        this.failureLogged = false;
       }
     } catch (error) {
       this.due.clear();
-      this.complain(error as Error);
+      this.logFailure(error as Error);
     } finally {
       this.reading = false;
     }
   }
 
-  /** The streams take turns, so that thousands of them don't all speak at once. */
+  /** Sends heartbeats to one fraction of the streams at a time, so that thousands are not written to at once. */
   private beat(): void {
     this.slot = (this.slot + 1) % beatSlots;
     for (const [stream, slot] of this.slots) if (slot === this.slot) stream.beat();
   }
 
-  private complain(error: Error): void {
-    if (!this.complained) this.logger.warn(`${this.words.waits} wait for the database: ${error.message}`);
-    this.complained = true;
+  private logFailure(error: Error): void {
+    if (!this.failureLogged) this.logger.warn(`could not read new ${this.labels.waits}; retrying: ${error.message}`);
+    this.failureLogged = true;
   }
 }

@@ -5,36 +5,38 @@ export interface RoomOptions {
   maxStreamsPerOrganization: number;
 }
 
-/** How many streams of events there may be, of an organization and in all: those of agents and of organizations. */
+/** Limits the number of open event streams, per organization and in total, in this process. */
 export class StreamRoom {
-  private all = 0;
-  private readonly of = new Map<string, number>();
+  private open = 0;
+  private readonly openByOrganization = new Map<string, number>();
 
   constructor(private readonly options: RoomOptions) {}
 
-  /** Throws where there are too many streams for one more. */
+  /** Throws if the maximum number of streams is reached. */
   require(organizationId: string): void {
     const { maxStreams, maxStreamsPerOrganization } = this.options;
-    if ((this.of.get(organizationId) ?? 0) >= maxStreamsPerOrganization) {
+    if ((this.openByOrganization.get(organizationId) ?? 0) >= maxStreamsPerOrganization) {
       throw new AppError('rate_limited', {
-        detail: `The organization has ${maxStreamsPerOrganization} streams open here; close one of them first.`,
+        detail: `The organization already has ${maxStreamsPerOrganization} open event streams; close one of them first.`,
         headers: { 'retry-after': '10' },
       });
     }
-    if (this.all >= maxStreams) {
-      throw new AppError('service_unavailable', { detail: 'There are too many streams here; try again in a moment.' });
+    if (this.open >= maxStreams) {
+      throw new AppError('service_unavailable', {
+        detail: 'There are too many open event streams; try again in a moment.',
+      });
     }
   }
 
-  /** Answers the function that makes room again. */
+  /** Counts a stream. Returns the function that removes it from the count. */
   take(organizationId: string): () => void {
-    this.all += 1;
-    this.of.set(organizationId, (this.of.get(organizationId) ?? 0) + 1);
+    this.open += 1;
+    this.openByOrganization.set(organizationId, (this.openByOrganization.get(organizationId) ?? 0) + 1);
     return () => {
-      this.all -= 1;
-      const left = this.of.get(organizationId)! - 1;
-      if (left > 0) this.of.set(organizationId, left);
-      else this.of.delete(organizationId);
+      this.open -= 1;
+      const left = this.openByOrganization.get(organizationId)! - 1;
+      if (left > 0) this.openByOrganization.set(organizationId, left);
+      else this.openByOrganization.delete(organizationId);
     };
   }
 }

@@ -1,20 +1,26 @@
 import type { Database } from '@muster/database';
 import type { OpenStreams, PubSub } from '@muster/platform';
 import { type HubOptions, StreamHub } from './stream-hub';
-import { findMoved, type Onward, type Place, readOnward } from '../entries/read-onward';
+import {
+  findAdvancedTimelines,
+  type NextEntries,
+  readNextEntries,
+  type TimelinePosition,
+} from '../entries/read-next-entries';
 import { frameOf } from '../entries/timeline-event';
 import type { TimelineStream } from './timeline-stream';
 
-interface Followed extends Place {
+interface Followed extends TimelinePosition {
   streams: Set<TimelineStream>;
 }
 
 /**
- * Follows the timelines that somebody of this process reads. What is new of an agent is read once and written once,
- * for all its streams. A stream that begins further back reads pages of its own until it has met the hub.
+ * Feeds the open timeline streams of this process. New entries of an agent are read and formatted once for all of its
+ * streams. A stream that starts at an earlier position reads separate pages until it has reached the hub's position.
  *
- * The one rule: a live stream has all up to the hub's place. It is made live in the same breath in which that was
- * seen, and skips what it has: so there is no gap and no repeat.
+ * Invariant: a live stream has received every entry up to the hub's position. `catchUp` compares the positions and sets
+ * `live` without an `await` in between, and `pass` skips entries that the stream already has. So no entry is lost or
+ * sent twice.
  */
 export class TimelineHub extends StreamHub<TimelineStream, Followed> {
   private readonly followed = new Map<string, Followed>();
@@ -25,10 +31,14 @@ export class TimelineHub extends StreamHub<TimelineStream, Followed> {
     openStreams: OpenStreams,
     options: HubOptions,
   ) {
-    super(pubSub, openStreams, options, { channel: 'timeline', look: 'look for timeline entries', waits: 'timelines' });
+    super(pubSub, openStreams, options, {
+      channel: 'timeline',
+      look: 'look for timeline entries',
+      waits: 'timeline entries',
+    });
   }
 
-  /** Feeds the stream until it closes. `head` is the newest number known of its agent. */
+  /** Adds a stream and feeds it until it closes. `head` is the newest known number of its agent. */
   add(stream: TimelineStream, head: number): void {
     const { agentId } = stream;
     const agent = this.followed.get(agentId) ?? { agentId, seq: head, streams: new Set() };
@@ -40,46 +50,47 @@ export class TimelineHub extends StreamHub<TimelineStream, Followed> {
       this.followed.delete(agentId);
       this.due.delete(agent);
     });
-    // What was written since the head was read had nobody here to tell.
+    // Entries since `head` was read caused no notification here, because no stream of the agent was open.
     if (agent.streams.size === 1) this.markDue(agent);
     void this.catchUp(agent, stream);
   }
 
-  protected override told(agentId: string): void {
+  protected override handleNotification(agentId: string): void {
     const agent = this.followed.get(agentId);
     if (agent) this.markDue(agent);
   }
 
   protected override async lookAround(): Promise<Record<string, number>> {
     if (this.followed.size === 0) return {};
-    for (const agentId of await findMoved(this.database, [...this.followed.values()])) this.told(agentId);
+    for (const agentId of await findAdvancedTimelines(this.database, [...this.followed.values()]))
+      this.handleNotification(agentId);
     return {};
   }
 
   protected override async read(agents: Followed[]): Promise<void> {
-    const read = await readOnward(this.database, agents);
+    const read = await readNextEntries(this.database, agents);
     for (const agent of agents) this.pass(agent, read.get(agent.agentId));
   }
 
   private async catchUp(agent: Followed, stream: TimelineStream): Promise<void> {
     while (stream.open && stream.seq < agent.seq) {
       await this.attempt(async () => {
-        const place = { agentId: agent.agentId, seq: stream.seq };
+        const position = { agentId: agent.agentId, seq: stream.seq };
         const read = await this.catchUps.run(async () =>
-          stream.open ? readOnward(this.database, [place]) : new Map<string, Onward>(),
+          stream.open ? readNextEntries(this.database, [position]) : new Map<string, NextEntries>(),
         );
-        const onward = read.get(agent.agentId);
-        if (onward?.rows.length) stream.send(onward.rows.map(frameOf).join(''), onward.rows.at(-1)!.seq);
-        else stream.seq = Math.max(stream.seq, onward?.head ?? agent.seq);
+        const next = read.get(agent.agentId);
+        if (next?.rows.length) stream.send(next.rows.map(frameOf).join(''), next.rows.at(-1)!.seq);
+        else stream.seq = Math.max(stream.seq, next?.head ?? agent.seq);
         await stream.drained();
       });
     }
     stream.live = true;
   }
 
-  private pass(agent: Followed, onward: Onward | undefined): void {
-    if (!onward || onward.head <= agent.seq) return;
-    const { rows, head } = onward;
+  private pass(agent: Followed, next: NextEntries | undefined): void {
+    if (!next || next.head <= agent.seq) return;
+    const { rows, head } = next;
     const before = agent.seq;
     const last = rows.at(-1)?.seq ?? head;
     if (rows.length > 0) {
@@ -87,7 +98,7 @@ export class TimelineHub extends StreamHub<TimelineStream, Followed> {
       const all = Buffer.from(frames.join(''));
       for (const stream of agent.streams) {
         if (!stream.live || stream.seq >= last) continue;
-        // One that met the hub further on has the first of them.
+        // A stream that became live at a later position already has the first rows.
         const frame = stream.seq <= before ? all : frames.filter((_, at) => rows[at]!.seq > stream.seq).join('');
         stream.send(frame, last);
       }

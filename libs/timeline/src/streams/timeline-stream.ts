@@ -2,16 +2,16 @@ import { ReaderConnection, type ReaderOptions } from './reader-connection';
 
 export interface StreamOptions extends ReaderOptions {
   agentId: string;
-  /** What its reader has seen. */
+  /** The last entry that the reader has seen. */
   seq: number;
 }
 
 /** One reader of an agent's timeline. */
 export class TimelineStream extends ReaderConnection {
   readonly agentId: string;
-  /** The last entry that was sent, or whose absence is known. */
+  /** The last entry that was sent or is known to be deleted. */
   seq: number;
-  /** Has met the hub, and gets what the hub reads. */
+  /** Whether the stream has reached the hub's position and gets the entries that the hub reads. */
   live = false;
 
   constructor({ agentId, seq, ...reader }: StreamOptions) {

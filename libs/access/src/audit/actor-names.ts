@@ -2,17 +2,17 @@ import type { Actor } from './audit';
 
 type Caller = Pick<Actor, 'kind' | 'id' | 'email'>;
 
-/** Where it was asked for: people use the console, everything else the API. */
+/** Whether a request came from the console, which people use, or from the API. */
 export function sourceOf({ kind }: Pick<Actor, 'kind'>): 'console' | 'api' {
   return kind === 'user' ? 'console' : 'api';
 }
 
-/** Who asked for it, for people to read. */
+/** Returns a readable name of the caller. */
 export function nameOf({ kind, id, email }: Caller): string {
   return email ?? `${kind} ${id}`;
 }
 
-/** The same in a sentence: started by key abc. */
+/** Returns the caller's name for use in a sentence, such as “started by key abc”. */
 export function spokenNameOf({ kind, id, email }: Caller): string {
   return email ?? (kind === 'api_key' ? `key ${id}` : `${kind} ${id}`);
 }

@@ -1,27 +1,30 @@
 import { AppError } from '@muster/contracts';
 import type { Database, TimelineEntryEntity, TimelineHeadEntity } from '@muster/database';
 import type { TimelineRow } from './timeline-event';
-import type { Kept } from './where-to-begin';
+import type { StoredRange } from './where-to-begin';
 
-/** How far somebody has read an agent's timeline. */
-export interface Place {
+/** A reader's position in an agent's timeline: the last entry that it has read. */
+export interface TimelinePosition {
   agentId: string;
   seq: number;
 }
 
-export interface Onward {
+export interface NextEntries {
   rows: TimelineRow[];
-  /** The newest number there is. Without rows there is nothing up to it: the entries between were deleted. */
+  /** The newest number. If there are no rows, the entries up to it were deleted. */
   head: number;
 }
 
-// What one reading brings of one agent: so many entries, and no further one once they have so many bytes.
+/** Maximum number of entries of one agent per read. */
 const pageEntries = 200;
+/** Size in bytes from which on a page gets no further entry of an agent. */
 const pageBytes = 256 * 1024;
 
-/** What an organization's agent has kept of its timeline. */
-export async function findTimeline(database: Database, organizationId: string, agentId: string): Promise<Kept> {
-  const [found] = await database.query<Kept>(
+/**
+ * Returns the range of entries that are stored of an agent. Throws agent_not_found for another organization's agent.
+ */
+export async function findTimeline(database: Database, organizationId: string, agentId: string): Promise<StoredRange> {
+  const [found] = await database.query<StoredRange>(
     { organizationId },
     `SELECT COALESCE(h.last_seq, 0) AS latest,
             (SELECT e.seq FROM timeline_entry e WHERE e.agent_id = a.id ORDER BY e.seq LIMIT 1) AS oldest
@@ -35,10 +38,13 @@ export async function findTimeline(database: Database, organizationId: string, a
 }
 
 /**
- * The next page of each timeline, in one statement and so of one moment: where the head says n, everything up to n is
- * there to see. The size of a message is asked before its text is fetched.
+ * Reads the next page of each timeline. It uses one statement and therefore one snapshot: if the head is n, every entry
+ * up to n is visible. Sizes are checked before the texts are fetched.
  */
-export async function readOnward(database: Database, places: Place[]): Promise<Map<string, Onward>> {
+export async function readNextEntries(
+  database: Database,
+  positions: TimelinePosition[],
+): Promise<Map<string, NextEntries>> {
   const rows = await database.query<
     Omit<TimelineRow, 'seq'> & {
       seq: TimelineEntryEntity['seq'] | null;
@@ -59,31 +65,31 @@ export async function readOnward(database: Database, places: Place[]): Promise<M
          ORDER BY e.seq LIMIT ${pageEntries}) AS n
      ) AS p ON COALESCE(p.bytes_before, 0) < ${pageBytes}
      ORDER BY f.agent_id, p.seq`,
-    valuesOf(places),
-    'read_timeline_onward',
+    valuesOf(positions),
+    'read_next_entries',
   );
-  const read = new Map<string, Onward>();
+  const read = new Map<string, NextEntries>();
   for (const { agentId, head, seq, ...row } of rows) {
-    const onward = read.get(agentId) ?? { rows: [], head };
-    read.set(agentId, onward);
-    if (seq !== null) onward.rows.push({ ...row, seq });
+    const next = read.get(agentId) ?? { rows: [], head };
+    read.set(agentId, next);
+    if (seq !== null) next.rows.push({ ...row, seq });
   }
   return read;
 }
 
-/** Which of these timelines have gone on: one look at the heads of all. */
-export async function findMoved(database: Database, places: Place[]): Promise<string[]> {
-  const moved = await database.query<Pick<TimelineHeadEntity, 'agentId'>>(
+/** Returns the agents that have entries after these positions, from one query of their heads. */
+export async function findAdvancedTimelines(database: Database, positions: TimelinePosition[]): Promise<string[]> {
+  const advanced = await database.query<Pick<TimelineHeadEntity, 'agentId'>>(
     'system',
     `SELECT h.agent_id FROM unnest($1::uuid[], $2::bigint[]) AS f (agent_id, seq)
      JOIN timeline_head h ON h.agent_id = f.agent_id
      WHERE h.last_seq > f.seq`,
-    valuesOf(places),
-    'find_moved',
+    valuesOf(positions),
+    'find_advanced_timelines',
   );
-  return moved.map(({ agentId }) => agentId);
+  return advanced.map(({ agentId }) => agentId);
 }
 
-function valuesOf(places: Place[]): unknown[] {
-  return [places.map(({ agentId }) => agentId), places.map(({ seq }) => seq)];
+function valuesOf(positions: TimelinePosition[]): unknown[] {
+  return [positions.map(({ agentId }) => agentId), positions.map(({ seq }) => seq)];
 }

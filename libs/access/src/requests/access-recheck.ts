@@ -16,7 +16,7 @@ export interface LastingAccess {
 
 /** Checks the callers of open streams again, which were admitted once when the stream was opened. */
 @Injectable()
-export class StandingAccess {
+export class AccessRecheck {
   /** A change makes all open streams check at once; this keeps them from using all database connections. */
   private readonly checks = new Semaphore(4);
 
@@ -25,7 +25,7 @@ export class StandingAccess {
     @Inject(BaseConfig) private readonly config: BaseConfig,
   ) {}
 
-  of(request: FastifyRequest, rule: AccessRule): LastingAccess {
+  forRequest(request: FastifyRequest, rule: AccessRule): LastingAccess {
     const { organizationId, organizationSuspended } = principalOf(request);
     const credential = credentialOf(request, addressFor(request, this.config));
     const holds = async () => {
