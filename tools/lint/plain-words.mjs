@@ -84,8 +84,8 @@ export const patterns = [
 /** Files and folders that are not rewritten yet. A file about words contains the words. Remove a line with its rewrite. */
 export const notYetPlain = [
   'apps/{console,dispatcher,e2e,feedback-sync,gateway,ingest,metering,scheduler,standalone,worker}/**',
-  'libs/{access,agents,assistant,database,feedback,jobs,models,packs,pilot,platform,pricing,schedules,storage}/**',
-  'libs/{testing,timeline,trackers,vault,vm,webhooks,workflows}/**',
+  'libs/{access,agents,database,feedback,jobs,models,packs,pilot,platform,pricing,schedules,storage}/**',
+  'libs/{testing,timeline,trackers,vault,vm,webhooks}/**',
   // What is rewritten in these folders.
   '!**/*.{controller,config}.ts',
   'tools/admin/**',

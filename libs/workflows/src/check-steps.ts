@@ -5,7 +5,7 @@ export type Step = Record<string, unknown>;
 
 const shown = 20;
 
-/** Each step has an id of its own, a type, and what that needs where a run knows it. Throws all that is wrong. */
+/** Throws invalid_payload unless each step has a unique id, a type, and the fields that a known type requires. */
 export function requireSteps(steps: readonly Step[]): void {
   const errors = faultsOf(steps);
   if (errors.length) {
@@ -25,12 +25,12 @@ function faultsOf(steps: readonly Step[]): FieldError[] {
     }
     const twin = seen.get(step['id']);
     seen.set(step['id'], at);
-    if (twin !== undefined) return [own('id', `id ${step['id']} is that of step ${twin + 1} too`)];
+    if (twin !== undefined) return [own('id', `id ${step['id']} is also the id of step ${twin + 1}`)];
     return typeFaults(step).map(([field, message]) => own(field, message));
   });
 }
 
-/** Whether a run of a recording can do it, its id apart. */
+/** Whether a run of a recording can do the step. The step's id is not checked. */
 export function isStep(step: Step): boolean {
   const { type } = step;
   return typeof type === 'string' && Object.hasOwn(recorderTypes, type) && typeFaults(step, recorderTypes).length === 0;
@@ -41,7 +41,7 @@ export interface StepWarning {
   message: string;
 }
 
-/** What keeps a run from getting through, and nobody from saving. */
+/** Returns the problems that make a run fail, but do not prevent a save. */
 export function stepWarnings(steps: readonly Step[]): StepWarning[] {
   return steps.flatMap((step) => {
     const [stepId, type] = [step['id'], step['type']] as [string, string];
@@ -52,11 +52,11 @@ export function stepWarnings(steps: readonly Step[]): StepWarning[] {
       ];
     }
     const lacking = (known.expected ?? []).filter((name) => step[name] === undefined);
-    return lacking.map((name) => ({ stepId, message: `${type} says no ${name}` }));
+    return lacking.map((name) => ({ stepId, message: `${type} has no ${name}` }));
   });
 }
 
-/** What is wrong with a step beside its id. */
+/** Returns the errors of a step, except those of its id. */
 export function typeFaults(step: Step, types?: Record<string, StepType>): [field: string, message: string][] {
   const { type } = step;
   if (typeof type !== 'string') return [['type', 'type must be a text']];

@@ -111,7 +111,7 @@ describe('a call of a chat that changes something', () => {
     expect(await shown()).toMatchObject({ status: 'failed', code: 'interrupted', error: expect.any(String) });
     desk.model.says('I do not know.');
     await desk.chat(desk.ours.as.member, agentId, { message: 'And?', sessionId });
-    expect(desk.model.calls.at(-1)!.text).toContain('the process that worked on it died');
+    expect(desk.model.calls.at(-1)!.text).toContain('the process that executed it died');
   });
 
   it('is not done when it is declined, and can’t be approved afterwards', async () => {

@@ -5,12 +5,15 @@ import { keepPlace } from './session/keep-place';
 import { lockSession, readSteps } from './session/session-row';
 import type { Work } from './steps/work';
 
-/** Handlings in a row that broke; then it is no passing trouble. */
+/** Number of consecutive failed advances after which a session fails. */
 const mostFaults = 8;
 const firstRestMs = 1000;
 const longestRestMs = 60_000;
 
-/** A handling that broke is tried again, ever later; a session whose every handling does has its end, and a reason. */
+/**
+ * Retries a failed advance of a session with increasing delays. After `mostFaults` consecutive failures the session
+ * fails with internal_error.
+ */
 export async function takeBreakdown(database: Database, sessionId: string, message?: MessageInHand): Promise<void> {
   await database.transaction('system', async (tx) => {
     if (message) tx.handles(message);
@@ -32,11 +35,14 @@ async function giveUp(work: Work): Promise<void> {
     session.ringAt = null;
     return beginEnding(work, ending);
   }
-  // Its end broke as well: it ends with what is known, and the next session ends what is left of its browser.
+  // Ending the session failed as well: it is finished with what is recorded. The next session closes what is left of
+  // its
+  // browser.
   session.ending = ending;
   session.ringAt = null;
   await finishEnding(work);
 }
 
 const told =
-  'Something went wrong on our side, again and again; it is logged. Begin it again: what it has learned is kept.';
+  'The session failed repeatedly because of an error on our side; it is logged. Start it again: what it learned is ' +
+  'stored.';

@@ -29,15 +29,15 @@ import { betweenRounds, replyOf } from './read-history';
 import { type Following, maxCalls, type Turn } from './turn';
 import { endTurn, keepTurn, type TurnEnd } from './turn-rows';
 
-/** What a chat stands on: its tools, and a model. */
+/** The dependencies of a chat: those of its tools and of its model. */
 export type ChatParts = ToolParts & ModelParts;
 
 const beatMs = 5000;
 const logger = new Logger('Chat');
 
 /**
- * Answers a message: the model speaks, calls tools, is told what came of them, and speaks again. Whatever ends it, what
- * was said and done so far stays; who leaves ends the call to the model, and a tool that was begun is done to its end.
+ * Answers a message: the model writes text, calls tools, gets their results and continues. Text and calls up to an
+ * error stay stored. A client that disconnects aborts the model call, but not a tool that is already running.
  */
 export async function answerTurn(parts: ChatParts, turn: Turn, following: Following): Promise<ChatAnswer> {
   const { sessionId } = turn;
@@ -62,10 +62,10 @@ export async function answerTurn(parts: ChatParts, turn: Turn, following: Follow
     if (error instanceof ModelFault || error instanceof ModelAborted) usages.push(error.usage);
     if (signal.aborted) {
       await end('left');
-      throw new AppError('request_timeout', { detail: 'The answer was broken off: nobody waits for it any more.' });
+      throw new AppError('request_timeout', { detail: 'The answer was aborted: no client waits for it any more.' });
     }
     const known = toAppError(error);
-    if (!known) logger.error('a chat’s turn failed', { err: error, sessionId });
+    if (!known) logger.error('a chat turn failed', { err: error, sessionId });
     const failure = known ?? new AppError('internal_error', { detail: 'Something failed on our side; it is logged.' });
     const usage = await end('failed', { error: failure.message, code: wireCodeOf(failure.code) });
     following.listener?.usage(usage);
@@ -101,7 +101,7 @@ async function talk(parts: ChatParts, turn: Turn, talking: Talk): Promise<void> 
     messages.push(...told.map((message) => withoutSecrets(message, (text) => hidden.text(text))));
   }
   if (replyOf(said) === '' && toolCalls.length === 0) {
-    throw new ModelFault('nonsense', 'The model answered nothing.');
+    throw new ModelFault('nonsense', 'The model’s answer is empty.');
   }
 }
 
@@ -121,17 +121,17 @@ async function speak(model: ModelPort, call: ModelCall, round: number, talking: 
       tell(delta.text);
       continue;
     }
-    // What it says instead of an answer, a refusal for one, comes in no pieces.
+    // Text that replaces an answer, such as a refusal, is not streamed in pieces.
     if (said[round] === '') tell(delta.answer.content);
     return delta.answer;
   }
-  throw new ModelFault('cut', 'The model’s answer broke off.', noUsage);
+  throw new ModelFault('cut', 'The model’s answer ended too early.', noUsage);
 }
 
-/** What nobody reads to its end. */
+/** Maximum number of characters of a reply. */
 const longestReply = 200_000;
 
-/** Adds to a round's words; answers what of them there was room for. */
+/** Appends a piece to a round's text and returns it. Throws if the reply becomes too long. */
 function say(said: string[], round: number, piece: string): string {
   const room = longestReply - replyOf(said).length - betweenRounds.length;
   const text = storable(piece.length > room ? piece.slice(0, Math.max(room, 0)) : piece);
@@ -142,13 +142,13 @@ function say(said: string[], round: number, piece: string): string {
   return text;
 }
 
-/** Says again and again that somebody works on the turn, and how far the model has come. */
+/** Saves the turn's heartbeat and text at an interval. Aborts `lost` if the turn was ended elsewhere. */
 function keepAlive({ database }: ChatParts, { caller, turnId }: Turn, said: string[]) {
   const lost = new AbortController();
   const timer = setInterval(() => {
     keepTurn(database, { organizationId: caller.organizationId, turnId }, [...said]).then(
       (isOurs) => isOurs || lost.abort(),
-      (error: unknown) => logger.warn('a chat’s turn could not be kept', { err: error }),
+      (error: unknown) => logger.warn('could not save the heartbeat of a chat turn', { err: error }),
     );
   }, beatMs);
   timer.unref();

@@ -5,7 +5,7 @@ import { prompt } from '../prompts/prompt';
 import type { ToolParts } from '../tools/tool';
 import { callsOf, type CallRow, listTurns, presentCall, type TurnRow } from './read-history';
 
-/** So many characters of earlier turns a model is sent, and so many of an earlier tool's result. */
+/** Maximum number of characters that a model is sent: of all earlier turns, and of each earlier tool result. */
 const historyChars = 40_000;
 const earlierResultChars = 1000;
 const turnsLookedAt = 40;
@@ -18,7 +18,7 @@ export interface ChatOf {
   message: string;
 }
 
-/** What a model is told at the beginning of a turn: who it is, what was said before as far as there is room, the message. */
+/** Builds the messages of a new turn: the system prompt, the earlier turns that fit, and the user's message. */
 export async function buildMessages(parts: ToolParts, of: ChatOf, { text }: Hidden): Promise<ModelMessage[]> {
   const { caller, agentId, sessionId, turnId, message } = of;
   const { organizationId } = caller;
@@ -54,7 +54,7 @@ export async function buildMessages(parts: ToolParts, of: ChatOf, { text }: Hidd
   ].map((each) => withoutSecrets(each as ModelMessage, text));
 }
 
-/** What of a tool's answer a model sees, and as what it is to take it. */
+/** Returns a tool's result as text for the model, marked as untrusted. */
 export function toldOf(
   call: { id: string; tool: string; status: string; error?: string; confirmationId?: string },
   result: unknown,

@@ -19,17 +19,17 @@ interface CallingIn {
   turn: Turn;
   round: number;
   listener?: TurnListener;
-  /** Of the whole turn; those of this answer are added. */
+  /** The calls of the whole turn; the calls of this answer are appended. */
   toolCalls: ChatToolCall[];
   signal: AbortSignal;
 }
 
 const confirmMs = 10 * 60_000;
-/** A snippet may have 500,000 characters, and JSON writes some of them as two. */
+/** Maximum number of characters: a snippet may have 500,000, and JSON writes some of them as two. */
 const longestArguments = 1_100_000;
 const logger = new Logger('Chat');
 
-/** Calls the tools that an answer of the model asks for, in order; answers what the model is told of it. */
+/** Calls the tools that the model's answer requests, in order. Returns the messages for the model. */
 export async function callTools(parts: ToolParts, calling: CallingIn, answer: ModelAnswer): Promise<ModelMessage[]> {
   const { toolCalls, signal } = calling;
   const asked = readCalls(answer.toolCalls);
@@ -50,10 +50,10 @@ export async function callTools(parts: ToolParts, calling: CallingIn, answer: Mo
 }
 
 interface AskedCall {
-  /** Of the model's making, and only one of its name in an answer. */
+  /** The model's id of the call, made unique within the answer. */
   id: string;
   name: string;
-  /** Null where what was written is no JSON object. */
+  /** Null if the model did not write a JSON object. */
   given: Record<string, unknown> | null;
 }
 
@@ -115,12 +115,12 @@ async function callTool(
   return finish({ status, result, ...(error ? { error, code } : {}) });
 }
 
-/** Why a call is not even begun; null where it may be. */
+/** Returns why a call must not be executed; null if it may be. */
 function refusalOf({ caller }: Turn, tool: string, given: Record<string, unknown> | null): AppError | null {
   try {
     const { parameters } = requireTool(tool, caller.role);
     if (given === null) {
-      return new AppError('invalid_payload', { detail: 'The arguments are no JSON object that can be read.' });
+      return new AppError('invalid_payload', { detail: 'The arguments are not a valid JSON object.' });
     }
     checkArguments(parameters, given);
     return null;
@@ -130,7 +130,7 @@ function refusalOf({ caller }: Turn, tool: string, given: Record<string, unknown
   }
 }
 
-/** What a model tried and may not, or could not, stands on the timeline: somebody may have talked it into that. */
+/** Records a failed call on the timeline, because untrusted text may have persuaded the model to make it. */
 async function tellRefused(
   { database }: ToolParts,
   { caller, agentId, sessionId }: Turn,
@@ -148,7 +148,7 @@ async function tellRefused(
   });
 }
 
-/** What the model wrote as arguments; null where that is none. */
+/** Parses the arguments that the model wrote; null if they are not a JSON object that can be stored. */
 function argumentsOf({ arguments: text }: ModelToolCall): Record<string, unknown> | null {
   if (text.trim() === '') return {};
   if (text.length > longestArguments) return null;
@@ -161,7 +161,7 @@ function argumentsOf({ arguments: text }: ModelToolCall): Record<string, unknown
   }
 }
 
-/** U+0000 and half a surrogate pair can be written in JSON, and JSON.stringify writes them as escapes. */
+/** Postgres stores neither U+0000 nor half a surrogate pair. JSON can contain both; JSON.stringify escapes them. */
 function isStorable(value: object): boolean {
   return !/(?<!\\)(\\\\)*\\u(0000|d[89a-f])/i.test(JSON.stringify(value));
 }

@@ -20,8 +20,8 @@ type PendingCall = Pick<
 >;
 
 /**
- * The owner's word on a call that waits for it: exactly the call that was shown, with its arguments, once and in time.
- * It is done with what its owner may do now. What fails then has been decided all the same.
+ * Applies the owner's decision to a call that waits for it: exactly the call that was shown, with its arguments, once
+ * and before it expires. The owner's current rights apply. A call that fails afterwards remains decided.
  */
 export async function decideCall(
   parts: ToolParts,
@@ -51,7 +51,7 @@ export async function decideCall(
   }
 }
 
-/** What is kept of a call that threw. */
+/** Returns the outcome to store for a call that threw. */
 export function failureOf(error: unknown): ToolOutcome {
   const known = toAppError(error);
   if (!known) {
@@ -60,7 +60,7 @@ export function failureOf(error: unknown): ToolOutcome {
   return { status: 'failed', result: {}, error: known.message, code: wireCodeOf(known.code) };
 }
 
-const declined = { error: 'It was declined.', code: 'confirmation_declined' };
+const declined = { error: 'The call was declined.', code: 'confirmation_declined' };
 
 async function findCall({ database }: ToolParts, caller: Principal, agentId: string, id: string): Promise<PendingCall> {
   const [organizationId, ownerKind, ownerId] = ownerOf(caller);
@@ -97,14 +97,16 @@ async function takeDecision(
       'take_decision',
     );
     if (taken === 0) {
-      // Looked at behind the wait for somebody who decides it at the same moment.
+      // Read in a new statement: the update may have waited for a concurrent decision.
       const [row] = await tx.query<Pick<ChatCallEntity, 'decidedAt'>>(
         'SELECT decided_at FROM chat_call WHERE id = $1 AND organization_id = $2',
         [id, organizationId],
         'decided_call',
       );
-      if (row?.decidedAt) throw new AppError('conflict', { detail: 'It was decided already.' });
-      throw new AppError('confirmation_expired', { detail: 'It waited for 10 minutes; ask for it again.' });
+      if (row?.decidedAt) throw new AppError('conflict', { detail: 'The call has already been decided.' });
+      throw new AppError('confirmation_expired', {
+        detail: 'The confirmation expired after 10 minutes; request the call again.',
+      });
     }
     audit(tx, caller, {
       action: approve ? 'assistant.confirm' : 'assistant.decline',

@@ -8,13 +8,13 @@ export type TurnEnd = Pick<ChatTurnEntity, 'said' | 'inputTokens' | 'outputToken
   code?: string;
 };
 
-/** A call as the model makes it. */
+/** A call as the model requested it. */
 export type NewCall = Pick<
   ChatCallEntity,
   'id' | 'organizationId' | 'sessionId' | 'turnId' | 'round' | 'place' | 'modelKey' | 'tool' | 'arguments' | 'status'
 > & { expiresAt?: Date };
 
-/** Written down before anything of it is done. */
+/** Records a call before it is executed. */
 export async function insertCall(database: Database, call: NewCall): Promise<void> {
   const { organizationId } = call;
   await database.query(
@@ -30,7 +30,7 @@ export async function insertCall(database: Database, call: NewCall): Promise<voi
   );
 }
 
-/** What came of a call that was begun. */
+/** Records the outcome of a call. */
 export async function endCall(
   database: Database,
   { organizationId, id }: { organizationId: string; id: string },
@@ -50,7 +50,7 @@ interface TurnOf {
   turnId: string;
 }
 
-/** The process lives, and the model has said so much. False: somebody has taken it for dead. */
+/** Saves a turn's heartbeat and text so far. Returns false if another process has ended the turn. */
 export async function keepTurn(
   database: Database,
   { organizationId, turnId }: TurnOf,

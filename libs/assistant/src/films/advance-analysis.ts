@@ -18,11 +18,11 @@ import { findKeptAnswer, keepingAnswer } from './kept-answers';
 export interface AnalysisParts extends ModelParts {
   storage: ObjectStorage;
   wakeTimeoutMs: number;
-  /** The longest that a call of a model takes, with its second try. */
+  /** Maximum duration of a model call with its second try, in milliseconds. */
   modelMs: number;
 }
 
-/** What one handling leads to: columns to set, and when to go on. */
+/** The result of one step: columns to set, and the delay until the next step in milliseconds. */
 interface Next {
   set: Partial<Pick<AnalysisRow, 'step' | 'progress' | 'frames' | 'frameTimes' | 'seen' | 'commandId'>> & {
     usage?: { inputTokens: number; outputTokens: number; costMicros: number };
@@ -37,7 +37,10 @@ const attempts = 5;
 const takeFrames = readFileSync(join(__dirname, 'take-frames.py'), 'utf8');
 const log = new Logger('video analysis');
 
-/** One step of an analysis. Whoever dies in it has it done again when its time is over; nothing of it is done twice. */
+/**
+ * Executes one step of an analysis. If the process dies, another one repeats the step after the claim has expired. The
+ * row's `turn` changes with each claim, so only the result of the latest claim is applied.
+ */
 export async function advanceAnalysis(parts: AnalysisParts, id: string): Promise<void> {
   const row = await claim(parts, id);
   if (!row) return;
@@ -62,7 +65,10 @@ function stepOf(parts: AnalysisParts, row: AnalysisRow): Promise<Next | null> {
   }
 }
 
-/** A model that is busy is asked again after a rest, which may take longer than anybody would wait. */
+/**
+ * Renews the claim during a model call, because the waits for a busy model can take long. Returns a function that stops
+ * it.
+ */
 function keepClaim({ database, modelMs }: AnalysisParts, { id, turn }: AnalysisRow): () => Promise<unknown> {
   const leaseMs = modelMs + 60_000;
   let last: Promise<unknown> = Promise.resolve();
@@ -93,7 +99,7 @@ async function claim({ database, modelMs }: AnalysisParts, id: string): Promise<
   return row ?? null;
 }
 
-/** Events alone need neither frames nor a model; a film needs both, and its events go along. */
+/** Events alone need neither frames nor a model. A video needs both; its events are sent to the model as well. */
 async function readSource(parts: AnalysisParts, row: AnalysisRow): Promise<Next | null> {
   const { filmKey, events, durationMs } = await sourceOf(parts, row);
   if (durationMs !== null && durationMs > maxFilmMs) {
@@ -104,8 +110,9 @@ async function readSource(parts: AnalysisParts, row: AnalysisRow): Promise<Next 
     await makeDraft(parts, row, stepsOfEvents(await stepsIn(events)));
     return null;
   }
-  if (!filmKey) throw new AnalysisFault('recording_unreadable', 'The recording has neither a film nor events.');
-  if (!model) throw new AnalysisFault('model_not_configured', 'A film needs a language model, and there is none.');
+  if (!filmKey) throw new AnalysisFault('recording_unreadable', 'The recording has neither a video nor events.');
+  if (!model)
+    throw new AnalysisFault('model_not_configured', 'A video needs a language model, and none is configured.');
   const commandId = await orderFrames(parts, row, filmKey);
   return { set: { step: 'frames', progress: 10, commandId }, inMs: lookAgainMs };
 }
@@ -114,7 +121,7 @@ async function sourceOf({ database, storage }: AnalysisParts, row: AnalysisRow) 
   const { organizationId, recordingId, uploadKey } = row;
   if (recordingId) {
     const found = await findRecording(database, organizationId, recordingId).catch(() => null);
-    if (!found) throw new AnalysisFault('recording_not_found', 'The recording is gone.');
+    if (!found) throw new AnalysisFault('recording_not_found', 'The recording no longer exists.');
     const { storageKey: filmKey, eventsKey, eventsSize, startedAt, endedAt } = found;
     const isReadable = eventsKey !== null && (eventsSize ?? 0) <= maxRecordingBytes;
     const durationMs = startedAt && endedAt ? endedAt.getTime() - startedAt.getTime() : null;
@@ -126,7 +133,10 @@ async function sourceOf({ database, storage }: AnalysisParts, row: AnalysisRow) 
   return { filmKey: events ? null : uploadKey, events, durationMs: null };
 }
 
-/** A recording of DevTools is JSON, which no film begins as; null for anything else, of which no more is read. */
+/**
+ * Reads a DevTools recording, which is JSON. Returns null for any other file after its first chunk; no video starts
+ * like it.
+ */
 async function eventsIn(storage: AnalysisParts['storage'], key: string): Promise<Buffer | null> {
   const object = await storage.read(key);
   if (!object) return null;
@@ -153,7 +163,7 @@ async function orderFrames(parts: AnalysisParts, row: AnalysisRow, filmKey: stri
   const { database, storage, keyRing, wakeTimeoutMs, clock } = parts;
   const { organizationId, agentId } = row;
   const expiresInSeconds = (framesTimeoutMs + wakeTimeoutMs) / 1000;
-  // Relative to the service, which the machine knows by its own address, where the store is behind it.
+  // If the service proxies the object store, the URLs are relative: the machine adds its own address of the service.
   const [film, ...frames] = await Promise.all([
     storage.presignGet(filmKey, { expiresInSeconds, address: '' }),
     ...Array.from({ length: maxFrames }, (_, at) =>
@@ -181,14 +191,14 @@ async function awaitFrames({ database }: AnalysisParts, row: AnalysisRow): Promi
   if (command.status === 'failed') {
     throw new AnalysisFault(
       'frames_unavailable',
-      `The machine took no frames: ${command.error ?? 'it did not say why'}`,
+      `The machine extracted no frames: ${command.error ?? 'it reported no reason'}`,
     );
   }
   const said = readAnswer(command.output);
-  if (said.code) throw new AnalysisFault(said.code, said.error ?? 'The machine took no frames.');
+  if (said.code) throw new AnalysisFault(said.code, said.error ?? 'The machine extracted no frames.');
   const frameTimes = (said.frames ?? []).slice(0, maxFrames);
   if (frameTimes.length === 0)
-    throw new AnalysisFault('recording_unreadable', 'No picture of the recording can be read.');
+    throw new AnalysisFault('recording_unreadable', 'No image of the recording can be read.');
   return { set: { step: 'ask', progress: 30, frames: frameTimes.length, frameTimes }, inMs: 0 };
 }
 
@@ -199,7 +209,7 @@ function readAnswer(output: string | undefined) {
     const times = Array.isArray(frames) ? frames.filter((each): each is number => Number.isSafeInteger(each)) : [];
     return { code: faults.find((each) => each === code), error, frames: times };
   } catch {
-    throw new AnalysisFault('frames_unavailable', 'What the machine says of the frames cannot be read.');
+    throw new AnalysisFault('frames_unavailable', 'The machine’s report on the frames cannot be read.');
   }
 }
 
@@ -212,14 +222,14 @@ async function askNext(parts: AnalysisParts, row: AnalysisRow): Promise<Next> {
   const frames = await Promise.all(
     numbers.map(async (number) => {
       const bytes = await storage.get(frameKey(row, number), { maxBytes: maxPictureBytes });
-      if (!bytes) throw new AnalysisFault('frames_unavailable', `The frame ${number} did not arrive, or is too large.`);
+      if (!bytes) throw new AnalysisFault('frames_unavailable', `Frame ${number} was not uploaded or is too large.`);
       const dataUrl = jpegUrl(bytes);
-      if (!dataUrl) throw new AnalysisFault('frames_unavailable', `The frame ${number} is no JPEG picture.`);
+      if (!dataUrl) throw new AnalysisFault('frames_unavailable', `Frame ${number} is not a JPEG image.`);
       return { number, atMs: frameTimes[number - 1]!, dataUrl };
     }),
   );
   const model = await findModel(parts, { ...callerOf(row), keep: keepingAnswer(row) });
-  if (!model) throw new AnalysisFault('model_not_configured', 'There is no language model any more.');
+  if (!model) throw new AnalysisFault('model_not_configured', 'The language model is no longer configured.');
   const { events } = await sourceOf(parts, row);
   const before = row.seen as SeenStep[];
   const recorded = events && (await stepsIn(events).catch(() => null));
@@ -245,7 +255,7 @@ function seenNext(
   };
 }
 
-/** The workflow and the end are one transaction. */
+/** Creates the workflow and completes the analysis in one transaction. */
 async function makeDraft({ database }: AnalysisParts, row: AnalysisRow, steps: Step[]): Promise<void> {
   const { organizationId, agentId, id, turn, recordingId } = row;
   if (steps.length === 0) throw new AnalysisFault('no_steps_found', 'No steps can be seen in the recording.');
@@ -264,7 +274,7 @@ async function makeDraft({ database }: AnalysisParts, row: AnalysisRow, steps: S
     tell(
       tx,
       { organizationId, agentId },
-      `A recording has become the workflow ${name}, a draft of ${steps.length} steps`,
+      `A recording was turned into the workflow ${name}, a draft of ${steps.length} steps`,
     );
   });
 }
@@ -295,12 +305,12 @@ function json(value: unknown): string | null {
   return value === undefined ? null : JSON.stringify(value);
 }
 
-/** What cannot be otherwise ends it; anything else is tried again, a few times. */
+/** Fails the analysis on a permanent error, or when all attempts are used. Otherwise the step is repeated. */
 async function afterFault({ database }: AnalysisParts, row: AnalysisRow, error: unknown): Promise<void> {
   const { id, organizationId, agentId, turn } = row;
   const isFinal = error instanceof AnalysisFault || error instanceof AppError;
   if (!isFinal && row.faults + 1 < attempts) {
-    log.warn(`analysis ${id} is tried again: ${(error as Error).message}`);
+    log.warn(`a step of analysis ${id} failed and will be repeated: ${(error as Error).message}`);
     await database.query(
       'system',
       `UPDATE video_analysis SET faults = faults + 1, due_at = muster_now() + interval '5 seconds' WHERE id = $1 AND turn = $2`,
@@ -318,7 +328,8 @@ async function afterFault({ database }: AnalysisParts, row: AnalysisRow, error: 
        WHERE id = $1 AND turn = $2 AND due_at IS NOT NULL`,
       [id, turn, code, words.slice(0, 2000), inputTokens, outputTokens, costMicros],
     );
-    if (ended) tell(tx, { organizationId, agentId }, `A recording could not become a workflow: ${words}`, 'error');
+    if (ended)
+      tell(tx, { organizationId, agentId }, `A recording could not be turned into a workflow: ${words}`, 'error');
   });
 }
 

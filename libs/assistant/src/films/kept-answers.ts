@@ -8,7 +8,10 @@ import type { SeenStep } from './film-steps';
 type Asked = Pick<AnalysisRow, 'id' | 'organizationId' | 'asked'>;
 type Kept = Pick<VideoAnswerEntity, 'answer' | 'inputTokens' | 'outputTokens' | 'costMicros'>;
 
-/** What somebody who died meanwhile was told of these frames, and what it cost; steps are null where nothing fits. */
+/**
+ * Returns the model's answer for these frames that a process stored before it died, and its cost. Null if none is
+ * valid.
+ */
 export async function findKeptAnswer(
   database: Database,
   { id, organizationId, asked }: Asked,
@@ -27,7 +30,7 @@ export async function findKeptAnswer(
   return { steps: fitting?.steps ?? null, usage: sumOfUsages(usages) };
 }
 
-/** With its bill: there is no moment in which it is paid for and not kept. */
+/** Stores the model's answer in the transaction that books its cost, so that no answer is paid and then lost. */
 export function keepingAnswer({ id, organizationId, asked }: Asked) {
   return (tx: Transaction, { modelCallId, content, inputTokens, outputTokens, costMicros }: PaidAnswer): void =>
     tx.defer(

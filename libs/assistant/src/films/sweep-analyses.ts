@@ -2,7 +2,7 @@ import type { Database, VideoAnalysisEntity } from '@muster/database';
 
 const atOnce = 100;
 
-/** Rings for analyses that are due: those that wait for a machine, and those that somebody died over. */
+/** Enqueues a message for each due analysis: it waits for a machine, or its process has died. */
 export async function ringDueAnalyses(database: Database): Promise<{ rung: number }> {
   const rows = await database.query<Pick<VideoAnalysisEntity, 'id'>>(
     'system',

@@ -13,8 +13,8 @@ interface Parts {
 }
 
 /**
- * Drops sessions with their steps and events, chats, analyses of films with their frames, and films that were sent, as
- * what else runs wrote (logRetentionDays). What sessions have learned stays, and so do the workflows that came of it.
+ * Deletes what is older than the organization's logRetentionDays: sessions with their steps and events, chats, video
+ * analyses with their frames, and uploaded videos. Lessons and the workflows that resulted from sessions stay.
  */
 export async function purgeAssistant(
   parts: Parts,
@@ -34,10 +34,10 @@ export async function purgeAssistant(
   };
 }
 
-/** Some of what is older; answers how many. */
+/** Deletes a batch of rows that are older than a time. Returns their number. */
 type Drop = (parts: Parts, organizationId: string, before: Date) => Promise<number>;
 
-/** Steps, attempts and events go with them. */
+/** The steps, attempts and events of a session are deleted with it. */
 const dropSessions: Drop = ({ database }, organizationId, before) =>
   database.transaction('system', (tx) =>
     tx.execute(
@@ -49,7 +49,7 @@ const dropSessions: Drop = ({ database }, organizationId, before) =>
     ),
   );
 
-/** By when something was last said in them; turns and calls go with them. */
+/** The age of a chat is that of its last message. Its turns and calls are deleted with it. */
 const dropChats: Drop = ({ database }, organizationId, before) =>
   database.transaction('system', (tx) =>
     tx.execute(
@@ -99,7 +99,7 @@ const dropUploads: Drop = async ({ database, storage }, organizationId, before) 
   return old.length;
 };
 
-/** Before their row: a row that stays is found again, and an object without a row never would be. */
+/** Deletes objects before their rows: a remaining row is found again, but an object without a row never would be. */
 async function deleteObjects(storage: ObjectStorage, keys: readonly string[]): Promise<void> {
   const waiting = [...keys];
   const work = async () => {

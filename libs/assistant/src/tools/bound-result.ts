@@ -1,10 +1,10 @@
 import { storable } from '@muster/platform';
 
-/** How many characters of a tool's result a model sees, and who calls it by manage. */
+/** Maximum number of characters of a tool's result: for a model in a chat, and for a caller of manage. */
 export const resultLimit = { chat: 12_000, manage: 1_500_000 };
 
 const note = 'The answer is longer: this is a part of it.';
-/** What is left of texts and lists, as a share of the limit and a count, until it fits. */
+/** Cuts that are tried in order: the length of texts as a share of the limit, and the number of items of a list. */
 const cuts: [share: number, items: number][] = [
   [2, 1000],
   [4, 100],
@@ -13,7 +13,7 @@ const cuts: [share: number, items: number][] = [
   [400, 10],
 ];
 
-/** The result, or as much of it as has room in so many characters of JSON; what is cut says so. */
+/** Returns the result, cut until its JSON has at most `limit` characters. Cut texts and results are marked. */
 export function boundResult(result: Record<string, unknown>, limit: number): Record<string, unknown> {
   if (fits(result, limit)) return result;
   for (const [share, items] of cuts) {

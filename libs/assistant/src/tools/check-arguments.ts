@@ -1,7 +1,7 @@
 import { AppError, type FieldError } from '@muster/contracts';
 import { isUuid } from '@muster/platform';
 
-/** What one argument is, in words of JSON Schema. */
+/** The JSON schema of one argument. */
 export type ArgumentSchema = { description: string } & (
   | { type: 'string'; format?: 'uuid'; minLength?: number; maxLength: number }
   | { type: 'object'; additionalProperties: { type: 'string' }; maxProperties: number }
@@ -25,7 +25,7 @@ export function argumentsOf(
 
 const mostFaults = 20;
 
-/** The arguments as the tool may use them; throws with every reason why they are none. */
+/** Returns the checked arguments of a tool. Throws invalid_payload with all errors. */
 export function checkArguments(schema: ArgumentsSchema, given: unknown): Record<string, unknown> {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw refused([{ field: 'arguments', message: 'arguments must be an object' }]);

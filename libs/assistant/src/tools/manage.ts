@@ -5,7 +5,7 @@ import { performTool } from './perform-tool';
 import type { ToolParts } from './tool';
 import { tools } from './tool-table';
 
-/** One of the tools, called by a person or a program and not by a model: it needs no confirmation. */
+/** Calls a tool for a person or a program. It needs no confirmation, because no model requested it. */
 export async function manage(
   parts: ToolParts,
   caller: Principal,

@@ -11,7 +11,7 @@ export interface ToolCall {
   agentId: string;
   tool: string;
   given: unknown;
-  /** How it came; of a chat also in which call of which session. */
+  /** The API that made the call; a chat also has the session and the id of the call. */
   via: 'manage' | 'chat';
   sessionId?: string;
   callId?: string;
@@ -19,8 +19,8 @@ export interface ToolCall {
 }
 
 /**
- * Does what the caller may do by the routes, in the same way: the same role, gate, checks and rows in the audit trail.
- * What is not allowed throws. No secret of the organization is in what it answers, wherever a script has put one.
+ * Performs a tool with the role, gate, checks and audit rows of the corresponding route. Throws if the caller may not
+ * use it. The organization's secrets are hidden in the result, wherever a script has written them.
  */
 export async function performTool(parts: ToolParts, call: ToolCall): Promise<ToolOutcome> {
   const { caller, agentId, given, signal } = call;

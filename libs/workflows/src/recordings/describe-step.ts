@@ -3,7 +3,7 @@ import type { Step } from '../check-steps';
 const maxNameLength = 120;
 const mostRead = 500;
 
-/** For people, without what is typed: that may be private. */
+/** Describes a step for people. Typed text is left out, because it may be private. */
 export function describeStep(step: Step): string {
   const { type, title, url, key, expression, name } = step;
   const what = whatOf(step);
@@ -20,7 +20,7 @@ export function describeStep(step: Step): string {
     extract: `Read ${what}`,
     press: `Press ${String(key)}`,
     wait: `Wait ${Number(step['ms']) / 1000} s`,
-    screenshot: 'Take a picture',
+    screenshot: 'Take a screenshot',
     python: 'Run Python',
     ask: `Ask ${String(step['question'])}`,
     unsupported: `A step of the type ${String(step['of'])}`,
@@ -44,10 +44,10 @@ function withoutQuery(url: string): string {
   return url.replace(/[?#].*$/s, '');
 }
 
-/** The selector that reads best. */
+/** Returns the most readable selector of a step's element. */
 function whatOf({ selectors }: Step): string {
   const all = ((selectors ?? []) as (string | string[])[]).map((each) =>
-    // Of a selector without end the beginning is enough to read.
+    // The beginning of a very long selector is enough.
     (Array.isArray(each) ? each.at(-1)! : each).slice(0, mostRead),
   );
   const byName = all.find((each) => /^(field|says)\//.test(each));

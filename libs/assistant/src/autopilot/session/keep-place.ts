@@ -2,7 +2,7 @@ import type { AutopilotTask } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import type { SessionRow, StepRow } from './session-row';
 
-/** Writes down where a session is, as its holder has it: what it waits for, its task, its figures. */
+/** Saves a session: its phase, what it waits for, its task and its totals. The caller holds the session's lock. */
 export function keepPlace(tx: Transaction, session: SessionRow): void {
   const { task, held, look, ending } = session;
   tx.defer(

@@ -9,7 +9,7 @@ import { activeMsOf, type SessionRow } from './session-row';
 interface MoveFacts {
   move: SessionMove;
   source: LifecycleSource;
-  /** Why, for people. */
+  /** Reason that is shown to people. */
   reason: string;
   pausedFor?: AutopilotPause;
   error?: string | null;
@@ -19,8 +19,8 @@ interface MoveFacts {
 type Moved = Pick<AutopilotSessionEntity, 'status' | 'pausedFor' | 'activeMs' | 'activeSince'>;
 
 /**
- * Makes a move of a session's life from where it begins: status, what it is paused for and its figures in one statement.
- * False: it was elsewhere.
+ * Changes a session's status if its current status allows that. One statement sets the status, the reason of a pause
+ * and the times. Returns false if the current status does not allow the change.
  */
 export async function moveSession(tx: Transaction, session: SessionRow, facts: MoveFacts): Promise<boolean> {
   const { move, source, reason, pausedFor = null, error = null, code = null } = facts;
@@ -41,7 +41,7 @@ export async function moveSession(tx: Transaction, session: SessionRow, facts: M
   tellSession(tx, session, {
     type: 'session',
     data: { status: to, previousStatus: previous, ...(asked ? { pausedFor: asked } : {}), ...(error ? { error } : {}) },
-    // Where the picture lies is for whoever lends it to a reader.
+    // The object key of the screenshot is only for the stream, which sends its readers a presigned URL instead.
     ...(pausedFor ? { onStream: { pausedFor } } : {}),
     message: `autopilot session ${previous} → ${to}: ${reason}`,
     level: to === 'failed' ? 'error' : to === 'paused' ? 'warn' : 'info',

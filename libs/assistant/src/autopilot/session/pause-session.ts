@@ -5,7 +5,9 @@ import { moveSession } from './move-session';
 
 const longestQuestion = 4000;
 
-/** Asks a person. Its browser stays as it is, and its machine on, until the answer or the end of the longest pause. */
+/**
+ * Pauses a session with a question to a person. Its browser stays open and its machine on for up to `longestPauseMs`.
+ */
 export async function pauseSession(
   { tx, session }: Work,
   { reason, question: asked }: { reason: PauseReason; question: string },

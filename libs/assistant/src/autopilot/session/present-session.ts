@@ -12,7 +12,7 @@ import type { AutopilotAttemptEntity, AutopilotSessionEntity, AutopilotStepEntit
 import type { ObjectStorage } from '@muster/storage';
 import type { WholeSession } from './read-sessions';
 
-/** Where a picture can be seen for a while; null where there is none. */
+/** Returns a presigned URL of a screenshot; null if there is no screenshot. */
 export type Lend = (key: string | null) => Promise<string | null>;
 
 const lentSeconds = 900;

@@ -18,7 +18,7 @@ export interface WholeSession {
 
 interface SessionOf {
   organizationId: string;
-  /** Any, where none is said. */
+  /** Absent: any agent. */
   agentId?: string;
   sessionId: string;
 }
@@ -53,7 +53,7 @@ export async function findSession(
   });
 }
 
-/** An organization's, newest first: ids are made in the order of time. */
+/** Lists an organization's sessions, newest first: ids increase with time. */
 export function listSessions(
   database: Database,
   organizationId: string,

@@ -13,7 +13,7 @@ interface Resumption {
   stepOverride?: StepOverride;
 }
 
-/** A person's answer to what a session is paused for. */
+/** Resumes a paused session with a person's answer. */
 export async function resumeSession(
   tx: Transaction,
   caller: Principal,
@@ -23,7 +23,7 @@ export async function resumeSession(
   const session = await requireSession(tx, { organizationId, agentId, sessionId });
   if (session.status !== 'paused' || session.ending) {
     throw new AppError('conflict', {
-      detail: `The session is ${session.ending ? 'ending' : session.status}; only a paused one is resumed.`,
+      detail: `The session is ${session.ending ? 'ending' : session.status}; only a paused session can be resumed.`,
       extra: { sessionStatus: session.status },
     });
   }
@@ -33,7 +33,7 @@ export async function resumeSession(
   const current = steps[session.atStep ?? 0]!;
   const step = stepOverride ? overridden(steps, current, stepOverride) : null;
   begin(current);
-  // Going on as it was means that what it stopped in front of is let through.
+  // Resuming without a change approves the submit that the session stopped before.
   const goesOn = step === null || (step === current && isEmpty(stepOverride!));
   if (goesOn && (reason === 'before_submit' || reason === 'outcome_unknown')) current.maySubmit = true;
   else session.held = null;
@@ -54,7 +54,7 @@ export async function resumeSession(
   return { sessionId, status: session.status };
 }
 
-/** Its attempts count anew. */
+/** Resets the attempts of a step. */
 function begin(step: StepRow): void {
   step.tried = [];
   step.unsure = 0;
@@ -62,7 +62,7 @@ function begin(step: StepRow): void {
 }
 
 function overridden(steps: StepRow[], current: StepRow, { stepId, instruction, code, skip }: StepOverride): StepRow {
-  if (skip === false) throw invalidField('stepOverride.skip', 'skip is true, or is not given');
+  if (skip === false) throw invalidField('stepOverride.skip', 'skip must be true or absent');
   if (skip && (instruction !== undefined || code !== undefined)) {
     throw invalidField('stepOverride.skip', 'a step that is skipped takes neither instruction nor code');
   }
@@ -80,7 +80,7 @@ function override(work: Work, step: StepRow, { instruction, code, skip }: StepOv
   else if (step.status === 'passed' || step.status === 'skipped') step.status = 'pending';
   if (instruction !== undefined) step.instruction = instruction;
   if (code !== undefined) step.codeOnce = code;
-  // Who says what is done says that it may be.
+  // A person who provides code or an instruction also approves that the step submits something.
   if (code !== undefined || instruction !== undefined) step.maySubmit = true;
   begin(step);
   if (skip) tellStep(work, step);
@@ -90,12 +90,14 @@ function isEmpty({ instruction, code, skip }: StepOverride): boolean {
   return instruction === undefined && code === undefined && skip === undefined;
 }
 
-/** Their names alone: what was said may hold a one-time code. */
+/** Returns the names of the provided fields without their values: a value can contain a one-time code. */
 function fieldsOf(override: StepOverride): string[] {
   return Object.entries(override).flatMap(([name, value]) => (value === undefined || name === 'stepId' ? [] : [name]));
 }
 
 function spokenOf(given: StepOverride | undefined, step: StepRow | null): string {
   const fields = given ? fieldsOf(given) : [];
-  return step && fields.length ? `somebody gave ${fields.join(', ')} for step ${step.stepId}` : 'somebody let it go on';
+  return step && fields.length
+    ? `a person provided ${fields.join(', ')} for step ${step.stepId}`
+    : 'a person resumed it';
 }

@@ -27,7 +27,7 @@ interface StreamParts {
 
 type EventRow = Pick<AutopilotEventEntity, 'seq' | 'type' | 'data' | 'at'>;
 
-/** Where a session's stream begins that has seen up to `lastEventId`: at its own beginning unless said. */
+/** Returns the number of the event after which a stream starts: `lastEventId`, or 0 without one. */
 export async function beginOfStream(
   database: Database,
   { organizationId, agentId, sessionId }: StreamOf,
@@ -41,11 +41,11 @@ export async function beginOfStream(
   );
   if (!session) throw noSuchSession();
   const asked = Number(lastEventId ?? 0);
-  // A number from the future: the database went back to a backup.
+  // The number is higher than the last event if the database was restored from a backup. Then all events are sent.
   return asked <= session.lastEvent ? asked : 0;
 }
 
-/** Sends a session's events, those that are there and those that come, until its reader goes or may not stay. */
+/** Streams a session's stored and new events until the client disconnects or loses its access. */
 export function followSession(
   { database, pubSub, streams, lend, access }: StreamParts,
   { organizationId, sessionId }: StreamOf,
@@ -60,11 +60,11 @@ export function followSession(
   const checkAccess = () =>
     void access.holds().then(
       (holds) => holds || end(),
-      // If the database does not answer, the reader stays and a later beat checks again.
+      // If the database does not answer, the stream stays open and a later beat checks again.
       () => undefined,
     );
 
-  // Whoever rings, it is the reader's own request for which pictures are lent.
+  // A notification runs in another async context. The presigned URLs depend on the context of the client's request.
   const read = AsyncResource.bind(async () => {
     again = true;
     if (reading) return;
@@ -72,7 +72,7 @@ export function followSession(
     try {
       while (again && open()) {
         again = false;
-        // It comes again with its Last-Event-ID, and reads on at its own pace.
+        // The client is too slow. It reconnects with Last-Event-ID and resumes there.
         if (connection.writableLength > maxUnreadBytes) return void connection.destroy();
         const rows = await database.query<EventRow & object>(
           { organizationId },
@@ -87,7 +87,7 @@ export function followSession(
         again ||= rows.length === atOnce;
       }
     } catch {
-      // The next look reads on.
+      // The next poll resumes after the last event that was sent.
     } finally {
       reading = false;
     }

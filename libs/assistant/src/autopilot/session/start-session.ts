@@ -20,7 +20,10 @@ import { taskKeyOf } from '../task/task-key';
 
 const usual = { steps: 50, attemptsPerStep: 5, minutes: 60, costUsd: 5 };
 
-/** Begins a session on an agent that is free; wakes it where that is allowed. It goes on by itself from here. */
+/**
+ * Starts a session on a free agent and wakes the agent if its policy allows that. The session then advances by
+ * messages.
+ */
 export async function startSession(
   tx: Transaction,
   caller: Principal,
@@ -30,7 +33,7 @@ export async function startSession(
   const { organizationId } = caller;
   const { task, intent, inputs = {}, vaultKeys = [], workflowName, limits = {}, approve = 'never' } = body;
   if ((task === undefined) === (intent === undefined)) {
-    throw invalidField('task', 'give either task or intent', 'Say what is to be done: task or intent.');
+    throw invalidField('task', 'specify either task or intent', 'Specify what to do: either task or intent.');
   }
   if (task) requireTask(task);
   requireNames(inputs, vaultKeys);
@@ -81,7 +84,7 @@ export async function startSession(
   return { sessionId: id, status: 'queued' };
 }
 
-/** Every name that a task speaks of has a value. */
+/** Throws invalid_payload if the session has no value for an input of the task. */
 export function requireInputs({ inputs }: AutopilotTask, given: readonly string[]): void {
   const errors = inputs
     .filter((name) => !given.includes(name))
@@ -98,8 +101,8 @@ function requireNames(inputs: Record<string, string>, vaultKeys: readonly string
 
 function refuseTaken(taken: MachineTaken | null, agentStatus: string): void {
   if (!taken) return;
-  const by = 'jobId' in taken ? `Job ${taken.jobId}` : `Autopilot session ${taken.sessionId}`;
-  throw new AppError('agent_not_ready', { detail: `${by} has the agent.`, extra: { agentStatus, ...taken } });
+  const by = 'jobId' in taken ? `job ${taken.jobId}` : `autopilot session ${taken.sessionId}`;
+  throw new AppError('agent_not_ready', { detail: `The agent is in use by ${by}.`, extra: { agentStatus, ...taken } });
 }
 
 function withoutUndefined<T extends object>(value: T): Partial<T> {

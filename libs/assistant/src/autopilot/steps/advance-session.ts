@@ -29,11 +29,11 @@ import { takeLook } from './take-look';
 import { limitReached, takeStep } from './take-step';
 import { namesOf, stepAt, taskOf, type Work } from './work';
 
-/** Who asks the model for a session says so again and again; a process that died does not. */
+/** Duration of the lease on a model request. The process that calls the model renews it; a dead process does not. */
 const leaseMs = 20_000;
 const renewEveryMs = 5000;
 
-/** What the model is to be asked for, by whoever has the lease. */
+/** A leased model request. Without a question, it asks for the session's task. */
 interface Asking {
   token: string;
   session: SessionRow;
@@ -43,8 +43,8 @@ interface Asking {
 type Asked = { step: StepAnswer } | { task: AutopilotTask } | { fault: AppError };
 
 /**
- * Brings a session forward by one step. All that it knows is in rows, and what it waits for rings for it: any process may
- * die anywhere, and another goes on from there.
+ * Advances a session by one step. All state is in rows, and what a session waits for enqueues a message when it ends.
+ * So if a process dies at any point, another one continues from there.
  */
 @Injectable()
 export class Autopilot {
@@ -63,14 +63,14 @@ export class Autopilot {
       const asking = await this.handle(sessionId, (work) => forward(work), message);
       if (asking) await this.ask(asking);
     } catch (error) {
-      // Then nothing can be written down either; the message comes again.
+      // The failure cannot be recorded either. The message is delivered again.
       if (isDatabaseUnavailable(error)) throw error;
-      this.logger.error('a handling of an autopilot session broke', { err: error, sessionId });
+      this.logger.error('could not advance an autopilot session', { err: error, sessionId });
       await takeBreakdown(this.database, sessionId, message);
     }
   }
 
-  /** Under the session's lock; what became of it is written down at the end. */
+  /** Runs a step under the session's lock and then saves the session. */
   private handle(
     sessionId: string,
     step: (work: Work) => Promise<Asking | void>,
@@ -99,7 +99,7 @@ export class Autopilot {
       );
     }, renewEveryMs);
     let asked: Asked;
-    // Null: nobody was asked.
+    // Null if no model was called.
     let usage: ModelUsage | null = null;
     try {
       const caller = { organizationId, agentId, sessionId, purpose: 'autopilot' as const };
@@ -145,7 +145,7 @@ async function forward(work: Work): Promise<Asking | void> {
   const late = session.dueAt !== null && session.dueAt <= session.now;
   if (!ending && status === 'paused') {
     if (!late) return;
-    const error = 'Nobody answered what it was paused for in time.';
+    const error = 'The question of the paused session was not answered in time.';
     return beginEnding(work, { to: 'failed', error, code: 'execution_timeout' });
   }
   if (!ending && activeMsOf(session) >= session.maxActiveMs) {
@@ -154,14 +154,14 @@ async function forward(work: Work): Promise<Asking | void> {
   const command = commandId ? await readCommand(tx, commandId) : null;
   if (command?.status === 'pending') {
     if (session.phase === 'close' && (await finishIfOff(work))) return;
-    // Its end rings; until then only a lost message brings anybody here.
+    // The end of the command enqueues a message. Before that, only the sweep for lost messages leads here.
     if (late) session.dueAt = new Date(session.now.getTime() + leaseMs);
     return;
   }
   const answered: EndedCommand = command ?? {
     status: 'failed',
     output: null,
-    error: 'Its command is gone.',
+    error: 'The session’s command no longer exists.',
     code: null,
   };
   if (commandId && session.phase !== 'close') session.commandId = null;
@@ -172,7 +172,7 @@ async function forward(work: Work): Promise<Asking | void> {
       return settleOpen(work, answered);
     case 'begin':
       if (status === 'resumed') {
-        await moveSession(tx, session, { move: 'go_on', source: 'dispatcher', reason: 'it goes on where it was' });
+        await moveSession(tx, session, { move: 'go_on', source: 'dispatcher', reason: 'it continues where it paused' });
       }
       return takeStep(work);
     case 'look':
@@ -191,7 +191,7 @@ async function forward(work: Work): Promise<Asking | void> {
   }
 }
 
-/** The page as it is: what it asks for that a session may not give is a person's to answer. */
+/** Processes a page snapshot: asks a person if the page wants a captcha or a one-time code, and otherwise the model. */
 async function settleLook(work: Work, { status, output }: EndedCommand): Promise<Asking | void> {
   const { session } = work;
   if (status === 'failed') return loseBrowser(work);
@@ -245,7 +245,7 @@ function isOverBudget({ costMicros, maxCostMicros }: SessionRow): boolean {
 }
 
 function endOverBudget(work: Work): Promise<void> {
-  return beginEnding(work, limitReached('what its model calls may cost is used up'));
+  return beginEnding(work, limitReached('its limit for the cost of model calls is used up'));
 }
 
 function lease({ session }: Work, question: StepQuestion | null): Asking | void {
@@ -255,7 +255,7 @@ function lease({ session }: Work, question: StepQuestion | null): Asking | void 
   return { token: session.asking, session: { ...session }, question };
 }
 
-/** What was asked for by whoever has the lease still; of anybody else only what it cost counts. */
+/** Applies the result of a model request if its lease still holds. Otherwise only the cost of the request counts. */
 async function takeAsked(
   work: Work,
   { token, asked, usage }: { token: string; asked: Asked; usage: ModelUsage | null },

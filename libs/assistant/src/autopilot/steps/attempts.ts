@@ -5,7 +5,7 @@ import { tellSession } from '../session/session-events';
 import type { StepRow } from '../session/session-row';
 import { titleOf, type Work } from './work';
 
-/** Writes an attempt of a step down, before anything of it is done. */
+/** Records an attempt of a step before the attempt is executed. Returns its id. */
 export async function beginAttempt({ tx, session }: Work, step: StepRow, strategy: StepStrategy): Promise<string> {
   const id = newId();
   const [row] = await tx.query<{ attempt: number }>(
@@ -52,7 +52,7 @@ export async function endAttempt(work: Work, step: StepRow, attemptId: string, e
   tellSession(tx, session, { type: 'attempt', data, message, level: outcome === 'passed' ? 'info' : 'warn' });
 }
 
-/** What the model cost; also for one that failed. */
+/** Adds the usage of a model call, also of a failed one, to the session and to its attempt. */
 export function addUsage({ tx, session }: Work, attemptId: string | null, usage: ModelUsage): void {
   session.modelCalls += usage.calls;
   session.inputTokens += usage.inputTokens;
@@ -67,7 +67,7 @@ export function addUsage({ tx, session }: Work, attemptId: string | null, usage:
   );
 }
 
-/** Those that the session's end found under way. */
+/** Ends the attempts that are still running when the session ends. */
 export function endOpenAttempts({ tx, session }: Pick<Work, 'tx' | 'session'>, error: string): void {
   tx.defer(
     `UPDATE autopilot_attempt SET outcome = CASE WHEN submitted THEN 'unknown' ELSE 'failed' END, error = $2,

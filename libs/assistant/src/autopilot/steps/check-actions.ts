@@ -6,7 +6,7 @@ import { namesOf, taskOf } from './work';
 const mostActions = 50;
 const longest = { name: 500, value: 20_000, selector: 2000, selectors: 50 };
 
-/** Why these actions are not given to a browser; null where they may be. The worker looks at the same again. */
+/** Returns why a browser must not execute these actions; null if it may. The worker checks the same rules again. */
 export function faultOfActions(session: SessionRow, actions: SessionAction[]): string | null {
   if (actions.length > mostActions) return `${actions.length} actions are more than the ${mostActions} of one attempt`;
   const names = namesOf(session);
@@ -14,7 +14,8 @@ export function faultOfActions(session: SessionRow, actions: SessionAction[]): s
     if (selectors.length > longest.selectors) {
       return `${selectors.length} selectors are more than the ${longest.selectors} of one action`;
     }
-    if (called.length > longest.name || value.length > longest.value) return 'an action is longer than any may be';
+    if (called.length > longest.name || value.length > longest.value)
+      return 'the name or the value of an action is too long';
     if (selectors.some(({ selector }) => selector.length > longest.selector)) {
       return `a selector is longer than ${longest.selector} characters`;
     }
@@ -29,20 +30,20 @@ export function faultOfActions(session: SessionRow, actions: SessionAction[]): s
   return null;
 }
 
-/** An input may stand in an address, so what it becomes is looked at. */
+/** Checks the address of a navigation after its inputs are filled in. */
 function faultOfAddress(session: SessionRow, value: string): string | null {
   const { inputs, vaultKeys } = session;
   const secret = placeholdersIn(value).find((name) => vaultKeys.includes(name));
-  if (secret !== undefined) return `an address must not hold the secret {{${secret}}}`;
+  if (secret !== undefined) return `an address must not contain the secret {{${secret}}}`;
   const address = value.replaceAll(placeholder, (_, name: string) => inputs[name.trim()] ?? '');
   const { startUrl } = taskOf(session);
   const site = originOf(startUrl);
   const resolved = URL.canParse(address, startUrl ?? undefined) ? new URL(address, startUrl ?? undefined) : null;
   if (resolved && site && resolved.origin === site && /^https?:$/.test(resolved.protocol)) return null;
-  return `${address.slice(0, 200)} is not on the site that the session may be on (${site ?? 'none'})`;
+  return `${address.slice(0, 200)} is not on the site that the session may visit (${site ?? 'none'})`;
 }
 
-/** Blanks are cut off the name afterwards: to look for where they end takes ever longer where nothing closes it. */
+/** White space around a name is trimmed afterwards: matching it here would take quadratic time on unclosed braces. */
 const placeholder = /\{\{([^{}]+)\}\}/g;
 
 function placeholdersIn(text: string): string[] {

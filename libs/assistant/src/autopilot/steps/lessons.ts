@@ -16,7 +16,7 @@ export async function findLesson(tx: Transaction, of: LessonOf, stepId: string):
   return lesson ?? null;
 }
 
-/** Keeps how a step was done; what was known of it before is replaced. */
+/** Stores how a step was done and replaces the step's previous lesson. */
 export function keepLesson(
   tx: Transaction,
   of: LessonOf & { sessionId: string; healed: boolean },
@@ -39,8 +39,8 @@ export function keepLesson(
 }
 
 /**
- * What was done, with every selector that is known for it: those that the page showed to fit now come first, by their
- * score, and behind them those that were known before.
+ * Gives each action all its known selectors, best first: the ones that fitted the page in this attempt, and those of
+ * the previous lesson with half their score.
  */
 export function withRankedSelectors(
   actions: SessionAction[],
@@ -56,7 +56,7 @@ export function withRankedSelectors(
   });
 }
 
-/** Each once, the best first. */
+/** Removes duplicates and returns the best candidates, best first. */
 export function rank(candidates: SelectorCandidate[]): SelectorCandidate[] {
   const best = new Map<string, SelectorCandidate>();
   for (const each of candidates) {
@@ -66,10 +66,12 @@ export function rank(candidates: SelectorCandidate[]): SelectorCandidate[] {
   return [...best.values()].sort((a, b) => b.score - a.score).slice(0, mostCandidates);
 }
 
-/** What says what an element is, and not only where it stands: code by itself is not to guess. */
+/**
+ * Minimum score of a selector that identifies an element by more than its position. Stable code uses no weaker ones.
+ */
 const sureScore = 0.6;
 
-/** The steps of an attempt with the surest selectors alone, where there are some. */
+/** Keeps only the sure selectors of each step; a step that has none of them keeps all its selectors. */
 export function withSureSelectors(steps: Record<string, unknown>[], done: DoneAction[]): Record<string, unknown>[] {
   const sure = new Set(
     done.flatMap(({ candidates }) =>

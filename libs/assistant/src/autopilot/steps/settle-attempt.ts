@@ -12,7 +12,7 @@ import { takeLook } from './take-look';
 import { markSubmitting, takeStep, tellStep } from './take-step';
 import { stepAt, type Work } from './work';
 
-/** An attempt's command is over: what it did counts, it goes on behind a submit, or another way is tried. */
+/** Processes the end of an attempt's command: passes the step, continues with a submit, or tries another strategy. */
 export async function settleAttempt(work: Work, command: EndedCommand): Promise<void> {
   const { session } = work;
   const held = session.held!;
@@ -26,7 +26,7 @@ export async function settleAttempt(work: Work, command: EndedCommand): Promise<
   step.extracted = { ...step.extracted, ...answer.extracted };
   if (answer.outcome === 'would_submit') return stopBeforeSubmit(work, held, answer);
   const { screenshotKey } = session.look!;
-  // Told to send, and stopped in front of it: its worker says that nothing went.
+  // A worker that was allowed to submit but stopped before it reports that nothing was submitted.
   step.submitted = held.sentBefore || answer.submitted;
   const isByHand = step.codeOnce !== null;
   step.codeOnce = null;
@@ -37,7 +37,7 @@ export async function settleAttempt(work: Work, command: EndedCommand): Promise<
   }
   await endAttempt(work, step, held.attemptId, {
     outcome: 'failed',
-    error: answer.error ?? 'It failed and did not say why.',
+    error: answer.error ?? 'The attempt failed without a reported reason.',
     code: answer.why ? `page_${answer.why}` : null,
     screenshotKey,
     submitted: answer.submitted,
@@ -45,28 +45,32 @@ export async function settleAttempt(work: Work, command: EndedCommand): Promise<
   return isByHand ? askForOtherCode(work, step) : takeStep(work);
 }
 
-/** Who gave code did not ask for a model, which costs money: they say what comes next. */
+/**
+ * A person who provided code did not request a model call, which costs money. So the session asks them what to do next.
+ */
 function askForOtherCode(work: Work, step: StepRow): Promise<void> {
   const { asked } = stepAt(work);
   step.status = 'failed';
   tellStep(work, step);
-  const question = `The code for “${asked.title}” did not do it. ${step.lastError ?? ''}\nWhat is to be done?`;
+  const question = `The code for “${asked.title}” failed. ${step.lastError ?? ''}\nWhat should the session do?`;
   return pauseSession(work, { reason: 'attempts_exhausted', question });
 }
 
-/** Nothing is sent before this is written down; and not twice without somebody's word. */
+/**
+ * Records a submit before it is executed. Asks a person before a repeated submit, or if every submit needs approval.
+ */
 async function stopBeforeSubmit(work: Work, held: HeldAttempt, { at }: StepAttempted): Promise<void> {
   const { tx, session } = work;
   const { step, asked } = stepAt(work);
   held.from = at;
   if (step.submitted && !step.maySubmit) {
     await endAttempt(work, step, held.attemptId, { outcome: 'stopped', screenshotKey: session.look!.screenshotKey });
-    const question = `“${asked.title}” has sent something before, and would send it again. Is it to?`;
+    const question = `“${asked.title}” has already sent something and would send it again. Should it?`;
     return pauseSession(work, { reason: 'outcome_unknown', question });
   }
   if (session.approve === 'before_submit' && !step.maySubmit) {
     await endAttempt(work, step, held.attemptId, { outcome: 'stopped', screenshotKey: session.look!.screenshotKey });
-    const question = `“${asked.title}” is about to send what the page shows. Is it to?`;
+    const question = `“${asked.title}” is about to send what the page shows. Should it?`;
     return pauseSession(work, { reason: 'before_submit', question });
   }
   markSubmitting(step, held);
@@ -74,7 +78,7 @@ async function stopBeforeSubmit(work: Work, held: HeldAttempt, { at }: StepAttem
   await issueAttempt(tx, session, held, asked.expect);
 }
 
-/** What worked is how the step is done from now on. What a person gave is not kept. */
+/** Marks a step as passed and stores how it was done, for later sessions. A person's code is not stored. */
 export async function passStep(work: Work, step: StepRow, held: HeldAttempt | null): Promise<void> {
   const { session } = work;
   if (step.status !== 'passed') step.status = 'passed';
@@ -108,7 +112,7 @@ async function learn({ tx, session }: Work, step: StepRow, held: HeldAttempt): P
     selectors,
     extracts: (held.actions ?? []).filter(({ action }) => action === 'extract').map(({ name }) => name),
   };
-  // Stable code that failed has been mended.
+  // The stable code failed before, and is replaced now.
   const healed = step.tried.includes('stable_code') && known !== null && known.code !== lesson.code;
   if (healed) session.healed += 1;
   step.stableCode = lesson.code;
@@ -116,14 +120,14 @@ async function learn({ tx, session }: Work, step: StepRow, held: HeldAttempt): P
   keepLesson(tx, { ...of, sessionId: session.id, healed }, lesson);
 }
 
-/** Nobody said how far it came. What was never let send anything has sent nothing. */
+/** Handles an attempt without a result. An attempt that was not allowed to submit has submitted nothing. */
 async function settleUnanswered(work: Work, { code, error, output }: EndedCommand): Promise<void> {
   const { session } = work;
   const { step } = stepAt(work);
   const held = session.held!;
   const { submit } = (output ?? {}) as Partial<InterruptedAttempt>;
   const sent = held.submitting ? (submit ?? (code === 'browser_lost' ? 'none' : 'unknown')) : 'none';
-  const end = { error: error ?? 'Its end was not seen.', code };
+  const end = { error: error ?? 'The result of the attempt is unknown.', code };
   const isByHand = step.codeOnce !== null;
   session.held = null;
   step.codeOnce = null;
@@ -144,7 +148,7 @@ function tellBlocked({ tx, session }: Work, blocked: string[]): void {
       kind: 'execution',
       level: 'warn',
       source: 'dispatcher',
-      message: `autopilot session did not let the page go to ${shown.join(', ')}`,
+      message: `autopilot session blocked the page from opening ${shown.join(', ')}`,
       data: { sessionId, type: 'blocked', addresses: shown },
     },
   ]);

@@ -9,10 +9,10 @@ import { passStep } from './settle-attempt';
 import { takeStep } from './take-step';
 import { stepAt, type Work } from './work';
 
-/** Nothing but a person's hand at the limits or the model's configuration mends these. */
+/** Errors that only a person can fix, by changing a limit or the model's configuration. */
 const endingCodes: readonly ErrorCode[] = ['billing_gate_closed', 'model_not_configured'];
 
-/** What the model said is done, or asked about. */
+/** Applies the model's answer: executes its actions, passes the step, or asks a person. */
 export async function takeAnswer(work: Work, answer: StepAnswer): Promise<void> {
   const { tx, session } = work;
   const { step, asked } = stepAt(work);
@@ -24,13 +24,13 @@ export async function takeAnswer(work: Work, answer: StepAnswer): Promise<void> 
     step.unsure += 1;
     await endAttempt(work, step, held.attemptId, { outcome: 'unsure', error: question || null, screenshotKey });
     if (step.unsure < 2) return takeStep(work);
-    const asks = question || `The model cannot tell how “${asked.title}” is done.`;
+    const asks = question || `The model does not know how to do “${asked.title}”.`;
     return pauseSession(work, { reason: 'unsure', question: asks });
   }
   step.unsure = 0;
   if (status === 'blocked') {
     session.held = null;
-    const asks = question || `The page does not let “${asked.title}” be done.`;
+    const asks = question || `The page does not allow “${asked.title}”.`;
     await endAttempt(work, step, held.attemptId, { outcome: 'blocked', error: asks, screenshotKey });
     if (reason === 'one_time_code' || reason === 'captcha') return pauseSession(work, { reason, question: asks });
     return takeStep(work);
@@ -56,7 +56,7 @@ export async function takeAnswer(work: Work, answer: StepAnswer): Promise<void> 
   await issueAttempt(tx, session, session.held, asked.expect);
 }
 
-/** The model brought nothing: an attempt of the step is used up, or the session is over. */
+/** Applies a failed model call: it counts as a failed attempt of the step, or ends the session. */
 export async function takeFault(work: Work, error: AppError): Promise<void> {
   const { session } = work;
   const { step } = stepAt(work);

@@ -9,7 +9,9 @@ import { findLesson } from './lessons';
 import { issueAttempt, issueLook } from './session-commands';
 import { taskOf, type Work } from './work';
 
-/** Goes on with the first step that is not done: the cheapest way that has not failed, or a question to somebody. */
+/**
+ * Continues with the first step that is not done: tries its cheapest strategy that has not failed, or asks a person.
+ */
 export async function takeStep(work: Work): Promise<void> {
   const { tx, session, steps } = work;
   const step = steps.find(({ status }) => status !== 'passed' && status !== 'skipped');
@@ -33,8 +35,9 @@ export async function takeStep(work: Work): Promise<void> {
   if (step.tried.length >= session.maxAttempts) {
     step.status = 'failed';
     tellStep(work, step);
-    const why = step.lastError ? ` The last one: ${step.lastError}` : '';
-    const question = `“${asked.title}” did not succeed in ${step.tried.length} attempts.${why} What is to be done?`;
+    const why = step.lastError ? ` The last error: ${step.lastError}` : '';
+    const question =
+      `“${asked.title}” did not succeed in ${step.tried.length} attempts.${why} ` + 'What should the session do?';
     return pauseSession(work, { reason: 'attempts_exhausted', question });
   }
   const { taskKey, organizationId } = session;
@@ -56,11 +59,11 @@ export async function takeStep(work: Work): Promise<void> {
   else if (chosen.strategy === 'stable_code') held.code = lesson!.code;
   else held.actions = lesson!.actions;
   session.held = held;
-  // Without anything to do there is nothing for the browser but to see that it holds.
+  // An attempt without actions only checks the expectation.
   await issueAttempt(tx, session, held, asked.expect);
 }
 
-/** Somebody let it send what it had stopped in front of. */
+/** Continues a held attempt after a person approved its submit. */
 async function goOn({ tx, session }: Work, step: StepRow, held: HeldAttempt): Promise<void> {
   markSubmitting(step, held);
   const asked = taskOf(session).steps[step.position]!;
@@ -72,7 +75,7 @@ async function goOn({ tx, session }: Work, step: StepRow, held: HeldAttempt): Pr
   await issueAttempt(tx, session, held, asked.expect);
 }
 
-/** Written down before it is told to send: whatever happens from here on, it may have been sent. */
+/** Marks the step before the command is issued: from then on it may have submitted something. */
 export function markSubmitting(step: StepRow, held: HeldAttempt): void {
   held.submitting = true;
   step.submitted = true;
@@ -83,7 +86,7 @@ export function tellStep({ tx, session }: Work, step: StepRow): void {
   tellSession(tx, session, { type: 'step', data: { stepId: step.stepId, status: step.status } });
 }
 
-const mend = 'What it has learned is kept: begin it again, with a higher limit.';
+const mend = 'What it learned is stored: start it again with a higher limit.';
 
 export function limitReached(what: string) {
   return { to: 'failed', error: `The session was ended: ${what}. ${mend}`, code: 'limit_reached' } as const;

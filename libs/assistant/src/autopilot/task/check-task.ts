@@ -9,17 +9,18 @@ import {
   type TaskExpectation,
 } from '@muster/contracts';
 
-/** Throws all that a task's fields alone do not show. */
+/** Throws invalid_payload with all errors of a task that its field types do not exclude. */
 export function requireTask(task: AutopilotTask): void {
   const errors = faultsOf(task);
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }
 
-/** A task as a model wrote it, by the same rules as a person's; throws what is wrong with it. */
+/** Reads a task that a model wrote, with the rules for a person's task. Throws invalid_payload with all errors. */
 export function readTask(given: unknown): AutopilotTask {
   const faults = new Faults();
   const plain = withoutNulls(given);
-  if (typeof plain !== 'object' || plain === null) throw new AppError('invalid_payload', { detail: 'It is no task.' });
+  if (typeof plain !== 'object' || plain === null)
+    throw new AppError('invalid_payload', { detail: 'A task must be an object.' });
   const task = readFields(Task, plain, { faults, path: '', unknown: 'refuse' });
   const errors = faults.none ? faultsOf(task) : faults.errors;
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
@@ -31,7 +32,7 @@ function faultsOf({ steps, inputs, success, startUrl }: AutopilotTask): FieldErr
   const prefix = 'task';
   return [
     ...(startUrl && !URL.canParse(startUrl)
-      ? [{ field: `${prefix}.startUrl`, message: 'startUrl must be an address of http or https' }]
+      ? [{ field: `${prefix}.startUrl`, message: 'startUrl must be an http or https URL' }]
       : []),
     ...inputs.flatMap((name, at) => {
       const message = refusedVariableName(name);
@@ -54,7 +55,7 @@ function expectationFaults(expect: TaskExpectation | null | undefined, field: st
   return [{ field, message: 'an expectation needs url, text, notText or selector' }];
 }
 
-/** On the model's wire every key is there, and null where it says nothing. */
+/** Removes nulls: the strict schema makes a model send every key, with null for an absent value. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== 'object' || value === null) return value;

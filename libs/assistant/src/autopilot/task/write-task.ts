@@ -8,7 +8,7 @@ import { planSchema, taskSchema } from './task-schemas';
 const taskPrompt = readFileSync(join(__dirname, '../prompts/task.md'), 'utf8');
 const planPrompt = readFileSync(join(__dirname, '../prompts/plan.md'), 'utf8');
 
-/** A task from what somebody wants, in plain words. */
+/** Asks the model for a task that fulfils a person's intent. */
 export async function writeTask(
   model: Pick<ModelPort, 'structured'>,
   intent: string,
@@ -24,7 +24,7 @@ export async function writeTask(
   return { task: asModelFault(usage, () => readTask(value)), usage };
 }
 
-/** What a script does already and what it lacks, as one task. */
+/** Asks the model for one task that does what a script does and also what the script lacks. */
 export async function planFromScript(
   model: Pick<ModelPort, 'structured'>,
   { script, gap = '' }: { script: string; gap?: string },
@@ -47,12 +47,12 @@ export async function planFromScript(
   });
 }
 
-/** What is wrong with a model's words is no fault of the request; and they were paid for. */
+/** Turns an invalid answer into a model failure with its usage: the request was valid, and the call must be paid. */
 function asModelFault<T>(usage: ModelUsage, read: () => T): T {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    throw new ModelFault('nonsense', `What the model answered is no task: ${error.message}`, usage);
+    throw new ModelFault('nonsense', `The model’s answer is not a valid task: ${error.message}`, usage);
   }
 }
