@@ -44,19 +44,19 @@ export interface WorkflowWarning {
  */
 export function warningsOf({ variables, script, steps }: Definition): WorkflowWarning[] {
   if (!script && steps.length === 0) return [];
-  const words = new Set(`${script}\n${JSON.stringify(steps)}`.match(/[A-Za-z_][A-Za-z0-9_]*/g));
+  const identifiers = new Set(`${script}\n${JSON.stringify(steps)}`.match(/[A-Za-z_][A-Za-z0-9_]*/g));
   const unused = variables
-    .filter((name) => !words.has(name))
+    .filter((name) => !identifiers.has(name))
     .map((name) => ({ stepId: null, message: `nothing uses the variable ${name}` }));
   return [...unused, ...unnamedIn(steps, variables), ...stepWarnings(steps)];
 }
 
 /** Ignores Python code, in which two braces mean something else. A value that a step reads is known to later steps. */
 function unnamedIn(steps: Definition['steps'], variables: readonly string[]): WorkflowWarning[] {
-  const known = new Set(variables);
+  const knownNames = new Set(variables);
   return steps.flatMap(({ code: _code, ...step }) => {
-    const names = placeholdersIn(JSON.stringify(step)).filter((name) => !known.has(name));
-    for (const name of [...names, step['as'] ?? step['id']]) known.add(String(name));
+    const names = placeholdersIn(JSON.stringify(step)).filter((name) => !knownNames.has(name));
+    for (const name of [...names, step['as'] ?? step['id']]) knownNames.add(String(name));
     const message = (name: string) =>
       `the steps use {{${name}}}, which is not a variable: each run must provide it as a vault key`;
     return names.map((name) => ({ stepId: String(step['id']), message: message(name) }));

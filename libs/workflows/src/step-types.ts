@@ -27,9 +27,9 @@ const oneOf =
   (value) =>
     values.includes(value as string) ? null : `one of ${values.join(', ')}`;
 const listOf =
-  (fit: Fit, words: string): Fit =>
+  (fit: Fit, message: string): Fit =>
   (value) =>
-    Array.isArray(value) && value.every((each) => fit(each) === null) ? null : words;
+    Array.isArray(value) && value.every((each) => fit(each) === null) ? null : message;
 
 const selectorList: Fit = (value) => {
   const chain = (each: unknown) => Array.isArray(each) && each.length > 0 && each.every((part) => !filled(part));
@@ -158,8 +158,8 @@ export function elementFault(step: Record<string, unknown>, need: 'required' | '
     ['text', filled],
   ] as const) {
     if (step[name] === undefined) continue;
-    const words = fit(step[name]);
-    return words ? [name, `must be ${words}`] : null;
+    const message = fit(step[name]);
+    return message ? [name, `must be ${message}`] : null;
   }
   return need === 'required' ? ['selector', 'must be given, or field or text'] : null;
 }

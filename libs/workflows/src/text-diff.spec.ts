@@ -41,8 +41,8 @@ describe('unifiedDiff', () => {
       Array.from({ length: longForm('DIFF_LINES', { short: 5000, long: 20_000 }) }, (_, n) => `${word} ${n}\n`).join(
         '',
       );
-    const shown = diff(lines('old'), lines('new'));
-    expect(applied(lines('old'), shown)).toBe(lines('new'));
+    const patch = diff(lines('old'), lines('new'));
+    expect(applied(lines('old'), patch)).toBe(lines('new'));
   });
 
   it('quickly shows a text of many equal and many different lines as replaced as a whole', () => {
@@ -51,9 +51,9 @@ describe('unifiedDiff', () => {
       (word) =>
         `${word}\n${'\n'.repeat(longForm('DIFF_EMPTY_LINES', { short: 100_000, long: 900_000 }))}${unlike(word)}`,
     ) as [string, string];
-    const shown = diff(before, after).split('\n');
-    expect(shown.filter((line) => line.startsWith('-')).length - 1).toBe(before.split('\n').length - 1);
-    expect(shown.filter((line) => line.startsWith('+')).length - 1).toBe(after.split('\n').length - 1);
+    const patch = diff(before, after).split('\n');
+    expect(patch.filter((line) => line.startsWith('-')).length - 1).toBe(before.split('\n').length - 1);
+    expect(patch.filter((line) => line.startsWith('+')).length - 1).toBe(after.split('\n').length - 1);
   });
 });
 

@@ -37,11 +37,11 @@ export function editsBetween(before: string[], after: string[]): Edit[] {
   let tail = 0;
   const most = Math.min(before.length, after.length) - head;
   while (tail < most && before[before.length - 1 - tail] === after[after.length - 1 - tail]) tail += 1;
-  const kept = (line: string): Edit => ({ kind: ' ', line });
+  const unchanged = (line: string): Edit => ({ kind: ' ', line });
   return [
-    ...before.slice(0, head).map(kept),
+    ...before.slice(0, head).map(unchanged),
     ...shortest(before.slice(head, before.length - tail), after.slice(head, after.length - tail)),
-    ...before.slice(before.length - tail).map(kept),
+    ...before.slice(before.length - tail).map(unchanged),
   ];
 }
 

@@ -34,7 +34,7 @@ export async function beginTurn(
   parts: Pick<ToolParts, 'database' | 'clock' | 'keyRing'>,
   caller: Principal,
   agentId: string,
-  { message: typed, sessionId: given, autoConfirm = false }: ChatInput,
+  { message: typed, sessionId: existingId, autoConfirm = false }: ChatInput,
 ): Promise<BegunTurn> {
   const { organizationId } = caller;
   const { database, clock } = parts;
@@ -46,12 +46,12 @@ export async function beginTurn(
     if (autoConfirm && !isAdmin) {
       throw new AppError('permission_denied', { detail: 'autoConfirm needs the role admin.' });
     }
-    if (autoConfirm && given) {
+    if (autoConfirm && existingId) {
       throw invalidField('autoConfirm', 'autoConfirm can be set only when a session starts');
     }
     const now = clock.now();
-    const session = given
-      ? await takeSession(tx, caller, agentId, given, now)
+    const session = existingId
+      ? await lockIdleSession(tx, caller, agentId, existingId, now)
       : insertSession(tx, caller, agentId, { title: titleOf(message), autoConfirm, now });
     const turnId = newId();
     tx.defer(`INSERT INTO chat_turn (id, organization_id, session_id, message) VALUES ($1, $2, $3, $4)`, [
@@ -69,7 +69,7 @@ export async function beginTurn(
 
 type Session = Pick<ChatSessionEntity, 'id' | 'autoConfirm'>;
 
-async function takeSession(
+async function lockIdleSession(
   tx: Transaction,
   caller: Principal,
   agentId: string,

@@ -56,8 +56,8 @@ export async function readHistory(
   const { items, nextCursor } = paginate(isSplit ? halves.slice(1) : halves, page, ({ turn, half }) => [
     ...[turn.id, String(half)],
   ]);
-  const shown = new Set(items.map(({ turn }) => turn.id));
-  const calls = await callsOf(database, organizationId, [...shown]);
+  const turnIds = new Set(items.map(({ turn }) => turn.id));
+  const calls = await callsOf(database, organizationId, [...turnIds]);
   const messages = items.reverse().map(({ turn, half }) => messagesOf(turn, calls.get(turn.id) ?? [], now)[half]!);
   return { sessionId, messages, nextCursor };
 }
@@ -128,21 +128,21 @@ export async function callsOf(
 }
 
 /** Time after which an approved call has ended, or the process that executed it has died. */
-const longestCallMs = 5 * 60_000;
+const maxCallMs = 5 * 60_000;
 
 export function presentCall(row: CallRow, now: Date): ChatToolCall {
-  const { id, tool, arguments: given, status, result, error, errorCode, expiresAt, decidedAt } = row;
+  const { id, tool, arguments: args, status, result, error, errorCode, expiresAt, decidedAt } = row;
   if (status === 'needs_confirmation' && expiresAt && expiresAt <= now) {
     const late = { error: 'The call was not confirmed in time.', code: 'confirmation_expired' };
-    return { id, tool, arguments: given, status: 'failed', ...late };
+    return { id, tool, arguments: args, status: 'failed', ...late };
   }
-  if (status === 'running' && decidedAt && now.getTime() - decidedAt.getTime() > longestCallMs) {
-    return { id, tool, arguments: given, status: 'failed', error: diedOver, code: 'interrupted' };
+  if (status === 'running' && decidedAt && now.getTime() - decidedAt.getTime() > maxCallMs) {
+    return { id, tool, arguments: args, status: 'failed', error: diedOver, code: 'interrupted' };
   }
   return {
     id,
     tool,
-    arguments: given,
+    arguments: args,
     status,
     ...(result === null ? {} : { result }),
     ...(error === null ? {} : { error }),
@@ -152,27 +152,27 @@ export function presentCall(row: CallRow, now: Date): ChatToolCall {
 }
 
 function messagesOf(turn: TurnRow, calls: CallRow[], now: Date): ChatMessage[] {
-  const { message, said, silent, error, errorCode, createdAt, finishedAt } = turn;
+  const { message, said: texts, silent, error, errorCode, createdAt, finishedAt } = turn;
   const isDead = turn.status === 'running' && silent;
   const status = isDead ? 'interrupted' : turn.status;
-  const why = isDead ? 'interrupted' : errorCode;
+  const code = isDead ? 'interrupted' : errorCode;
   return [
     { role: 'user', content: message, at: createdAt.toISOString() },
     {
       role: 'assistant',
-      content: replyOf(said),
+      content: replyOf(texts),
       ...(calls.length ? { toolCalls: calls.map((call) => presentCall(call, now)) } : {}),
       at: (finishedAt ?? createdAt).toISOString(),
       ...(status === 'done' ? {} : { status }),
       ...(error === null ? {} : { error }),
-      ...(why === null ? {} : { code: why }),
+      ...(code === null ? {} : { code }),
     },
   ];
 }
 
 /** Returns the model's text of one turn, as it was streamed. */
-export function replyOf(said: string[]): string {
-  return said.filter((text) => text !== '').join(betweenRounds);
+export function replyOf(texts: string[]): string {
+  return texts.filter((text) => text !== '').join(betweenRounds);
 }
 
 export const betweenRounds = '\n\n';

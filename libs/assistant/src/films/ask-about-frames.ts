@@ -56,7 +56,7 @@ export async function askAboutFrames(
   { name, hint, events, before, frames }: Question,
   hidden: Hidden,
 ): Promise<{ steps: SeenStep[]; usage: ModelUsage }> {
-  const asked = {
+  const facts = {
     film: hidden.deep({ name, hint }),
     frames: frames.map(({ number, atMs }) => ({ frame: number, atMs })),
     stepsBefore: before.slice(-20).map(({ type, title, atMs }) => ({ type, title: hidden.text(title), atMs })),
@@ -67,7 +67,7 @@ export async function askAboutFrames(
     {
       role: 'user',
       content: [
-        { kind: 'text', text: JSON.stringify(asked) },
+        { kind: 'text', text: JSON.stringify(facts) },
         ...frames.map(({ dataUrl }) => ({ kind: 'picture' as const, dataUrl })),
       ],
     },

@@ -4,8 +4,8 @@ import type { Round } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
 import { frameKey } from '../films/analysis-row';
 
-const rowsAtOnce = 100;
-const deletesAtOnce = 8;
+const rowBatchSize = 100;
+const deleteConcurrency = 8;
 
 interface Parts {
   database: Database;
@@ -44,7 +44,7 @@ const dropSessions: Drop = ({ database }, organizationId, before) =>
       `DELETE FROM autopilot_session WHERE organization_id = $1 AND id IN (
          SELECT id FROM autopilot_session WHERE organization_id = $1 AND finished_at < $2
          ORDER BY finished_at LIMIT $3)`,
-      [organizationId, before, rowsAtOnce],
+      [organizationId, before, rowBatchSize],
       'purge_autopilot_sessions',
     ),
   );
@@ -55,7 +55,7 @@ const dropChats: Drop = ({ database }, organizationId, before) =>
     tx.execute(
       `DELETE FROM chat_session WHERE organization_id = $1 AND id IN (
          SELECT id FROM chat_session WHERE organization_id = $1 AND updated_at < $2 ORDER BY updated_at LIMIT $3)`,
-      [organizationId, before, rowsAtOnce],
+      [organizationId, before, rowBatchSize],
       'purge_chats',
     ),
   );
@@ -65,7 +65,7 @@ const dropFilms: Drop = async ({ database, storage }, organizationId, before) =>
     'system',
     `SELECT id, frames FROM video_analysis
      WHERE organization_id = $1 AND created_at < $2 AND due_at IS NULL ORDER BY created_at LIMIT $3`,
-    [organizationId, before, rowsAtOnce],
+    [organizationId, before, rowBatchSize],
     'old_films',
   );
   const frames = old.flatMap(({ id, frames: count }) =>
@@ -85,7 +85,7 @@ const dropUploads: Drop = async ({ database, storage }, organizationId, before) 
   const old = await database.query<Pick<FilmUploadEntity, 'uploadKey'>>(
     'system',
     'SELECT upload_key FROM film_upload WHERE organization_id = $1 AND created_at < $2 ORDER BY created_at LIMIT $3',
-    [organizationId, before, rowsAtOnce],
+    [organizationId, before, rowBatchSize],
     'old_film_uploads',
   );
   const keys = old.map(({ uploadKey }) => uploadKey);
@@ -105,5 +105,5 @@ async function deleteObjects(storage: ObjectStorage, keys: readonly string[]): P
   const work = async () => {
     for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) await storage.delete(key);
   };
-  await Promise.all(Array.from({ length: deletesAtOnce }, work));
+  await Promise.all(Array.from({ length: deleteConcurrency }, work));
 }

@@ -27,13 +27,13 @@ function fits(value: object, limit: number): boolean {
   return JSON.stringify(value).length <= limit;
 }
 
-function cutDeep(value: unknown, longest: number, items: number): unknown {
+function cutDeep(value: unknown, maxLength: number, items: number): unknown {
   if (typeof value === 'string') {
-    if (value.length <= longest) return value;
-    return `${storable(value.slice(0, longest))}… [cut: it has ${value.length} characters]`;
+    if (value.length <= maxLength) return value;
+    return `${storable(value.slice(0, maxLength))}… [cut: it has ${value.length} characters]`;
   }
-  if (Array.isArray(value)) return value.slice(0, items).map((each: unknown) => cutDeep(each, longest, items));
+  if (Array.isArray(value)) return value.slice(0, items).map((each: unknown) => cutDeep(each, maxLength, items));
   if (typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).slice(0, Math.max(items, 50));
-  return Object.fromEntries(members.map(([key, each]) => [key.slice(0, 200), cutDeep(each, longest, items)]));
+  return Object.fromEntries(members.map(([key, each]) => [key.slice(0, 200), cutDeep(each, maxLength, items)]));
 }

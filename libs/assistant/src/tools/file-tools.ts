@@ -14,7 +14,7 @@ export const fileTools: Tool[] = [
     parameters: argumentsOf({ path }, { optional: ['path'] }),
     role: 'viewer',
     changes: false,
-    perform: (context, given) => reach(context, 'list', (given.path as string | undefined) ?? ''),
+    perform: (context, args) => reach(context, 'list', (args.path as string | undefined) ?? ''),
   },
   {
     name: 'read_file',
@@ -22,17 +22,17 @@ export const fileTools: Tool[] = [
     parameters: argumentsOf({ path: { ...path, minLength: 1 } }),
     role: 'viewer',
     changes: false,
-    perform: (context, given) => reach(context, 'read', given.path as string),
+    perform: (context, args) => reach(context, 'read', args.path as string),
   },
 ];
 
-async function reach(context: ToolContext, action: 'list' | 'read', wanted: string): Promise<ToolOutcome> {
+async function reach(context: ToolContext, action: 'list' | 'read', requestedPath: string): Promise<ToolOutcome> {
   // The worker checks this as well; the check here saves a command.
-  if (wanted.startsWith('/') || wanted.split('/').includes('..')) {
+  if (requestedPath.startsWith('/') || requestedPath.split('/').includes('..')) {
     throw invalidField('arguments.path', 'path must be relative to the runs folder and stay in it');
   }
   const { caller, agentId, signal } = context;
-  const answer = await readRunFiles(context, caller, agentId, { action, path: wanted }, signal);
+  const answer = await readRunFiles(context, caller, agentId, { action, path: requestedPath }, signal);
   if ('found' in answer) return { status: 'done', result: answer.found };
   const { error, code } = answer.refused;
   return { status: 'failed', result: {}, error, code: code ?? 'refused' };

@@ -10,11 +10,11 @@ export async function manage(
   parts: ToolParts,
   caller: Principal,
   agentId: string,
-  { tool, given = {} }: { tool: string; given?: Record<string, unknown> },
+  { tool, args = {} }: { tool: string; args?: Record<string, unknown> },
   signal?: AbortSignal,
 ): Promise<ManageAnswer> {
   if (tool === 'list') return { tools: tools.map(describeTool) };
-  const outcome = await performTool(parts, { caller, agentId, tool, given, via: 'manage', signal });
+  const outcome = await performTool(parts, { caller, agentId, tool, args, via: 'manage', signal });
   const { status, error, code } = outcome;
   const result = boundResult(outcome.result, resultLimit.manage);
   return { tool, status, result, ...(error ? { error, code } : {}) };

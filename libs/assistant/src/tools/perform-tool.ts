@@ -10,7 +10,7 @@ export interface ToolCall {
   caller: Principal;
   agentId: string;
   tool: string;
-  given: unknown;
+  args: unknown;
   /** The API that made the call; a chat also has the session and the id of the call. */
   via: 'manage' | 'chat';
   sessionId?: string;
@@ -23,9 +23,9 @@ export interface ToolCall {
  * use it. The organization's secrets are hidden in the result, wherever a script has written them.
  */
 export async function performTool(parts: ToolParts, call: ToolCall): Promise<ToolOutcome> {
-  const { caller, agentId, given, signal } = call;
+  const { caller, agentId, args, signal } = call;
   const tool = requireTool(call.tool, caller.role);
-  const checked = checkArguments(tool.parameters, given);
+  const checked = checkArguments(tool.parameters, args);
   if (tool.spends) requireUnsuspended(caller);
   const change = <T>(work: (tx: Transaction) => Promise<T>): Promise<T> => changeAs(parts, call, work);
   const answer = await tool.perform({ ...parts, caller, agentId, signal, change }, checked);

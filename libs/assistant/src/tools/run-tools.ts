@@ -7,8 +7,8 @@ import { argumentsOf } from './check-arguments';
 import type { Tool, ToolContext, ToolOutcome } from './tool';
 
 const jobId = { type: 'string', format: 'uuid', maxLength: 36, description: 'The run’s id.' } as const;
-const linesShown = 100;
-const stepsShown = 100;
+const maxLines = 100;
+const maxSteps = 100;
 const snippetTimeoutMs = 600_000;
 /** Time to wait for a snippet's result. A longer snippet keeps running; its result can be read by the command's id. */
 const snippetWaitMs = 15_000;
@@ -39,32 +39,32 @@ export const runTools: Tool[] = [
     parameters: argumentsOf({ jobId }),
     role: 'viewer',
     changes: false,
-    perform: async (context, given) => {
-      const row = await jobOfAgent(context, given.jobId as string);
-      const page = { limit: stepsShown, after: null };
+    perform: async (context, args) => {
+      const row = await jobOfAgent(context, args.jobId as string);
+      const page = { limit: maxSteps, after: null };
       const steps = await listSteps(context.database, context.caller.organizationId, { jobId: row.id, page });
       const { items, nextCursor } = paginate(steps, page, ({ stepOrder }) => [String(stepOrder)]);
       return {
         ...presentJob(row),
         steps: items.map(({ stepOrder, name, status, error }) => ({ stepOrder, name, status, error })),
-        ...(nextCursor ? { cut: `only the first ${stepsShown} steps are shown` } : {}),
+        ...(nextCursor ? { cut: `only the first ${maxSteps} steps are shown` } : {}),
       };
     },
   },
   {
     name: 'read_logs',
-    description: `The last ${linesShown} lines that a run of this machine wrote, or without a run the machine’s latest timeline entries; the newest first.`,
+    description: `The last ${maxLines} lines that a run of this machine wrote, or without a run the machine’s latest timeline entries; the newest first.`,
     parameters: argumentsOf({ jobId }, { optional: ['jobId'] }),
     role: 'viewer',
     changes: false,
-    perform: async (context, given) => {
+    perform: async (context, args) => {
       const { database, caller, agentId } = context;
-      const job = given.jobId as string | undefined;
+      const job = args.jobId as string | undefined;
       if (job) await jobOfAgent(context, job);
-      const of = { organizationId: caller.organizationId, agentId };
-      const page = { limit: linesShown, after: null };
-      const asked = { order: 'desc' as const, ...(job ? { jobId: job, kind: 'execution' as const } : {}) };
-      const rows = await listTimeline(database, of, asked, page);
+      const agentRef = { organizationId: caller.organizationId, agentId };
+      const page = { limit: maxLines, after: null };
+      const filter = { order: 'desc' as const, ...(job ? { jobId: job, kind: 'execution' as const } : {}) };
+      const rows = await listTimeline(database, agentRef, filter, page);
       const { items, nextCursor } = paginate(rows, page, ({ seq }) => [String(seq)]);
       const entries = items.map(({ seq, kind, level, message, source, jobId: ofJob, at }) => ({
         id: String(seq),
@@ -84,8 +84,8 @@ export const runTools: Tool[] = [
     parameters: argumentsOf({ jobId }),
     role: 'viewer',
     changes: false,
-    perform: async (context, given) => {
-      const row = await jobOfAgent(context, given.jobId as string);
+    perform: async (context, args) => {
+      const row = await jobOfAgent(context, args.jobId as string);
       const { status, waitingReason, waitingSince, queuedAt } = row;
       const { status: agentStatus } = await findAgent(context.database, context.caller.organizationId, row.agentId);
       const waiting =
@@ -111,8 +111,8 @@ export const runTools: Tool[] = [
     role: 'member',
     changes: true,
     spends: true,
-    perform: ({ caller, agentId, change, clock }, given) => {
-      const { workflowId, variables } = given as { workflowId: string; variables?: Record<string, string> };
+    perform: ({ caller, agentId, change, clock }, args) => {
+      const { workflowId, variables } = args as { workflowId: string; variables?: Record<string, string> };
       return change((tx) => launchJob(tx, caller, { workflowId, agentId, variables }, clock.now()));
     },
   },
@@ -133,9 +133,9 @@ export const runTools: Tool[] = [
     parameters: argumentsOf({ jobId }),
     role: 'member',
     changes: true,
-    perform: async (context, given) => {
+    perform: async (context, args) => {
       const { caller, change, clock } = context;
-      const row = await jobOfAgent(context, given.jobId as string);
+      const row = await jobOfAgent(context, args.jobId as string);
       const reason = 'requested through the assistant';
       await change((tx) => cancelJob(tx, caller, row.id, { reason, now: clock.now() }));
       return presentJob(await jobOfAgent(context, row.id));
@@ -143,10 +143,10 @@ export const runTools: Tool[] = [
   },
 ];
 
-async function runSnippet(context: ToolContext, given: Record<string, unknown>): Promise<ToolOutcome> {
+async function runSnippet(context: ToolContext, args: Record<string, unknown>): Promise<ToolOutcome> {
   const { database, caller, agentId, change, clock, wakeTimeoutMs, signal } = context;
   const { organizationId } = caller;
-  const payload = { code: given.code, timeoutMs: snippetTimeoutMs };
+  const payload = { code: args.code, timeoutMs: snippetTimeoutMs };
   const command = { kind: 'snippet' as const, payload, timeoutMs: snippetTimeoutMs, wakeTimeoutMs, now: clock.now() };
   const commandId = await change((tx) => runCommand(tx, caller, agentId, command));
   const { status: agentStatus } = await findAgent(database, organizationId, agentId);

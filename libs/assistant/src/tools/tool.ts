@@ -43,7 +43,7 @@ export interface Tool {
   changes: boolean;
   /** Set if a suspended organization may not use the tool. start, stop and reboot have their own rules. */
   spends?: true;
-  perform(context: ToolContext, given: Record<string, unknown>): Promise<Record<string, unknown> | ToolOutcome>;
+  perform(context: ToolContext, args: Record<string, unknown>): Promise<Record<string, unknown> | ToolOutcome>;
 }
 
 /** Whether a tool returned an outcome, as tools do whose work can fail on the machine. */

@@ -7,7 +7,7 @@ import { canonicalType } from '../step-types';
  */
 export function canonicalStep(step: Step): Step {
   const type = canonicalType(step['type'] as string);
-  if (!type) return { ...step, type: 'unsupported', of: String(step['type']).slice(0, 100) };
+  if (!type) return { ...step, type: 'unsupported', unsupportedType: String(step['type']).slice(0, 100) };
   return { ...step, type, selectors: selectorsOf(step) };
 }
 

@@ -63,9 +63,9 @@ describe('readRecording', () => {
     ['a width that is a text', flow([{ type: 'setViewport', width: '1', height: 2 }]), /width must be an integer/],
     ['deep nesting', `{"steps":${'['.repeat(80)}${']'.repeat(80)}}`, /nested deeper/],
     ['a forbidden key', '{"__proto__":{},"steps":[]}', /forbidden key/],
-  ])('rejects %s', async (_, bytes, words) => {
+  ])('rejects %s', async (_, bytes, pattern) => {
     const error = await refusalOf(bytes);
-    expect([error.code, error.message]).toEqual(['invalid_payload', expect.stringMatching(words)]);
+    expect([error.code, error.message]).toEqual(['invalid_payload', expect.stringMatching(pattern)]);
     expect(error.options.errors!.length).toBeGreaterThan(0);
   });
 
@@ -93,9 +93,9 @@ describe('readRecording', () => {
     ['with a wrong checksum', makeZip([{ ...recording, claimedCrc32: 7 }]), /checksum of recording\.json is wrong/],
     ['that is cut off', makeZip([recording]).subarray(0, 60), /cannot be read/],
   ];
-  it.each(zips)('rejects a zip %s', async (_, bytes, words) => {
+  it.each(zips)('rejects a zip %s', async (_, bytes, pattern) => {
     const error = await refusalOf(bytes);
-    expect([error.code, error.message]).toEqual(['invalid_payload', expect.stringMatching(words)]);
+    expect([error.code, error.message]).toEqual(['invalid_payload', expect.stringMatching(pattern)]);
   });
 
   it('rejects a zip that is too large when unpacked, whatever size it states', async () => {

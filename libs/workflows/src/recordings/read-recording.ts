@@ -6,7 +6,7 @@ import { unzipRecording, type ZippedRecording } from './unzip-recording';
 
 export const maxRecordingBytes = 20 * 1024 * 1024;
 const maxSteps = 2000;
-const shown = 20;
+const maxErrors = 20;
 
 export interface Recording {
   title: string;
@@ -81,7 +81,7 @@ function requireRecorded(steps: Step[]): void {
   if (errors.length) {
     throw new AppError('invalid_payload', {
       detail: `The recording is invalid: ${errors[0]!.message}.`,
-      errors: errors.slice(0, shown),
+      errors: errors.slice(0, maxErrors),
     });
   }
 }

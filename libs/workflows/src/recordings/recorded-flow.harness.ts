@@ -10,8 +10,8 @@ import { delimiter, join } from 'node:path';
 export function findChromium(): string | undefined {
   const { CHROMIUM, PATH = '' } = process.env;
   const names = ['chromium', 'google-chrome', 'google-chrome-stable', 'chromium-browser', 'chrome'];
-  const places = PATH.split(delimiter).flatMap((folder) => names.map((name) => join(folder, name)));
-  return [...(CHROMIUM ? [CHROMIUM] : []), ...places].find((path) => existsSync(path));
+  const paths = PATH.split(delimiter).flatMap((folder) => names.map((name) => join(folder, name)));
+  return [...(CHROMIUM ? [CHROMIUM] : []), ...paths].find((path) => existsSync(path));
 }
 
 export interface Portal {

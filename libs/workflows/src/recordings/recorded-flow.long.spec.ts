@@ -222,10 +222,10 @@ describe(`The script of a recording${skipped}`, () => {
       { type: 'customStep', name: 'sign', parameters: { a: [true, null] } },
       'say in custom()',
     ],
-  ])('reports %s', async (_, step, words) => {
+  ])('reports %s', async (_, step, message) => {
     const played = await play([step], {}, { timeout: 600 });
     expect(played.code).toBe(1);
-    expect(played.events.find(({ type }) => type === 'step_finished')!.error).toContain(words);
+    expect(played.events.find(({ type }) => type === 'step_finished')!.error).toContain(message);
   });
 
   it('reports a missing browser', async () => {

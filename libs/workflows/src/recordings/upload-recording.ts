@@ -64,7 +64,7 @@ function isSecret({ metadata }: Step): boolean {
   return (metadata as { secret?: unknown } | undefined)?.secret === true;
 }
 
-const atOnce = 8;
+const uploadConcurrency = 8;
 
 /** Stores the screenshots before the workflow is created. Deletes them again if that fails. */
 export async function keepingScreenshots<T extends { id: string }>(
@@ -72,10 +72,10 @@ export async function keepingScreenshots<T extends { id: string }>(
   { id, objects }: PreparedUpload,
   make: () => Promise<T>,
 ): Promise<T> {
-  let kept = false;
+  let isCreated = false;
   try {
-    for (let from = 0; from < objects.length; from += atOnce) {
-      const some = objects.slice(from, from + atOnce);
+    for (let from = 0; from < objects.length; from += uploadConcurrency) {
+      const some = objects.slice(from, from + uploadConcurrency);
       await Promise.all(some.map(({ key, bytes, contentType }) => storage.put(key, bytes, contentType))).catch(
         (cause: unknown) => {
           throw new AppError('service_unavailable', {
@@ -85,19 +85,19 @@ export async function keepingScreenshots<T extends { id: string }>(
         },
       );
     }
-    const made = await make();
+    const workflow = await make();
     // A repeated request returns the workflow of the first request.
-    kept = made.id === id;
-    return made;
+    isCreated = workflow.id === id;
+    return workflow;
   } finally {
-    if (!kept) await forget(storage, objects);
+    if (!isCreated) await deleteObjects(storage, objects);
   }
 }
 
 const logger = new Logger('UploadRecording');
 
 /** Deletes objects. An object that cannot be deleted is unreachable and costs a few bytes. */
-async function forget(storage: ObjectStorage, objects: PreparedUpload['objects']): Promise<void> {
+async function deleteObjects(storage: ObjectStorage, objects: PreparedUpload['objects']): Promise<void> {
   for (const { key } of objects) {
     await storage
       .delete(key)

@@ -64,10 +64,10 @@ function guarded(step: Step, written: string): string {
 export function reviewGuard(step: Step): string {
   const { id, confidence } = step;
   const sure = typeof confidence === 'number' ? ` with a confidence of ${confidence}` : '';
-  const words =
+  const message =
     `The step ${String(id)} (${describeStep(step)}) was seen in a film${sure}, and nobody has confirmed it yet: ` +
     `look at it and PATCH /api/workflows/{id}/steps/${String(id)} {"review": "confirmed"}.`;
-  return [`    muster.error_code("step_not_confirmed")`, `    raise SystemExit(${python(words)})`].join('\n');
+  return [`    muster.error_code("step_not_confirmed")`, `    raise SystemExit(${python(message)})`].join('\n');
 }
 
 interface Program {
@@ -254,15 +254,15 @@ export function actionByHand(step: Step, timeout: number | undefined): string {
     case 'python':
       return `do_python(browser, ${value('code')}, ${value('id')})`;
     case 'unsupported':
-      return `unsupported(${value('of')})`;
+      return `unsupported(${value('unsupportedType')})`;
     default:
       return actionOf(step, timeout);
   }
 }
 
 export function call(name: string, args: string[], named: Record<string, unknown>): string {
-  const given = Object.entries(named).filter(([, value]) => value !== undefined);
-  return `${name}(${[...args, ...given.map(([key, value]) => `${key}=${python(value)}`)].join(', ')})`;
+  const definedArgs = Object.entries(named).filter(([, value]) => value !== undefined);
+  return `${name}(${[...args, ...definedArgs.map(([key, value]) => `${key}=${python(value)}`)].join(', ')})`;
 }
 
 function unless(value: unknown, usual: unknown): unknown {

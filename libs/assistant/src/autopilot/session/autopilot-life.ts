@@ -16,7 +16,7 @@ export const sessionMoves = {
   /** A person has answered. */
   resume: { from: ['paused'], to: 'resumed' },
   /** The session continues with the person's answer. */
-  go_on: { from: ['resumed'], to: 'running' },
+  continue: { from: ['resumed'], to: 'running' },
   complete: { from: ['running'], to: 'completed' },
   fail: { from: openStatuses, to: 'failed' },
   cancel: { from: openStatuses, to: 'cancelled' },

@@ -3,8 +3,8 @@ import { AppError, type SessionStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { isOpen } from './autopilot-life';
 import { beginEnding } from './end-session';
-import { keepPlace } from './keep-place';
-import { tellSession } from './session-events';
+import { saveSession } from './save-session';
+import { appendSessionEvent } from './session-events';
 import { readSteps, requireSession } from './session-row';
 
 /** Cancels a session. Its status becomes `cancelled` only when nothing of its browser runs any more. */
@@ -25,8 +25,13 @@ export async function cancelSession(
   await beginEnding({ tx, session, steps }, { to: 'cancelled', error: null, code: null });
   if (isOpen(session.status)) {
     const data = { status: session.status, previousStatus: session.status, cancelling: true };
-    tellSession(tx, session, { type: 'session', data, message: 'autopilot session is being cancelled', source: 'api' });
+    appendSessionEvent(tx, session, {
+      type: 'session',
+      data,
+      message: 'autopilot session is being cancelled',
+      source: 'api',
+    });
   }
-  keepPlace(tx, session);
+  saveSession(tx, session);
   return { sessionId, status: session.status };
 }

@@ -11,12 +11,12 @@ import { moveSession } from './move-session';
 
 type Agent = Pick<AgentEntity, 'status' | 'provider'> & { booted: boolean };
 
-const longestError = 4000;
+const maxErrorLength = 4000;
 
 /** Starts to end a session: its browser is closed first. A session without a browser ends at once. */
 export async function beginEnding(work: Work, ending: AutopilotEnding): Promise<void> {
   const { tx, session } = work;
-  session.ending = { ...ending, error: ending.error && shortened(ending.error, longestError) };
+  session.ending = { ...ending, error: ending.error && shortened(ending.error, maxErrorLength) };
   session.held = null;
   session.asking = null;
   endOpenAttempts(work, ending.to === 'cancelled' ? 'The session was cancelled.' : 'The session ended.');
@@ -35,8 +35,8 @@ export async function beginEnding(work: Work, ending: AutopilotEnding): Promise<
 }
 
 /**
- * Finishes a session whose machine is off: nothing of it runs there, so no confirmation is needed. Returns whether it
- * did.
+ * Finishes a session whose machine is off: no confirmation is needed, because nothing of it runs. Returns whether the
+ * machine is off.
  */
 export async function finishIfOff(work: Work): Promise<boolean> {
   const { tx, session } = work;
@@ -48,7 +48,7 @@ export async function finishIfOff(work: Work): Promise<boolean> {
 }
 
 /** Processes the end of a close command. Only a cancelled session waits until its browser is certainly closed. */
-export async function settleClose(work: Work, { status, output }: EndedCommand): Promise<void> {
+export async function applyCloseResult(work: Work, { status, output }: EndedCommand): Promise<void> {
   const { session } = work;
   const closed = status === 'success' && output?.['remaining'] === 0;
   const agent = await readAgent(work);
@@ -68,11 +68,11 @@ export async function settleClose(work: Work, { status, output }: EndedCommand):
     case 'reboot':
       return rebootForClosing(work, decision.reason);
     case 'wait':
-      session.dueAt = new Date(session.now.getTime() + waitAgainMs);
+      session.dueAt = new Date(session.now.getTime() + recheckDelayMs);
   }
 }
 
-const waitAgainMs = 5000;
+const recheckDelayMs = 5000;
 
 async function rebootForClosing({ tx, session }: Work, reason: string): Promise<void> {
   const { organizationId, agentId } = session;
@@ -87,7 +87,7 @@ async function rebootForClosing({ tx, session }: Work, reason: string): Promise<
   });
   if (moved) await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
   session.closeStep += 1;
-  session.dueAt = new Date(session.now.getTime() + waitAgainMs);
+  session.dueAt = new Date(session.now.getTime() + recheckDelayMs);
 }
 
 /**

@@ -14,7 +14,7 @@ export async function makeWorkflow({ tx, session, steps }: Work): Promise<string
     return [{ id, title, code, expect: expect ?? undefined, extractedNames: Object.keys(step.extracted) }];
   });
   const script = writeLearnedScript({ name, startUrl: task.startUrl ?? undefined, steps: done });
-  const workflow = await createWorkflow(tx, askerOf(session), {
+  const workflow = await createWorkflow(tx, starterOf(session), {
     name,
     description: task.goal,
     variables: variablesOf(session),
@@ -33,11 +33,11 @@ const byHand = `raise RuntimeError('A person did this step in its session: there
 
 /** Returns the names of the session's inputs, those of the task first. Each run gets vault keys separately. */
 function variablesOf(session: Work['session']): string[] {
-  const given = Object.keys(session.inputs);
-  return [...new Set([...taskOf(session).inputs.filter((name) => given.includes(name)), ...given])];
+  const inputNames = Object.keys(session.inputs);
+  return [...new Set([...taskOf(session).inputs.filter((name) => inputNames.includes(name)), ...inputNames])];
 }
 
 /** Returns the caller that started the session; the workflow is created in its name. */
-function askerOf({ askedBy, organizationId }: Work['session']): Actor {
+function starterOf({ askedBy, organizationId }: Work['session']): Actor {
   return { ...askedBy, organizationId };
 }

@@ -3,7 +3,7 @@ import type { LifecycleSource } from '@muster/contracts';
 import type { AutopilotPause, AutopilotSessionEntity, Transaction } from '@muster/database';
 import { emitEvent } from '@muster/webhooks';
 import { type SessionMove, sessionMoves } from './autopilot-life';
-import { tellSession } from './session-events';
+import { appendSessionEvent } from './session-events';
 import { activeMsOf, type SessionRow } from './session-row';
 
 interface MoveFacts {
@@ -37,10 +37,10 @@ export async function moveSession(tx: Transaction, session: SessionRow, facts: M
   );
   if (!moved) return false;
   Object.assign(session, moved);
-  const asked = pausedFor ? { reason: pausedFor.reason, question: pausedFor.question } : null;
-  tellSession(tx, session, {
+  const pause = pausedFor ? { reason: pausedFor.reason, question: pausedFor.question } : null;
+  appendSessionEvent(tx, session, {
     type: 'session',
-    data: { status: to, previousStatus: previous, ...(asked ? { pausedFor: asked } : {}), ...(error ? { error } : {}) },
+    data: { status: to, previousStatus: previous, ...(pause ? { pausedFor: pause } : {}), ...(error ? { error } : {}) },
     // The object key of the screenshot is only for the stream, which sends its readers a presigned URL instead.
     ...(pausedFor ? { onStream: { pausedFor } } : {}),
     message: `autopilot session ${previous} → ${to}: ${reason}`,
@@ -48,14 +48,14 @@ export async function moveSession(tx: Transaction, session: SessionRow, facts: M
     source,
   });
   const { agentId } = session;
-  const told = to === 'paused' ? 'autopilot.paused' : isEnd(to) ? 'autopilot.finished' : null;
-  if (told) emitEvent(tx, { organizationId, type: told, of: [{ id, details: { agentId, status: to } }] });
+  const eventType = to === 'paused' ? 'autopilot.paused' : isEnd(to) ? 'autopilot.finished' : null;
+  if (eventType) emitEvent(tx, { organizationId, type: eventType, of: [{ id, details: { agentId, status: to } }] });
   if (source !== 'api' && source !== 'console') {
     const actor = { kind: 'system', id: 'autopilot', organizationId } as const;
     audit(tx, actor, {
       action: `autopilot.${to}`,
       target: { type: 'autopilot_session', id },
-      changes: { status: [previous, to], ...(code ? { code } : {}), ...(asked ? { reason: asked.reason } : {}) },
+      changes: { status: [previous, to], ...(code ? { code } : {}), ...(pause ? { reason: pause.reason } : {}) },
     });
   }
   return true;

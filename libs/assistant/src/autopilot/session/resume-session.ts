@@ -1,9 +1,9 @@
 import { audit, type Principal, sourceOf } from '@muster/access';
 import { AppError, invalidField, type SessionStatus, type StepOverride } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { tellStep } from '../steps/take-step';
+import { appendStepEvent } from '../steps/start-next-step';
 import type { Work } from '../steps/work';
-import { keepPlace, keepStep } from './keep-place';
+import { saveSession, saveStep } from './save-session';
 import { moveSession } from './move-session';
 import { readSteps, requireSession, type StepRow } from './session-row';
 
@@ -32,19 +32,19 @@ export async function resumeSession(
   const reason = session.pausedFor?.reason;
   const current = steps[session.atStep ?? 0]!;
   const step = stepOverride ? overridden(steps, current, stepOverride) : null;
-  begin(current);
+  resetAttempts(current);
   // Resuming without a change approves the submit that the session stopped before.
-  const goesOn = step === null || (step === current && isEmpty(stepOverride!));
-  if (goesOn && (reason === 'before_submit' || reason === 'outcome_unknown')) current.maySubmit = true;
+  const isUnchanged = step === null || (step === current && isEmpty(stepOverride!));
+  if (isUnchanged && (reason === 'before_submit' || reason === 'outcome_unknown')) current.maySubmit = true;
   else session.held = null;
   if (step) override(work, step, stepOverride!);
-  for (const each of new Set([current, ...(step ? [step] : [])])) keepStep(tx, each);
+  for (const each of new Set([current, ...(step ? [step] : [])])) saveStep(tx, each);
   session.passed = steps.filter(({ status }) => status === 'passed').length;
   const by = sourceOf(caller);
-  await moveSession(tx, session, { move: 'resume', source: by, reason: spokenOf(stepOverride, step) });
+  await moveSession(tx, session, { move: 'resume', source: by, reason: reasonOf(stepOverride, step) });
   session.phase = 'begin';
   session.dueAt = session.now;
-  keepPlace(tx, session);
+  saveSession(tx, session);
   await tx.enqueue({ queue: 'autopilot', name: 'advance-session', payload: { sessionId } });
   audit(tx, caller, {
     action: 'autopilot.resume',
@@ -55,7 +55,7 @@ export async function resumeSession(
 }
 
 /** Resets the attempts of a step. */
-function begin(step: StepRow): void {
+function resetAttempts(step: StepRow): void {
   step.tried = [];
   step.unsure = 0;
   if (step.status === 'failed') step.status = 'running';
@@ -82,8 +82,8 @@ function override(work: Work, step: StepRow, { instruction, code, skip }: StepOv
   if (code !== undefined) step.codeOnce = code;
   // A person who provides code or an instruction also approves that the step submits something.
   if (code !== undefined || instruction !== undefined) step.maySubmit = true;
-  begin(step);
-  if (skip) tellStep(work, step);
+  resetAttempts(step);
+  if (skip) appendStepEvent(work, step);
 }
 
 function isEmpty({ instruction, code, skip }: StepOverride): boolean {
@@ -95,8 +95,8 @@ function fieldsOf(override: StepOverride): string[] {
   return Object.entries(override).flatMap(([name, value]) => (value === undefined || name === 'stepId' ? [] : [name]));
 }
 
-function spokenOf(given: StepOverride | undefined, step: StepRow | null): string {
-  const fields = given ? fieldsOf(given) : [];
+function reasonOf(override: StepOverride | undefined, step: StepRow | null): string {
+  const fields = override ? fieldsOf(override) : [];
   return step && fields.length
     ? `a person provided ${fields.join(', ')} for step ${step.stepId}`
     : 'a person resumed it';

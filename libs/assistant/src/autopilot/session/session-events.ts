@@ -15,7 +15,7 @@ export interface SessionEventFacts {
 }
 
 /** Appends an event to the session's stream and to its agent's timeline. The caller holds the session's lock. */
-export function tellSession(
+export function appendSessionEvent(
   tx: Transaction,
   { id, organizationId, agentId }: Pick<SessionRow, 'id' | 'organizationId' | 'agentId'>,
   { type, data, onStream = {}, message, level, source = 'dispatcher' }: SessionEventFacts,

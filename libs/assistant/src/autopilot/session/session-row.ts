@@ -17,10 +17,11 @@ export async function lockSession(tx: Transaction, id: string): Promise<SessionR
 /** Reads and locks a session of an organization's agent. Throws not_found if it does not exist. */
 export async function requireSession(
   tx: Transaction,
-  of: { organizationId: string; agentId: string; sessionId: string },
+  sessionRef: { organizationId: string; agentId: string; sessionId: string },
 ): Promise<SessionRow> {
-  const session = await lockSession(tx, of.sessionId);
-  if (!session || session.organizationId !== of.organizationId || session.agentId !== of.agentId) throw noSuchSession();
+  const session = await lockSession(tx, sessionRef.sessionId);
+  if (!session || session.organizationId !== sessionRef.organizationId || session.agentId !== sessionRef.agentId)
+    throw noSuchSession();
   return session;
 }
 

@@ -13,12 +13,12 @@ import type { Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { issueOpen } from '../steps/session-commands';
 import { requireTask } from '../task/check-task';
-import { insertSteps, keepPlace } from './keep-place';
-import { tellSession } from './session-events';
+import { insertSteps, saveSession } from './save-session';
+import { appendSessionEvent } from './session-events';
 import { lockSession } from './session-row';
 import { taskKeyOf } from '../task/task-key';
 
-const usual = { steps: 50, attemptsPerStep: 5, minutes: 60, costUsd: 5 };
+const defaultLimits = { steps: 50, attemptsPerStep: 5, minutes: 60, costUsd: 5 };
 
 /**
  * Starts a session on a free agent and wakes the agent if its policy allows that. The session then advances by
@@ -41,12 +41,12 @@ export async function startSession(
   await requireSecrets(tx, organizationId, vaultKeys);
   const { status: agentStatus, action } = await requireWakeable(tx, { organizationId, agentId }, 'autopilot_open');
   const id = newId();
-  refuseTaken(await takeForSession(tx, { organizationId, agentId }, id), agentStatus);
+  requireFree(await takeForSession(tx, { organizationId, agentId }, id), agentStatus);
   if (action === 'wake') {
     const reason = 'an autopilot session waits';
     await requestWake(tx, { organizationId, agentId, source: 'api', reason, timeoutMs: wakeTimeoutMs });
   }
-  const { steps, attemptsPerStep, minutes, costUsd } = { ...usual, ...withoutUndefined(limits) };
+  const { steps, attemptsPerStep, minutes, costUsd } = { ...defaultLimits, ...withoutUndefined(limits) };
   const { kind, id: actorId } = caller;
   const askedBy = { kind, id: actorId, ...(caller.kind === 'user' ? { email: caller.email } : {}) };
   await tx.execute(
@@ -65,12 +65,12 @@ export async function startSession(
   if (task) {
     insertSteps(tx, session, task);
     await issueOpen(tx, session, { waitsMs: wakeTimeoutMs });
-    keepPlace(tx, session);
+    saveSession(tx, session);
   } else {
     await tx.enqueue({ queue: 'autopilot', name: 'advance-session', payload: { sessionId: id } });
   }
   const title = task?.title ?? null;
-  tellSession(tx, session, {
+  appendSessionEvent(tx, session, {
     type: 'session',
     data: { status: 'queued', previousStatus: null },
     message: `autopilot session queued: ${title ?? 'its task is being written'}`,
@@ -85,9 +85,9 @@ export async function startSession(
 }
 
 /** Throws invalid_payload if the session has no value for an input of the task. */
-export function requireInputs({ inputs }: AutopilotTask, given: readonly string[]): void {
+export function requireInputs({ inputs }: AutopilotTask, names: readonly string[]): void {
   const errors = inputs
-    .filter((name) => !given.includes(name))
+    .filter((name) => !names.includes(name))
     .map((name) => ({ field: `inputs.${name}`, message: `the task needs ${name}: an input or a vault key` }));
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }
@@ -99,7 +99,7 @@ function requireNames(inputs: Record<string, string>, vaultKeys: readonly string
   }
 }
 
-function refuseTaken(taken: MachineTaken | null, agentStatus: string): void {
+function requireFree(taken: MachineTaken | null, agentStatus: string): void {
   if (!taken) return;
   const by = 'jobId' in taken ? `job ${taken.jobId}` : `autopilot session ${taken.sessionId}`;
   throw new AppError('agent_not_ready', { detail: `The agent is in use by ${by}.`, extra: { agentStatus, ...taken } });

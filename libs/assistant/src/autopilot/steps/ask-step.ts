@@ -31,9 +31,9 @@ export function askStep(
   question: StepQuestion,
   { picture, signal }: { picture: Buffer | null; signal: AbortSignal },
 ): Promise<StructuredAnswer<StepAnswer>> {
-  const { look, ...known } = question;
+  const { look, ...facts } = question;
   const { url, title, tree } = look;
-  const text = JSON.stringify({ ...known, untrustedPage: { url, title, tree } });
+  const text = JSON.stringify({ ...facts, untrustedPage: { url, title, tree } });
   const parts: ModelPart[] = [{ kind: 'text', text }];
   const dataUrl = picture && jpegUrl(picture);
   if (dataUrl) parts.push({ kind: 'picture', dataUrl });

@@ -3,21 +3,21 @@ import { originOf } from '../task/task-key';
 import type { SessionRow } from '../session/session-row';
 import { namesOf, taskOf } from './work';
 
-const mostActions = 50;
-const longest = { name: 500, value: 20_000, selector: 2000, selectors: 50 };
+const maxActions = 50;
+const limits = { name: 500, value: 20_000, selector: 2000, selectors: 50 };
 
 /** Returns why a browser must not execute these actions; null if it may. The worker checks the same rules again. */
 export function faultOfActions(session: SessionRow, actions: SessionAction[]): string | null {
-  if (actions.length > mostActions) return `${actions.length} actions are more than the ${mostActions} of one attempt`;
+  if (actions.length > maxActions) return `${actions.length} actions are more than the ${maxActions} of one attempt`;
   const names = namesOf(session);
   for (const { action, name: called, value, selectors } of actions) {
-    if (selectors.length > longest.selectors) {
-      return `${selectors.length} selectors are more than the ${longest.selectors} of one action`;
+    if (selectors.length > limits.selectors) {
+      return `${selectors.length} selectors are more than the ${limits.selectors} of one action`;
     }
-    if (called.length > longest.name || value.length > longest.value)
+    if (called.length > limits.name || value.length > limits.value)
       return 'the name or the value of an action is too long';
-    if (selectors.some(({ selector }) => selector.length > longest.selector)) {
-      return `a selector is longer than ${longest.selector} characters`;
+    if (selectors.some(({ selector }) => selector.length > limits.selector)) {
+      return `a selector is longer than ${limits.selector} characters`;
     }
     const texts = [value, ...selectors.map(({ selector }) => selector)];
     const unknown = texts.flatMap(placeholdersIn).find((name) => !names.includes(name));

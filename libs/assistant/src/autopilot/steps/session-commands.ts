@@ -24,11 +24,11 @@ export async function loseBrowser({ tx, session }: Work): Promise<void> {
 /** Timeouts of the commands in milliseconds, without the time to wake the agent. */
 const timeouts = { open: 120_000, look: 60_000, act: 180_000, close: 45_000 };
 /** Time in milliseconds within which a machine that is woken for a session must be online. */
-export const longestWakeMs = 180_000;
+export const maxWakeMs = 180_000;
 /** Delay after a command's deadline until the sweep checks its session, in case the message of its timeout was lost. */
-const lookAgainMs = 5000;
+const recheckDelayMs = 5000;
 /** Maximum duration of a pause; then the session fails. Its browser stays open for one more hour. */
-export const longestPauseMs = 24 * 3_600_000;
+export const maxPauseMs = 24 * 3_600_000;
 
 /** Opens the session's browser, or reuses it if it is open. Only this command's delivery contains the secrets. */
 export async function issueOpen(
@@ -44,7 +44,7 @@ export async function issueOpen(
     ...(task?.startUrl ? { startUrl: task.startUrl } : {}),
     allowedOrigins: origin ? [origin] : [],
     inputs,
-    idleMinutes: longestPauseMs / 60_000 + 60,
+    idleMinutes: maxPauseMs / 60_000 + 60,
   };
   session.phase = 'open';
   await issue(tx, session, { kind: 'autopilot_open', payload, timeoutMs: timeouts.open + waitsMs, withSecrets: true });
@@ -104,10 +104,10 @@ async function issue(tx: Transaction, session: SessionRow, { kind, payload, time
     deadline,
   });
   session.asking = null;
-  session.dueAt = new Date(deadline.getTime() + lookAgainMs);
+  session.dueAt = new Date(deadline.getTime() + recheckDelayMs);
 }
 
 function definedOf({ url, text, notText, selector }: TaskExpectation) {
-  const given = { url, text, notText, selector };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null));
+  const fields = { url, text, notText, selector };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
 }

@@ -11,7 +11,7 @@ type Candidate = Pick<AutopilotSessionEntity, 'id'> & { at: string };
 const first: Candidate = { id: nilId, at: '-infinity' };
 
 /** Time until a session gets another message: the first one may wait behind others. */
-const restSeconds = 5;
+const messageDelaySeconds = 5;
 
 /** Enqueues a message for each due session: its lease expired, its pause is too long, or its message was lost. */
 export function sweepSessions(
@@ -37,7 +37,7 @@ export function sweepSessions(
           `WITH due AS (SELECT id FROM autopilot_session WHERE id = $1 AND ${isDue} FOR UPDATE SKIP LOCKED)
            UPDATE autopilot_session s SET ring_at = muster_now() + $2 * interval '1 second' FROM due WHERE s.id = due.id
            RETURNING s.id`,
-          [id, restSeconds],
+          [id, messageDelaySeconds],
           'ring_autopilot_session',
         );
         if (rung.length === 0) return null;

@@ -10,9 +10,9 @@ export interface Work {
 }
 
 /** Returns the row of the session's current step and its definition in the task. */
-export function stepAt({ session, steps }: Work): { step: StepRow; asked: TaskStep } {
+export function stepAt({ session, steps }: Work): { step: StepRow; taskStep: TaskStep } {
   const step = steps[session.atStep ?? 0]!;
-  return { step, asked: taskOf(session).steps[step.position]! };
+  return { step, taskStep: taskOf(session).steps[step.position]! };
 }
 
 export function taskOf({ task }: SessionRow): AutopilotTask {

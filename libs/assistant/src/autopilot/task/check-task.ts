@@ -16,9 +16,9 @@ export function requireTask(task: AutopilotTask): void {
 }
 
 /** Reads a task that a model wrote, with the rules for a person's task. Throws invalid_payload with all errors. */
-export function readTask(given: unknown): AutopilotTask {
+export function readTask(value: unknown): AutopilotTask {
   const faults = new Faults();
-  const plain = withoutNulls(given);
+  const plain = withoutNulls(value);
   if (typeof plain !== 'object' || plain === null)
     throw new AppError('invalid_payload', { detail: 'A task must be an object.' });
   const task = readFields(Task, plain, { faults, path: '', unknown: 'refuse' });
@@ -28,7 +28,7 @@ export function readTask(given: unknown): AutopilotTask {
 }
 
 function faultsOf({ steps, inputs, success, startUrl }: AutopilotTask): FieldError[] {
-  const seen = new Set<string>();
+  const ids = new Set<string>();
   const prefix = 'task';
   return [
     ...(startUrl && !URL.canParse(startUrl)
@@ -39,8 +39,8 @@ function faultsOf({ steps, inputs, success, startUrl }: AutopilotTask): FieldErr
       return message ? [{ field: `${prefix}.inputs.${at}`, message }] : [];
     }),
     ...steps.flatMap(({ id, expect }, at) => {
-      const twin = seen.has(id);
-      seen.add(id);
+      const twin = ids.has(id);
+      ids.add(id);
       return [
         ...(twin ? [{ field: `${prefix}.steps.${at}.id`, message: `two steps have the id ${id}` }] : []),
         ...expectationFaults(expect, `${prefix}.steps.${at}.expect`),
@@ -59,7 +59,7 @@ function expectationFaults(expect: TaskExpectation | null | undefined, field: st
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== 'object' || value === null) return value;
-  const kept = Object.entries(value).filter(([, inner]) => inner !== null);
-  const plain = Object.fromEntries(kept.map(([key, inner]) => [key, withoutNulls(inner)]));
+  const present = Object.entries(value).filter(([, inner]) => inner !== null);
+  const plain = Object.fromEntries(present.map(([key, inner]) => [key, withoutNulls(inner)]));
   return plain;
 }

@@ -38,6 +38,7 @@ export const taskSchema = object({
 
 export const planSchema = object({
   task: taskSchema,
+  // eslint-disable-next-line id-denylist -- A field of the API.
   kept: { type: 'array', items: text },
   added: { type: 'array', items: text },
   notes: text,

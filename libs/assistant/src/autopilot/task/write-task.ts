@@ -39,11 +39,12 @@ export async function planFromScript(
   });
   return asModelFault(usage, () => {
     const task = readTask(value.task);
-    const known = new Set(task.steps.map(({ id }) => id));
-    const unknown = [...value.kept, ...value.added].find((id) => !known.has(id));
+    const stepIds = new Set(task.steps.map(({ id }) => id));
+    const unknown = [...value.kept, ...value.added].find((id) => !stepIds.has(id));
     if (unknown !== undefined) throw new AppError('invalid_payload', { detail: `The plan has no step ${unknown}.` });
-    const { kept, added, notes } = value;
-    return { task, kept: [...new Set(kept)], added: [...new Set(added)], notes: notes.slice(0, 10_000) };
+    const { kept: existing, added, notes } = value;
+    // eslint-disable-next-line id-denylist -- A field of the API.
+    return { task, kept: [...new Set(existing)], added: [...new Set(added)], notes: notes.slice(0, 10_000) };
   });
 }
 

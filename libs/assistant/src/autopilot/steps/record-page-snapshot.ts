@@ -2,7 +2,7 @@ import type { PageLook } from '@muster/contracts';
 import type { Work } from './work';
 
 /** Stores the page snapshot that a worker reported. Its screenshot must be an image that this agent has uploaded. */
-export async function takeLook({ tx, session }: Work, look: PageLook): Promise<void> {
+export async function recordPageSnapshot({ tx, session }: Work, look: PageLook): Promise<void> {
   const { organizationId, agentId } = session;
   const [picture] = look.screenshotKey
     ? await tx.query(

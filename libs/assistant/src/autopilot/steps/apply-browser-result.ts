@@ -5,26 +5,26 @@ import { moveSession } from '../session/move-session';
 import { pauseSession } from '../session/pause-session';
 import type { EndedCommand } from './ended-command';
 import { issueLook } from './session-commands';
-import { passStep } from './settle-attempt';
-import { takeLook } from './take-look';
+import { passStep } from './apply-attempt-result';
+import { recordPageSnapshot } from './record-page-snapshot';
 import { originOf } from '../task/task-key';
-import { takeStep } from './take-step';
+import { startNextStep } from './start-next-step';
 import { stepAt, taskOf, type Work } from './work';
 
 /** Processes the end of the open command: the browser is reused, new, or could not be opened. */
-export async function settleOpen(work: Work, { status, output, error, code }: EndedCommand): Promise<void> {
+export async function applyOpenResult(work: Work, { status, output, error, code }: EndedCommand): Promise<void> {
   const { tx, session } = work;
   if (status === 'failed') {
-    const why = error ?? 'the agent did not open a browser';
+    const reason = error ?? 'the agent did not open a browser';
     return beginEnding(work, {
       to: 'failed',
-      error: `The session has no browser: ${why}`,
+      error: `The session has no browser: ${reason}`,
       code: code ?? 'browser_unavailable',
     });
   }
   const { look, reused, startError } = output as unknown as SessionOpened;
-  await takeLook(work, look);
-  if (startError) tellStartError(work, startError);
+  await recordPageSnapshot(work, look);
+  if (startError) recordStartError(work, startError);
   if (session.status === 'queued') {
     const { maxSteps } = session;
     await moveSession(tx, session, {
@@ -34,18 +34,18 @@ export async function settleOpen(work: Work, { status, output, error, code }: En
     });
     const isElsewhere = originOf(taskOf(session).startUrl) !== originAt(session.look!.url);
     if (startError && isElsewhere) return failStart(work, startError);
-    return takeStep(work);
+    return startNextStep(work);
   }
-  const { step, asked } = stepAt(work);
+  const { step, taskStep } = stepAt(work);
   const looksFirst = step.submitted && step.status === 'running';
   if (!reused) replay(work);
-  if (!looksFirst) return takeStep(work);
-  if (reused && asked.expect) return issueLook(tx, session, { phase: 'recheck', expect: asked.expect });
-  return askWhatBecame(work);
+  if (!looksFirst) return startNextStep(work);
+  if (reused && taskStep.expect) return issueLook(tx, session, { phase: 'recheck', expect: taskStep.expect });
+  return askForOutcome(work);
 }
 
 /** Records the error on the timeline and on the next step, so that its strategy takes the error into account. */
-function tellStartError({ tx, session, steps }: Work, startError: string): void {
+function recordStartError({ tx, session, steps }: Work, startError: string): void {
   const { organizationId, agentId, id: sessionId } = session;
   const step = steps.find(({ status }) => status !== 'passed' && status !== 'skipped');
   if (step) step.lastError = `The start page did not open correctly: ${startError}`;
@@ -86,24 +86,24 @@ function replay({ session, steps }: Work): void {
 }
 
 /** Processes the check of a step whose attempt has an unknown result: the step passes if its expectation holds. */
-export async function settleRecheck(work: Work, { status, output }: EndedCommand): Promise<void> {
+export async function applyRecheckResult(work: Work, { status, output }: EndedCommand): Promise<void> {
   const { step } = stepAt(work);
-  if (status === 'failed') return askWhatBecame(work);
+  if (status === 'failed') return askForOutcome(work);
   const { look, holds } = output as unknown as PageLooked;
-  await takeLook(work, look);
-  return holds ? passStep(work, step, null) : askWhatBecame(work);
+  await recordPageSnapshot(work, look);
+  return holds ? passStep(work, step, null) : askForOutcome(work);
 }
 
-function askWhatBecame(work: Work): Promise<void> {
-  const { asked } = stepAt(work);
+function askForOutcome(work: Work): Promise<void> {
+  const { taskStep } = stepAt(work);
   const question =
-    `“${asked.title}” may have sent something, but its result is unknown. Check whether it arrived: skip the step ` +
+    `“${taskStep.title}” may have sent something, but its result is unknown. Check whether it arrived: skip the step ` +
     'if it did, or resume to do it again.';
   return pauseSession(work, { reason: 'outcome_unknown', question });
 }
 
 /** Processes the final check: completes the session if the task's success condition holds. */
-export async function settleSuccess(work: Work, { status, output, error }: EndedCommand): Promise<void> {
+export async function applySuccessResult(work: Work, { status, output, error }: EndedCommand): Promise<void> {
   const { session } = work;
   if (status === 'failed') {
     return beginEnding(work, {
@@ -113,13 +113,13 @@ export async function settleSuccess(work: Work, { status, output, error }: Ended
     });
   }
   const { look, holds, unmet } = output as unknown as PageLooked;
-  await takeLook(work, look);
+  await recordPageSnapshot(work, look);
   if (holds) return beginEnding(work, { to: 'completed', error: null, code: null });
   const { description } = taskOf(session).success;
-  const why = unmet ?? 'the page does not show it';
+  const reason = unmet ?? 'the page does not show it';
   return beginEnding(work, {
     to: 'failed',
-    error: `The success condition “${description}” is not met: ${why}`,
+    error: `The success condition “${description}” is not met: ${reason}`,
     code: 'check_failed',
   });
 }
