@@ -10,7 +10,7 @@ import {
   ReaperConfig,
   stopIdleAgents,
 } from '@muster/agents';
-import { ringDueAnalyses, sweepSessions } from '@muster/assistant';
+import { enqueueDueAnalyses, sweepSessions } from '@muster/assistant';
 import { Database } from '@muster/database';
 import { Dispatch, DispatchConfig, escalateCancels, stopOverBudget, sweepDispatch } from '@muster/jobs';
 import { AppLoops, Clock, LoopLedger, Metrics, PubSub } from '@muster/platform';
@@ -56,7 +56,12 @@ export class DispatcherLoops extends AppLoops {
           budgetMs: 10_000,
           runOnce: (round) => stopOverBudget(database, {}, round),
         },
-        { name: 'ring for analyses', intervalMs: 1000, restsWhenQuiet: true, runOnce: () => ringDueAnalyses(database) },
+        {
+          name: 'ring for analyses',
+          intervalMs: 1000,
+          restsWhenQuiet: true,
+          runOnce: () => enqueueDueAnalyses(database),
+        },
         {
           name: 'push commands',
           intervalMs: commandSweepMs,

@@ -4,7 +4,7 @@ export {
   cancelSession,
   findSession,
   followSession,
-  lending,
+  imagePresigner,
   listSessions,
   planFromScript,
   presentSession,
@@ -23,7 +23,7 @@ export { advanceAnalysis, type AnalysisParts } from './films/advance-analysis';
 export { type AnalysisState, readAnalysis } from './films/read-analysis';
 export { requestFilmUpload } from './films/request-film-upload';
 export { startAnalysis } from './films/start-analysis';
-export { ringDueAnalyses } from './films/sweep-analyses';
+export { enqueueDueAnalyses } from './films/sweep-analyses';
 export { purgeAssistant } from './retention/purge-assistant';
 export { manage } from './tools/manage';
 export type { ToolParts } from './tools/tool';

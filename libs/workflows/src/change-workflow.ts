@@ -6,7 +6,7 @@ import { requireInstallation } from '@muster/packs';
 import { requireKeyVariables } from './check-variables';
 import { lockWorkflow, type WorkflowRow } from './workflow-row';
 
-/** Metadata only: no revision, and nothing that runs changes. */
+/** Changes a workflow's metadata. It saves no revision and does not change what runs execute. */
 export async function updateWorkflow(
   tx: Transaction,
   caller: Principal,
@@ -39,7 +39,7 @@ export async function updateWorkflow(
   return lockWorkflow(tx, caller.organizationId, id);
 }
 
-/** Takes it out of sight and out of use. Its runs keep what they ran. */
+/** Archives a workflow: it is no longer listed and cannot be launched. Its runs keep their revisions. */
 export async function archiveWorkflow(
   tx: Transaction,
   caller: Principal,

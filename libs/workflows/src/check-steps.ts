@@ -3,18 +3,18 @@ import { common, elementFault, recorderTypes, type StepType, stepTypeOf } from '
 
 export type Step = Record<string, unknown>;
 
-const shown = 20;
+const maxErrors = 20;
 
-/** Each step has an id of its own, a type, and what that needs where a run knows it. Throws all that is wrong. */
+/** Throws invalid_payload unless each step has a unique id, a type, and the fields that a known type requires. */
 export function requireSteps(steps: readonly Step[]): void {
   const errors = faultsOf(steps);
   if (errors.length) {
-    throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors: errors.slice(0, shown) });
+    throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors: errors.slice(0, maxErrors) });
   }
 }
 
 function faultsOf(steps: readonly Step[]): FieldError[] {
-  const seen = new Map<unknown, number>();
+  const positions = new Map<unknown, number>();
   return steps.flatMap((step, at) => {
     const own = (field: string, message: string) => ({
       field: `steps.${at}.${field}`,
@@ -23,14 +23,14 @@ function faultsOf(steps: readonly Step[]): FieldError[] {
     if (typeof step['id'] !== 'string' || step['id'] === '' || step['id'].length > 200) {
       return [own('id', 'id must be a text of 1 to 200 characters')];
     }
-    const twin = seen.get(step['id']);
-    seen.set(step['id'], at);
-    if (twin !== undefined) return [own('id', `id ${step['id']} is that of step ${twin + 1} too`)];
+    const twin = positions.get(step['id']);
+    positions.set(step['id'], at);
+    if (twin !== undefined) return [own('id', `id ${step['id']} is also the id of step ${twin + 1}`)];
     return typeFaults(step).map(([field, message]) => own(field, message));
   });
 }
 
-/** Whether a run of a recording can do it, its id apart. */
+/** Whether a run of a recording can do the step. The step's id is not checked. */
 export function isStep(step: Step): boolean {
   const { type } = step;
   return typeof type === 'string' && Object.hasOwn(recorderTypes, type) && typeFaults(step, recorderTypes).length === 0;
@@ -41,37 +41,37 @@ export interface StepWarning {
   message: string;
 }
 
-/** What keeps a run from getting through, and nobody from saving. */
+/** Returns the problems that make a run fail, but do not prevent a save. */
 export function stepWarnings(steps: readonly Step[]): StepWarning[] {
   return steps.flatMap((step) => {
     const [stepId, type] = [step['id'], step['type']] as [string, string];
-    const known = stepTypeOf(type);
-    if (!known) {
+    const stepType = stepTypeOf(type);
+    if (!stepType) {
       return [
         { stepId, message: `a run cannot do a step of the type ${type.slice(0, 100)}, and fails when it comes to it` },
       ];
     }
-    const lacking = (known.expected ?? []).filter((name) => step[name] === undefined);
-    return lacking.map((name) => ({ stepId, message: `${type} says no ${name}` }));
+    const lacking = (stepType.expected ?? []).filter((name) => step[name] === undefined);
+    return lacking.map((name) => ({ stepId, message: `${type} has no ${name}` }));
   });
 }
 
-/** What is wrong with a step beside its id. */
+/** Returns the errors of a step, except those of its id. */
 export function typeFaults(step: Step, types?: Record<string, StepType>): [field: string, message: string][] {
   const { type } = step;
   if (typeof type !== 'string') return [['type', 'type must be a text']];
   if (type === '' || type.length > 100) return [['type', 'type must be a text of 1 to 100 characters']];
-  const known = types ? types[type] : stepTypeOf(type);
-  if (!known) return [];
-  const { required, optional, element } = known;
+  const stepType = types ? types[type] : stepTypeOf(type);
+  if (!stepType) return [];
+  const { required, optional, element } = stepType;
   const faults: [string, string][] = [];
   for (const [name, fit] of Object.entries({ ...common, ...optional, ...required })) {
     if (step[name] === undefined) {
       if (Object.hasOwn(required, name)) faults.push([name, `${type} needs ${name}`]);
       continue;
     }
-    const words = fit(step[name]);
-    if (words) faults.push([name, `${name} must be ${words}`]);
+    const problem = fit(step[name]);
+    if (problem) faults.push([name, `${name} must be ${problem}`]);
   }
   const fault = element && elementFault(step, element);
   if (fault) faults.push([fault[0], `${fault[0]} ${fault[1]}`]);

@@ -7,7 +7,9 @@ export interface Definition {
   steps: readonly Record<string, unknown>[];
 }
 
-/** A name that the worker's environment already has could not be given to the script. */
+/**
+ * Throws if a name occurs twice, or is reserved by the worker's environment and so could not be passed to the script.
+ */
 export function requireVariableNames(names: readonly string[]): void {
   const errors = names.flatMap((name, at) => {
     const fault = names.indexOf(name) < at ? `${name} is named twice` : refusedVariableName(name);
@@ -16,7 +18,9 @@ export function requireVariableNames(names: readonly string[]): void {
   if (errors.length) throw new AppError('invalid_payload', { detail: errors[0]!.message, errors });
 }
 
-/** A key may name the workflow's variables alone: a secret's value would be seen in it. */
+/**
+ * Throws if a key refers to anything but the workflow's variables: the value of a secret would be visible in the key.
+ */
 export function requireKeyVariables(keys: readonly ConcurrencyKey[], names: readonly string[]): void {
   const errors = keys.flatMap(({ key }, at) =>
     [...key.matchAll(keyVariables)]
@@ -28,37 +32,38 @@ export function requireKeyVariables(keys: readonly ConcurrencyKey[], names: read
 }
 
 export interface WorkflowWarning {
-  /** Null: it is about the workflow. */
+  /** Null if the warning is about the workflow. */
   stepId: string | null;
   message: string;
 }
 
 /**
- * What is likely not meant, or no run can do. A workflow that has nothing to run yet is not warned of. A script may
- * build a name, and secrets come as variables do, so neither can be a fault; steps beside a script are not run.
+ * Returns warnings about likely mistakes and about steps that no run can do. An empty workflow has no warnings. An
+ * unused or unknown name is not an error: a script may compute names, and vault keys reach it in the same way as
+ * variables.
  */
 export function warningsOf({ variables, script, steps }: Definition): WorkflowWarning[] {
   if (!script && steps.length === 0) return [];
-  const words = new Set(`${script}\n${JSON.stringify(steps)}`.match(/[A-Za-z_][A-Za-z0-9_]*/g));
+  const identifiers = new Set(`${script}\n${JSON.stringify(steps)}`.match(/[A-Za-z_][A-Za-z0-9_]*/g));
   const unused = variables
-    .filter((name) => !words.has(name))
+    .filter((name) => !identifiers.has(name))
     .map((name) => ({ stepId: null, message: `nothing uses the variable ${name}` }));
   return [...unused, ...unnamedIn(steps, variables), ...stepWarnings(steps)];
 }
 
-/** In Python two braces mean something else; and what a step reads is there for those behind it. */
+/** Ignores Python code, in which two braces mean something else. A value that a step reads is known to later steps. */
 function unnamedIn(steps: Definition['steps'], variables: readonly string[]): WorkflowWarning[] {
-  const known = new Set(variables);
+  const knownNames = new Set(variables);
   return steps.flatMap(({ code: _code, ...step }) => {
-    const names = placeholdersIn(JSON.stringify(step)).filter((name) => !known.has(name));
-    for (const name of [...names, step['as'] ?? step['id']]) known.add(String(name));
+    const names = placeholdersIn(JSON.stringify(step)).filter((name) => !knownNames.has(name));
+    for (const name of [...names, step['as'] ?? step['id']]) knownNames.add(String(name));
     const message = (name: string) =>
-      `the steps use {{${name}}}, which is no variable: each run must bring it as a vault key`;
+      `the steps use {{${name}}}, which is not a variable: each run must provide it as a vault key`;
     return names.map((name) => ({ stepId: String(step['id']), message: message(name) }));
   });
 }
 
-/** The names in {{…}}, each once, in the order that they come. */
+/** Returns the names in {{…}} without duplicates, in the order of their first use. */
 export function placeholdersIn(text: string): string[] {
   return [...new Set([...text.matchAll(/\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g)].map(([, name]) => name!))];
 }

@@ -8,7 +8,7 @@ type Step = Record<string, unknown>;
 export interface RevisionDifference {
   revision: number;
   against: number;
-  /** As `diff -u` shows it. */
+  /** Difference of the scripts, in the format of `diff -u`. */
   script: string;
   steps: { added: Step[]; removed: Step[]; changed: { id: string; before: Step; after: Step }[]; moved: string[] };
   variables: { added: string[]; removed: string[] };
@@ -16,7 +16,7 @@ export interface RevisionDifference {
 
 type Content = Pick<WorkflowRevisionEntity, 'revision' | 'variables' | 'script' | 'steps'>;
 
-/** What one revision has that another has not; against the one before it unless said. */
+/** Compares a revision with another one, by default with the previous one. */
 export async function compareRevisions(
   database: Database,
   organizationId: string,
@@ -47,7 +47,7 @@ export async function compareRevisions(
   };
 }
 
-/** Steps are the same by their ids. One that only stands elsewhere among those that both have is moved. */
+/** Compares steps by their ids. A step is moved if its position among the steps of both revisions has changed. */
 function compareSteps(before: Step[], after: Step[]): RevisionDifference['steps'] {
   const old = byId(before);
   const now = byId(after);

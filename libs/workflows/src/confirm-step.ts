@@ -5,7 +5,7 @@ import { reviewGuard } from './recordings/write-script';
 import { saveWorkflow } from './save-workflow';
 import { lockWorkflow, type WorkflowRow } from './workflow-row';
 
-/** Somebody has looked at a step of a draft and finds it right: runs go past it from now on. Once is enough. */
+/** Confirms a reviewed step of a draft: runs no longer stop before it. A confirmed step can be confirmed again. */
 export async function confirmStep(
   tx: Transaction,
   caller: Principal,
@@ -15,7 +15,7 @@ export async function confirmStep(
   const step = before.steps.find((each) => each['id'] === stepId);
   if (!step) throw new AppError('not_found', { detail: 'The workflow has no such step.' });
   if (step['review'] !== 'needed' && step['review'] !== 'confirmed') {
-    throw new AppError('conflict', { detail: 'The step does not wait for anybody’s word.' });
+    throw new AppError('conflict', { detail: 'The step does not need a confirmation.' });
   }
   const steps = before.steps.map((each) => (each === step ? { ...each, review: 'confirmed' } : each));
   const script = before.script.replace(`${reviewGuard(step)}\n`, '');

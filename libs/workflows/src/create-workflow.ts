@@ -11,7 +11,7 @@ export async function createWorkflow(
   tx: Transaction,
   caller: Actor,
   body: CreateWorkflowBody,
-  /** Where something of it had to be kept before it. */
+  /** Passed by a caller that has already stored objects of the workflow. */
   id: string = newId(),
   source: WorkflowRow['source'] = null,
 ): Promise<WorkflowRow> {

@@ -19,10 +19,10 @@ export function listWorkflows(
 ): Promise<(WorkflowSummaryRow & { sortValue: string | null })[]> {
   const parameters: unknown[] = [organizationId];
   const placed = (value: unknown) => `$${parameters.push(value)}`;
-  const looked = ['archived_at IS NULL'];
-  if (q) looked.push(hasPart('name', placed(q)));
-  const of = { from: 'workflow', within: ['organization_id = $1'], looked, page, placed };
-  const { listed, order, sortValue } = orderedList(workflowOrderOf(sort), of);
+  const filters = ['archived_at IS NULL'];
+  if (q) filters.push(hasPart('name', placed(q)));
+  const listOptions = { from: 'workflow', within: ['organization_id = $1'], looked: filters, page, placed };
+  const { listed, order, sortValue } = orderedList(workflowOrderOf(sort), listOptions);
   return database.query<WorkflowSummaryRow & { sortValue: string | null }>(
     { organizationId },
     `SELECT w.id, w.name, w.description, w.max_cost_micros, w.workflow_pack_installation_id, w.revision, w.version,

@@ -6,7 +6,7 @@ import { requireSteps } from './check-steps';
 import { requireVariableNames } from './check-variables';
 import { lockWorkflow, type WorkflowRow } from './workflow-row';
 
-/** Every save makes a revision; jobs that were launched keep theirs. What the body leaves out stays. */
+/** Saves a new revision; launched jobs keep theirs. Fields that the body leaves out stay unchanged. */
 export async function saveWorkflow(
   tx: Transaction,
   caller: Principal,
@@ -25,7 +25,7 @@ export async function saveWorkflow(
   requireMatch(ifMatch, etagOf(before.version));
   const { script = before.script, steps = before.steps, variables = before.variables } = body;
   if (body.variables) requireVariableNames(variables);
-  // What was saved under older rules can be restored, and can be given another script.
+  // Steps that were saved under older rules can be restored, and can be saved with another script.
   if (body.steps && restoredFrom === undefined) requireSteps(steps);
   const revision = before.revision + 1;
   await tx.execute(

@@ -1,14 +1,14 @@
 import { questionKinds } from '@muster/contracts';
 
-/** What a value must be to fit, in words that follow "must be"; null where it fits. */
+/** Returns the text after "must be" if a value is invalid; null if it is valid. */
 type Fit = (value: unknown) => string | null;
 
 export interface StepType {
   required: Record<string, Fit>;
   optional: Record<string, Fit>;
-  /** Is about an element, which it names by selectors or by a form's field. */
+  /** Set if the step is about an element, which it names by selectors or by a form's field. */
   element?: 'required' | 'optional';
-  /** It cannot run without, and may be saved without. */
+  /** Fields that a run needs, but a save does not. */
   expected?: readonly string[];
 }
 
@@ -27,9 +27,9 @@ const oneOf =
   (value) =>
     values.includes(value as string) ? null : `one of ${values.join(', ')}`;
 const listOf =
-  (fit: Fit, words: string): Fit =>
+  (fit: Fit, message: string): Fit =>
   (value) =>
-    Array.isArray(value) && value.every((each) => fit(each) === null) ? null : words;
+    Array.isArray(value) && value.every((each) => fit(each) === null) ? null : message;
 
 const selectorList: Fit = (value) => {
   const chain = (each: unknown) => Array.isArray(each) && each.length > 0 && each.every((part) => !filled(part));
@@ -40,7 +40,7 @@ const selectorList: Fit = (value) => {
 const url: Fit = (value) =>
   typeof value === 'string' && /^\S+$/.test(value.replaceAll(/\{\{[^{}]*\}\}/g, 'x')) ? null : 'a URL';
 
-/** What every step may have beside its type's own fields: the recorder's, and what we add. */
+/** Fields that every step may have in addition to those of its type: fields of the recorder and of Muster. */
 export const common: Record<string, Fit> = {
   title: text,
   name: text,
@@ -97,10 +97,10 @@ const pause: Fit = (value) =>
     ? null
     : `a number of milliseconds up to ${maxPauseMs}`;
 const maxPauseMs = 24 * 60 * 60_000;
-/** Beside an element; what it gets may be said later, which is warned of. */
+/** Fills an element. The value can be added after a save, which gives a warning. */
 const filling: StepType = { required: {}, optional: { value: text }, element: 'required', expected: ['value'] };
 
-/** With those that only people write. What an extension of the recorder made no run of ours can do. */
+/** The recorder's types and those that only people write. No run can do a `customStep` of a recorder extension. */
 const { customStep: _customStep, ...playable } = recorderTypes;
 const writtenTypes: Record<string, StepType> = {
   ...playable,
@@ -128,7 +128,7 @@ const writtenTypes: Record<string, StepType> = {
   },
 };
 
-/** Other words for the same. */
+/** Aliases of step types. */
 const aliases: Record<string, string> = {
   goto: 'navigate',
   fill: 'change',
@@ -137,19 +137,19 @@ const aliases: Record<string, string> = {
   script: 'python',
 };
 
-/** The type that a run knows it by; null where it knows none. */
+/** Returns the name of a type without aliases; null if no run can do steps of this type. */
 export function canonicalType(type: string): string | null {
   const name = Object.hasOwn(aliases, type) ? aliases[type]! : type;
   return Object.hasOwn(writtenTypes, name) ? name : null;
 }
 
-/** What a step of such a type, or of an alias, must be; undefined where a run knows no such type. */
+/** Returns the rules for steps of a type or of an alias; undefined if no run can do such steps. */
 export function stepTypeOf(type: string): StepType | undefined {
   const name = canonicalType(type);
   return name === null ? undefined : writtenTypes[name];
 }
 
-/** Why the step's element cannot be told, as the field that is at fault and the words for it. */
+/** Returns the invalid field that names the step's element, and its message; null if the element is valid. */
 export function elementFault(step: Record<string, unknown>, need: 'required' | 'optional'): [string, string] | null {
   for (const [name, fit] of [
     ['selectors', selectorList],
@@ -158,8 +158,8 @@ export function elementFault(step: Record<string, unknown>, need: 'required' | '
     ['text', filled],
   ] as const) {
     if (step[name] === undefined) continue;
-    const words = fit(step[name]);
-    return words ? [name, `must be ${words}`] : null;
+    const message = fit(step[name]);
+    return message ? [name, `must be ${message}`] : null;
   }
   return need === 'required' ? ['selector', 'must be given, or field or text'] : null;
 }

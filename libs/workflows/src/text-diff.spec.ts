@@ -5,8 +5,8 @@ import { unifiedDiff } from './text-diff';
 const names = { before: 'a', after: 'b' };
 const diff = (before: string, after: string) => unifiedDiff(before, after, names);
 
-describe('the difference of two texts', () => {
-  it('is what diff -u shows', () => {
+describe('unifiedDiff', () => {
+  it('has the format of diff -u', () => {
     const before = 'one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n';
     const after = before.replace('two\n', '').replace('nine', 'NINE');
     expect(diff(before, after)).toBe(
@@ -17,16 +17,16 @@ describe('the difference of two texts', () => {
     );
   });
 
-  it('is nothing where there is none', () => {
+  it('is empty for equal texts', () => {
     expect(diff('same\n', 'same\n')).toBe('');
   });
 
-  it('shows a line ending that is missing', () => {
+  it('shows a missing line ending', () => {
     expect(diff('one\n', 'one')).toBe('--- a\n+++ b\n@@ -1,1 +1,1 @@\n-one\n+one\n\\ No newline at end of file\n');
     expect(diff('', 'one\n')).toBe('--- a\n+++ b\n@@ -0,0 +1,1 @@\n+one\n');
   });
 
-  it('makes the one text of the other, whatever they are', () => {
+  it('turns one text into the other when it is applied as a patch', () => {
     const text = fc.array(fc.constantFrom('a', 'b', 'c', 'd', ''), { maxLength: 40 }).map((lines) => lines.join('\n'));
     fc.assert(
       fc.property(text, text, (before, after) => {
@@ -36,28 +36,28 @@ describe('the difference of two texts', () => {
     );
   });
 
-  it('of two long texts without a common line is found at once', () => {
+  it('compares two long texts without a common line quickly', () => {
     const lines = (word: string) =>
       Array.from({ length: longForm('DIFF_LINES', { short: 5000, long: 20_000 }) }, (_, n) => `${word} ${n}\n`).join(
         '',
       );
-    const shown = diff(lines('old'), lines('new'));
-    expect(applied(lines('old'), shown)).toBe(lines('new'));
+    const patch = diff(lines('old'), lines('new'));
+    expect(applied(lines('old'), patch)).toBe(lines('new'));
   });
 
-  it('of a million like lines between a thousand unlike ones is found at once, as one that takes the place of the other', () => {
+  it('quickly shows a text of many equal and many different lines as replaced as a whole', () => {
     const unlike = (word: string) => Array.from({ length: 600 }, (_, n) => `${word} ${n}\n`).join('');
     const [before, after] = ['x', 'z'].map(
       (word) =>
         `${word}\n${'\n'.repeat(longForm('DIFF_EMPTY_LINES', { short: 100_000, long: 900_000 }))}${unlike(word)}`,
     ) as [string, string];
-    const shown = diff(before, after).split('\n');
-    expect(shown.filter((line) => line.startsWith('-')).length - 1).toBe(before.split('\n').length - 1);
-    expect(shown.filter((line) => line.startsWith('+')).length - 1).toBe(after.split('\n').length - 1);
+    const patch = diff(before, after).split('\n');
+    expect(patch.filter((line) => line.startsWith('-')).length - 1).toBe(before.split('\n').length - 1);
+    expect(patch.filter((line) => line.startsWith('+')).length - 1).toBe(after.split('\n').length - 1);
   });
 });
 
-/** Does what a hunk says, as patch(1) would, on lines that keep their endings. */
+/** Applies a patch as patch(1) does, to lines with their endings. */
 function applied(before: string, patch: string): string {
   const old = before.split(/(?<=\n)/);
   const result: string[] = [];

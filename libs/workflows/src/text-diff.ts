@@ -1,16 +1,18 @@
-/** A line of a difference: kept, gone or new. */
+/** A line of a difference: unchanged, removed or added. */
 interface Edit {
   kind: ' ' | '-' | '+';
   line: string;
 }
 
-/** Beyond this many changed lines the whole middle is shown as replaced: finding the least would hold everybody up. */
+/**
+ * Maximum number of changed lines. Beyond it the search would block the process, so all lines are shown as replaced.
+ */
 const maxEdits = 1000;
-/** Beyond so many lines that were compared as well: unlike lines among millions of like ones have many ways. */
+/** Maximum number of compared lines, for the same reason: few edits among millions of equal lines also take long. */
 const maxCompared = 4_000_000;
 const contextLines = 3;
 
-/** The difference of two texts as `diff -u` shows it; empty where there is none. */
+/** Returns the difference of two texts in the format of `diff -u`; empty if they are equal. */
 export function unifiedDiff(before: string, after: string, names: { before: string; after: string }): string {
   if (before === after) return '';
   const hunks = hunksOf(editsBetween(linesOf(before), linesOf(after)));
@@ -19,7 +21,7 @@ export function unifiedDiff(before: string, after: string, names: { before: stri
 
 const unended = '\\ No newline at end of file';
 
-/** The last line of a text without an ending differs from the same with one. */
+/** Splits a text into lines. A last line without a line ending differs from the same line with one. */
 function linesOf(text: string): string[] {
   if (text === '') return [];
   const lines = text.split('\n');
@@ -28,18 +30,18 @@ function linesOf(text: string): string[] {
   return lines;
 }
 
-/** The fewest lines to take away and to add, where that is not too many to find. */
+/** Returns the fewest lines to remove and to add, unless the search would take too long. */
 export function editsBetween(before: string[], after: string[]): Edit[] {
   let head = 0;
   while (head < before.length && head < after.length && before[head] === after[head]) head += 1;
   let tail = 0;
   const most = Math.min(before.length, after.length) - head;
   while (tail < most && before[before.length - 1 - tail] === after[after.length - 1 - tail]) tail += 1;
-  const kept = (line: string): Edit => ({ kind: ' ', line });
+  const unchanged = (line: string): Edit => ({ kind: ' ', line });
   return [
-    ...before.slice(0, head).map(kept),
+    ...before.slice(0, head).map(unchanged),
     ...shortest(before.slice(head, before.length - tail), after.slice(head, after.length - tail)),
-    ...before.slice(before.length - tail).map(kept),
+    ...before.slice(before.length - tail).map(unchanged),
   ];
 }
 
@@ -110,7 +112,7 @@ function hunksOf(edits: Edit[]): string[] {
   return lines;
 }
 
-/** Past the last change that is near enough to the one before it to share its context. */
+/** Returns the end of the hunk: changes that share lines of context are in one hunk. */
 function hunkEnd(edits: Edit[], start: number): number {
   let last = start;
   for (let at = start; at < edits.length && at - last <= 2 * contextLines; at += 1) {

@@ -8,18 +8,18 @@ export interface Runnable {
   steps: readonly Step[];
 }
 
-/** What a run of it is: its script, or else its steps as one. Null where there is nothing at all. */
+/** Returns the script that a run executes: the workflow's script, or else one made of its steps. Null without both. */
 export function scriptOf({ name, script, steps }: Runnable): string | null {
   if (/\S/.test(script)) return script;
   return steps.length ? playSteps({ name, steps }) : null;
 }
 
-/** For statements that read a revision as `r`: whether there is anything to run. */
+/** SQL condition on a revision `r`: whether it has anything to run. */
 export const runsAnything = `(r.script ~ '\\S' OR jsonb_array_length(r.steps) > 0)`;
 
 export function requireSomethingToRun(runs: boolean): void {
   if (runs) return;
   throw new AppError('nothing_to_run', {
-    detail: 'The workflow has neither a script nor steps nor a bundle; save some first.',
+    detail: 'The workflow has neither a script nor steps nor a bundle; save one of them first.',
   });
 }

@@ -9,7 +9,7 @@ export type RevisionRow = Pick<
   'revision' | 'variables' | 'script' | 'steps' | 'restoredFrom' | 'savedBy' | 'createdAt'
 >;
 
-/** Newest first. */
+/** Lists a workflow's revisions, newest first. */
 export async function listRevisions(
   database: Database,
   organizationId: string,
@@ -26,7 +26,7 @@ export async function listRevisions(
   );
 }
 
-/** Saves an old revision again as the newest: history is only ever added to. */
+/** Saves an old revision again as the newest one: the history is append-only. */
 export async function restoreRevision(
   tx: Transaction,
   caller: Principal,

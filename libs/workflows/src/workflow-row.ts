@@ -1,7 +1,7 @@
 import { AppError } from '@muster/contracts';
 import type { Database, Transaction, WorkflowEntity, WorkflowRevisionEntity } from '@muster/database';
 
-/** A workflow with the revision that it has now. */
+/** A workflow with its current revision. */
 export type WorkflowRow = Pick<
   WorkflowEntity,
   | 'id'
@@ -33,7 +33,10 @@ export async function findWorkflow(database: Database, organizationId: string, i
   return row;
 }
 
-/** The lock is a statement of its own: one that waits and joins by the revision would find the former one, or nothing. */
+/**
+ * Locks and reads a workflow. The lock is a separate statement: a single statement that waits for the lock would then
+ * join the revision from before the wait, or none.
+ */
 export async function lockWorkflow(tx: Transaction, organizationId: string, id: string): Promise<WorkflowRow> {
   tx.defer('SELECT FROM workflow WHERE id = $1 AND organization_id = $2 FOR UPDATE', [id, organizationId]);
   const [row] = await tx.query<WorkflowRow>(

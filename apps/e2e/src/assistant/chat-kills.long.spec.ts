@@ -89,7 +89,7 @@ describe('a chat whose process is killed in the middle of a turn', () => {
       status: 'interrupted',
       toolCalls: [{ tool: 'run_snippet', status: 'failed', code: 'interrupted' }],
     });
-    expect(stage.model.calls.at(-1)!.text).toContain('look at what came of it');
+    expect(stage.model.calls.at(-1)!.text).toContain('check whether it took effect');
     const { rows } = await stage.pool.query(`SELECT status FROM agent_command WHERE kind = 'snippet'`);
     expect(rows).toHaveLength(1);
     expect(begun).toBe(1);

@@ -1,6 +1,6 @@
 import { AccessRecheck, Caller, Endpoint, type Principal, sessionsAndKeysOf } from '@muster/access';
 import { findAgent, requireOwnAgent } from '@muster/agents';
-import { beginOfStream, followSession, lending } from '@muster/assistant';
+import { beginOfStream, followSession, imagePresigner } from '@muster/assistant';
 import { AutopilotEventsQuery, SessionEvent } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { OpenStreams, PubSub } from '@muster/platform';
@@ -67,7 +67,7 @@ export class AutopilotEventsController {
     connection.write(`: session ${sessionId}\nretry: 2000\n\n`);
     if (connection.destroyed) return;
     const { database, pubSub, streams } = this;
-    followSession({ database, pubSub, streams, lend: lending(this.storage), access }, sessionRef, {
+    followSession({ database, pubSub, streams, presignImage: imagePresigner(this.storage), access }, sessionRef, {
       connection,
       after,
     });

@@ -1,6 +1,6 @@
 import { boundAgentOf, Caller, Endpoint, type Principal, sessionsAndKeysOf } from '@muster/access';
 import { requireOwnAgent } from '@muster/agents';
-import { findSession, lending, listSessions, presentSession, presentSummary } from '@muster/assistant';
+import { findSession, imagePresigner, listSessions, presentSession, presentSummary } from '@muster/assistant';
 import { AutopilotSession, AutopilotSessionList, AutopilotSessionsQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { pageOf, paginate } from '@muster/platform';
@@ -34,7 +34,7 @@ export class AutopilotSessionsController {
     const filter = { ...query, agentId: own ?? query.agentId };
     const rows = await listSessions(this.database, caller.organizationId, { page, filter });
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
-    const lend = lending(this.storage);
+    const lend = imagePresigner(this.storage);
     const now = this.database.now();
     return { sessions: await Promise.all(items.map((row) => presentSummary(row, lend, now))), nextCursor };
   }
@@ -52,6 +52,6 @@ export class AutopilotSessionsController {
     const { organizationId } = caller;
     const found = await findSession(this.database, { organizationId, sessionId });
     requireOwnAgent(caller, found.session.agentId);
-    return presentSession(found, lending(this.storage), this.database.now());
+    return presentSession(found, imagePresigner(this.storage), this.database.now());
   }
 }

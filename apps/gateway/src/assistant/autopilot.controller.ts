@@ -13,7 +13,7 @@ import { explainingBlocked, findAgent, requireOwnAgent } from '@muster/agents';
 import {
   cancelSession,
   findSession,
-  lending,
+  imagePresigner,
   listSessions,
   planFromScript,
   presentSession,
@@ -130,12 +130,12 @@ export class AutopilotController {
     const { sessionId } = query;
     if (sessionId) {
       const found = await findSession(this.database, { organizationId, agentId, sessionId });
-      return presentSession(found, lending(this.storage), this.database.now());
+      return presentSession(found, imagePresigner(this.storage), this.database.now());
     }
     const page = pageOf(query, 'id');
     const rows = await listSessions(this.database, organizationId, { page, filter: { agentId } });
     const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
-    const [lend, now] = [lending(this.storage), this.database.now()];
+    const [lend, now] = [imagePresigner(this.storage), this.database.now()];
     return { sessions: await Promise.all(items.map((row) => presentSummary(row, lend, now))), nextCursor };
   }
 

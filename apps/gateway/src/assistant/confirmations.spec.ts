@@ -111,7 +111,7 @@ describe('a chat’s tool call that changes something', () => {
     expect(await readCall()).toMatchObject({ status: 'failed', code: 'interrupted', error: expect.any(String) });
     desk.model.says('I do not know.');
     await desk.chat(desk.tenant.as.member, agentId, { message: 'And?', sessionId });
-    expect(desk.model.calls.at(-1)!.text).toContain('the process that worked on it died');
+    expect(desk.model.calls.at(-1)!.text).toContain('the process that executed it died');
   });
 
   it('a declined call is not executed, and cannot be approved afterwards', async () => {

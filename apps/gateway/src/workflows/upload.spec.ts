@@ -75,7 +75,7 @@ describe('uploaded recordings', () => {
       warnings: [
         {
           stepId: expect.stringMatching(/^step-/),
-          message: 'the steps use {{PATH}}, which is no variable: each run must bring it as a vault key',
+          message: 'the steps use {{PATH}}, which is not a variable: each run must provide it as a vault key',
         },
       ],
     });
@@ -188,7 +188,7 @@ describe('uploaded recordings', () => {
           warnings: [
             {
               stepId: 'step-3',
-              message: 'the steps use {{PASSWORD}}, which is no variable: each run must bring it as a vault key',
+              message: 'the steps use {{PASSWORD}}, which is not a variable: each run must provide it as a vault key',
             },
           ],
         },

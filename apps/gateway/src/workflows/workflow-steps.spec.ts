@@ -30,7 +30,7 @@ describe('workflows', () => {
     const saved = await save(body.id, { steps });
     expect([saved.status, saved.body.steps]).toEqual([200, steps]);
     expect(saved.body.warnings).toEqual([
-      { stepId: 's2', message: 'fill says no value' },
+      { stepId: 's2', message: 'fill has no value' },
       { stepId: 's3', message: 'a run cannot do a step of the type swipe, and fails when it comes to it' },
       { stepId: 's5', message: 'a run cannot do a step of the type constructor, and fails when it comes to it' },
     ]);
@@ -95,7 +95,7 @@ describe('workflows', () => {
       [{ id: 'x', type: 'python' }, 'code', 'step 2 (x): python needs code'],
       [{ type: 'close' }, 'id', 'step 2: id must be a text of 1 to 200 characters'],
       [{ id: '', type: 'close' }, 'id', 'step 2: id must be a text of 1 to 200 characters'],
-      [{ id: 'open', type: 'close' }, 'id', 'step 2 (open): id open is that of step 1 too'],
+      [{ id: 'open', type: 'close' }, 'id', 'step 2 (open): id open is also the id of step 1'],
       [{ id: 'x', type: 'navigate' }, 'url', 'step 2 (x): navigate needs url'],
       [{ id: 'x', type: 'navigate', url: 7 }, 'url', 'step 2 (x): url must be a URL'],
       [{ id: 'x', type: 'click' }, 'selector', 'step 2 (x): selector must be given, or field or text'],

@@ -84,7 +84,7 @@ describe('workflows', () => {
       { stepId: null, message: 'nothing uses the variable PAYER' },
       {
         stepId: 'type',
-        message: 'the steps use {{PORTAL_PASSWORD}}, which is no variable: each run must bring it as a vault key',
+        message: 'the steps use {{PORTAL_PASSWORD}}, which is not a variable: each run must provide it as a vault key',
       },
     ]);
     expect((await make({ variables: ['CLAIM_ID'] })).body.warnings).toEqual([]);

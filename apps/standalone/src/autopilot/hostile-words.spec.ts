@@ -35,7 +35,8 @@ describe('words that no database keeps, or that have no end', () => {
     const ended = await agent.until(body.sessionId, 'completed', 'failed', 'paused');
     return { ...agent, ended, sessionId: body.sessionId as string };
   };
-  const noBreakdown = () => expect(browsers.harness.logs.join('')).not.toContain('a handling of an autopilot session');
+  const noBreakdown = () =>
+    expect(browsers.harness.logs.join('')).not.toContain('could not advance an autopilot session');
 
   it('in what a model says are no trouble of the session’s', async () => {
     browsers.model.says({ json: says({ question: worst }, action({ name: worst, value: worst })) });

@@ -121,7 +121,7 @@ describe('a model that fails in the middle of a session', () => {
       expect(await session.ended()).toMatchObject({
         status: 'failed',
         code: 'limit_reached',
-        error: expect.stringMatching(/model calls may cost.*begin it again/),
+        error: expect.stringMatching(/limit for the cost of model calls.*start it again/),
         steps: [{ status: 'passed' }, {}],
         metrics: { passed: 1, modelCalls: 1, costUsd: 1.1 },
       });

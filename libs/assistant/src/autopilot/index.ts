@@ -1,5 +1,5 @@
 export { cancelSession } from './session/cancel-session';
-export { lending, presentSession, presentSummary } from './session/present-session';
+export { imagePresigner, presentSession, presentSummary } from './session/present-session';
 export { findSession, listSessions } from './session/read-sessions';
 export { resumeSession } from './session/resume-session';
 export { beginOfStream, followSession } from './session/session-stream';

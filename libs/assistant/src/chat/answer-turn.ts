@@ -27,46 +27,53 @@ import { buildMessages, withoutSecrets } from './build-messages';
 import { callTools } from './call-tools';
 import { betweenRounds, replyOf } from './read-history';
 import { type Following, maxCalls, type Turn } from './turn';
-import { endTurn, keepTurn, type TurnEnd } from './turn-rows';
+import { endTurn, saveTurn, type TurnEnd } from './turn-rows';
 
-/** What a chat stands on: its tools, and a model. */
+/** The dependencies of a chat: those of its tools and of its model. */
 export type ChatParts = ToolParts & ModelParts;
 
 const beatMs = 5000;
 const logger = new Logger('Chat');
 
 /**
- * Answers a message: the model speaks, calls tools, is told what came of them, and speaks again. Whatever ends it, what
- * was said and done so far stays; who leaves ends the call to the model, and a tool that was begun is done to its end.
+ * Answers a message: the model writes text, calls tools, gets their results and continues. Text and calls up to an
+ * error stay stored. A client that disconnects aborts the model call, but not a tool that is already running.
  */
 export async function answerTurn(parts: ChatParts, turn: Turn, following: Following): Promise<ChatAnswer> {
   const { sessionId } = turn;
-  const said: string[] = [];
+  const texts: string[] = [];
   const usages: ModelUsage[] = [];
-  const beat = keepAlive(parts, turn, said);
+  const beat = keepAlive(parts, turn, texts);
   const signal = AbortSignal.any([following.left, beat.lost]);
   const toolCalls: ChatToolCall[] = [];
   const end = async (status: TurnEnd['status'], failure: { error?: string; code?: string } = {}) => {
     beat.end();
     const usage = sumOfUsages(usages);
-    const of = { organizationId: turn.caller.organizationId, turnId: turn.turnId };
-    await endTurn(parts.database, of, { ...usage, costMicros: usage.costMicros as MicroUsd, said, status, ...failure });
+    const turnRef = { organizationId: turn.caller.organizationId, turnId: turn.turnId };
+    await endTurn(parts.database, turnRef, {
+      ...usage,
+      costMicros: usage.costMicros as MicroUsd,
+      texts,
+      status,
+      ...failure,
+    });
     return presentUsage(usage);
   };
   try {
-    await talk(parts, turn, { ...following, said, usages, toolCalls, signal });
+    await talk(parts, turn, { ...following, texts, usages, toolCalls, signal });
     const usage = await end('done');
     following.listener?.usage(usage);
-    return { sessionId, reply: replyOf(said), toolCalls, usage };
+    return { sessionId, reply: replyOf(texts), toolCalls, usage };
   } catch (error) {
     if (error instanceof ModelFault || error instanceof ModelAborted) usages.push(error.usage);
     if (signal.aborted) {
       await end('left');
-      throw new AppError('request_timeout', { detail: 'The answer was broken off: nobody waits for it any more.' });
+      throw new AppError('request_timeout', { detail: 'The answer was aborted: no client waits for it any more.' });
     }
-    const known = toAppError(error);
-    if (!known) logger.error('a chat’s turn failed', { err: error, sessionId });
-    const failure = known ?? new AppError('internal_error', { detail: 'Something failed on our side; it is logged.' });
+    const appError = toAppError(error);
+    if (!appError) logger.error('a chat turn failed', { err: error, sessionId });
+    const failure =
+      appError ?? new AppError('internal_error', { detail: 'Something failed on our side; it is logged.' });
     const usage = await end('failed', { error: failure.message, code: wireCodeOf(failure.code) });
     following.listener?.usage(usage);
     throw new AppError(failure.code, { ...failure.options, extra: { ...failure.options.extra, sessionId } });
@@ -75,80 +82,85 @@ export async function answerTurn(parts: ChatParts, turn: Turn, following: Follow
   }
 }
 
-interface Talk extends Following {
-  said: string[];
+interface Conversation extends Following {
+  texts: string[];
   usages: ModelUsage[];
   toolCalls: ChatToolCall[];
   signal: AbortSignal;
 }
 
-async function talk(parts: ChatParts, turn: Turn, talking: Talk): Promise<void> {
+async function talk(parts: ChatParts, turn: Turn, conversation: Conversation): Promise<void> {
   const { caller, agentId, sessionId } = turn;
   const { organizationId } = caller;
-  const { said, usages, toolCalls, signal, mayStay } = talking;
+  const { texts, usages, toolCalls, signal, mayStay } = conversation;
   const model = await openModel(parts, { organizationId, purpose: 'chat', agentId, sessionId });
   const hidden = await hideSecrets(parts, organizationId);
   const messages = await buildMessages(parts, turn, hidden);
   const tools = toolsFor(caller.role).map(({ name, description, parameters }) => ({ name, description, parameters }));
   for (let round = 0; ; round += 1) {
     const isLast = toolCalls.length >= maxCalls;
-    const answer = await speak(model, { messages, ...(isLast ? {} : { tools }), signal }, round, talking);
+    const answer = await speak(model, { messages, ...(isLast ? {} : { tools }), signal }, round, conversation);
     usages.push(answer.usage);
-    if (!talking.listener) say(said, round, answer.content);
+    if (!conversation.listener) appendText(texts, round, answer.content);
     if (isLast || answer.toolCalls.length === 0) break;
     if (!(await mayStay())) throw new AppError('unauthenticated', { detail: 'Sign in again: this access has ended.' });
-    const told = await callTools(parts, { turn, round, listener: talking.listener, toolCalls, signal }, answer);
-    messages.push(...told.map((message) => withoutSecrets(message, (text) => hidden.text(text))));
+    const results = await callTools(parts, { turn, round, listener: conversation.listener, toolCalls, signal }, answer);
+    messages.push(...results.map((message) => withoutSecrets(message, (text) => hidden.text(text))));
   }
-  if (replyOf(said) === '' && toolCalls.length === 0) {
-    throw new ModelFault('nonsense', 'The model answered nothing.');
+  if (replyOf(texts) === '' && toolCalls.length === 0) {
+    throw new ModelFault('nonsense', 'The model’s answer is empty.');
   }
 }
 
-async function speak(model: ModelPort, call: ModelCall, round: number, talking: Talk): Promise<ModelAnswer> {
-  const { listener, said } = talking;
+async function speak(
+  model: ModelPort,
+  call: ModelCall,
+  round: number,
+  conversation: Conversation,
+): Promise<ModelAnswer> {
+  const { listener, texts } = conversation;
   if (!listener) return model.chat(call);
-  const isLater = replyOf(said) !== '';
-  said[round] = '';
-  const tell = (piece: string) => {
+  const isLater = replyOf(texts) !== '';
+  texts[round] = '';
+  const sendText = (piece: string) => {
     const text = storable(piece);
     if (text === '') return;
-    if (said[round] === '' && isLater) listener.token(betweenRounds);
-    listener.token(say(said, round, text));
+    if (texts[round] === '' && isLater) listener.token(betweenRounds);
+    listener.token(appendText(texts, round, text));
   };
   for await (const delta of model.streamChat(call)) {
     if (delta.kind === 'text') {
-      tell(delta.text);
+      sendText(delta.text);
       continue;
     }
-    // What it says instead of an answer, a refusal for one, comes in no pieces.
-    if (said[round] === '') tell(delta.answer.content);
+    // Text that replaces an answer, such as a refusal, is not streamed in pieces.
+    if (texts[round] === '') sendText(delta.answer.content);
     return delta.answer;
   }
-  throw new ModelFault('cut', 'The model’s answer broke off.', noUsage);
+  throw new ModelFault('cut', 'The model’s answer ended too early.', noUsage);
 }
 
-/** What nobody reads to its end. */
-const longestReply = 200_000;
+/** Maximum number of characters of a reply. */
+const maxReplyLength = 200_000;
 
-/** Adds to a round's words; answers what of them there was room for. */
-function say(said: string[], round: number, piece: string): string {
-  const room = longestReply - replyOf(said).length - betweenRounds.length;
+/** Appends a piece to a round's text and returns it. Throws if the reply becomes too long. */
+function appendText(texts: string[], round: number, piece: string): string {
+  const room = maxReplyLength - replyOf(texts).length - betweenRounds.length;
   const text = storable(piece.length > room ? piece.slice(0, Math.max(room, 0)) : piece);
-  said[round] = (said[round] ?? '') + text;
+  texts[round] = (texts[round] ?? '') + text;
   if (piece.length > room) {
-    throw new ModelFault('nonsense', `The model’s answer is longer than ${longestReply} characters.`, noUsage);
+    throw new ModelFault('nonsense', `The model’s answer is longer than ${maxReplyLength} characters.`, noUsage);
   }
   return text;
 }
 
-/** Says again and again that somebody works on the turn, and how far the model has come. */
-function keepAlive({ database }: ChatParts, { caller, turnId }: Turn, said: string[]) {
+/** Saves the turn's heartbeat and text at an interval. Aborts `lost` if the turn was ended elsewhere. */
+function keepAlive({ database }: ChatParts, { caller, turnId }: Turn, texts: string[]) {
   const lost = new AbortController();
   const timer = setInterval(() => {
-    keepTurn(database, { organizationId: caller.organizationId, turnId }, [...said]).then(
+    saveTurn(database, { organizationId: caller.organizationId, turnId }, [...texts]).then(
       (isOurs) => isOurs || lost.abort(),
-      (error: unknown) => logger.warn('a chat’s turn could not be kept', { err: error }),
+      (error: unknown) => logger.warn('could not save the heartbeat of a chat turn', { err: error }),
     );
   }, beatMs);
   timer.unref();

@@ -15,30 +15,30 @@ export interface ChatInput {
 export interface BegunTurn {
   sessionId: string;
   turnId: string;
-  /** As it is kept. */
+  /** The message as it is stored, with secrets hidden. */
   message: string;
-  /** What its tools change needs nobody's word. */
+  /** Whether tools that change something need no confirmation. */
   autoConfirm: boolean;
 }
 
-/** A process that has not said for so long that it lives is taken for dead. */
+/** Time without a heartbeat after which the process of a turn counts as dead, in seconds. */
 export const silentAfterSeconds = 30;
 
-export const diedOver = 'It was begun, and the process that worked on it died: look at what came of it.';
+export const diedOver = 'The call was started, but the process that executed it died: check whether it took effect.';
 
 /**
- * Writes the message down as a turn of its session, or of a new one. One turn at a time: a second message is refused
- * while the first is worked on, so that what a model is told has one order. A turn whose process died is ended here.
+ * Stores the message as a turn of its session, or of a new session. A second message is rejected while a turn is
+ * running, so that the model gets the messages in one order. A turn whose process died is ended here.
  */
 export async function beginTurn(
   parts: Pick<ToolParts, 'database' | 'clock' | 'keyRing'>,
   caller: Principal,
   agentId: string,
-  { message: typed, sessionId: given, autoConfirm = false }: ChatInput,
+  { message: typed, sessionId: existingId, autoConfirm = false }: ChatInput,
 ): Promise<BegunTurn> {
   const { organizationId } = caller;
   const { database, clock } = parts;
-  // What somebody typed of the vault's is neither kept nor told to anybody.
+  // Vault values that a person typed are neither stored nor sent to the model.
   const message = (await hideSecrets(parts, organizationId)).text(typed);
   const isAdmin = hasRole(caller.role, 'admin');
   return database.transaction({ organizationId }, async (tx) => {
@@ -46,12 +46,12 @@ export async function beginTurn(
     if (autoConfirm && !isAdmin) {
       throw new AppError('permission_denied', { detail: 'autoConfirm needs the role admin.' });
     }
-    if (autoConfirm && given) {
-      throw invalidField('autoConfirm', 'autoConfirm is said when a session begins');
+    if (autoConfirm && existingId) {
+      throw invalidField('autoConfirm', 'autoConfirm can be set only when a session starts');
     }
     const now = clock.now();
-    const session = given
-      ? await takeSession(tx, caller, agentId, given, now)
+    const session = existingId
+      ? await lockIdleSession(tx, caller, agentId, existingId, now)
       : insertSession(tx, caller, agentId, { title: titleOf(message), autoConfirm, now });
     const turnId = newId();
     tx.defer(`INSERT INTO chat_turn (id, organization_id, session_id, message) VALUES ($1, $2, $3, $4)`, [
@@ -62,14 +62,14 @@ export async function beginTurn(
       target: { type: 'agent', id: agentId },
       changes: { sessionId: session.id, ...(autoConfirm ? { autoConfirm } : {}) },
     });
-    // Who is no admin any more has lost that as well.
+    // A caller who is no longer an admin has lost autoConfirm as well.
     return { sessionId: session.id, turnId, message, autoConfirm: session.autoConfirm && isAdmin };
   });
 }
 
 type Session = Pick<ChatSessionEntity, 'id' | 'autoConfirm'>;
 
-async function takeSession(
+async function lockIdleSession(
   tx: Transaction,
   caller: Principal,
   agentId: string,
@@ -89,19 +89,19 @@ async function takeSession(
     [id, organizationId],
   );
   if (running) {
-    const detail = 'The session is still at work on its last message; wait for its end, or begin another session.';
+    const detail = 'The session is still answering its last message; wait for that answer, or start another session.';
     throw new AppError('conflict', { detail, headers: { 'retry-after': '2' } });
   }
   tx.defer(`UPDATE chat_session SET updated_at = $3 WHERE id = $1 AND organization_id = $2`, [id, organizationId, now]);
   return session;
 }
 
-/** Whoever worked on it has died, and its tools with it: what came of one that was begun, nobody knows. */
+/** Ends a turn whose process has died, and its running tool calls. The outcome of those calls is unknown. */
 async function endSilentTurn(tx: Transaction, organizationId: string, sessionId: string): Promise<void> {
   await tx.execute(
     `WITH ended AS (
        UPDATE chat_turn SET status = 'interrupted', finished_at = muster_now(), error_code = 'interrupted',
-              error = 'The process that worked on it died.'
+              error = 'The process that worked on the turn died.'
        WHERE session_id = $1 AND organization_id = $2 AND status = 'running'
          AND beat_at < muster_now() - interval '${silentAfterSeconds} seconds'
        RETURNING id)

@@ -5,12 +5,12 @@ import { prompt } from '../prompts/prompt';
 import type { ToolParts } from '../tools/tool';
 import { callsOf, type CallRow, listTurns, presentCall, type TurnRow } from './read-history';
 
-/** So many characters of earlier turns a model is sent, and so many of an earlier tool's result. */
+/** Maximum number of characters that a model is sent: of all earlier turns, and of each earlier tool result. */
 const historyChars = 40_000;
 const earlierResultChars = 1000;
-const turnsLookedAt = 40;
+const maxTurnsRead = 40;
 
-export interface ChatOf {
+export interface ChatRef {
   caller: Principal;
   agentId: string;
   sessionId: string;
@@ -18,9 +18,9 @@ export interface ChatOf {
   message: string;
 }
 
-/** What a model is told at the beginning of a turn: who it is, what was said before as far as there is room, the message. */
-export async function buildMessages(parts: ToolParts, of: ChatOf, { text }: Hidden): Promise<ModelMessage[]> {
-  const { caller, agentId, sessionId, turnId, message } = of;
+/** Builds the messages of a new turn: the system prompt, the earlier turns that fit, and the user's message. */
+export async function buildMessages(parts: ToolParts, chatRef: ChatRef, { text }: Hidden): Promise<ModelMessage[]> {
+  const { caller, agentId, sessionId, turnId, message } = chatRef;
   const { organizationId } = caller;
   const { name, status } = await findAgent(parts.database, organizationId, agentId);
   const now = parts.clock.now();
@@ -29,7 +29,7 @@ export async function buildMessages(parts: ToolParts, of: ChatOf, { text }: Hidd
     now: now.toISOString(),
     role: caller.role,
   });
-  const page = { limit: turnsLookedAt, after: null };
+  const page = { limit: maxTurnsRead, after: null };
   const turns = (await listTurns(parts.database, { organizationId, sessionId }, page)).filter(
     ({ id }) => id !== turnId,
   );
@@ -41,12 +41,12 @@ export async function buildMessages(parts: ToolParts, of: ChatOf, { text }: Hidd
   const earlier: ModelMessage[][] = [];
   let room = historyChars;
   for (const turn of turns) {
-    const told = earlierTurn(turn, calls.get(turn.id) ?? [], now);
-    room -= JSON.stringify(told).length;
+    const messages = earlierTurn(turn, calls.get(turn.id) ?? [], now);
+    room -= JSON.stringify(messages).length;
     if (room < 0) break;
-    earlier.unshift(told);
+    earlier.unshift(messages);
   }
-  const isCut = earlier.length < turns.length || turns.length >= turnsLookedAt;
+  const isCut = earlier.length < turns.length || turns.length >= maxTurnsRead;
   return [
     { role: 'system', content: isCut ? `${system}\n\n${prompt('left-out')}` : system },
     ...earlier.flat(),
@@ -54,8 +54,8 @@ export async function buildMessages(parts: ToolParts, of: ChatOf, { text }: Hidd
   ].map((each) => withoutSecrets(each as ModelMessage, text));
 }
 
-/** What of a tool's answer a model sees, and as what it is to take it. */
-export function toldOf(
+/** Returns a tool's result as text for the model, marked as untrusted. */
+export function toolMessageOf(
   call: { id: string; tool: string; status: string; error?: string; confirmationId?: string },
   result: unknown,
 ): string {
@@ -73,11 +73,11 @@ export function withoutSecrets(message: ModelMessage, text: (value: string) => s
   return { ...hidden, toolCalls };
 }
 
-function earlierTurn({ message, said, status }: TurnRow, calls: CallRow[], now: Date): ModelMessage[] {
-  const rounds = Math.max(said.length, ...calls.map(({ round }) => round + 1), 0);
+function earlierTurn({ message, said: texts, status }: TurnRow, calls: CallRow[], now: Date): ModelMessage[] {
+  const rounds = Math.max(texts.length, ...calls.map(({ round }) => round + 1), 0);
   const answers = Array.from({ length: rounds }, (_, round) =>
     roundOf(
-      said[round] ?? '',
+      texts[round] ?? '',
       calls.filter((call) => call.round === round),
       now,
     ),
@@ -88,18 +88,18 @@ function earlierTurn({ message, said, status }: TurnRow, calls: CallRow[], now: 
 
 function roundOf(content: string, calls: CallRow[], now: Date): ModelMessage[] {
   if (calls.length === 0) return content === '' ? [] : [{ role: 'assistant', content }];
-  const toolCalls = calls.map(({ modelKey, tool, arguments: given }) => ({
+  const toolCalls = calls.map(({ modelKey, tool, arguments: args }) => ({
     id: modelKey,
     name: tool,
-    arguments: JSON.stringify(given),
+    arguments: JSON.stringify(args),
   }));
   return [
     { role: 'assistant', content, toolCalls },
     ...calls.map((row): ModelMessage => {
-      const shown = presentCall(row, now);
-      const result = JSON.stringify(shown.result ?? null);
-      const cut = result.length > earlierResultChars ? `${result.slice(0, earlierResultChars)}…` : shown.result;
-      return { role: 'tool', toolCallId: row.modelKey, content: toldOf(shown, cut) };
+      const presented = presentCall(row, now);
+      const result = JSON.stringify(presented.result ?? null);
+      const cut = result.length > earlierResultChars ? `${result.slice(0, earlierResultChars)}…` : presented.result;
+      return { role: 'tool', toolCallId: row.modelKey, content: toolMessageOf(presented, cut) };
     }),
   ];
 }

@@ -10,7 +10,7 @@ import { checkArguments } from '../tools/check-arguments';
 import { performTool } from '../tools/perform-tool';
 import type { ToolOutcome, ToolParts } from '../tools/tool';
 import { requireTool } from '../tools/tool-table';
-import { toldOf } from './build-messages';
+import { toolMessageOf } from './build-messages';
 import { failureOf } from './decide-call';
 import { maxCalls, type Turn, type TurnListener } from './turn';
 import { endCall, insertCall } from './turn-rows';
@@ -19,49 +19,49 @@ interface CallingIn {
   turn: Turn;
   round: number;
   listener?: TurnListener;
-  /** Of the whole turn; those of this answer are added. */
+  /** The calls of the whole turn; the calls of this answer are appended. */
   toolCalls: ChatToolCall[];
   signal: AbortSignal;
 }
 
 const confirmMs = 10 * 60_000;
-/** A snippet may have 500,000 characters, and JSON writes some of them as two. */
-const longestArguments = 1_100_000;
+/** Maximum number of characters: a snippet may have 500,000, and JSON writes some of them as two. */
+const maxArgumentsLength = 1_100_000;
 const logger = new Logger('Chat');
 
-/** Calls the tools that an answer of the model asks for, in order; answers what the model is told of it. */
+/** Calls the tools that the model's answer requests, in order. Returns the messages for the model. */
 export async function callTools(parts: ToolParts, calling: CallingIn, answer: ModelAnswer): Promise<ModelMessage[]> {
   const { toolCalls, signal } = calling;
-  const asked = readCalls(answer.toolCalls);
+  const requested = readCalls(answer.toolCalls);
   const results: ModelMessage[] = [];
-  for (const [place, one] of asked.entries()) {
+  for (const [position, requestedCall] of requested.entries()) {
     signal.throwIfAborted();
     if (toolCalls.length >= maxCalls) {
-      const content = prompt('call-limit', { tool: one.name, limit: String(maxCalls) });
-      results.push({ role: 'tool', toolCallId: one.id, content });
+      const content = prompt('call-limit', { tool: requestedCall.name, limit: String(maxCalls) });
+      results.push({ role: 'tool', toolCallId: requestedCall.id, content });
       continue;
     }
-    const call = await callTool(parts, calling, one, place);
+    const call = await callTool(parts, calling, requestedCall, position);
     toolCalls.push(call);
-    results.push({ role: 'tool', toolCallId: one.id, content: toldOf(call, call.result) });
+    results.push({ role: 'tool', toolCallId: requestedCall.id, content: toolMessageOf(call, call.result) });
   }
-  const echoed = asked.map(({ id, name, given }) => ({ id, name, arguments: JSON.stringify(given ?? {}) }));
+  const echoed = requested.map(({ id, name, args }) => ({ id, name, arguments: JSON.stringify(args ?? {}) }));
   return [{ role: 'assistant', content: storable(answer.content), toolCalls: echoed }, ...results];
 }
 
-interface AskedCall {
-  /** Of the model's making, and only one of its name in an answer. */
+interface RequestedCall {
+  /** The model's id of the call, made unique within the answer. */
   id: string;
   name: string;
-  /** Null where what was written is no JSON object. */
-  given: Record<string, unknown> | null;
+  /** Null if the model did not write a JSON object. */
+  args: Record<string, unknown> | null;
 }
 
-function readCalls(calls: readonly ModelToolCall[]): AskedCall[] {
+function readCalls(calls: readonly ModelToolCall[]): RequestedCall[] {
   const ids = new Set<string>();
-  return calls.map((call, place) => {
-    const given = storable(call.id).slice(0, 100);
-    const id = given && !ids.has(given) ? given : `call_${newId()}_${place}`;
+  return calls.map((call, position) => {
+    const modelId = storable(call.id).slice(0, 100);
+    const id = modelId && !ids.has(modelId) ? modelId : `call_${newId()}_${position}`;
     ids.add(id);
     return {
       id,
@@ -69,7 +69,7 @@ function readCalls(calls: readonly ModelToolCall[]): AskedCall[] {
         storable(call.name)
           .replace(/[^\w-]/g, '_')
           .slice(0, 64) || 'nothing',
-      given: argumentsOf(call),
+      args: argumentsOf(call),
     };
   });
 }
@@ -77,21 +77,21 @@ function readCalls(calls: readonly ModelToolCall[]): AskedCall[] {
 async function callTool(
   parts: ToolParts,
   { turn, round, listener, signal }: CallingIn,
-  { id: modelKey, name: tool, given }: AskedCall,
-  place: number,
+  { id: modelKey, name: tool, args }: RequestedCall,
+  position: number,
 ): Promise<ChatToolCall> {
   const { caller, agentId, sessionId, turnId, autoConfirm } = turn;
   const { organizationId } = caller;
   const id = newId();
-  const shown = { id, tool, arguments: given ?? {} };
-  const row = { id, organizationId, sessionId, turnId, round, place, modelKey, tool, arguments: given ?? {} };
-  listener?.toolCall(shown);
+  const event = { id, tool, arguments: args ?? {} };
+  const row = { id, organizationId, sessionId, turnId, round, place: position, modelKey, tool, arguments: args ?? {} };
+  listener?.toolCall(event);
 
   const finish = (outcome: Omit<ChatToolCall, 'id' | 'tool' | 'arguments'>): ChatToolCall => {
     listener?.toolResult({ id, ...outcome });
-    return { ...shown, ...outcome };
+    return { ...event, ...outcome };
   };
-  const refusal = refusalOf(turn, tool, given);
+  const refusal = refusalOf(turn, tool, args);
   if (!refusal && requireTool(tool, caller.role).changes && !autoConfirm) {
     const expiresAt = new Date(parts.clock.now().getTime() + confirmMs);
     await insertCall(parts.database, { ...row, status: 'needs_confirmation', expiresAt });
@@ -102,27 +102,27 @@ async function callTool(
   const outcome = refusal
     ? failureOf(refusal)
     : await performTool(parts, {
-        ...{ caller, agentId, tool, given, sessionId, callId: id, signal },
+        ...{ caller, agentId, tool, args, sessionId, callId: id, signal },
         via: 'chat',
       }).catch((error: unknown) => {
         if (!toAppError(error)) logger.error('a tool failed', { err: error, tool, sessionId });
         return failureOf(error);
       });
   await endCall(parts.database, { organizationId, id }, outcome);
-  if (outcome.status === 'failed') await tellRefused(parts, turn, { id, tool, outcome });
+  if (outcome.status === 'failed') await recordFailedCall(parts, turn, { id, tool, outcome });
   const { status, error, code } = outcome;
   const result = boundResult(outcome.result, resultLimit.chat);
   return finish({ status, result, ...(error ? { error, code } : {}) });
 }
 
-/** Why a call is not even begun; null where it may be. */
-function refusalOf({ caller }: Turn, tool: string, given: Record<string, unknown> | null): AppError | null {
+/** Returns why a call must not be executed; null if it may be. */
+function refusalOf({ caller }: Turn, tool: string, args: Record<string, unknown> | null): AppError | null {
   try {
     const { parameters } = requireTool(tool, caller.role);
-    if (given === null) {
-      return new AppError('invalid_payload', { detail: 'The arguments are no JSON object that can be read.' });
+    if (args === null) {
+      return new AppError('invalid_payload', { detail: 'The arguments are not a valid JSON object.' });
     }
-    checkArguments(parameters, given);
+    checkArguments(parameters, args);
     return null;
   } catch (error) {
     if (error instanceof AppError) return error;
@@ -130,8 +130,8 @@ function refusalOf({ caller }: Turn, tool: string, given: Record<string, unknown
   }
 }
 
-/** What a model tried and may not, or could not, stands on the timeline: somebody may have talked it into that. */
-async function tellRefused(
+/** Records a failed call on the timeline, because untrusted text may have persuaded the model to make it. */
+async function recordFailedCall(
   { database }: ToolParts,
   { caller, agentId, sessionId }: Turn,
   { id, tool, outcome }: { id: string; tool: string; outcome: ToolOutcome },
@@ -148,10 +148,10 @@ async function tellRefused(
   });
 }
 
-/** What the model wrote as arguments; null where that is none. */
+/** Parses the arguments that the model wrote; null if they are not a JSON object that can be stored. */
 function argumentsOf({ arguments: text }: ModelToolCall): Record<string, unknown> | null {
   if (text.trim() === '') return {};
-  if (text.length > longestArguments) return null;
+  if (text.length > maxArgumentsLength) return null;
   try {
     const value: unknown = JSON.parse(text);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -161,7 +161,7 @@ function argumentsOf({ arguments: text }: ModelToolCall): Record<string, unknown
   }
 }
 
-/** U+0000 and half a surrogate pair can be written in JSON, and JSON.stringify writes them as escapes. */
+/** Postgres stores neither U+0000 nor half a surrogate pair. JSON can contain both; JSON.stringify escapes them. */
 function isStorable(value: object): boolean {
   return !/(?<!\\)(\\\\)*\\u(0000|d[89a-f])/i.test(JSON.stringify(value));
 }

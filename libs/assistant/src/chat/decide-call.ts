@@ -20,8 +20,8 @@ type PendingCall = Pick<
 >;
 
 /**
- * The owner's word on a call that waits for it: exactly the call that was shown, with its arguments, once and in time.
- * It is done with what its owner may do now. What fails then has been decided all the same.
+ * Applies the owner's decision to a call that waits for it: exactly the call that was shown, with its arguments, once
+ * and before it expires. The owner's current rights apply. A call that fails afterwards remains decided.
  */
 export async function decideCall(
   parts: ToolParts,
@@ -33,12 +33,12 @@ export async function decideCall(
   const call = await findCall(parts, caller, agentId, confirmationId);
   const { tool, sessionId } = call;
   if (approve && requireTool(tool, caller.role).spends) requireUnsuspended(caller);
-  await takeDecision(parts, caller, agentId, call, approve);
+  await applyDecision(parts, caller, agentId, call, approve);
   if (!approve) return { tool, status: 'failed', result: null, error: declined.error, code: declined.code };
   const { organizationId } = caller;
   try {
     const outcome = await performTool(parts, {
-      ...{ caller, agentId, tool, given: call.arguments, sessionId, callId: call.id, signal },
+      ...{ caller, agentId, tool, args: call.arguments, sessionId, callId: call.id, signal },
       via: 'chat',
     });
     await endCall(parts.database, { organizationId, id: call.id }, outcome);
@@ -51,16 +51,16 @@ export async function decideCall(
   }
 }
 
-/** What is kept of a call that threw. */
+/** Returns the outcome to store for a call that threw. */
 export function failureOf(error: unknown): ToolOutcome {
-  const known = toAppError(error);
-  if (!known) {
+  const appError = toAppError(error);
+  if (!appError) {
     return { status: 'failed', result: {}, error: 'Something failed on our side.', code: 'internal_error' };
   }
-  return { status: 'failed', result: {}, error: known.message, code: wireCodeOf(known.code) };
+  return { status: 'failed', result: {}, error: appError.message, code: wireCodeOf(appError.code) };
 }
 
-const declined = { error: 'It was declined.', code: 'confirmation_declined' };
+const declined = { error: 'The call was declined.', code: 'confirmation_declined' };
 
 async function findCall({ database }: ToolParts, caller: Principal, agentId: string, id: string): Promise<PendingCall> {
   const [organizationId, ownerKind, ownerId] = ownerOf(caller);
@@ -77,7 +77,7 @@ async function findCall({ database }: ToolParts, caller: Principal, agentId: str
   return call;
 }
 
-async function takeDecision(
+async function applyDecision(
   { database, clock }: ToolParts,
   caller: Principal,
   agentId: string,
@@ -86,7 +86,7 @@ async function takeDecision(
 ): Promise<void> {
   const { organizationId } = caller;
   await database.transaction({ organizationId }, async (tx) => {
-    const taken = await tx.execute(
+    const updated = await tx.execute(
       `UPDATE chat_call SET decided_at = $3, status = $4, error = $5, error_code = $6
        WHERE id = $1 AND organization_id = $2 AND status = 'needs_confirmation' AND decided_at IS NULL
          AND expires_at > $3`,
@@ -94,17 +94,19 @@ async function takeDecision(
         ...[id, organizationId, clock.now()],
         ...(approve ? ['running', null, null] : ['failed', declined.error, declined.code]),
       ],
-      'take_decision',
+      'apply_decision',
     );
-    if (taken === 0) {
-      // Looked at behind the wait for somebody who decides it at the same moment.
+    if (updated === 0) {
+      // Read in a new statement: the update may have waited for a concurrent decision.
       const [row] = await tx.query<Pick<ChatCallEntity, 'decidedAt'>>(
         'SELECT decided_at FROM chat_call WHERE id = $1 AND organization_id = $2',
         [id, organizationId],
         'decided_call',
       );
-      if (row?.decidedAt) throw new AppError('conflict', { detail: 'It was decided already.' });
-      throw new AppError('confirmation_expired', { detail: 'It waited for 10 minutes; ask for it again.' });
+      if (row?.decidedAt) throw new AppError('conflict', { detail: 'The call has already been decided.' });
+      throw new AppError('confirmation_expired', {
+        detail: 'The confirmation expired after 10 minutes; request the call again.',
+      });
     }
     audit(tx, caller, {
       action: approve ? 'assistant.confirm' : 'assistant.decline',

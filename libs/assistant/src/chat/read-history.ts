@@ -5,7 +5,7 @@ import { type Page, paginate } from '@muster/platform';
 import { diedOver, silentAfterSeconds } from './begin-turn';
 import { noSuchSession, ownerOf } from './session-owner';
 
-/** The caller's own sessions about an agent, lately used first. */
+/** Lists the caller's own sessions about an agent, most recently used first. */
 export async function listChatSessions(
   database: Database,
   caller: Principal,
@@ -31,7 +31,7 @@ export async function listChatSessions(
   return { sessions, nextCursor };
 }
 
-/** A session's messages, the newest page of them and the oldest of it first. */
+/** Returns a page of a session's messages. The first page is the newest; each page starts with its oldest message. */
 export async function readHistory(
   database: Database,
   caller: Principal,
@@ -56,16 +56,16 @@ export async function readHistory(
   const { items, nextCursor } = paginate(isSplit ? halves.slice(1) : halves, page, ({ turn, half }) => [
     ...[turn.id, String(half)],
   ]);
-  const shown = new Set(items.map(({ turn }) => turn.id));
-  const calls = await callsOf(database, organizationId, [...shown]);
+  const turnIds = new Set(items.map(({ turn }) => turn.id));
+  const calls = await callsOf(database, organizationId, [...turnIds]);
   const messages = items.reverse().map(({ turn, half }) => messagesOf(turn, calls.get(turn.id) ?? [], now)[half]!);
   return { sessionId, messages, nextCursor };
 }
 
-/** A turn is two messages, and a page may end between them. */
+/** A turn has two messages, and a page can end between them. */
 const [question, answer] = [0, 1];
 
-/** As many turns as the page's messages are of. */
+/** Returns the page of turns that contains the page's messages. */
 function turnsOf({ limit, after }: Page): Page & { again?: boolean } {
   return { limit: Math.ceil(limit / 2) + 1, after, again: after?.[1] === String(answer) };
 }
@@ -75,7 +75,7 @@ export type TurnRow = Pick<
   'id' | 'message' | 'said' | 'status' | 'error' | 'errorCode' | 'createdAt' | 'finishedAt'
 > & { silent: boolean };
 
-/** Newest first. */
+/** Lists a session's turns, newest first. */
 export function listTurns(
   database: Database,
   { organizationId, sessionId }: { organizationId: string; sessionId: string },
@@ -108,7 +108,7 @@ export type CallRow = Pick<
   | 'decidedAt'
 >;
 
-/** In the order in which they were made. */
+/** Returns the calls of each turn, in the order in which the model made them. */
 export async function callsOf(
   database: Database,
   organizationId: string,
@@ -127,22 +127,22 @@ export async function callsOf(
   return found;
 }
 
-/** A call that somebody allowed is over by then, or whoever did it has died over it. */
-const longestCallMs = 5 * 60_000;
+/** Time after which an approved call has ended, or the process that executed it has died. */
+const maxCallMs = 5 * 60_000;
 
 export function presentCall(row: CallRow, now: Date): ChatToolCall {
-  const { id, tool, arguments: given, status, result, error, errorCode, expiresAt, decidedAt } = row;
+  const { id, tool, arguments: args, status, result, error, errorCode, expiresAt, decidedAt } = row;
   if (status === 'needs_confirmation' && expiresAt && expiresAt <= now) {
-    const late = { error: 'Nobody confirmed it in time.', code: 'confirmation_expired' };
-    return { id, tool, arguments: given, status: 'failed', ...late };
+    const late = { error: 'The call was not confirmed in time.', code: 'confirmation_expired' };
+    return { id, tool, arguments: args, status: 'failed', ...late };
   }
-  if (status === 'running' && decidedAt && now.getTime() - decidedAt.getTime() > longestCallMs) {
-    return { id, tool, arguments: given, status: 'failed', error: diedOver, code: 'interrupted' };
+  if (status === 'running' && decidedAt && now.getTime() - decidedAt.getTime() > maxCallMs) {
+    return { id, tool, arguments: args, status: 'failed', error: diedOver, code: 'interrupted' };
   }
   return {
     id,
     tool,
-    arguments: given,
+    arguments: args,
     status,
     ...(result === null ? {} : { result }),
     ...(error === null ? {} : { error }),
@@ -152,27 +152,27 @@ export function presentCall(row: CallRow, now: Date): ChatToolCall {
 }
 
 function messagesOf(turn: TurnRow, calls: CallRow[], now: Date): ChatMessage[] {
-  const { message, said, silent, error, errorCode, createdAt, finishedAt } = turn;
+  const { message, said: texts, silent, error, errorCode, createdAt, finishedAt } = turn;
   const isDead = turn.status === 'running' && silent;
   const status = isDead ? 'interrupted' : turn.status;
-  const why = isDead ? 'interrupted' : errorCode;
+  const code = isDead ? 'interrupted' : errorCode;
   return [
     { role: 'user', content: message, at: createdAt.toISOString() },
     {
       role: 'assistant',
-      content: replyOf(said),
+      content: replyOf(texts),
       ...(calls.length ? { toolCalls: calls.map((call) => presentCall(call, now)) } : {}),
       at: (finishedAt ?? createdAt).toISOString(),
       ...(status === 'done' ? {} : { status }),
       ...(error === null ? {} : { error }),
-      ...(why === null ? {} : { code: why }),
+      ...(code === null ? {} : { code }),
     },
   ];
 }
 
-/** What the model said in one turn: as it was streamed. */
-export function replyOf(said: string[]): string {
-  return said.filter((text) => text !== '').join(betweenRounds);
+/** Returns the model's text of one turn, as it was streamed. */
+export function replyOf(texts: string[]): string {
+  return texts.filter((text) => text !== '').join(betweenRounds);
 }
 
 export const betweenRounds = '\n\n';

@@ -1,7 +1,7 @@
 import type { Principal } from '@muster/access';
 import { AppError } from '@muster/contracts';
 
-/** A session is its owner's and nobody else's, an admin's included. */
+/** Returns the columns that identify a session's owner. No other caller, not even an admin, can access the session. */
 export function ownerOf({ kind, id, organizationId }: Principal): [string, 'user' | 'api_key', string] {
   return [organizationId, kind, id];
 }

@@ -2,19 +2,21 @@ import type { ChatCallEntity, ChatTurnEntity, Database } from '@muster/database'
 import { boundResult, resultLimit } from '../tools/bound-result';
 import type { ToolOutcome } from '../tools/tool';
 
-export type TurnEnd = Pick<ChatTurnEntity, 'said' | 'inputTokens' | 'outputTokens' | 'costMicros'> & {
+export type TurnEnd = Pick<ChatTurnEntity, 'inputTokens' | 'outputTokens' | 'costMicros'> & {
+  /** The model's text of each round. */
+  texts: string[];
   status: Exclude<ChatTurnEntity['status'], 'running' | 'interrupted'>;
   error?: string;
   code?: string;
 };
 
-/** A call as the model makes it. */
+/** A call as the model requested it. */
 export type NewCall = Pick<
   ChatCallEntity,
   'id' | 'organizationId' | 'sessionId' | 'turnId' | 'round' | 'place' | 'modelKey' | 'tool' | 'arguments' | 'status'
 > & { expiresAt?: Date };
 
-/** Written down before anything of it is done. */
+/** Records a call before it is executed. */
 export async function insertCall(database: Database, call: NewCall): Promise<void> {
   const { organizationId } = call;
   await database.query(
@@ -30,7 +32,7 @@ export async function insertCall(database: Database, call: NewCall): Promise<voi
   );
 }
 
-/** What came of a call that was begun. */
+/** Records the outcome of a call. */
 export async function endCall(
   database: Database,
   { organizationId, id }: { organizationId: string; id: string },
@@ -45,29 +47,29 @@ export async function endCall(
   );
 }
 
-interface TurnOf {
+interface TurnRef {
   organizationId: string;
   turnId: string;
 }
 
-/** The process lives, and the model has said so much. False: somebody has taken it for dead. */
-export async function keepTurn(
+/** Saves a turn's heartbeat and text so far. Returns false if another process has ended the turn. */
+export async function saveTurn(
   database: Database,
-  { organizationId, turnId }: TurnOf,
-  said: string[],
+  { organizationId, turnId }: TurnRef,
+  texts: string[],
 ): Promise<boolean> {
   const rows = await database.queryUnflushed(
     { organizationId },
     `UPDATE chat_turn SET beat_at = muster_now(), said = $3
      WHERE id = $1 AND organization_id = $2 AND status = 'running' RETURNING id`,
-    [turnId, organizationId, said],
-    'keep_chat_turn',
+    [turnId, organizationId, texts],
+    'save_chat_turn',
   );
   return rows.length > 0;
 }
 
-export async function endTurn(database: Database, { organizationId, turnId }: TurnOf, end: TurnEnd): Promise<void> {
-  const { status, said, inputTokens, outputTokens, costMicros, error, code } = end;
+export async function endTurn(database: Database, { organizationId, turnId }: TurnRef, end: TurnEnd): Promise<void> {
+  const { status, texts, inputTokens, outputTokens, costMicros, error, code } = end;
   await database.query(
     { organizationId },
     `WITH ended AS (
@@ -77,7 +79,7 @@ export async function endTurn(database: Database, { organizationId, turnId }: Tu
        RETURNING session_id)
      UPDATE chat_session SET updated_at = date_trunc('milliseconds', muster_now())
      WHERE id = (SELECT session_id FROM ended) AND organization_id = $2`,
-    [turnId, organizationId, status, said, inputTokens, outputTokens, costMicros, error ?? null, code ?? null],
+    [turnId, organizationId, status, texts, inputTokens, outputTokens, costMicros, error ?? null, code ?? null],
     'end_chat_turn',
   );
 }

@@ -2,7 +2,7 @@ import type { Principal } from '@muster/access';
 import type { ChatCallOutcome, ChatToolCallEvent, ChatUsage } from '@muster/contracts';
 import type { BegunTurn } from './begin-turn';
 
-/** Who follows a turn as it goes; a listener makes the model's words come piece by piece. */
+/** Receives the events of a turn. With a listener, the model's answer is streamed. */
 export interface TurnListener {
   token(text: string): void;
   toolCall(call: ChatToolCallEvent): void;
@@ -16,10 +16,10 @@ export interface Turn extends BegunTurn {
 }
 
 export interface Following {
-  /** Aborted when whoever waits for the answer has gone. */
+  /** Aborted when the client that waits for the answer has disconnected. */
   left: AbortSignal;
   listener?: TurnListener;
-  /** Whether the caller would still be let in: asked before tools are called. */
+  /** Returns whether the caller still has access; checked before tools are called. */
   mayStay: () => Promise<boolean>;
 }
 

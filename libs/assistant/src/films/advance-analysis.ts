@@ -13,16 +13,16 @@ import { join } from 'node:path';
 import { AnalysisFault, type AnalysisRow, frameKey, maxFilmMs, maxFrames } from './analysis-row';
 import { askAboutFrames } from './ask-about-frames';
 import { stepsOfEvents, stepsOfFilm, type SeenStep } from './film-steps';
-import { findKeptAnswer, keepingAnswer } from './kept-answers';
+import { findStoredAnswer, answerSaver } from './stored-answers';
 
 export interface AnalysisParts extends ModelParts {
   storage: ObjectStorage;
   wakeTimeoutMs: number;
-  /** The longest that a call of a model takes, with its second try. */
+  /** Maximum duration of a model call with its second try, in milliseconds. */
   modelMs: number;
 }
 
-/** What one handling leads to: columns to set, and when to go on. */
+/** The result of one step: columns to set, and the delay until the next step in milliseconds. */
 interface Next {
   set: Partial<Pick<AnalysisRow, 'step' | 'progress' | 'frames' | 'frameTimes' | 'seen' | 'commandId'>> & {
     usage?: { inputTokens: number; outputTokens: number; costMicros: number };
@@ -30,20 +30,23 @@ interface Next {
   inMs: number;
 }
 
-const framesAtOnce = 40;
+const framesPerQuestion = 40;
 const framesTimeoutMs = 20 * 60_000;
-const lookAgainMs = 1000;
+const pollMs = 1000;
 const attempts = 5;
-const takeFrames = readFileSync(join(__dirname, 'take-frames.py'), 'utf8');
+const framesScript = readFileSync(join(__dirname, 'take-frames.py'), 'utf8');
 const log = new Logger('video analysis');
 
-/** One step of an analysis. Whoever dies in it has it done again when its time is over; nothing of it is done twice. */
+/**
+ * Executes one step of an analysis. If the process dies, another one repeats the step after the claim has expired. The
+ * row's `turn` changes with each claim, so only the result of the latest claim is applied.
+ */
 export async function advanceAnalysis(parts: AnalysisParts, id: string): Promise<void> {
   const row = await claim(parts, id);
   if (!row) return;
   try {
     const next = await stepOf(parts, row);
-    if (next) await goOn(parts.database, row, next);
+    if (next) await saveProgress(parts.database, row, next);
   } catch (error) {
     await afterFault(parts, row, error);
   }
@@ -62,8 +65,8 @@ function stepOf(parts: AnalysisParts, row: AnalysisRow): Promise<Next | null> {
   }
 }
 
-/** A model that is busy is asked again after a rest, which may take longer than anybody would wait. */
-function keepClaim({ database, modelMs }: AnalysisParts, { id, turn }: AnalysisRow): () => Promise<unknown> {
+/** Renews the claim during a model call, which can wait long for a busy model. Returns a function that stops it. */
+function renewClaim({ database, modelMs }: AnalysisParts, { id, turn }: AnalysisRow): () => Promise<unknown> {
   const leaseMs = modelMs + 60_000;
   let last: Promise<unknown> = Promise.resolve();
   const renewal = setInterval(() => {
@@ -93,7 +96,7 @@ async function claim({ database, modelMs }: AnalysisParts, id: string): Promise<
   return row ?? null;
 }
 
-/** Events alone need neither frames nor a model; a film needs both, and its events go along. */
+/** Events alone need neither frames nor a model. A video needs both; its events are sent to the model as well. */
 async function readSource(parts: AnalysisParts, row: AnalysisRow): Promise<Next | null> {
   const { filmKey, events, durationMs } = await sourceOf(parts, row);
   if (durationMs !== null && durationMs > maxFilmMs) {
@@ -104,17 +107,17 @@ async function readSource(parts: AnalysisParts, row: AnalysisRow): Promise<Next 
     await makeDraft(parts, row, stepsOfEvents(await stepsIn(events)));
     return null;
   }
-  if (!filmKey) throw new AnalysisFault('recording_unreadable', 'The recording has neither a film nor events.');
-  if (!model) throw new AnalysisFault('model_not_configured', 'A film needs a language model, and there is none.');
+  if (!filmKey) throw new AnalysisFault('recording_unreadable', 'The recording has neither a video nor events.');
+  if (!model) throw new AnalysisFault('model_not_configured', 'A video needs a language model; none is configured.');
   const commandId = await orderFrames(parts, row, filmKey);
-  return { set: { step: 'frames', progress: 10, commandId }, inMs: lookAgainMs };
+  return { set: { step: 'frames', progress: 10, commandId }, inMs: pollMs };
 }
 
 async function sourceOf({ database, storage }: AnalysisParts, row: AnalysisRow) {
   const { organizationId, recordingId, uploadKey } = row;
   if (recordingId) {
     const found = await findRecording(database, organizationId, recordingId).catch(() => null);
-    if (!found) throw new AnalysisFault('recording_not_found', 'The recording is gone.');
+    if (!found) throw new AnalysisFault('recording_not_found', 'The recording no longer exists.');
     const { storageKey: filmKey, eventsKey, eventsSize, startedAt, endedAt } = found;
     const isReadable = eventsKey !== null && (eventsSize ?? 0) <= maxRecordingBytes;
     const durationMs = startedAt && endedAt ? endedAt.getTime() - startedAt.getTime() : null;
@@ -126,7 +129,7 @@ async function sourceOf({ database, storage }: AnalysisParts, row: AnalysisRow) 
   return { filmKey: events ? null : uploadKey, events, durationMs: null };
 }
 
-/** A recording of DevTools is JSON, which no film begins as; null for anything else, of which no more is read. */
+/** Reads a DevTools recording, which is JSON. Returns null for any other file after its first chunk. */
 async function eventsIn(storage: AnalysisParts['storage'], key: string): Promise<Buffer | null> {
   const object = await storage.read(key);
   if (!object) return null;
@@ -153,7 +156,7 @@ async function orderFrames(parts: AnalysisParts, row: AnalysisRow, filmKey: stri
   const { database, storage, keyRing, wakeTimeoutMs, clock } = parts;
   const { organizationId, agentId } = row;
   const expiresInSeconds = (framesTimeoutMs + wakeTimeoutMs) / 1000;
-  // Relative to the service, which the machine knows by its own address, where the store is behind it.
+  // If the service proxies the object store, the URLs are relative: the machine adds its own address of the service.
   const [film, ...frames] = await Promise.all([
     storage.presignGet(filmKey, { expiresInSeconds, address: '' }),
     ...Array.from({ length: maxFrames }, (_, at) =>
@@ -163,7 +166,7 @@ async function orderFrames(parts: AnalysisParts, row: AnalysisRow, filmKey: stri
   try {
     return await database.transaction({ organizationId }, (tx) =>
       startFramesCommand(tx, {
-        ...{ organizationId, agentId, code: takeFrames, keyRing, wakeTimeoutMs, timeoutMs: framesTimeoutMs },
+        ...{ organizationId, agentId, code: framesScript, keyRing, wakeTimeoutMs, timeoutMs: framesTimeoutMs },
         secrets: { film, frames: JSON.stringify(frames) },
         now: clock.now(),
       }),
@@ -177,18 +180,18 @@ async function orderFrames(parts: AnalysisParts, row: AnalysisRow, filmKey: stri
 async function awaitFrames({ database }: AnalysisParts, row: AnalysisRow): Promise<Next> {
   const { organizationId, agentId, commandId } = row;
   const command = await readCommandStatus(database, { organizationId, agentId, commandId: commandId! }, ['snippet']);
-  if (command.status === 'pending') return { set: {}, inMs: lookAgainMs };
+  if (command.status === 'pending') return { set: {}, inMs: pollMs };
   if (command.status === 'failed') {
     throw new AnalysisFault(
       'frames_unavailable',
-      `The machine took no frames: ${command.error ?? 'it did not say why'}`,
+      `The machine extracted no frames: ${command.error ?? 'it reported no reason'}`,
     );
   }
-  const said = readAnswer(command.output);
-  if (said.code) throw new AnalysisFault(said.code, said.error ?? 'The machine took no frames.');
-  const frameTimes = (said.frames ?? []).slice(0, maxFrames);
+  const report = readAnswer(command.output);
+  if (report.code) throw new AnalysisFault(report.code, report.error ?? 'The machine extracted no frames.');
+  const frameTimes = (report.frames ?? []).slice(0, maxFrames);
   if (frameTimes.length === 0)
-    throw new AnalysisFault('recording_unreadable', 'No picture of the recording can be read.');
+    throw new AnalysisFault('recording_unreadable', 'No image of the recording can be read.');
   return { set: { step: 'ask', progress: 30, frames: frameTimes.length, frameTimes }, inMs: 0 };
 }
 
@@ -199,53 +202,53 @@ function readAnswer(output: string | undefined) {
     const times = Array.isArray(frames) ? frames.filter((each): each is number => Number.isSafeInteger(each)) : [];
     return { code: faults.find((each) => each === code), error, frames: times };
   } catch {
-    throw new AnalysisFault('frames_unavailable', 'What the machine says of the frames cannot be read.');
+    throw new AnalysisFault('frames_unavailable', 'The machine’s report on the frames cannot be read.');
   }
 }
 
 async function askNext(parts: AnalysisParts, row: AnalysisRow): Promise<Next> {
   const { storage } = parts;
-  const { frameTimes, name, hint, asked } = row;
-  const numbers = frameTimes.map((_, at) => at + 1).slice(asked, asked + framesAtOnce);
-  const kept = await findKeptAnswer(parts.database, row);
-  if (kept.steps) return seenNext(row, { ...kept, steps: kept.steps, frames: numbers.length });
+  const { frameTimes, name, hint, asked: framesAsked } = row;
+  const numbers = frameTimes.map((_, at) => at + 1).slice(framesAsked, framesAsked + framesPerQuestion);
+  const stored = await findStoredAnswer(parts.database, row);
+  if (stored.steps) return seenNext(row, { ...stored, steps: stored.steps, frames: numbers.length });
   const frames = await Promise.all(
     numbers.map(async (number) => {
       const bytes = await storage.get(frameKey(row, number), { maxBytes: maxPictureBytes });
-      if (!bytes) throw new AnalysisFault('frames_unavailable', `The frame ${number} did not arrive, or is too large.`);
+      if (!bytes) throw new AnalysisFault('frames_unavailable', `Frame ${number} was not uploaded or is too large.`);
       const dataUrl = jpegUrl(bytes);
-      if (!dataUrl) throw new AnalysisFault('frames_unavailable', `The frame ${number} is no JPEG picture.`);
+      if (!dataUrl) throw new AnalysisFault('frames_unavailable', `Frame ${number} is not a JPEG image.`);
       return { number, atMs: frameTimes[number - 1]!, dataUrl };
     }),
   );
-  const model = await findModel(parts, { ...callerOf(row), keep: keepingAnswer(row) });
-  if (!model) throw new AnalysisFault('model_not_configured', 'There is no language model any more.');
+  const model = await findModel(parts, { ...callerOf(row), keep: answerSaver(row) });
+  if (!model) throw new AnalysisFault('model_not_configured', 'The language model is no longer configured.');
   const { events } = await sourceOf(parts, row);
   const before = row.seen as SeenStep[];
   const recorded = events && (await stepsIn(events).catch(() => null));
   const hidden = await hideSecrets(parts, row.organizationId);
-  const release = keepClaim(parts, row);
+  const release = renewClaim(parts, row);
   try {
     const { steps, usage } = await askAboutFrames(model, { name, hint, events: recorded, before, frames }, hidden);
-    return seenNext(row, { steps, usage: sumOfUsages([kept.usage, usage]), frames: frames.length });
+    return seenNext(row, { steps, usage: sumOfUsages([stored.usage, usage]), frames: frames.length });
   } finally {
     await release();
   }
 }
 
 function seenNext(
-  { asked, frameTimes, seen }: AnalysisRow,
+  { asked: framesAsked, frameTimes, seen }: AnalysisRow,
   { steps, usage, frames }: { steps: SeenStep[]; usage: ModelUsage; frames: number },
 ): Next {
-  const isLast = asked + frames >= frameTimes.length;
-  const progress = 30 + Math.round((60 * (asked + frames)) / frameTimes.length);
+  const isLast = framesAsked + frames >= frameTimes.length;
+  const progress = 30 + Math.round((60 * (framesAsked + frames)) / frameTimes.length);
   return {
     set: { step: isLast ? 'make' : 'ask', progress, seen: [...(seen as SeenStep[]), ...steps], usage },
     inMs: 0,
   };
 }
 
-/** The workflow and the end are one transaction. */
+/** Creates the workflow and completes the analysis in one transaction. */
 async function makeDraft({ database }: AnalysisParts, row: AnalysisRow, steps: Step[]): Promise<void> {
   const { organizationId, agentId, id, turn, recordingId } = row;
   if (steps.length === 0) throw new AnalysisFault('no_steps_found', 'No steps can be seen in the recording.');
@@ -261,21 +264,25 @@ async function makeDraft({ database }: AnalysisParts, row: AnalysisRow, steps: S
     if (ended === 0) return;
     const body = { name, variables, script, steps: prepared.steps };
     await createWorkflow(tx, row.actor as unknown as Principal, body, prepared.id, { kind: 'video', recordingId });
-    tell(
+    appendEntry(
       tx,
       { organizationId, agentId },
-      `A recording has become the workflow ${name}, a draft of ${steps.length} steps`,
+      `A recording was turned into the workflow ${name}, a draft of ${steps.length} steps`,
     );
   });
 }
 
-async function goOn(database: Database, { id, organizationId, turn }: AnalysisRow, { set, inMs }: Next): Promise<void> {
+async function saveProgress(
+  database: Database,
+  { id, organizationId, turn }: AnalysisRow,
+  { set, inMs }: Next,
+): Promise<void> {
   const { usage = noUsage } = set;
   await database.transaction({ organizationId }, async (tx) => {
     const moved = await tx.execute(
       `UPDATE video_analysis SET step = COALESCE($3, step), progress = COALESCE($4, progress),
          frames = COALESCE($5, frames), frame_times = COALESCE($6::jsonb, frame_times), seen = COALESCE($7::jsonb, seen),
-         asked = CASE WHEN $7::jsonb IS NULL THEN asked ELSE LEAST(asked + ${framesAtOnce}, frames) END,
+         asked = CASE WHEN $7::jsonb IS NULL THEN asked ELSE LEAST(asked + ${framesPerQuestion}, frames) END,
          command_id = COALESCE($8, command_id), input_tokens = input_tokens + $9, output_tokens = output_tokens + $10,
          cost_micros = cost_micros + $11, faults = 0, due_at = muster_now() + $12 * interval '1 millisecond'
        WHERE id = $1 AND turn = $2`,
@@ -295,12 +302,12 @@ function json(value: unknown): string | null {
   return value === undefined ? null : JSON.stringify(value);
 }
 
-/** What cannot be otherwise ends it; anything else is tried again, a few times. */
+/** Fails the analysis on a permanent error, or when all attempts are used. Otherwise the step is repeated. */
 async function afterFault({ database }: AnalysisParts, row: AnalysisRow, error: unknown): Promise<void> {
   const { id, organizationId, agentId, turn } = row;
   const isFinal = error instanceof AnalysisFault || error instanceof AppError;
   if (!isFinal && row.faults + 1 < attempts) {
-    log.warn(`analysis ${id} is tried again: ${(error as Error).message}`);
+    log.warn(`a step of analysis ${id} failed and will be repeated: ${(error as Error).message}`);
     await database.query(
       'system',
       `UPDATE video_analysis SET faults = faults + 1, due_at = muster_now() + interval '5 seconds' WHERE id = $1 AND turn = $2`,
@@ -310,25 +317,31 @@ async function afterFault({ database }: AnalysisParts, row: AnalysisRow, error: 
   }
   const { inputTokens = 0, outputTokens = 0, costMicros = 0 } = error instanceof ModelFault ? error.usage : {};
   const code = isFinal ? (error as AnalysisFault | AppError).code : 'internal_error';
-  const words = isFinal ? (error as Error).message : 'Something went wrong on our side.';
+  const message = isFinal ? (error as Error).message : 'Something went wrong on our side.';
   await database.transaction({ organizationId }, async (tx) => {
     const ended = await tx.execute(
       `UPDATE video_analysis SET status = 'failed', code = $3, error = $4, due_at = NULL,
          input_tokens = input_tokens + $5, output_tokens = output_tokens + $6, cost_micros = cost_micros + $7
        WHERE id = $1 AND turn = $2 AND due_at IS NOT NULL`,
-      [id, turn, code, words.slice(0, 2000), inputTokens, outputTokens, costMicros],
+      [id, turn, code, message.slice(0, 2000), inputTokens, outputTokens, costMicros],
     );
-    if (ended) tell(tx, { organizationId, agentId }, `A recording could not become a workflow: ${words}`, 'error');
+    if (ended)
+      appendEntry(
+        tx,
+        { organizationId, agentId },
+        `A recording could not be turned into a workflow: ${message}`,
+        'error',
+      );
   });
 }
 
-function tell(
+function appendEntry(
   tx: Transaction,
-  of: { organizationId: string; agentId: string },
+  agentRef: { organizationId: string; agentId: string },
   message: string,
   level: 'info' | 'error' = 'info',
 ): void {
-  appendTimeline(tx, of, [{ kind: 'execution', message: message.slice(0, 500), level, source: 'assistant' }]);
+  appendTimeline(tx, agentRef, [{ kind: 'execution', message: message.slice(0, 500), level, source: 'assistant' }]);
 }
 
 function callerOf({ organizationId, agentId, id }: Pick<VideoAnalysisEntity, 'organizationId' | 'agentId' | 'id'>) {

@@ -1,12 +1,12 @@
 import type { VideoAnalysisEntity } from '@muster/database';
 
-/** What a handling of an analysis works on. */
+/** The columns that the steps of an analysis use. */
 export type AnalysisRow = Omit<VideoAnalysisEntity, 'createdAt' | 'dueAt' | 'workflowId' | 'error' | 'code'>;
 
 export type AnalysisCode =
   'recording_not_found' | 'recording_unreadable' | 'recording_too_long' | 'no_steps_found' | 'frames_unavailable';
 
-/** The analysis is over, and this is why. */
+/** A permanent error, which fails the analysis. */
 export class AnalysisFault extends Error {
   override name = 'AnalysisFault';
 
@@ -21,7 +21,7 @@ export class AnalysisFault extends Error {
 export const maxFrames = 200;
 export const maxFilmMs = 60 * 60_000;
 
-/** Where a frame of an analysis is kept, by its number. */
+/** Returns the object key of a frame. The first frame has the number 1. */
 export function frameKey({ organizationId, id }: Pick<AnalysisRow, 'organizationId' | 'id'>, number: number): string {
   return `films/${organizationId}/${id}/${number}.jpg`;
 }

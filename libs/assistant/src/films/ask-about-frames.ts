@@ -5,9 +5,9 @@ import { filmStepTypes, type SeenStep } from './film-steps';
 interface Question {
   name: string | null;
   hint: string | null;
-  /** What the browser recorded beside the film, where it did. */
+  /** Events that the browser recorded with the video; null if there are none. */
   events: unknown[] | null;
-  /** Steps that were seen in the frames before these. */
+  /** Steps that the model found in the earlier frames. */
   before: SeenStep[];
   frames: { number: number; atMs: number; dataUrl: string }[];
 }
@@ -50,13 +50,13 @@ Each step has
 - confidence: from 0 to 1, how sure you are that the step happened and that its selectors fit.
 What does not apply is "" or []. A password or one-time code is never told: give {{PASSWORD}} or {{CODE}} as the value.`;
 
-/** Which steps are seen in some frames of a film. */
+/** Asks the model which steps are visible in some frames of a video. */
 export async function askAboutFrames(
   model: ModelPort,
   { name, hint, events, before, frames }: Question,
   hidden: Hidden,
 ): Promise<{ steps: SeenStep[]; usage: ModelUsage }> {
-  const asked = {
+  const facts = {
     film: hidden.deep({ name, hint }),
     frames: frames.map(({ number, atMs }) => ({ frame: number, atMs })),
     stepsBefore: before.slice(-20).map(({ type, title, atMs }) => ({ type, title: hidden.text(title), atMs })),
@@ -67,7 +67,7 @@ export async function askAboutFrames(
     {
       role: 'user',
       content: [
-        { kind: 'text', text: JSON.stringify(asked) },
+        { kind: 'text', text: JSON.stringify(facts) },
         ...frames.map(({ dataUrl }) => ({ kind: 'picture' as const, dataUrl })),
       ],
     },
@@ -80,7 +80,7 @@ export async function askAboutFrames(
   return { steps: value.steps, usage };
 }
 
-/** A recording may have megabytes of events, and each question brings them. */
+/** Maximum number of characters of events in a question: a recording can have megabytes of them. */
 const eventsChars = 60_000;
 
 function firstOf(events: unknown[]): unknown[] {

@@ -2,7 +2,7 @@ import { shortened } from '@muster/contracts';
 import { isStep, type Step } from '@muster/workflows';
 import { type AnalysisRow, frameKey } from './analysis-row';
 
-/** A step as the model saw it. */
+/** A step as the model reported it. */
 export interface SeenStep {
   type: string;
   title: string;
@@ -14,16 +14,16 @@ export interface SeenStep {
   confidence: number;
 }
 
-/** What can be seen of the recorder's steps. */
+/** The recorder's step types that are visible in a video. */
 export const filmStepTypes = [
   ...['navigate', 'click', 'doubleClick', 'hover', 'change', 'keyDown', 'keyUp', 'scroll', 'waitForElement'],
 ] as const;
 
-/** Below this a step waits for somebody's word. */
+/** Minimum confidence of a step that needs no review. */
 const sureFrom = 0.6;
 const maxText = 2000;
 
-/** What the model saw as steps of a workflow, with their places in the film; what is no step at all is left out. */
+/** Converts the model's steps to workflow steps with their positions in the video. Invalid steps are left out. */
 export function stepsOfFilm(
   analysis: Pick<AnalysisRow, 'organizationId' | 'id' | 'frameTimes'>,
   seen: readonly SeenStep[],
@@ -45,7 +45,7 @@ export function stepsOfFilm(
   return steps.map((step, at) => ({ id: `step-${at + 1}`, ...step }));
 }
 
-/** What was recorded is certain; only where the film has no place for it. */
+/** Converts recorded steps. They are certain, but have no position in a video. */
 export function stepsOfEvents(steps: readonly Step[]): Step[] {
   return steps.map((step) => ({ ...step, confidence: 1, atMs: null, frameKey: null, review: null }));
 }

@@ -17,9 +17,9 @@ export type AnalysisState = Pick<
 
 export async function readAnalysis(
   database: Database,
-  of: { organizationId: string; agentId: string; analysisId: string },
+  analysisRef: { organizationId: string; agentId: string; analysisId: string },
 ): Promise<AnalysisState> {
-  const { organizationId, agentId, analysisId } = of;
+  const { organizationId, agentId, analysisId } = analysisRef;
   const [row] = await database.query<AnalysisState>(
     { organizationId },
     `SELECT id, status, progress, workflow_id, error, code, frames, input_tokens, output_tokens, cost_micros

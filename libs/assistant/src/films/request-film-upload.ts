@@ -5,14 +5,14 @@ import { newId } from '@muster/platform';
 
 const maxFilmBytes = 500 * 1024 * 1024;
 
-/** Names a place in the store before anybody is told of it. */
+/** Records a new object key before the caller gets it. */
 export function requestFilmUpload(
   tx: Transaction,
   caller: Principal,
   { contentType, size }: FilmUploadBody,
 ): { uploadKey: string } {
   const { organizationId } = caller;
-  if (size > maxFilmBytes) throw new AppError('payload_too_large', { detail: 'A film may have at most 500 MiB.' });
+  if (size > maxFilmBytes) throw new AppError('payload_too_large', { detail: 'A video may have at most 500 MiB.' });
   const uploadKey = `uploads/${organizationId}/${newId()}`;
   tx.defer('INSERT INTO film_upload (upload_key, organization_id, content_type, size) VALUES ($1, $2, $3, $4)', [
     uploadKey,

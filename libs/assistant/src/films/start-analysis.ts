@@ -4,7 +4,7 @@ import { AppError, invalidField, type VideoAnalyzeBody } from '@muster/contracts
 import type { RecordingEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 
-/** Writes down that a recording is to become a workflow; what follows is done in steps, each of them a message. */
+/** Records the analysis of a recording and enqueues its first step. Each step is a separate message. */
 export async function startAnalysis(
   tx: Transaction,
   caller: Principal,
@@ -51,18 +51,19 @@ async function requireKept(tx: Transaction, organizationId: string, recordingId:
   const { status } = recording;
   if (status === 'kept') return;
   throw new AppError('conflict', {
-    detail: `The recording is ${status}; one that is kept can be analyzed.`,
+    detail: `The recording is ${status}; only a recording with the status kept can be analyzed.`,
     extra: { recordingStatus: status },
   });
 }
 
-/** Of a film that somebody sends, or of a file that one of the organization's machines sent. */
+/**
+ * Throws unless the key belongs to a requested upload, or to a file that one of the organization's machines uploaded.
+ */
 async function requireUpload(tx: Transaction, organizationId: string, key: string): Promise<void> {
   const rows = await tx.query(
     `SELECT upload_key FROM film_upload WHERE upload_key = $1 AND organization_id = $2
      UNION ALL SELECT storage_key FROM artifact WHERE storage_key = $1 AND organization_id = $2`,
     [key, organizationId],
   );
-  if (rows.length === 0)
-    throw new AppError('recording_not_found', { detail: 'Nothing was to be uploaded under this key.' });
+  if (rows.length === 0) throw new AppError('recording_not_found', { detail: 'No upload has this key.' });
 }

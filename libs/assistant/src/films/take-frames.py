@@ -39,12 +39,12 @@ def main():
         shutil.copyfileobj(source, target)
     looked = subprocess.run([ffmpeg, "-hide_banner", "-i", film], capture_output=True, text=True, errors="replace")
     if "Video:" not in looked.stderr:
-        say(code="recording_unreadable", error="The recording is no film that can be read.")
+        say(code="recording_unreadable", error="The recording is not a readable video.")
     known = re.search(r"Duration: (\d+:\d+:\d+(?:\.\d+)?)", looked.stderr)
     duration = seconds(known.group(1)) if known else None
     if duration is not None and duration > MAX_SECONDS:
         say(code="recording_too_long", error="The recording is longer than 60 minutes.")
-    # The first picture, and each where the scene changes.
+    # The first image, and each image at which the scene changes.
     chosen = f"select='eq(n,0)+gt(scene,{SCENE})',scale='min(1280,iw)':-2,showinfo"
     taken = subprocess.run(
         [ffmpeg, "-hide_banner", "-nostdin", "-i", film, "-an", "-vf", chosen, "-vsync", "vfr"]
@@ -57,7 +57,7 @@ def main():
     pictures = sorted(name for name in os.listdir(folder) if name.endswith(".jpg"))
     count = min(len(times), len(pictures))
     if count == 0:
-        say(code="recording_unreadable", error="No picture of the recording can be read.")
+        say(code="recording_unreadable", error="No image of the recording can be read.")
     if duration is None and times[count - 1] > MAX_SECONDS:
         say(code="recording_too_long", error="The recording is longer than 60 minutes.")
     most = min(count, len(places))

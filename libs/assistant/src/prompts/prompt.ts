@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const known = new Map<string, string>();
+const cache = new Map<string, string>();
 
-/** A text of this folder, with values in the place of its {{names}}; one without a value, or too many, is a fault. */
+/** Returns a prompt of this folder with its {{names}} replaced by values. Throws if a value is missing or not used. */
 export function prompt(name: string, values: Record<string, string> = {}): string {
-  const template = known.get(name) ?? readFileSync(join(__dirname, `${name}.md`), 'utf8').trim();
-  known.set(name, template);
+  const template = cache.get(name) ?? readFileSync(join(__dirname, `${name}.md`), 'utf8').trim();
+  cache.set(name, template);
   const used = new Set<string>();
   const text = template.replace(/\{\{(\w+)\}\}/g, (_, each: string) => {
     const value = values[each];
@@ -15,6 +15,6 @@ export function prompt(name: string, values: Record<string, string> = {}): strin
     return value;
   });
   const unused = Object.keys(values).filter((each) => !used.has(each));
-  if (unused.length) throw new Error(`the prompt ${name} has no place for ${unused.join(', ')}`);
+  if (unused.length) throw new Error(`the prompt ${name} has no placeholder for ${unused.join(', ')}`);
   return text;
 }

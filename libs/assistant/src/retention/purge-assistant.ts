@@ -4,8 +4,8 @@ import type { Round } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
 import { frameKey } from '../films/analysis-row';
 
-const rowsAtOnce = 100;
-const deletesAtOnce = 8;
+const rowBatchSize = 100;
+const deleteConcurrency = 8;
 
 interface Parts {
   database: Database;
@@ -13,8 +13,8 @@ interface Parts {
 }
 
 /**
- * Drops sessions with their steps and events, chats, analyses of films with their frames, and films that were sent, as
- * what else runs wrote (logRetentionDays). What sessions have learned stays, and so do the workflows that came of it.
+ * Deletes what is older than the organization's logRetentionDays: sessions with their steps and events, chats, video
+ * analyses with their frames, and uploaded videos. Lessons and the workflows that resulted from sessions stay.
  */
 export async function purgeAssistant(
   parts: Parts,
@@ -34,28 +34,28 @@ export async function purgeAssistant(
   };
 }
 
-/** Some of what is older; answers how many. */
+/** Deletes a batch of rows that are older than a time. Returns their number. */
 type Drop = (parts: Parts, organizationId: string, before: Date) => Promise<number>;
 
-/** Steps, attempts and events go with them. */
+/** The steps, attempts and events of a session are deleted with it. */
 const dropSessions: Drop = ({ database }, organizationId, before) =>
   database.transaction('system', (tx) =>
     tx.execute(
       `DELETE FROM autopilot_session WHERE organization_id = $1 AND id IN (
          SELECT id FROM autopilot_session WHERE organization_id = $1 AND finished_at < $2
          ORDER BY finished_at LIMIT $3)`,
-      [organizationId, before, rowsAtOnce],
+      [organizationId, before, rowBatchSize],
       'purge_autopilot_sessions',
     ),
   );
 
-/** By when something was last said in them; turns and calls go with them. */
+/** The age of a chat is that of its last message. Its turns and calls are deleted with it. */
 const dropChats: Drop = ({ database }, organizationId, before) =>
   database.transaction('system', (tx) =>
     tx.execute(
       `DELETE FROM chat_session WHERE organization_id = $1 AND id IN (
          SELECT id FROM chat_session WHERE organization_id = $1 AND updated_at < $2 ORDER BY updated_at LIMIT $3)`,
-      [organizationId, before, rowsAtOnce],
+      [organizationId, before, rowBatchSize],
       'purge_chats',
     ),
   );
@@ -65,7 +65,7 @@ const dropFilms: Drop = async ({ database, storage }, organizationId, before) =>
     'system',
     `SELECT id, frames FROM video_analysis
      WHERE organization_id = $1 AND created_at < $2 AND due_at IS NULL ORDER BY created_at LIMIT $3`,
-    [organizationId, before, rowsAtOnce],
+    [organizationId, before, rowBatchSize],
     'old_films',
   );
   const frames = old.flatMap(({ id, frames: count }) =>
@@ -85,7 +85,7 @@ const dropUploads: Drop = async ({ database, storage }, organizationId, before) 
   const old = await database.query<Pick<FilmUploadEntity, 'uploadKey'>>(
     'system',
     'SELECT upload_key FROM film_upload WHERE organization_id = $1 AND created_at < $2 ORDER BY created_at LIMIT $3',
-    [organizationId, before, rowsAtOnce],
+    [organizationId, before, rowBatchSize],
     'old_film_uploads',
   );
   const keys = old.map(({ uploadKey }) => uploadKey);
@@ -99,11 +99,11 @@ const dropUploads: Drop = async ({ database, storage }, organizationId, before) 
   return old.length;
 };
 
-/** Before their row: a row that stays is found again, and an object without a row never would be. */
+/** Deletes objects before their rows: a remaining row is found again, but an object without a row never would be. */
 async function deleteObjects(storage: ObjectStorage, keys: readonly string[]): Promise<void> {
   const waiting = [...keys];
   const work = async () => {
     for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) await storage.delete(key);
   };
-  await Promise.all(Array.from({ length: deletesAtOnce }, work));
+  await Promise.all(Array.from({ length: deleteConcurrency }, work));
 }

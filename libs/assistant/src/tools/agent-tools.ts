@@ -7,11 +7,12 @@ import type { Tool, ToolContext } from './tool';
 
 const nothing = argumentsOf({});
 
-/** The machine itself: how it is, why it is so, and its switch. */
+/** The tools for the machine itself: its status, the reason for it, and its power. */
 export const agentTools: Tool[] = [
   {
     name: 'get_status',
-    description: 'The machine’s live status: online, offline, stopped …, when it was last heard, the state of its VM.',
+    description:
+      'The machine’s live status: online, offline, stopped …, the time of its last report, the state of its VM.',
     parameters: nothing,
     role: 'viewer',
     changes: false,

@@ -1,10 +1,10 @@
 import { storable } from '@muster/platform';
 
-/** How many characters of a tool's result a model sees, and who calls it by manage. */
+/** Maximum number of characters of a tool's result: for a model in a chat, and for a caller of manage. */
 export const resultLimit = { chat: 12_000, manage: 1_500_000 };
 
 const note = 'The answer is longer: this is a part of it.';
-/** What is left of texts and lists, as a share of the limit and a count, until it fits. */
+/** Cuts that are tried in order: the length of texts as a share of the limit, and the number of items of a list. */
 const cuts: [share: number, items: number][] = [
   [2, 1000],
   [4, 100],
@@ -13,7 +13,7 @@ const cuts: [share: number, items: number][] = [
   [400, 10],
 ];
 
-/** The result, or as much of it as has room in so many characters of JSON; what is cut says so. */
+/** Returns the result, cut until its JSON has at most `limit` characters. Cut texts and results are marked. */
 export function boundResult(result: Record<string, unknown>, limit: number): Record<string, unknown> {
   if (fits(result, limit)) return result;
   for (const [share, items] of cuts) {
@@ -27,13 +27,13 @@ function fits(value: object, limit: number): boolean {
   return JSON.stringify(value).length <= limit;
 }
 
-function cutDeep(value: unknown, longest: number, items: number): unknown {
+function cutDeep(value: unknown, maxLength: number, items: number): unknown {
   if (typeof value === 'string') {
-    if (value.length <= longest) return value;
-    return `${storable(value.slice(0, longest))}… [cut: it has ${value.length} characters]`;
+    if (value.length <= maxLength) return value;
+    return `${storable(value.slice(0, maxLength))}… [cut: it has ${value.length} characters]`;
   }
-  if (Array.isArray(value)) return value.slice(0, items).map((each: unknown) => cutDeep(each, longest, items));
+  if (Array.isArray(value)) return value.slice(0, items).map((each: unknown) => cutDeep(each, maxLength, items));
   if (typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).slice(0, Math.max(items, 50));
-  return Object.fromEntries(members.map(([key, each]) => [key.slice(0, 200), cutDeep(each, longest, items)]));
+  return Object.fromEntries(members.map(([key, each]) => [key.slice(0, 200), cutDeep(each, maxLength, items)]));
 }

@@ -1,7 +1,7 @@
 import { AppError, type FieldError } from '@muster/contracts';
 import { isUuid } from '@muster/platform';
 
-/** What one argument is, in words of JSON Schema. */
+/** The JSON schema of one argument. */
 export type ArgumentSchema = { description: string } & (
   | { type: 'string'; format?: 'uuid'; minLength?: number; maxLength: number }
   | { type: 'object'; additionalProperties: { type: 'string' }; maxProperties: number }
@@ -23,17 +23,17 @@ export function argumentsOf(
   return { type: 'object', properties, required, additionalProperties: false };
 }
 
-const mostFaults = 20;
+const maxErrors = 20;
 
-/** The arguments as the tool may use them; throws with every reason why they are none. */
-export function checkArguments(schema: ArgumentsSchema, given: unknown): Record<string, unknown> {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+/** Returns the checked arguments of a tool. Throws invalid_payload with all errors. */
+export function checkArguments(schema: ArgumentsSchema, input: unknown): Record<string, unknown> {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw refused([{ field: 'arguments', message: 'arguments must be an object' }]);
   }
-  const values = given as Record<string, unknown>;
+  const values = input as Record<string, unknown>;
   const errors: FieldError[] = [];
   for (const name in values) {
-    if (errors.length >= mostFaults) break;
+    if (errors.length >= maxErrors) break;
     if (!Object.hasOwn(schema.properties, name)) {
       errors.push({ field: `arguments.${name.slice(0, 100)}`, message: `there is no argument ${name.slice(0, 100)}` });
     }
@@ -62,16 +62,16 @@ function faultOf(rule: ArgumentSchema, value: unknown): string | undefined {
   return isId(rule) && !isUuid(value) ? 'must be a UUID' : undefined;
 }
 
-function faultOfMap(most: number, value: unknown): string | undefined {
+function faultOfMap(maxNames: number, value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be an object';
   const entries = Object.entries(value);
-  if (entries.length > most) return `must have at most ${most} names`;
+  if (entries.length > maxNames) return `must have at most ${maxNames} names`;
   const isText = ([name, each]: [string, unknown]) =>
-    typeof each === 'string' && each.length <= longestValue && !`${name}${each}`.includes('\0');
-  return entries.every(isText) ? undefined : `must map names to texts of at most ${longestValue} characters`;
+    typeof each === 'string' && each.length <= maxValueLength && !`${name}${each}`.includes('\0');
+  return entries.every(isText) ? undefined : `must map names to texts of at most ${maxValueLength} characters`;
 }
 
-const longestValue = 65_536;
+const maxValueLength = 65_536;
 
 function isId(rule: ArgumentSchema): boolean {
   return rule.type === 'string' && rule.format === 'uuid';

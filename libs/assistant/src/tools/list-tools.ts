@@ -7,7 +7,7 @@ import type { Tool } from './tool';
 const page = { limit: 50, after: null };
 const more = `only the first ${page.limit} are shown`;
 
-/** What there is to run on the machine. */
+/** The tools that list what can run on the machine. */
 export const listTools: Tool[] = [
   {
     name: 'list_workflows',
@@ -31,7 +31,7 @@ export const listTools: Tool[] = [
   },
   {
     name: 'list_schedules',
-    description: 'This machine’s schedules: what runs when, and what came of the last time.',
+    description: 'The schedules of this machine: what runs when, and the result of the last run.',
     parameters: argumentsOf({}),
     role: 'viewer',
     changes: false,

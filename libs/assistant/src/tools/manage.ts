@@ -5,16 +5,16 @@ import { performTool } from './perform-tool';
 import type { ToolParts } from './tool';
 import { tools } from './tool-table';
 
-/** One of the tools, called by a person or a program and not by a model: it needs no confirmation. */
+/** Calls a tool for a person or a program. It needs no confirmation, because no model requested it. */
 export async function manage(
   parts: ToolParts,
   caller: Principal,
   agentId: string,
-  { tool, given = {} }: { tool: string; given?: Record<string, unknown> },
+  { tool, args = {} }: { tool: string; args?: Record<string, unknown> },
   signal?: AbortSignal,
 ): Promise<ManageAnswer> {
   if (tool === 'list') return { tools: tools.map(describeTool) };
-  const outcome = await performTool(parts, { caller, agentId, tool, given, via: 'manage', signal });
+  const outcome = await performTool(parts, { caller, agentId, tool, args, via: 'manage', signal });
   const { status, error, code } = outcome;
   const result = boundResult(outcome.result, resultLimit.manage);
   return { tool, status, result, ...(error ? { error, code } : {}) };

@@ -10,8 +10,8 @@ export interface ToolCall {
   caller: Principal;
   agentId: string;
   tool: string;
-  given: unknown;
-  /** How it came; of a chat also in which call of which session. */
+  args: unknown;
+  /** The API that made the call; a chat also has the session and the id of the call. */
   via: 'manage' | 'chat';
   sessionId?: string;
   callId?: string;
@@ -19,13 +19,13 @@ export interface ToolCall {
 }
 
 /**
- * Does what the caller may do by the routes, in the same way: the same role, gate, checks and rows in the audit trail.
- * What is not allowed throws. No secret of the organization is in what it answers, wherever a script has put one.
+ * Performs a tool with the role, gate, checks and audit rows of the corresponding route. Throws if the caller may not
+ * use it. The organization's secrets are hidden in the result, wherever a script has written them.
  */
 export async function performTool(parts: ToolParts, call: ToolCall): Promise<ToolOutcome> {
-  const { caller, agentId, given, signal } = call;
+  const { caller, agentId, args, signal } = call;
   const tool = requireTool(call.tool, caller.role);
-  const checked = checkArguments(tool.parameters, given);
+  const checked = checkArguments(tool.parameters, args);
   if (tool.spends) requireUnsuspended(caller);
   const change = <T>(work: (tx: Transaction) => Promise<T>): Promise<T> => changeAs(parts, call, work);
   const answer = await tool.perform({ ...parts, caller, agentId, signal, change }, checked);

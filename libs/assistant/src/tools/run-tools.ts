@@ -7,17 +7,17 @@ import { argumentsOf } from './check-arguments';
 import type { Tool, ToolContext, ToolOutcome } from './tool';
 
 const jobId = { type: 'string', format: 'uuid', maxLength: 36, description: 'The run’s id.' } as const;
-const linesShown = 100;
-const stepsShown = 100;
+const maxLines = 100;
+const maxSteps = 100;
 const snippetTimeoutMs = 600_000;
-/** What takes longer goes on, and its command's id says how to ask for it. */
+/** Time to wait for a snippet's result. A longer snippet keeps running; its result can be read by the command's id. */
 const snippetWaitMs = 15_000;
 
-/** The machine's runs: what they are, what they say, and how to begin and end them. */
+/** The tools for the machine's runs: they list, read, start and cancel them. */
 export const runTools: Tool[] = [
   {
     name: 'list_runs',
-    description: 'The machine’s 20 most recent runs that began, the latest first, with steps, duration and cost.',
+    description: 'The machine’s 20 most recently started runs, the latest first, with steps, duration and cost.',
     parameters: argumentsOf({}),
     role: 'viewer',
     changes: false,
@@ -39,32 +39,32 @@ export const runTools: Tool[] = [
     parameters: argumentsOf({ jobId }),
     role: 'viewer',
     changes: false,
-    perform: async (context, given) => {
-      const row = await jobOfAgent(context, given.jobId as string);
-      const page = { limit: stepsShown, after: null };
+    perform: async (context, args) => {
+      const row = await jobOfAgent(context, args.jobId as string);
+      const page = { limit: maxSteps, after: null };
       const steps = await listSteps(context.database, context.caller.organizationId, { jobId: row.id, page });
       const { items, nextCursor } = paginate(steps, page, ({ stepOrder }) => [String(stepOrder)]);
       return {
         ...presentJob(row),
         steps: items.map(({ stepOrder, name, status, error }) => ({ stepOrder, name, status, error })),
-        ...(nextCursor ? { cut: `only the first ${stepsShown} steps are shown` } : {}),
+        ...(nextCursor ? { cut: `only the first ${maxSteps} steps are shown` } : {}),
       };
     },
   },
   {
     name: 'read_logs',
-    description: `The last ${linesShown} lines that a run of this machine wrote, or what happened on the machine lately; the newest first.`,
+    description: `The last ${maxLines} lines that a run of this machine wrote, or without a run the machine’s latest timeline entries; the newest first.`,
     parameters: argumentsOf({ jobId }, { optional: ['jobId'] }),
     role: 'viewer',
     changes: false,
-    perform: async (context, given) => {
+    perform: async (context, args) => {
       const { database, caller, agentId } = context;
-      const job = given.jobId as string | undefined;
+      const job = args.jobId as string | undefined;
       if (job) await jobOfAgent(context, job);
-      const of = { organizationId: caller.organizationId, agentId };
-      const page = { limit: linesShown, after: null };
-      const asked = { order: 'desc' as const, ...(job ? { jobId: job, kind: 'execution' as const } : {}) };
-      const rows = await listTimeline(database, of, asked, page);
+      const agentRef = { organizationId: caller.organizationId, agentId };
+      const page = { limit: maxLines, after: null };
+      const filter = { order: 'desc' as const, ...(job ? { jobId: job, kind: 'execution' as const } : {}) };
+      const rows = await listTimeline(database, agentRef, filter, page);
       const { items, nextCursor } = paginate(rows, page, ({ seq }) => [String(seq)]);
       const entries = items.map(({ seq, kind, level, message, source, jobId: ofJob, at }) => ({
         id: String(seq),
@@ -75,7 +75,7 @@ export const runTools: Tool[] = [
         jobId: ofJob,
         timestamp: at.toISOString(),
       }));
-      return { entries, ...(nextCursor ? { cut: 'there are older ones' } : {}) };
+      return { entries, ...(nextCursor ? { cut: 'there are older entries' } : {}) };
     },
   },
   {
@@ -84,8 +84,8 @@ export const runTools: Tool[] = [
     parameters: argumentsOf({ jobId }),
     role: 'viewer',
     changes: false,
-    perform: async (context, given) => {
-      const row = await jobOfAgent(context, given.jobId as string);
+    perform: async (context, args) => {
+      const row = await jobOfAgent(context, args.jobId as string);
       const { status, waitingReason, waitingSince, queuedAt } = row;
       const { status: agentStatus } = await findAgent(context.database, context.caller.organizationId, row.agentId);
       const waiting =
@@ -98,12 +98,12 @@ export const runTools: Tool[] = [
     description: 'Queues a run of one of the organization’s workflows on this machine.',
     parameters: argumentsOf(
       {
-        workflowId: { type: 'string', format: 'uuid', maxLength: 36, description: 'Which workflow.' },
+        workflowId: { type: 'string', format: 'uuid', maxLength: 36, description: 'The workflow’s id.' },
         variables: {
           type: 'object',
           additionalProperties: { type: 'string' },
           maxProperties: 200,
-          description: 'A text for each variable that the workflow names.',
+          description: 'A text for each variable of the workflow.',
         },
       },
       { optional: ['variables'] },
@@ -111,14 +111,14 @@ export const runTools: Tool[] = [
     role: 'member',
     changes: true,
     spends: true,
-    perform: ({ caller, agentId, change, clock }, given) => {
-      const { workflowId, variables } = given as { workflowId: string; variables?: Record<string, string> };
+    perform: ({ caller, agentId, change, clock }, args) => {
+      const { workflowId, variables } = args as { workflowId: string; variables?: Record<string, string> };
       return change((tx) => launchJob(tx, caller, { workflowId, agentId, variables }, clock.now()));
     },
   },
   {
     name: 'run_snippet',
-    description: 'Runs Python code on this machine and answers what it printed, where that takes a few seconds.',
+    description: 'Runs Python code on this machine and returns its output if the code ends within a few seconds.',
     parameters: argumentsOf({
       code: { type: 'string', minLength: 1, maxLength: 500_000, description: 'Python source.' },
     }),
@@ -133,24 +133,24 @@ export const runTools: Tool[] = [
     parameters: argumentsOf({ jobId }),
     role: 'member',
     changes: true,
-    perform: async (context, given) => {
+    perform: async (context, args) => {
       const { caller, change, clock } = context;
-      const row = await jobOfAgent(context, given.jobId as string);
-      const reason = 'asked for through the assistant';
+      const row = await jobOfAgent(context, args.jobId as string);
+      const reason = 'requested through the assistant';
       await change((tx) => cancelJob(tx, caller, row.id, { reason, now: clock.now() }));
       return presentJob(await jobOfAgent(context, row.id));
     },
   },
 ];
 
-async function runSnippet(context: ToolContext, given: Record<string, unknown>): Promise<ToolOutcome> {
+async function runSnippet(context: ToolContext, args: Record<string, unknown>): Promise<ToolOutcome> {
   const { database, caller, agentId, change, clock, wakeTimeoutMs, signal } = context;
   const { organizationId } = caller;
-  const payload = { code: given.code, timeoutMs: snippetTimeoutMs };
+  const payload = { code: args.code, timeoutMs: snippetTimeoutMs };
   const command = { kind: 'snippet' as const, payload, timeoutMs: snippetTimeoutMs, wakeTimeoutMs, now: clock.now() };
   const commandId = await change((tx) => runCommand(tx, caller, agentId, command));
   const { status: agentStatus } = await findAgent(database, organizationId, agentId);
-  // One that has to be woken first takes its time.
+  // A machine that must be woken first takes longer than any wait here.
   const waitMs = agentStatus === 'online' ? snippetWaitMs : 0;
   const { status, output, error, code } = await waitForCommand(
     context,
@@ -166,7 +166,7 @@ async function runSnippet(context: ToolContext, given: Record<string, unknown>):
 
 async function jobOfAgent({ database, caller, agentId }: ToolContext, id: string): Promise<JobRow> {
   const row = await findJob(database, caller.organizationId, id);
-  // To this agent's tools another agent's run is not there.
+  // The tools of one agent do not reach another agent's runs.
   if (row.agentId !== agentId) throw new AppError('not_found', { detail: 'There is no such job.' });
   return row;
 }
@@ -195,19 +195,21 @@ function presentJob(row: JobRow): Record<string, unknown> {
 }
 
 function whyOf({ status, waitingReason, error }: JobRow): string {
-  if (status === 'running') return 'It waits no more: it runs.';
-  if (isTerminal(status)) return `It waits no more: it ${status}${error ? `: ${error}` : ''}.`;
-  return waitingReason ? reasons[waitingReason] : 'It has just been queued, and nobody has looked at it yet.';
+  if (status === 'running') return 'It no longer waits: it is running.';
+  if (isTerminal(status)) return `It no longer waits: it ${status}${error ? `: ${error}` : ''}.`;
+  return waitingReason ? reasons[waitingReason] : 'It has just been queued and has not been checked yet.';
 }
 
 const reasons: Record<WaitingReason, string> = {
-  agent_busy: 'Another run is on the machine. It starts when that one is over; a higher priority goes first.',
+  agent_busy:
+    'Another run is on the machine. This run starts when the other ends; a run with a higher priority starts first.',
   agent_waking: 'The machine is being started for it.',
-  agent_offline: 'The machine is off or not heard from, and nothing may start it; start it by hand.',
-  concurrency_limit: 'The organization has as many runs at once as it may have. It starts when one of them is over.',
-  concurrency_key: 'As many runs as may hold one of its concurrency keys hold it. It starts when one of them is over.',
-  retry_delay: 'It is a retry, and its delay is not over yet.',
-  billing_gate: 'Billing lets no more runs start: a limit is used up, or the organization is suspended.',
+  agent_offline: 'The machine is off or does not report, and may not be started automatically; start it manually.',
+  concurrency_limit:
+    'The organization has reached its limit of concurrent runs. This run starts when one of them ends.',
+  concurrency_key: 'The limit of one of its concurrency keys is reached. It starts when a run with that key ends.',
+  retry_delay: 'It is a retry, and its delay has not passed yet.',
+  billing_gate: 'Billing allows no more runs to start: a limit is used up, or the organization is suspended.',
   secret_missing: 'The vault lacks a secret that it needs.',
-  draining: 'The machine is being drained and takes nothing new until it is let go again.',
+  draining: 'The machine is being drained and accepts no new work until the drain ends.',
 };

@@ -5,12 +5,12 @@ import { listTools } from './list-tools';
 import { runTools } from './run-tools';
 import type { Tool } from './tool';
 
-/** Every tool, once: for chats and for manage alike. */
+/** All tools. Chats and manage use the same table. */
 export const tools: readonly Tool[] = [...agentTools, ...runTools, ...listTools, ...fileTools];
 
 const byName = new Map(tools.map((tool) => [tool.name, tool]));
 
-/** Throws where there is none of that name, or it is not for the role. */
+/** Throws if there is no tool with this name, or the role may not use it. */
 export function requireTool(name: string, role: Role): Tool {
   const tool = byName.get(name);
   if (!tool) {
@@ -24,7 +24,7 @@ export function requireTool(name: string, role: Role): Tool {
   return tool;
 }
 
-/** Those that a role may use: a model is told of no others. */
+/** Returns the tools that a role may use. The model gets no others. */
 export function toolsFor(role: Role): Tool[] {
   return tools.filter((tool) => hasRole(role, tool.role));
 }

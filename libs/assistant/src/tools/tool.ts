@@ -6,7 +6,7 @@ import type { KeyRing } from '@muster/vault';
 import type { Machines } from '@muster/vm';
 import type { ArgumentsSchema } from './check-arguments';
 
-/** What the tools stand on: the same as the routes that do the same. */
+/** The dependencies of the tools, which are those of the corresponding routes. */
 export interface ToolParts {
   database: Database;
   pubSub: PubSub;
@@ -16,17 +16,17 @@ export interface ToolParts {
   wakeTimeoutMs: number;
 }
 
-/** Who calls it, and about which agent: a tool reaches that one's things alone. */
+/** The caller of a tool and the agent that the tool is about. A tool reaches only what belongs to this agent. */
 export interface ToolContext extends ToolParts {
   caller: Principal;
   agentId: string;
   signal?: AbortSignal;
-  /** The transaction of a change, with its rows in the audit trail and on the timeline that say how it came. */
+  /** Runs a change in a transaction that also records the tool call in the audit log and on the timeline. */
   change<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
 }
 
 export interface ToolOutcome {
-  /** failed: the machine did what was asked, and it came to nothing. */
+  /** failed: the machine executed the tool without success. */
   status: 'done' | 'failed';
   result: Record<string, unknown>;
   error?: string;
@@ -35,18 +35,18 @@ export interface ToolOutcome {
 
 export interface Tool {
   name: string;
-  /** For the model and for people. */
+  /** Shown to the model and to people. */
   description: string;
   parameters: ArgumentsSchema;
   role: Role;
-  /** In a chat it then needs its owner's word. */
+  /** Whether the tool changes something. In a chat it then needs a confirmation by the session's owner. */
   changes: boolean;
-  /** A suspended organization may not begin it. Power has rules of its own for that. */
+  /** Set if a suspended organization may not use the tool. start, stop and reboot have their own rules. */
   spends?: true;
-  perform(context: ToolContext, given: Record<string, unknown>): Promise<Record<string, unknown> | ToolOutcome>;
+  perform(context: ToolContext, args: Record<string, unknown>): Promise<Record<string, unknown> | ToolOutcome>;
 }
 
-/** For a tool whose work can fail on the machine. */
+/** Whether a tool returned an outcome, as tools do whose work can fail on the machine. */
 export function isOutcome(answer: Record<string, unknown> | ToolOutcome): answer is ToolOutcome {
   return (answer.status === 'done' || answer.status === 'failed') && typeof answer.result === 'object';
 }

@@ -2,12 +2,12 @@ import type { Step } from '../check-steps';
 import { canonicalType } from '../step-types';
 
 /**
- * A step as people write it in the words of the recorder: one name for each type, and its element as selectors. What
- * nobody can run is `unsupported`, of the type that it was.
+ * Converts a step that a person wrote to the recorder's form: one name for each type, and the element as selectors. A
+ * step of a type that no run can do becomes `unsupported`.
  */
 export function canonicalStep(step: Step): Step {
   const type = canonicalType(step['type'] as string);
-  if (!type) return { ...step, type: 'unsupported', of: String(step['type']).slice(0, 100) };
+  if (!type) return { ...step, type: 'unsupported', unsupportedType: String(step['type']).slice(0, 100) };
   return { ...step, type, selectors: selectorsOf(step) };
 }
 
@@ -15,12 +15,12 @@ function selectorsOf({ selector, selectors, field, text, type }: Step): unknown[
   if (Array.isArray(selectors)) return selectors;
   if (typeof selector === 'string') return [selectorAs(selector)];
   if (typeof field === 'string') return [`field/${field}`];
-  // Of a key, a text is what is pressed; elsewhere it is what the element reads.
+  // In a press step, `text` is typed; in other steps it is the visible text of the element.
   if (typeof text === 'string' && type !== 'press') return [`says/${text}`];
   return undefined;
 }
 
-/** CSS, or what other tools write before other kinds. */
+/** Converts a CSS selector, or one with the prefix of another tool, to a selector of the runtime. */
 function selectorAs(selector: string): string {
   const text = selector.trim();
   if (/^\(*\/\//.test(text)) return `xpath/${text}`;

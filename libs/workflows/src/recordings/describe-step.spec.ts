@@ -4,13 +4,13 @@ import { describeStep } from './describe-step';
 const click = (...selectors: string[]) => describeStep({ type: 'click', selectors } as unknown as Step);
 
 describe('describeStep', () => {
-  it('names what is clicked by the selector that reads best', () => {
+  it('names the clicked element by its most readable selector', () => {
     expect(click('#send', 'aria/Send the claim[role="button"]')).toBe('Click “Send the claim”');
     expect(click('#send', 'text/Send')).toBe('Click “Send”');
     expect(click('#send')).toBe('Click #send');
   });
 
-  it('is through with a selector of megabytes that opens and never closes', () => {
+  it('describes a selector of megabytes with unclosed brackets', () => {
     expect(click(`aria/${'[name='.repeat(1_000_000)}`)).toHaveLength(120);
     expect(click(`text/${'long '.repeat(1_000_000)}`)).toHaveLength(120);
   });

@@ -1,41 +1,41 @@
 import type { Step } from '../check-steps';
 
 const maxNameLength = 120;
-const mostRead = 500;
+const maxSelectorLength = 500;
 
-/** For people, without what is typed: that may be private. */
+/** Describes a step for people. Typed text is left out, because it may be private. */
 export function describeStep(step: Step): string {
   const { type, title, url, key, expression, name } = step;
-  const what = whatOf(step);
-  const words: Record<string, string> = {
+  const element = elementOf(step);
+  const descriptions: Record<string, string> = {
     setViewport: `Set the window to ${String(step['width'])} × ${String(step['height'])}`,
     emulateNetworkConditions: 'Emulate the network',
     navigate: `Open ${withoutQuery(String(url))}`,
-    click: `Click ${what}`,
-    doubleClick: `Double-click ${what}`,
-    hover: `Point at ${what}`,
-    change: `Fill in ${what}`,
-    select: `Choose in ${what}`,
-    upload: `Upload to ${what}`,
-    extract: `Read ${what}`,
+    click: `Click ${element}`,
+    doubleClick: `Double-click ${element}`,
+    hover: `Point at ${element}`,
+    change: `Fill in ${element}`,
+    select: `Choose in ${element}`,
+    upload: `Upload to ${element}`,
+    extract: `Read ${element}`,
     press: `Press ${String(key)}`,
     wait: `Wait ${Number(step['ms']) / 1000} s`,
-    screenshot: 'Take a picture',
+    screenshot: 'Take a screenshot',
     python: 'Run Python',
     ask: `Ask ${String(step['question'])}`,
-    unsupported: `A step of the type ${String(step['of'])}`,
+    unsupported: `A step of the type ${String(step['unsupportedType'])}`,
     keyDown: `Press ${String(key)}`,
     keyUp: `Release ${String(key)}`,
-    scroll: step['selectors'] ? `Scroll ${what}` : 'Scroll the page',
-    waitForElement: `Wait for ${what}`,
+    scroll: step['selectors'] ? `Scroll ${element}` : 'Scroll the page',
+    waitForElement: `Wait for ${element}`,
     waitForExpression: `Wait until ${String(expression)}`,
     close: 'Close the tab',
     customStep: `Custom step ${String(name)}`,
   };
-  const given = [title, type === 'customStep' ? undefined : name].find(
+  const ownTitle = [title, type === 'customStep' ? undefined : name].find(
     (each) => typeof each === 'string' && each.trim(),
   );
-  const text = (given as string | undefined)?.trim() || words[type as string]!;
+  const text = (ownTitle as string | undefined)?.trim() || descriptions[type as string]!;
   const line = text.replace(/\s+/g, ' ');
   return line.length > maxNameLength ? `${line.slice(0, maxNameLength - 1)}…` : line;
 }
@@ -44,11 +44,11 @@ function withoutQuery(url: string): string {
   return url.replace(/[?#].*$/s, '');
 }
 
-/** The selector that reads best. */
-function whatOf({ selectors }: Step): string {
+/** Returns the most readable selector of a step's element. */
+function elementOf({ selectors }: Step): string {
   const all = ((selectors ?? []) as (string | string[])[]).map((each) =>
-    // Of a selector without end the beginning is enough to read.
-    (Array.isArray(each) ? each.at(-1)! : each).slice(0, mostRead),
+    // The beginning of a very long selector is enough.
+    (Array.isArray(each) ? each.at(-1)! : each).slice(0, maxSelectorLength),
   );
   const byName = all.find((each) => /^(field|says)\//.test(each));
   if (byName) return `“${byName.replace(/^\w+\//, '')}”`;

@@ -39,7 +39,7 @@ const chromium = findChromium();
 const itPlays = chromium ? it : it.skip;
 const skipped = chromium ? '' : ' (skipped: no Chromium here; put one on PATH, or name it in CHROMIUM)';
 
-describe(`steps that people wrote, as the run of a workflow without a script${skipped}`, () => {
+describe(`The steps of a workflow without a script${skipped}`, () => {
   let portal: Portal;
   beforeAll(async () => {
     portal = await openPortal(pages);
@@ -132,7 +132,7 @@ describe(`steps that people wrote, as the run of a workflow without a script${sk
     [{ type: 'upload', field: 'Attachment', path: '../outside' }, /leads out of the run root/],
     [{ type: 'extract', selector: '{{UNKNOWN}}', as: 'x' }, /the run has no variable UNKNOWN/],
     [{ type: 'python', code: 'x = 1\nx.nothing' }, /AttributeError/],
-  ])('fail at %j with a picture and the reason, and go no further', async (step, reason) => {
+  ])('fail at %j with a screenshot and the reason, and stop there', async (step, reason) => {
     const open = { type: 'goto', url: '{{PORTAL}}/claims?user=x' };
     const played = await play([open, step, { type: 'click', text: 'Send all' }]);
     expect(statuses(played)).toEqual(['passed', 'failed']);
@@ -142,7 +142,7 @@ describe(`steps that people wrote, as the run of a workflow without a script${sk
     expect(portal.received).toEqual([]);
   });
 
-  itPlays('fail at an address where nobody is', async () => {
+  itPlays('fail at an unreachable address', async () => {
     const played = await play([
       { type: 'goto', url: 'http://127.0.0.1:1/' },
       { type: 'wait', ms: 0 },
@@ -151,7 +151,7 @@ describe(`steps that people wrote, as the run of a workflow without a script${sk
     expect(ofType(played, 'step_finished')[0]!['error']).toMatch(/could not be opened: net::ERR_/);
   });
 
-  itPlays('tell a field by its whole label before its name, and neither by what is hidden', async () => {
+  itPlays('find a field by its whole label before its name, and never a hidden field', async () => {
     const form = `data:text/html,<input type=hidden name=id value=h><label>Name<input id=b></label>
       <input name=name id=a><label>Name of the payer<input id=c></label><label>Zip code<input id=d></label>`;
     const fills = ['name', 'Zip', 'id'].map((field) => ({ type: 'fill', field, value: field, timeout: 500 }));
@@ -165,7 +165,7 @@ describe(`steps that people wrote, as the run of a workflow without a script${sk
     expect((await play([{ type: 'goto', url: form.replace(/\s+/g, '%20') }, fills[2]!])).code).toBe(1);
   });
 
-  it('need no browser where none of them does, and end as unsupported where a run cannot do one', async () => {
+  it('need no browser if no step does, and fail as unsupported at a step that a run cannot do', async () => {
     const steps = [
       { type: 'python', code: 'n = 20' },
       { type: 'wait', ms: 1 },
@@ -176,7 +176,7 @@ describe(`steps that people wrote, as the run of a workflow without a script${sk
     const played = await play(steps, { CHROMIUM: '/nowhere' });
     expect(statuses(played)).toEqual(['passed', 'passed', 'passed', 'failed']);
     expect(resultOf(played)).toEqual({ n: 21 });
-    // The first that needs a browser says what is missing.
+    // The first step that needs a browser reports what is missing.
     const lacking = await play([steps[0]!, { type: 'goto', url: 'about:blank' }], { CHROMIUM: '/nowhere' });
     expect(statuses(lacking)).toEqual(['passed', 'failed']);
     expect(lacking.stderr).toContain('no browser here');

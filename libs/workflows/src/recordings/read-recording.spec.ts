@@ -7,12 +7,12 @@ const open = { type: 'navigate', url: 'https://example.com/' };
 
 const refusalOf = async (bytes: Buffer | string) => {
   const error: unknown = await readRecording(Buffer.from(bytes)).catch((fault: unknown) => fault);
-  if (!(error instanceof AppError)) throw new Error('it was not refused');
+  if (!(error instanceof AppError)) throw new Error('the recording was not rejected');
   return error;
 };
 
-describe('a recording', () => {
-  it('is read with its steps, which get ids', async () => {
+describe('readRecording', () => {
+  it('reads the steps of a recording and gives them ids', async () => {
     const recording = await readRecording(
       Buffer.from(`\ufeff${flow([open, { type: 'close', id: 'x' }], { timeout: 900 })}`),
     );
@@ -31,7 +31,7 @@ describe('a recording', () => {
     expect((await readRecording(Buffer.from(flow([open], { timeout })))).timeoutMs).toBeNull();
   });
 
-  it('may come in a zip, with its screenshots in their order', async () => {
+  it('reads a zip of a recording, with its screenshots in order', async () => {
     const zip = makeZip([
       { name: 'flow/' },
       { name: 'flow/step-10.png', bytes: png },
@@ -50,14 +50,14 @@ describe('a recording', () => {
   });
 
   it.each([
-    ['nothing', '', /not valid JSON/],
+    ['an empty file', '', /not valid JSON/],
     ['broken JSON', '{', /The recording is not valid JSON/],
-    ['bytes that are no text', Buffer.from([0x7b, 0xff]), /not valid UTF-8/],
-    ['a list', '[]', /no JSON object/],
-    ['something else', '{"log":{}}', /no list steps/],
+    ['bytes that are not UTF-8', Buffer.from([0x7b, 0xff]), /not valid UTF-8/],
+    ['a list', '[]', /not a JSON object/],
+    ['another JSON object', '{"log":{}}', /no list steps/],
     ['no steps', flow([]), /has no steps/],
     ['too many steps', flow(Array.from({ length: 2001 }, () => open)), /more than 2000 steps/],
-    ['a step that is no object', flow([open, 7]), /Step 2 is no object/],
+    ['a step that is not an object', flow([open, 7]), /Step 2 is not an object/],
     ['a step without a type', flow([{}]), /step 1: the recorder has no step type undefined/],
     ['a step of ours', flow([{ type: 'script', code: '1' }]), /the recorder has no step type script/],
     ['a type like __proto__', flow([{ type: 'toString' }]), /no step type toString/],
@@ -67,9 +67,9 @@ describe('a recording', () => {
     ['a width that is a text', flow([{ type: 'setViewport', width: '1', height: 2 }]), /width must be an integer/],
     ['deep nesting', `{"steps":${'['.repeat(80)}${']'.repeat(80)}}`, /nested deeper/],
     ['a forbidden key', '{"__proto__":{},"steps":[]}', /forbidden key/],
-  ])('is refused for %s', async (_, bytes, words) => {
+  ])('rejects %s', async (_, bytes, pattern) => {
     const error = await refusalOf(bytes);
-    expect([error.code, error.message]).toEqual(['invalid_payload', expect.stringMatching(words)]);
+    expect([error.code, error.message]).toEqual(['invalid_payload', expect.stringMatching(pattern)]);
     expect(error.options.errors!.length).toBeGreaterThan(0);
   });
 
@@ -78,7 +78,11 @@ describe('a recording', () => {
     ['without a recording', makeZip([{ name: 'a.png', bytes: png }]), /no \.json file/],
     ['that is empty', makeZip([]), /no \.json file/],
     ['of two recordings', makeZip([recording, { ...recording, name: 'b/other.json' }]), /it has 2: recording\.json, b/],
-    ['that leads out of itself', makeZip([{ ...recording, name: '../recording.json' }]), /invalid relative path/],
+    [
+      'with a path that leads out of it',
+      makeZip([{ ...recording, name: '../recording.json' }]),
+      /invalid relative path/,
+    ],
     ['with an absolute path', makeZip([{ ...recording, name: '/recording.json' }]), /absolute path/],
     ['with a Windows path', makeZip([{ ...recording, name: 'a\\recording.json' }]), /invalid characters/],
     [
@@ -89,16 +93,16 @@ describe('a recording', () => {
     ['with a device', makeZip([recording, { name: 'null', mode: 0o020666 }]), /a link or a device/],
     ['that is encrypted', makeZip([{ ...recording, flags: 1 }]), /encrypted/],
     ['with too many entries', makeZip(Array.from({ length: 1001 }, (_, n) => ({ name: `${n}` }))), /more than 1000/],
-    ['that says less than it holds', makeZip([{ ...recording, claimedSize: 3 }]), /cannot be read/],
+    ['that states a smaller size than it has', makeZip([{ ...recording, claimedSize: 3 }]), /cannot be read/],
     ['with a wrong checksum', makeZip([{ ...recording, claimedCrc32: 7 }]), /checksum of recording\.json is wrong/],
     ['that is cut off', makeZip([recording]).subarray(0, 60), /cannot be read/],
   ];
-  it.each(zips)('is refused in a zip %s', async (_, bytes, words) => {
+  it.each(zips)('rejects a zip %s', async (_, bytes, pattern) => {
     const error = await refusalOf(bytes);
-    expect([error.code, error.message]).toEqual(['invalid_payload', expect.stringMatching(words)]);
+    expect([error.code, error.message]).toEqual(['invalid_payload', expect.stringMatching(pattern)]);
   });
 
-  it('is refused in a zip that unpacks to too much, whatever it says of its size', async () => {
+  it('rejects a zip that is too large when unpacked, whatever size it states', async () => {
     const bytes = Buffer.alloc(40 * 1024 * 1024);
     const honest = await refusalOf(makeZip([{ name: 'a', bytes }, { name: 'b', bytes }, recording]));
     expect(honest.code).toBe('payload_too_large');

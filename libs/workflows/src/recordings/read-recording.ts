@@ -6,24 +6,24 @@ import { unzipRecording, type ZippedRecording } from './unzip-recording';
 
 export const maxRecordingBytes = 20 * 1024 * 1024;
 const maxSteps = 2000;
-const shown = 20;
+const maxErrors = 20;
 
 export interface Recording {
   title: string;
-  /** With ids, which the recorder does not give. */
+  /** The steps with ids, which the recorder does not write. */
   steps: Step[];
-  /** For steps that have none of their own. */
+  /** Timeout of steps without one of their own; null if the recording has none. */
   timeoutMs: number | null;
   screenshots: ZippedRecording['screenshots'];
 }
 
-/** A Chrome DevTools Recorder JSON, or a zip of one with its screenshots. */
+/** Reads a Chrome DevTools Recorder JSON, or a zip of one with its screenshots. */
 export async function readRecording(bytes: Buffer): Promise<Recording> {
   const zipped = bytes.subarray(0, 2).toString('latin1') === 'PK';
   const { recording, screenshots } = zipped ? await unzipRecording(bytes) : { recording: bytes, screenshots: [] };
   const flow = await parse(recording);
   if (!Array.isArray(flow['steps'])) {
-    throw unreadable('It is no recording of Chrome’s DevTools Recorder: there is no list steps in it.');
+    throw unreadable('The file is not a recording of Chrome’s DevTools Recorder: it has no list steps.');
   }
   if (flow['steps'].length === 0) throw unreadable('The recording has no steps.');
   if (flow['steps'].length > maxSteps) throw unreadable(`The recording has more than ${maxSteps} steps.`);
@@ -47,14 +47,14 @@ async function parse(recording: Buffer): Promise<Record<string, unknown>> {
     throw unreadable((error as Error).message.replace('The body', 'The recording'));
   }
   if (typeof flow !== 'object' || flow === null || Array.isArray(flow)) {
-    throw unreadable('It is no recording of Chrome’s DevTools Recorder: it is no JSON object.');
+    throw unreadable('The file is not a recording of Chrome’s DevTools Recorder: it is not a JSON object.');
   }
   return flow as Record<string, unknown>;
 }
 
 function numbered(step: unknown, at: number): Step {
   if (typeof step !== 'object' || step === null || Array.isArray(step)) {
-    throw unreadable(`Step ${at + 1} is no object.`, `steps.${at}`);
+    throw unreadable(`Step ${at + 1} is not an object.`, `steps.${at}`);
   }
   const { id: _id, ...rest } = step as Step;
   return { id: `step-${at + 1}`, ...rest };
@@ -70,7 +70,7 @@ function requireRecorded(steps: Step[]): void {
     if (typeof type !== 'string' || !Object.hasOwn(recorderTypes, type)) {
       return [own('type', `the recorder has no step type ${String(type).slice(0, 100)}`)];
     }
-    // The recorder finds elements by selectors alone; people may name a form's field.
+    // The recorder finds elements only by selectors; people may also name a form's field.
     const named = step['field'] ?? step['selector'] ?? step['text'];
     const { element } = recorderTypes[type]!;
     if (selectors === undefined && (element === 'required' || (element && named !== undefined))) {
@@ -80,8 +80,8 @@ function requireRecorded(steps: Step[]): void {
   });
   if (errors.length) {
     throw new AppError('invalid_payload', {
-      detail: `The recording cannot be taken: ${errors[0]!.message}.`,
-      errors: errors.slice(0, shown),
+      detail: `The recording is invalid: ${errors[0]!.message}.`,
+      errors: errors.slice(0, maxErrors),
     });
   }
 }

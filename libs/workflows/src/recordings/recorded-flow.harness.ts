@@ -6,22 +6,22 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
-/** The Chromium of this machine, or undefined where there is none. */
+/** Returns the path of this machine's Chromium; undefined if it has none. */
 export function findChromium(): string | undefined {
   const { CHROMIUM, PATH = '' } = process.env;
   const names = ['chromium', 'google-chrome', 'google-chrome-stable', 'chromium-browser', 'chrome'];
-  const places = PATH.split(delimiter).flatMap((folder) => names.map((name) => join(folder, name)));
-  return [...(CHROMIUM ? [CHROMIUM] : []), ...places].find((path) => existsSync(path));
+  const paths = PATH.split(delimiter).flatMap((folder) => names.map((name) => join(folder, name)));
+  return [...(CHROMIUM ? [CHROMIUM] : []), ...paths].find((path) => existsSync(path));
 }
 
 export interface Portal {
   url: string;
-  /** What was sent to it, in order. */
+  /** The queries that were sent to the portal, in order. */
   received: Record<string, string>[];
   close(): Promise<void>;
 }
 
-/** A web site as an insurer's portal is one, with what a recorder meets there. */
+/** Starts a web site that resembles an insurer's portal. */
 export async function openPortal(pages: Record<string, string>): Promise<Portal> {
   const received: Record<string, string>[] = [];
   const server = createServer((request, response) => {
@@ -46,14 +46,15 @@ export async function openPortal(pages: Record<string, string>): Promise<Portal>
 export interface PlayedScript {
   code: number | null;
   stderr: string;
-  /** What the script reported through the worker's module. */
+  /** Events that the script reported through the worker's module. */
   events: Record<string, any>[];
   /** Uploaded files by name. */
   uploads: Record<string, Buffer>;
+  /** Names of the files that the script left in its temporary folder. */
   leftovers: string[];
 }
 
-/** Runs a script as a worker does: with its module, in a run root of its own. */
+/** Runs a script as a worker does: with the worker's module, in a separate run root. */
 export async function playScript(script: string, env: Record<string, string> = {}): Promise<PlayedScript> {
   const root = await mkdtemp(join(tmpdir(), 'muster-flow-'));
   const temporary = await mkdtemp(join(tmpdir(), 'muster-flow-tmp-'));

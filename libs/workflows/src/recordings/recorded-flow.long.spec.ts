@@ -61,7 +61,7 @@ const chromium = findChromium();
 const itPlays = chromium ? it : it.skip;
 const skipped = chromium ? '' : ' (skipped: no Chromium here; put one on PATH, or name it in CHROMIUM)';
 
-describe(`a recorded flow, played by the script that is written of it${skipped}`, () => {
+describe(`The script of a recording${skipped}`, () => {
   let portal: Portal;
   beforeAll(async () => {
     portal = await openPortal(pages);
@@ -76,7 +76,7 @@ describe(`a recorded flow, played by the script that is written of it${skipped}`
   };
   const navigation = { assertedEvents: [{ type: 'navigation', url: '', title: '' }] };
 
-  itPlays('is not over before what its last step sends has arrived', async () => {
+  itPlays('does not end before the requests of its last step have arrived', async () => {
     const steps = [
       { type: 'navigate', url: `${portal.url}/last` },
       { type: 'click', offsetX: 2, offsetY: 2, selectors: [['text/Save']] },
@@ -85,7 +85,7 @@ describe(`a recorded flow, played by the script that is written of it${skipped}`
     expect(portal.received.splice(0)).toEqual([{ claim: 'last' }]);
   });
 
-  itPlays('does each of the recorder’s steps as its author did', async () => {
+  itPlays('repeats each type of step that the recorder writes', async () => {
     const at = { offsetX: 5, offsetY: 5 };
     const steps = [
       {
@@ -179,26 +179,33 @@ describe(`a recorded flow, played by the script that is written of it${skipped}`
     expect(played.leftovers).toEqual([]);
   });
 
-  itPlays('fails the step that cannot be done, with a picture of the page, and leaves nothing behind', async () => {
-    const played = await play([
-      { type: 'navigate', url: `${portal.url}/help` },
-      { type: 'click', offsetX: 1, offsetY: 1, selectors: [['#gone'], ['aria/Gone']], timeout: 700 },
-      { type: 'click', offsetX: 1, offsetY: 1, selectors: [['button']] },
-    ]);
-    expect(played.code).toBe(1);
-    const finished = played.events.filter(({ type }) => type === 'step_finished');
-    expect(finished.map(({ status, error }) => [status, error])).toEqual([
-      ['passed', undefined],
-      ['failed', 'TimeoutError: nothing fits #gone or aria/Gone within 0.7 s'],
-    ]);
-    expect(Object.keys(played.uploads)).toEqual(['failed-step-2.png']);
-    expect(played.uploads['failed-step-2.png']!.toString('latin1', 1, 4)).toBe('PNG');
-    expect(played.events.find(({ type }) => type === 'upload')).toMatchObject({ screenshot: true });
-    expect(played.leftovers).toEqual([]);
-  });
+  itPlays(
+    'fails at a step that cannot be done, with a screenshot of the page, and leaves no files behind',
+    async () => {
+      const played = await play([
+        { type: 'navigate', url: `${portal.url}/help` },
+        { type: 'click', offsetX: 1, offsetY: 1, selectors: [['#gone'], ['aria/Gone']], timeout: 700 },
+        { type: 'click', offsetX: 1, offsetY: 1, selectors: [['button']] },
+      ]);
+      expect(played.code).toBe(1);
+      const finished = played.events.filter(({ type }) => type === 'step_finished');
+      expect(finished.map(({ status, error }) => [status, error])).toEqual([
+        ['passed', undefined],
+        ['failed', 'TimeoutError: nothing fits #gone or aria/Gone within 0.7 s'],
+      ]);
+      expect(Object.keys(played.uploads)).toEqual(['failed-step-2.png']);
+      expect(played.uploads['failed-step-2.png']!.toString('latin1', 1, 4)).toBe('PNG');
+      expect(played.events.find(({ type }) => type === 'upload')).toMatchObject({ screenshot: true });
+      expect(played.leftovers).toEqual([]);
+    },
+  );
 
   itPlays.each([
-    ['a variable that the run has not', { type: 'navigate', url: '{{NOWHERE}}/' }, 'the run has no variable NOWHERE'],
+    [
+      'a variable that the run does not have',
+      { type: 'navigate', url: '{{NOWHERE}}/' },
+      'the run has no variable NOWHERE',
+    ],
     [
       'a page that cannot be reached',
       { type: 'navigate', url: 'http://127.0.0.1:1/' },
@@ -206,7 +213,7 @@ describe(`a recorded flow, played by the script that is written of it${skipped}`
     ],
     ['an expression that stays false', { type: 'waitForExpression', expression: '1 > 2' }, '1 > 2 was not true'],
     [
-      'a tab that is not there',
+      'a tab that does not exist',
       { type: 'close', target: 'https://elsewhere.example/' },
       'no tab shows https://elsewhere',
     ],
@@ -215,13 +222,13 @@ describe(`a recorded flow, played by the script that is written of it${skipped}`
       { type: 'customStep', name: 'sign', parameters: { a: [true, null] } },
       'say in custom()',
     ],
-  ])('says so of %s', async (_, step, words) => {
+  ])('reports %s', async (_, step, message) => {
     const played = await play([step], {}, { timeout: 600 });
     expect(played.code).toBe(1);
-    expect(played.events.find(({ type }) => type === 'step_finished')!.error).toContain(words);
+    expect(played.events.find(({ type }) => type === 'step_finished')!.error).toContain(message);
   });
 
-  it('says so where there is no browser', async () => {
+  it('reports a missing browser', async () => {
     const recording = await readRecording(Buffer.from('{"title":"x","steps":[{"type":"close"}]}'));
     const script = writeScript({ name: 'x', steps: recording.steps, timeoutMs: null });
     const played = await playScript(script, { CHROMIUM: '/nowhere/chromium' });

@@ -10,7 +10,7 @@ export interface ZippedRecording {
   screenshots: { name: string; bytes: Buffer; contentType: string }[];
 }
 
-/** A zip of one recording with its screenshots. What else is in it is passed over. */
+/** Reads a zip of one recording with its screenshots. Other files are ignored. */
 export async function unzipRecording(zip: Buffer): Promise<ZippedRecording> {
   const recordings: { name: string; bytes: Buffer }[] = [];
   const screenshots: ZippedRecording['screenshots'] = [];
@@ -29,7 +29,7 @@ export async function unzipRecording(zip: Buffer): Promise<ZippedRecording> {
   return { recording: recordings[0]!.bytes, screenshots };
 }
 
-/** Every file that somebody put there on purpose. */
+/** Returns the files of a zip, without folders and hidden files. */
 async function unzip(zip: Buffer): Promise<{ name: string; bytes: Buffer }[]> {
   const file = await open(zip);
   try {
@@ -56,7 +56,7 @@ async function unzip(zip: Buffer): Promise<{ name: string; bytes: Buffer }[]> {
   }
 }
 
-/** yauzl itself refuses names that lead out of the zip: absolute ones, and those with `..`. */
+/** Opens a zip. yauzl itself rejects names that lead out of the zip: absolute names, and names with `..`. */
 function open(zip: Buffer): Promise<ZipFile> {
   return new Promise((resolve, reject) => {
     fromBuffer(zip, { lazyEntries: true, strictFileNames: true }, (error, file) =>
@@ -78,12 +78,12 @@ function isFolder({ fileName }: Entry): boolean {
   return fileName.endsWith('/');
 }
 
-/** What operating systems leave in zips. */
+/** Whether an entry is a file that operating systems add to zips. */
 function isHidden({ fileName }: Entry): boolean {
   return fileName.startsWith('__MACOSX/') || /(^|\/)\./.test(fileName);
 }
 
-/** What a file says of its size may be a lie: bytes are counted as they come. */
+/** Reads an entry and counts its bytes meanwhile, because the size that an entry states can be wrong. */
 function read(file: ZipFile, entry: Entry, left: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const tooLarge = () =>
@@ -101,7 +101,7 @@ function read(file: ZipFile, entry: Entry, left: number): Promise<Buffer> {
       stream.on('error', (fault: Error) => reject(fault instanceof AppError ? fault : broken(fault)));
       stream.on('end', () => {
         const bytes = Buffer.concat(chunks);
-        // yauzl compares sizes, and not the checksum.
+        // yauzl checks the size, but not the checksum.
         if (crc32(bytes) === entry.crc32) resolve(bytes);
         else reject(unreadable(`The zip is damaged: the checksum of ${entry.fileName} is wrong.`));
       });

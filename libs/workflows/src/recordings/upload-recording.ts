@@ -16,14 +16,14 @@ const maxScriptLength = 1_000_000;
 export interface PreparedUpload {
   id: string;
   name: string;
-  /** As they are to be kept, with the keys of their screenshots. */
+  /** The steps to store, with the keys of their screenshots. */
   steps: Step[];
   script: string;
   variables: string[];
   objects: { key: string; bytes: Buffer; contentType: string }[];
 }
 
-/** All that a recording becomes, before anything is written down. */
+/** Prepares everything that is stored for a recording. Stores nothing yet. */
 export function prepareUpload(
   recording: Recording,
   { organizationId, name }: { organizationId: string; name?: string },
@@ -42,7 +42,7 @@ export function prepareUpload(
       detail: 'The recording makes a script of more than 1,000,000 characters.',
     });
   }
-  // Names that the worker keeps for itself stay what they are in the text, and are warned of.
+  // Names that the worker reserves do not become variables. They stay in the text, and the workflow gets a warning.
   const secrets = placeholdersIn(JSON.stringify(recording.steps.filter(isSecret)));
   const variables = placeholdersIn(JSON.stringify(recording.steps)).filter(
     (each) => !refusedVariableName(each) && !secrets.includes(each),
@@ -50,7 +50,7 @@ export function prepareUpload(
   return { id, name: named, steps: withScreenshots(recording, keys), script, variables, objects };
 }
 
-/** The workflow of a recording. */
+/** Creates the workflow of a recording. */
 export function storeUpload(
   tx: Transaction,
   caller: Principal,
@@ -59,48 +59,53 @@ export function storeUpload(
   return createWorkflow(tx, caller, { name, variables, script, steps }, id);
 }
 
-/** What was typed there was a password: a run's variables can be read, its vault keys cannot. */
+/** Whether a password was typed in the step. It becomes a vault key, because a run's variables can be read. */
 function isSecret({ metadata }: Step): boolean {
   return (metadata as { secret?: unknown } | undefined)?.secret === true;
 }
 
-const atOnce = 8;
+const uploadConcurrency = 8;
 
-/** Keeps the screenshots while the workflow is made, which may come to nothing: then they go again. */
+/** Stores the screenshots before the workflow is created. Deletes them again if that fails. */
 export async function keepingScreenshots<T extends { id: string }>(
   storage: ObjectStorage,
   { id, objects }: PreparedUpload,
   make: () => Promise<T>,
 ): Promise<T> {
-  let kept = false;
+  let isCreated = false;
   try {
-    for (let from = 0; from < objects.length; from += atOnce) {
-      const some = objects.slice(from, from + atOnce);
+    for (let from = 0; from < objects.length; from += uploadConcurrency) {
+      const some = objects.slice(from, from + uploadConcurrency);
       await Promise.all(some.map(({ key, bytes, contentType }) => storage.put(key, bytes, contentType))).catch(
         (cause: unknown) => {
-          throw new AppError('service_unavailable', { detail: 'The screenshots cannot be kept at the moment.', cause });
+          throw new AppError('service_unavailable', {
+            detail: 'The screenshots cannot be stored at the moment.',
+            cause,
+          });
         },
       );
     }
-    const made = await make();
-    // A repeat of the request answers the workflow that the first one made.
-    kept = made.id === id;
-    return made;
+    const workflow = await make();
+    // A repeated request returns the workflow of the first request.
+    isCreated = workflow.id === id;
+    return workflow;
   } finally {
-    if (!kept) await forget(storage, objects);
+    if (!isCreated) await deleteObjects(storage, objects);
   }
 }
 
 const logger = new Logger('UploadRecording');
 
-/** What is left behind is unreachable and costs a few bytes. */
-async function forget(storage: ObjectStorage, objects: PreparedUpload['objects']): Promise<void> {
+/** Deletes objects. An object that cannot be deleted is unreachable and costs a few bytes. */
+async function deleteObjects(storage: ObjectStorage, objects: PreparedUpload['objects']): Promise<void> {
   for (const { key } of objects) {
-    await storage.delete(key).catch((error: Error) => logger.warn(`${key} stays: ${error.message}`));
+    await storage
+      .delete(key)
+      .catch((error: Error) => logger.warn(`could not delete the screenshot ${key}: ${error.message}`));
   }
 }
 
-/** A file with a step's number in its name is that step's; what has none is of the first. */
+/** Adds each screenshot to the step whose number is in its file name, or to the first step. */
 function withScreenshots({ steps, screenshots }: Recording, keys: string[]): Step[] {
   const byStep = new Map<number, string[]>();
   for (const [at, { name }] of screenshots.entries()) {

@@ -4,9 +4,9 @@ import type { Step } from '../check-steps';
 import { canonicalStep } from './canonical-step';
 import { describeStep } from './describe-step';
 
-/** What a step waits for its element or page, where nobody says. */
+/** Time that a step without a timeout waits for its element or page. */
 const defaultTimeoutMs = 30_000;
-/** What it is made of; the last one plays. */
+/** Joins parts of the Python runtime. `play` runs the program, so it must be last. */
 export const runtimeOf = (parts: string[]): string =>
   parts.map((name) => readFileSync(join(__dirname, 'runtime', `${name}.py`), 'utf8')).join('\n\n');
 const recorded = runtimeOf(['browser', 'page', 'in-page', 'web-socket', 'words', 'play']);
@@ -35,7 +35,7 @@ interface Flow {
   timeoutMs: number | null;
 }
 
-/** The recording as a Python program that runs on a worker: one step of the run for each that was recorded. */
+/** Writes a recording as a Python program for a worker, with one step of the run for each recorded step. */
 export function writeScript({ name, steps, timeoutMs }: Flow): string {
   return programOf(name, {
     from: 'Written from a recording. A text like {{NAME}} becomes the variable, or the secret, of that name.',
@@ -45,7 +45,7 @@ export function writeScript({ name, steps, timeoutMs }: Flow): string {
   });
 }
 
-/** Steps that people wrote, as such a program: what a workflow without a script runs. */
+/** Writes steps of people as such a program. A workflow without a script runs it. */
 export function playSteps({ name, steps }: Pick<Flow, 'name' | 'steps'>): string {
   return programOf(name, {
     from: 'Written from the steps of a workflow that has no script.',
@@ -55,26 +55,26 @@ export function playSteps({ name, steps }: Pick<Flow, 'name' | 'steps'>): string
   });
 }
 
-/** A run stops in front of a step that nobody was sure of, until somebody has confirmed it. */
+/** Stops a run before a step that needs a review, until a person has confirmed the step. */
 function guarded(step: Step, written: string): string {
   return step['review'] === 'needed' ? `${reviewGuard(step)}\n${written}` : written;
 }
 
-/** The lines that stop it. */
+/** Returns the lines that stop the run. confirmStep finds them in stored scripts by their exact text. */
 export function reviewGuard(step: Step): string {
   const { id, confidence } = step;
   const sure = typeof confidence === 'number' ? ` with a confidence of ${confidence}` : '';
-  const words =
+  const message =
     `The step ${String(id)} (${describeStep(step)}) was seen in a film${sure}, and nobody has confirmed it yet: ` +
     `look at it and PATCH /api/workflows/{id}/steps/${String(id)} {"review": "confirmed"}.`;
-  return [`    muster.error_code("step_not_confirmed")`, `    raise SystemExit(${python(words)})`].join('\n');
+  return [`    muster.error_code("step_not_confirmed")`, `    raise SystemExit(${python(message)})`].join('\n');
 }
 
 interface Program {
   from: string;
   modules: readonly string[];
   runtime: string;
-  /** Of run(browser). */
+  /** Body of the function run(browser). */
   body: string;
 }
 
@@ -94,9 +94,9 @@ export function programOf(name: string, { from, modules, runtime, body }: Progra
   ].join('\n');
 }
 
-/** They need no page, and are played where there is no browser too. */
+/** Types of steps that need no page, so they also run without a browser. */
 const withoutPage = ['python', 'wait', 'ask', 'unsupported'];
-/** They may lead to another address, which nobody has noted down. */
+/** Types of steps that may open another page although the step does not record that. */
 export const leading = ['click', 'doubleClick', 'change', 'select', 'press', 'keyDown', 'keyUp'];
 
 function writeHandStep(step: Step, timeoutMs: number): string {
@@ -107,6 +107,7 @@ function writeHandStep(step: Step, timeoutMs: number): string {
     const head = call('step', ['browser', python(step['id']), python(describeStep(step)), 'None'], {});
     return [`    with ${head}:`, `        ${action}`].join('\n');
   }
+  // eslint-disable-next-line plain/words -- The name of a Python method.
   const settles = leading.includes(type) ? [`        with page.settled(${seconds}):`] : [];
   return [headOf(step, seconds), ...settles, `${' '.repeat(settles.length ? 12 : 8)}${action}`].join('\n');
 }
@@ -207,7 +208,7 @@ function actionOf(step: Step, timeout: number | undefined): string {
   }
 }
 
-/** The types that people write, and the recorder's for the rest. */
+/** Writes the action of a step that a person wrote. Types of the recorder are written as in a recording. */
 export function actionByHand(step: Step, timeout: number | undefined): string {
   const frame = Array.isArray(step['frame']) && step['frame'].length ? step['frame'] : undefined;
   const value = (name: string) => python(step[name]);
@@ -253,22 +254,22 @@ export function actionByHand(step: Step, timeout: number | undefined): string {
     case 'python':
       return `do_python(browser, ${value('code')}, ${value('id')})`;
     case 'unsupported':
-      return `unsupported(${value('of')})`;
+      return `unsupported(${value('unsupportedType')})`;
     default:
       return actionOf(step, timeout);
   }
 }
 
 export function call(name: string, args: string[], named: Record<string, unknown>): string {
-  const given = Object.entries(named).filter(([, value]) => value !== undefined);
-  return `${name}(${[...args, ...given.map(([key, value]) => `${key}=${python(value)}`)].join(', ')})`;
+  const definedArgs = Object.entries(named).filter(([, value]) => value !== undefined);
+  return `${name}(${[...args, ...definedArgs.map(([key, value]) => `${key}=${python(value)}`)].join(', ')})`;
 }
 
 function unless(value: unknown, usual: unknown): unknown {
   return value === usual ? undefined : value;
 }
 
-/** A JSON value as Python writes it. JSON's texts are Python's, but for the words. */
+/** Writes a JSON value as Python. Only true, false and null differ; strings have the same form. */
 export function python(value: unknown): string {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';

@@ -3,16 +3,16 @@ import { crc32, deflateRawSync } from 'node:zlib';
 export interface ZipEntry {
   name: string;
   bytes?: Buffer | string;
-  /** A Unix mode: a link, a device. */
+  /** Unix mode, such as that of a link or a device. */
   mode?: number;
-  /** What the entry says of its size, where it lies. */
+  /** Size that the entry states, if it differs from the real size. */
   claimedSize?: number;
-  /** The checksum that the entry states, if it is another than that of its bytes. */
+  /** Checksum that the entry states, if it differs from that of its bytes. */
   claimedCrc32?: number;
   flags?: number;
 }
 
-/** A zip as it is asked for, right or wrong. */
+/** Builds a zip of the entries, valid or invalid. */
 export function makeZip(entries: ZipEntry[]): Buffer {
   const files: Buffer[] = [];
   const directory: Buffer[] = [];

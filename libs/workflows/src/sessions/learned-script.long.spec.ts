@@ -8,7 +8,7 @@ const chromium = findChromium();
 const itPlays = chromium ? it : it.skip;
 const skipped = chromium ? '' : ' (skipped: no Chromium here; put one on PATH, or name it in CHROMIUM)';
 
-describe(`What a session has learned, as a workflow’s script${skipped}`, () => {
+describe(`The script of what a session has learned${skipped}`, () => {
   let portal: FakePortal;
   beforeAll(async () => {
     portal = await FakePortal.start();
@@ -49,7 +49,7 @@ describe(`What a session has learned, as a workflow’s script${skipped}`, () =>
     code: step.code!.replace('page.navigate("/', `page.navigate("${portal.url}/`),
   });
 
-  itPlays('runs without a session: its steps, its inputs and secrets, and what was expected of each', async () => {
+  itPlays('runs without a session, with its steps, inputs, secrets and expectations', async () => {
     const { code, stderr, events, leftovers } = await play([signIn, here(submit)]);
     expect([stderr, code]).toEqual(['', 0]);
     expect(portal.submitted).toEqual([{ claim: 'C-1004', amount: '', payer: 'Cigna', urgent: 'on' }]);
@@ -59,26 +59,26 @@ describe(`What a session has learned, as a workflow’s script${skipped}`, () =>
       ['s1', 'Sign in'],
       ['s2', 'Submit'],
     ]);
-    expect(events.find(({ type }) => type === 'result')).toMatchObject({
-      value: { of: { claims: ['C-1001', 'C-1002', 'C-1003', 'C-1004', 'C-1005'] } },
+    expect(events.find(({ type }) => type === 'result')!['value'].of).toMatchObject({
+      claims: ['C-1001', 'C-1002', 'C-1003', 'C-1004', 'C-1005'],
     });
     expect(leftovers).toEqual([]);
   });
 
-  itPlays('fails at the step whose expectation does not hold, and says which', async () => {
+  itPlays('fails at the step whose expectation does not hold, and reports the expectation', async () => {
     const { code, stderr } = await play([{ ...signIn, expect: { notText: 'Page 1' } }, here(submit)]);
     expect(code).not.toBe(0);
     expect(stderr).toContain('the page shows “Page 1”');
     expect(portal.submitted.length).toBe(1);
   });
 
-  itPlays('stops at a step that a person did, and says so', async () => {
+  itPlays('stops at a step that a person did, and reports that', async () => {
     const { code, stderr } = await play([{ id: 's1', title: 'The code', code: null }]);
     expect(code).not.toBe(0);
     expect(stderr).toContain('the step The code was done by hand in its session');
   });
 
-  it('has a line for each thing that was done, and names the tab where it is another', () => {
+  it('has a line for each action, and names the tab if it changes', () => {
     expect(
       writeStableCode([
         { type: 'navigate', url: 'http://portal/{{ID}}' },
@@ -88,6 +88,7 @@ describe(`What a session has learned, as a workflow’s script${skipped}`, () =>
     ).toEqual([
       'page.navigate("http://portal/{{ID}}")',
       'page = browser.page("http://portal/tab")',
+      // eslint-disable-next-line plain/words -- The name of a Python method.
       'with page.settled():',
       '    press(page, "Enter", selectors=["#q"], frame=[0])',
       'page = browser.page()',

@@ -12,11 +12,11 @@ const program = [
   runtimeOf(['words']),
   own('names'),
   runtimeOf(['browser', 'page', 'in-page', 'web-socket', 'by-hand', 'expect']),
-  // The last one serves.
+  // `serve` runs the program, so it is last.
   ...['guard', 'look', 'find-again', 'attempt', 'serve'].map(own),
 ].join('\n');
 
-/** What a worker runs to keep a session's browser, as `autopilot_open` brings it: `OpenSession.program`. */
+/** Returns the Python program that keeps a session's browser open on a worker; sent as `OpenSession.program`. */
 export function sessionProgram(): string {
   return program;
 }

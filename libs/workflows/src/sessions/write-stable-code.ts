@@ -4,7 +4,7 @@ import { actionByHand, byHandImports, call, leading, programOf, python, runtimeO
 
 const learned = runtimeOf(['browser', 'page', 'in-page', 'web-socket', 'by-hand', 'words', 'expect', 'play']);
 
-/** What was done of an attempt's actions, as Python with `page` of the recordings' runtime: one statement after the other. */
+/** Writes the executed actions of an attempt as Python statements that use `page` of the recordings' runtime. */
 export function writeStableCode(steps: readonly Step[]): string {
   let tab: unknown;
   return steps
@@ -16,6 +16,7 @@ export function writeStableCode(steps: readonly Step[]): string {
       return [
         ...(isElsewhere ? [`page = browser.page(${target === undefined ? '' : python(target)})`] : []),
         ...(step['submits'] === true ? ['submits(page)'] : []),
+        // eslint-disable-next-line plain/words -- The name of a Python method.
         ...(leading.includes(step['type'] as string) ? ['with page.settled():', `    ${action}`] : [action]),
       ];
     })
@@ -25,12 +26,12 @@ export function writeStableCode(steps: readonly Step[]): string {
 export interface LearnedStep {
   id: string;
   title: string;
-  /** Null: a person did it, and nobody knows how it would be done again. */
+  /** Null if a person did the step, so that there is no code for it. */
   code: string | null;
   expect?: PageExpectation | null;
 }
 
-/** The script of a workflow that does without a model what a session has learned. */
+/** Writes the script of a workflow that repeats what a session has learned, without a model. */
 export function writeLearnedScript({ name, startUrl, steps }: LearnedFlow): string {
   const opening = startUrl
     ? [`    with step(browser, "open", "Open the start page") as page:`, `        page.navigate(${python(startUrl)})`]

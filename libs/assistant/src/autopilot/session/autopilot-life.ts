@@ -7,16 +7,16 @@ interface MoveRow {
 
 const openStatuses = ['queued', 'running', 'paused', 'resumed'] as const satisfies readonly SessionStatus[];
 
-/** A session's life: every move that it can make, by name. Nothing but moveSession changes a status. */
+/** The life cycle of a session: every allowed change of its status, by name. Only moveSession changes a status. */
 export const sessionMoves = {
-  /** Its browser is open. */
+  /** The session's browser is open. */
   begin: { from: ['queued'], to: 'running' },
-  /** It needs a person. */
+  /** The session waits for a person. */
   pause: { from: ['running'], to: 'paused' },
   /** A person has answered. */
   resume: { from: ['paused'], to: 'resumed' },
-  /** What was answered is taken up. */
-  go_on: { from: ['resumed'], to: 'running' },
+  /** The session continues with the person's answer. */
+  continue: { from: ['resumed'], to: 'running' },
   complete: { from: ['running'], to: 'completed' },
   fail: { from: openStatuses, to: 'failed' },
   cancel: { from: openStatuses, to: 'cancelled' },

@@ -3,11 +3,11 @@ import { AppError, type SessionStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { isOpen } from './autopilot-life';
 import { beginEnding } from './end-session';
-import { keepPlace } from './keep-place';
-import { tellSession } from './session-events';
+import { saveSession } from './save-session';
+import { appendSessionEvent } from './session-events';
 import { readSteps, requireSession } from './session-row';
 
-/** Ends a session. It is cancelled once its agent says that nothing of its browser runs any more; until then it is told to. */
+/** Cancels a session. Its status becomes `cancelled` only when nothing of its browser runs any more. */
 export async function cancelSession(
   tx: Transaction,
   caller: Principal,
@@ -15,7 +15,9 @@ export async function cancelSession(
 ): Promise<{ sessionId: string; status: SessionStatus }> {
   const session = await requireSession(tx, { organizationId: caller.organizationId, agentId, sessionId });
   if (!isOpen(session.status) || session.ending) {
-    const detail = session.ending ? 'The session is ending already.' : `The session is over: it is ${session.status}.`;
+    const detail = session.ending
+      ? 'The session is already ending.'
+      : `The session has ended: it is ${session.status}.`;
     throw new AppError('conflict', { detail, extra: { sessionStatus: session.status } });
   }
   audit(tx, caller, { action: 'autopilot.cancel', target: { type: 'autopilot_session', id: sessionId } });
@@ -23,8 +25,13 @@ export async function cancelSession(
   await beginEnding({ tx, session, steps }, { to: 'cancelled', error: null, code: null });
   if (isOpen(session.status)) {
     const data = { status: session.status, previousStatus: session.status, cancelling: true };
-    tellSession(tx, session, { type: 'session', data, message: 'autopilot session told to stop', source: 'api' });
+    appendSessionEvent(tx, session, {
+      type: 'session',
+      data,
+      message: 'autopilot session is being cancelled',
+      source: 'api',
+    });
   }
-  keepPlace(tx, session);
+  saveSession(tx, session);
   return { sessionId, status: session.status };
 }

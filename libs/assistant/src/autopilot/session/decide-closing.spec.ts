@@ -1,6 +1,6 @@
 import { type ClosingFacts, decideClosing } from './decide-closing';
 
-describe('the end of a session', () => {
+describe('decideClosing', () => {
   const facts: ClosingFacts = {
     to: 'cancelled',
     closed: false,
@@ -11,21 +11,21 @@ describe('the end of a session', () => {
   };
   const action = (more: Partial<ClosingFacts>) => decideClosing({ ...facts, ...more }).action;
 
-  it('is there once its browser is closed, its machine off, or booted anew', () => {
+  it('finishes a session once its browser is closed, or its machine is off or has rebooted', () => {
     expect(action({ closed: true })).toBe('finish');
     expect(action({ agentStatus: 'stopped' })).toBe('finish');
     expect(action({ agentStatus: 'terminated' })).toBe('finish');
     expect(action({ booted: true, closeStep: 3 })).toBe('finish');
   });
 
-  it('of a cancelled one is asked for again, then by a reboot, which nobody else’s machine gets', () => {
+  it('repeats the close of a cancelled session, then reboots its machine unless it is external, then waits', () => {
     expect(action({})).toBe('again');
     expect(action({ closeStep: 2 })).toBe('reboot');
     expect(action({ closeStep: 2, provider: 'external' })).toBe('wait');
     expect(action({ closeStep: 3 })).toBe('wait');
   });
 
-  it('of any other waits for no word after the second', () => {
+  it('finishes any other session after two close commands without a confirmation', () => {
     expect(action({ to: 'completed' })).toBe('again');
     expect(action({ to: 'failed', closeStep: 2 })).toBe('finish');
   });

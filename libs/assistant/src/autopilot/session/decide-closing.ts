@@ -3,26 +3,26 @@ import type { AgentEntity, AutopilotEnding } from '@muster/database';
 
 export interface ClosingFacts {
   to: AutopilotEnding['to'];
-  /** The worker said that nothing of its browser runs any more. */
+  /** The worker reported that nothing of the session's browser runs any more. */
   closed: boolean;
-  /** How often it was told to close; beyond twice, its machine was rebooted. */
+  /** Number of attempts to close the browser: two close commands, then a reboot of the machine. */
   closeStep: number;
   agentStatus: AgentEntity['status'];
   provider: AgentEntity['provider'];
-  /** The machine has booted since it was told to close: nothing of the session is left on it. */
+  /** The machine has booted since the close command was issued: nothing of the session is left on it. */
   booted: boolean;
 }
 
 export type ClosingDecision = { action: 'finish' | 'again' | 'reboot' | 'wait'; reason: string };
 
-/** What becomes of a session's end that its worker does not confirm. */
+/** Decides how an ending session continues after an attempt to close its browser. */
 export function decideClosing({ to, closed, closeStep, agentStatus, provider, booted }: ClosingFacts): ClosingDecision {
   if (closed) return { action: 'finish', reason: 'its browser is closed' };
   if (isOff(agentStatus)) return { action: 'finish', reason: `the machine is ${agentStatus}` };
-  if (booted) return { action: 'finish', reason: 'the machine has booted anew' };
+  if (booted) return { action: 'finish', reason: 'the machine has rebooted' };
   if (closeStep < 2) return { action: 'again', reason: 'the agent did not confirm that the browser is closed' };
-  // Another session ends the browser of the one before; only cancelled promises that nothing runs.
-  if (to !== 'cancelled') return { action: 'finish', reason: 'the next session ends what is left' };
+  // The next session on the agent closes the browser of the previous one. Only `cancelled` promises that nothing runs.
+  if (to !== 'cancelled') return { action: 'finish', reason: 'the next session closes what is left of its browser' };
   if (closeStep === 2 && provider !== 'external') {
     return { action: 'reboot', reason: 'the agent did not confirm that the session’s browser is closed' };
   }

@@ -11,20 +11,20 @@ import { moveSession } from './move-session';
 
 type Agent = Pick<AgentEntity, 'status' | 'provider'> & { booted: boolean };
 
-const longestError = 4000;
+const maxErrorLength = 4000;
 
-/** It is to end: its browser is closed first, so that ended means that nothing of it runs. */
+/** Starts to end a session: its browser is closed first. A session without a browser ends at once. */
 export async function beginEnding(work: Work, ending: AutopilotEnding): Promise<void> {
   const { tx, session } = work;
-  session.ending = { ...ending, error: ending.error && shortened(ending.error, longestError) };
+  session.ending = { ...ending, error: ending.error && shortened(ending.error, maxErrorLength) };
   session.held = null;
   session.asking = null;
   endOpenAttempts(work, ending.to === 'cancelled' ? 'The session was cancelled.' : 'The session ended.');
   const agent = await readAgent(work);
-  // What its agent never had has begun nothing.
+  // A command that the agent never received has opened no browser.
   if (session.commandId && !isOn(agent.status)) {
     const unopened = session.status === 'queued';
-    if (await withdrawCommand(tx, session.commandId, 'The session ended before.')) {
+    if (await withdrawCommand(tx, session.commandId, 'The session ended before the agent received the command.')) {
       if (unopened) return finishEnding(work);
     }
   } else if (!session.commandId && session.status === 'queued') {
@@ -34,7 +34,10 @@ export async function beginEnding(work: Work, ending: AutopilotEnding): Promise<
   await issueClose(tx, session);
 }
 
-/** Nothing of a session runs on a machine that is off, so it does not wait until its browser says that it has closed. */
+/**
+ * Finishes a session whose machine is off: no confirmation is needed, because nothing of it runs. Returns whether the
+ * machine is off.
+ */
 export async function finishIfOff(work: Work): Promise<boolean> {
   const { tx, session } = work;
   const { status } = await readAgent(work);
@@ -44,8 +47,8 @@ export async function finishIfOff(work: Work): Promise<boolean> {
   return true;
 }
 
-/** Its browser has closed, or has not said so. Only a cancelled session waits until it has. */
-export async function settleClose(work: Work, { status, output }: EndedCommand): Promise<void> {
+/** Processes the end of a close command. Only a cancelled session waits until its browser is certainly closed. */
+export async function applyCloseResult(work: Work, { status, output }: EndedCommand): Promise<void> {
   const { session } = work;
   const closed = status === 'success' && output?.['remaining'] === 0;
   const agent = await readAgent(work);
@@ -65,17 +68,18 @@ export async function settleClose(work: Work, { status, output }: EndedCommand):
     case 'reboot':
       return rebootForClosing(work, decision.reason);
     case 'wait':
-      session.dueAt = new Date(session.now.getTime() + waitAgainMs);
+      session.dueAt = new Date(session.now.getTime() + recheckDelayMs);
   }
 }
 
-const waitAgainMs = 5000;
+const recheckDelayMs = 5000;
 
 async function rebootForClosing({ tx, session }: Work, reason: string): Promise<void> {
   const { organizationId, agentId } = session;
   const moved = await moveAgent(tx, {
     organizationId,
     agentId,
+    // eslint-disable-next-line plain/words -- The name of a status change of agents.
     move: 'mend',
     to: 'rebooting',
     source: 'watchdog',
@@ -83,17 +87,19 @@ async function rebootForClosing({ tx, session }: Work, reason: string): Promise<
   });
   if (moved) await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });
   session.closeStep += 1;
-  session.dueAt = new Date(session.now.getTime() + waitAgainMs);
+  session.dueAt = new Date(session.now.getTime() + recheckDelayMs);
 }
 
-/** The one way to a session's end: workflow, status, and the agent free again, together. */
+/**
+ * Moves a session to a terminal status; no other code does. The same transaction creates the workflow of a completed
+ * session and releases the agent.
+ */
 export async function finishEnding(work: Work): Promise<void> {
   const { tx, session } = work;
   const { to, error, code } = session.ending!;
   if (to === 'completed') session.workflowId = await makeWorkflow(work);
   const move = { completed: 'complete', failed: 'fail', cancelled: 'cancel' } as const;
-  const reason =
-    error ?? { completed: 'all its steps are done', failed: 'it failed', cancelled: 'as it was asked' }[to];
+  const reason = error ?? { completed: 'all its steps are done', failed: 'it failed', cancelled: 'on request' }[to];
   await moveSession(tx, session, { move: move[to], source: 'dispatcher', reason, error, code });
   session.phase = 'over';
   session.commandId = null;

@@ -3,7 +3,7 @@ import { createWorkflow, writeLearnedScript } from '@muster/workflows';
 import type { Work } from '../steps/work';
 import { taskOf } from '../steps/work';
 
-/** What a finished session has learned, as a workflow that needs no model. Answers its id. */
+/** Creates a workflow without a model from what a completed session has learned. Returns the workflow's id. */
 export async function makeWorkflow({ tx, session, steps }: Work): Promise<string> {
   const task = taskOf(session);
   const name = session.workflowName ?? task.title;
@@ -14,7 +14,7 @@ export async function makeWorkflow({ tx, session, steps }: Work): Promise<string
     return [{ id, title, code, expect: expect ?? undefined, extractedNames: Object.keys(step.extracted) }];
   });
   const script = writeLearnedScript({ name, startUrl: task.startUrl ?? undefined, steps: done });
-  const workflow = await createWorkflow(tx, askerOf(session), {
+  const workflow = await createWorkflow(tx, starterOf(session), {
     name,
     description: task.goal,
     variables: variablesOf(session),
@@ -29,15 +29,15 @@ export async function makeWorkflow({ tx, session, steps }: Work): Promise<string
   return workflow.id;
 }
 
-const byHand = `raise RuntimeError('This step was done by hand in its session: nobody has taught it yet.')`;
+const byHand = `raise RuntimeError('A person did this step in its session: there is no code for it yet.')`;
 
-/** In the task's order, and then what was given beside it; what the vault has is given to each run. */
+/** Returns the names of the session's inputs, those of the task first. Each run gets vault keys separately. */
 function variablesOf(session: Work['session']): string[] {
-  const given = Object.keys(session.inputs);
-  return [...new Set([...taskOf(session).inputs.filter((name) => given.includes(name)), ...given])];
+  const inputNames = Object.keys(session.inputs);
+  return [...new Set([...taskOf(session).inputs.filter((name) => inputNames.includes(name)), ...inputNames])];
 }
 
-/** Whoever began the session made the workflow. */
-function askerOf({ askedBy, organizationId }: Work['session']): Actor {
+/** Returns the caller that started the session; the workflow is created in its name. */
+function starterOf({ askedBy, organizationId }: Work['session']): Actor {
   return { ...askedBy, organizationId };
 }

@@ -3,13 +3,13 @@ import type { LifecycleSource } from '@muster/contracts';
 import type { AutopilotPause, AutopilotSessionEntity, Transaction } from '@muster/database';
 import { emitEvent } from '@muster/webhooks';
 import { type SessionMove, sessionMoves } from './autopilot-life';
-import { tellSession } from './session-events';
+import { appendSessionEvent } from './session-events';
 import { activeMsOf, type SessionRow } from './session-row';
 
 interface MoveFacts {
   move: SessionMove;
   source: LifecycleSource;
-  /** Why, for people. */
+  /** Reason that is shown to people. */
   reason: string;
   pausedFor?: AutopilotPause;
   error?: string | null;
@@ -19,8 +19,8 @@ interface MoveFacts {
 type Moved = Pick<AutopilotSessionEntity, 'status' | 'pausedFor' | 'activeMs' | 'activeSince'>;
 
 /**
- * Makes a move of a session's life from where it begins: status, what it is paused for and its figures in one statement.
- * False: it was elsewhere.
+ * Changes a session's status if its current status allows that. One statement sets the status, the reason of a pause
+ * and the times. Returns false if the current status does not allow the change.
  */
 export async function moveSession(tx: Transaction, session: SessionRow, facts: MoveFacts): Promise<boolean> {
   const { move, source, reason, pausedFor = null, error = null, code = null } = facts;
@@ -37,25 +37,25 @@ export async function moveSession(tx: Transaction, session: SessionRow, facts: M
   );
   if (!moved) return false;
   Object.assign(session, moved);
-  const asked = pausedFor ? { reason: pausedFor.reason, question: pausedFor.question } : null;
-  tellSession(tx, session, {
+  const pause = pausedFor ? { reason: pausedFor.reason, question: pausedFor.question } : null;
+  appendSessionEvent(tx, session, {
     type: 'session',
-    data: { status: to, previousStatus: previous, ...(asked ? { pausedFor: asked } : {}), ...(error ? { error } : {}) },
-    // Where the picture lies is for whoever lends it to a reader.
+    data: { status: to, previousStatus: previous, ...(pause ? { pausedFor: pause } : {}), ...(error ? { error } : {}) },
+    // The object key of the screenshot is only for the stream, which sends its readers a presigned URL instead.
     ...(pausedFor ? { onStream: { pausedFor } } : {}),
     message: `autopilot session ${previous} → ${to}: ${reason}`,
     level: to === 'failed' ? 'error' : to === 'paused' ? 'warn' : 'info',
     source,
   });
   const { agentId } = session;
-  const told = to === 'paused' ? 'autopilot.paused' : isEnd(to) ? 'autopilot.finished' : null;
-  if (told) emitEvent(tx, { organizationId, type: told, subjects: [{ id, details: { agentId, status: to } }] });
+  const eventType = to === 'paused' ? 'autopilot.paused' : isEnd(to) ? 'autopilot.finished' : null;
+  if (eventType) emitEvent(tx, { organizationId, type: eventType, subjects: [{ id, details: { agentId, status: to } }] });
   if (source !== 'api' && source !== 'console') {
     const actor = { kind: 'system', id: 'autopilot', organizationId } as const;
     audit(tx, actor, {
       action: `autopilot.${to}`,
       target: { type: 'autopilot_session', id },
-      changes: { status: [previous, to], ...(code ? { code } : {}), ...(asked ? { reason: asked.reason } : {}) },
+      changes: { status: [previous, to], ...(code ? { code } : {}), ...(pause ? { reason: pause.reason } : {}) },
     });
   }
   return true;

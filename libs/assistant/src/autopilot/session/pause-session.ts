@@ -1,16 +1,18 @@
 import { type PauseReason, shortened } from '@muster/contracts';
-import { longestPauseMs } from '../steps/session-commands';
+import { maxPauseMs } from '../steps/session-commands';
 import type { Work } from '../steps/work';
 import { moveSession } from './move-session';
 
-const longestQuestion = 4000;
+const maxQuestionLength = 4000;
 
-/** Asks a person. Its browser stays as it is, and its machine on, until the answer or the end of the longest pause. */
+/**
+ * Pauses a session with a question to a person. Its browser stays open and its machine on for up to `maxPauseMs`.
+ */
 export async function pauseSession(
   { tx, session }: Work,
-  { reason, question: asked }: { reason: PauseReason; question: string },
+  { reason, question: text }: { reason: PauseReason; question: string },
 ): Promise<void> {
-  const question = shortened(asked, longestQuestion);
+  const question = shortened(text, maxQuestionLength);
   const screenshotKey = session.look?.screenshotKey ?? null;
   await moveSession(tx, session, {
     move: 'pause',
@@ -21,5 +23,5 @@ export async function pauseSession(
   session.phase = 'begin';
   session.commandId = null;
   session.asking = null;
-  session.dueAt = new Date(session.now.getTime() + longestPauseMs);
+  session.dueAt = new Date(session.now.getTime() + maxPauseMs);
 }

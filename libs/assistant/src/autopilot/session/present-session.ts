@@ -12,18 +12,18 @@ import type { AutopilotAttemptEntity, AutopilotSessionEntity, AutopilotStepEntit
 import type { ObjectStorage } from '@muster/storage';
 import type { WholeSession } from './read-sessions';
 
-/** Where a picture can be seen for a while; null where there is none. */
-export type Lend = (key: string | null) => Promise<string | null>;
+/** Returns a presigned URL of a screenshot; null if there is no screenshot. */
+export type PresignImage = (key: string | null) => Promise<string | null>;
 
-const lentSeconds = 900;
+const urlSeconds = 900;
 
-export function lending(storage: ObjectStorage): Lend {
-  return async (key) => key && storage.presignGet(key, { expiresInSeconds: lentSeconds }).catch(() => null);
+export function imagePresigner(storage: ObjectStorage): PresignImage {
+  return async (key) => key && storage.presignGet(key, { expiresInSeconds: urlSeconds }).catch(() => null);
 }
 
 export async function presentSession(
   { session, steps, attempts }: WholeSession,
-  lend: Lend,
+  presignImage: PresignImage,
   now: Date,
 ): Promise<AutopilotSession> {
   const { id, agentId, status, task, atStep, ending, workflowId, error, errorCode, createdAt, finishedAt } = session;
@@ -34,11 +34,11 @@ export async function presentSession(
     ...(ending?.to === 'cancelled' ? { cancelling: true as const } : {}),
     task,
     currentStep: atStep === null || finishedAt ? null : (steps[atStep]?.stepId ?? null),
-    pausedFor: await presentPause(session, lend),
+    pausedFor: await presentPause(session, presignImage),
     steps: await Promise.all(
       steps.map((step) => {
         const own = attempts.filter(({ position }) => position === step.position);
-        return presentStep(session, step, own, lend);
+        return presentStep(session, step, own, presignImage);
       }),
     ),
     metrics: presentMetrics(session, steps.length, now),
@@ -52,7 +52,7 @@ export async function presentSession(
 
 export async function presentSummary(
   session: AutopilotSessionEntity,
-  lend: Lend,
+  presignImage: PresignImage,
   now: Date,
 ): Promise<AutopilotSessionSummary> {
   const { id, agentId, status, task, workflowId, error, errorCode, createdAt, finishedAt } = session;
@@ -61,7 +61,7 @@ export async function presentSummary(
     agentId,
     status,
     title: task?.title ?? null,
-    pausedFor: await presentPause(session, lend),
+    pausedFor: await presentPause(session, presignImage),
     error,
     code: errorCode,
     metrics: presentMetrics(session, task?.steps.length ?? 0, now),
@@ -71,29 +71,32 @@ export async function presentSummary(
   };
 }
 
-async function presentPause({ pausedFor }: AutopilotSessionEntity, lend: Lend): Promise<SessionPause | null> {
+async function presentPause(
+  { pausedFor }: AutopilotSessionEntity,
+  presignImage: PresignImage,
+): Promise<SessionPause | null> {
   if (!pausedFor) return null;
   const { reason, question, screenshotKey } = pausedFor;
-  return { reason, question, screenshotUrl: await lend(screenshotKey) };
+  return { reason, question, screenshotUrl: await presignImage(screenshotKey) };
 }
 
 async function presentStep(
   { task }: AutopilotSessionEntity,
   { position, stepId, status, selectors, stableCode }: AutopilotStepEntity,
   attempts: AutopilotAttemptEntity[],
-  lend: Lend,
+  presignImage: PresignImage,
 ): Promise<SessionStep> {
   return {
     id: stepId,
     title: task?.steps[position]?.title ?? stepId,
     status,
-    attempts: await Promise.all(attempts.map((each) => presentAttempt(each, lend))),
+    attempts: await Promise.all(attempts.map((each) => presentAttempt(each, presignImage))),
     selectors: selectors.map(({ name, candidates }) => ({ name, candidates })),
     stableCode,
   };
 }
 
-async function presentAttempt(row: AutopilotAttemptEntity, lend: Lend): Promise<SessionAttempt> {
+async function presentAttempt(row: AutopilotAttemptEntity, presignImage: PresignImage): Promise<SessionAttempt> {
   const { attempt, strategy, startedAt, finishedAt, outcome, error, errorCode, screenshotKey } = row;
   return {
     attempt,
@@ -103,7 +106,7 @@ async function presentAttempt(row: AutopilotAttemptEntity, lend: Lend): Promise<
     outcome,
     error,
     code: errorCode,
-    screenshotUrl: await lend(screenshotKey),
+    screenshotUrl: await presignImage(screenshotKey),
     usage: usageOf(row),
   };
 }

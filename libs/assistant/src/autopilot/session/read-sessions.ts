@@ -16,16 +16,16 @@ export interface WholeSession {
   attempts: AutopilotAttemptEntity[];
 }
 
-interface SessionOf {
+interface SessionRef {
   organizationId: string;
-  /** Any, where none is said. */
+  /** Absent: any agent. */
   agentId?: string;
   sessionId: string;
 }
 
 export async function findSession(
   database: Database,
-  { organizationId, agentId, sessionId }: SessionOf,
+  { organizationId, agentId, sessionId }: SessionRef,
 ): Promise<WholeSession> {
   return database.transaction({ organizationId }, async (tx) => {
     const values = [sessionId, organizationId];
@@ -53,30 +53,30 @@ export async function findSession(
   });
 }
 
-/** An organization's, newest first: ids are made in the order of time. */
+/** Lists an organization's sessions, newest first: ids increase with time. */
 export function listSessions(
   database: Database,
   organizationId: string,
   { page, filter: { agentId, status, q } }: { page: Page; filter: AutopilotSessionsQuery },
 ): Promise<AutopilotSessionEntity[]> {
   const values: unknown[] = [organizationId];
-  const placed = (value: unknown) => `$${values.push(value)}`;
+  const placeholder = (value: unknown) => `$${values.push(value)}`;
   const within = ['organization_id = $1'];
-  if (agentId) within.push(`agent_id = ${placed(agentId)}`);
-  if (page.after) within.push(`id < ${placed(page.after[0])}`);
-  const looked = status ? [`status = ${placed(status)}`] : [];
+  if (agentId) within.push(`agent_id = ${placeholder(agentId)}`);
+  if (page.after) within.push(`id < ${placeholder(page.after[0])}`);
+  const filters = status ? [`status = ${placeholder(status)}`] : [];
   if (q) {
-    const text = placed(q);
-    looked.push(
+    const text = placeholder(q);
+    filters.push(
       `(id::text = lower(${text}) OR ${hasPart("COALESCE(task->>'title', intent)", text)} OR ${hasPart('error', text)})`,
     );
   }
-  const limit = placed(page.limit + 1);
+  const limit = placeholder(page.limit + 1);
   const listed = scanWithin({
     from: 'autopilot_session',
     columns: 'id',
     within,
-    filter: looked,
+    filter: filters,
     order: 'id DESC',
     limit,
   });

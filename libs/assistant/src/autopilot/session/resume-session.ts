@@ -1,9 +1,9 @@
 import { audit, type Principal, sourceOf } from '@muster/access';
 import { AppError, invalidField, type SessionStatus, type StepOverride } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { tellStep } from '../steps/take-step';
+import { appendStepEvent } from '../steps/start-next-step';
 import type { Work } from '../steps/work';
-import { keepPlace, keepStep } from './keep-place';
+import { saveSession, saveStep } from './save-session';
 import { moveSession } from './move-session';
 import { readSteps, requireSession, type StepRow } from './session-row';
 
@@ -13,7 +13,7 @@ interface Resumption {
   stepOverride?: StepOverride;
 }
 
-/** A person's answer to what a session is paused for. */
+/** Resumes a paused session with a person's answer. */
 export async function resumeSession(
   tx: Transaction,
   caller: Principal,
@@ -23,7 +23,7 @@ export async function resumeSession(
   const session = await requireSession(tx, { organizationId, agentId, sessionId });
   if (session.status !== 'paused' || session.ending) {
     throw new AppError('conflict', {
-      detail: `The session is ${session.ending ? 'ending' : session.status}; only a paused one is resumed.`,
+      detail: `The session is ${session.ending ? 'ending' : session.status}; only a paused session can be resumed.`,
       extra: { sessionStatus: session.status },
     });
   }
@@ -32,19 +32,19 @@ export async function resumeSession(
   const reason = session.pausedFor?.reason;
   const current = steps[session.atStep ?? 0]!;
   const step = stepOverride ? overridden(steps, current, stepOverride) : null;
-  begin(current);
-  // Going on as it was means that what it stopped in front of is let through.
-  const goesOn = step === null || (step === current && isEmpty(stepOverride!));
-  if (goesOn && (reason === 'before_submit' || reason === 'outcome_unknown')) current.maySubmit = true;
+  resetAttempts(current);
+  // Resuming without a change approves the submit that the session stopped before.
+  const isUnchanged = step === null || (step === current && isEmpty(stepOverride!));
+  if (isUnchanged && (reason === 'before_submit' || reason === 'outcome_unknown')) current.maySubmit = true;
   else session.held = null;
   if (step) override(work, step, stepOverride!);
-  for (const each of new Set([current, ...(step ? [step] : [])])) keepStep(tx, each);
+  for (const each of new Set([current, ...(step ? [step] : [])])) saveStep(tx, each);
   session.passed = steps.filter(({ status }) => status === 'passed').length;
   const by = sourceOf(caller);
-  await moveSession(tx, session, { move: 'resume', source: by, reason: spokenOf(stepOverride, step) });
+  await moveSession(tx, session, { move: 'resume', source: by, reason: reasonOf(stepOverride, step) });
   session.phase = 'begin';
   session.dueAt = session.now;
-  keepPlace(tx, session);
+  saveSession(tx, session);
   await tx.enqueue({ queue: 'autopilot', name: 'advance-session', payload: { sessionId } });
   audit(tx, caller, {
     action: 'autopilot.resume',
@@ -54,15 +54,15 @@ export async function resumeSession(
   return { sessionId, status: session.status };
 }
 
-/** Its attempts count anew. */
-function begin(step: StepRow): void {
+/** Resets the attempts of a step. */
+function resetAttempts(step: StepRow): void {
   step.tried = [];
   step.unsure = 0;
   if (step.status === 'failed') step.status = 'running';
 }
 
 function overridden(steps: StepRow[], current: StepRow, { stepId, instruction, code, skip }: StepOverride): StepRow {
-  if (skip === false) throw invalidField('stepOverride.skip', 'skip is true, or is not given');
+  if (skip === false) throw invalidField('stepOverride.skip', 'skip must be true or absent');
   if (skip && (instruction !== undefined || code !== undefined)) {
     throw invalidField('stepOverride.skip', 'a step that is skipped takes neither instruction nor code');
   }
@@ -80,22 +80,24 @@ function override(work: Work, step: StepRow, { instruction, code, skip }: StepOv
   else if (step.status === 'passed' || step.status === 'skipped') step.status = 'pending';
   if (instruction !== undefined) step.instruction = instruction;
   if (code !== undefined) step.codeOnce = code;
-  // Who says what is done says that it may be.
+  // A person who provides code or an instruction also approves that the step submits something.
   if (code !== undefined || instruction !== undefined) step.maySubmit = true;
-  begin(step);
-  if (skip) tellStep(work, step);
+  resetAttempts(step);
+  if (skip) appendStepEvent(work, step);
 }
 
 function isEmpty({ instruction, code, skip }: StepOverride): boolean {
   return instruction === undefined && code === undefined && skip === undefined;
 }
 
-/** Their names alone: what was said may hold a one-time code. */
+/** Returns the names of the provided fields without their values: a value can contain a one-time code. */
 function fieldsOf(override: StepOverride): string[] {
   return Object.entries(override).flatMap(([name, value]) => (value === undefined || name === 'stepId' ? [] : [name]));
 }
 
-function spokenOf(given: StepOverride | undefined, step: StepRow | null): string {
-  const fields = given ? fieldsOf(given) : [];
-  return step && fields.length ? `somebody gave ${fields.join(', ')} for step ${step.stepId}` : 'somebody let it go on';
+function reasonOf(override: StepOverride | undefined, step: StepRow | null): string {
+  const fields = override ? fieldsOf(override) : [];
+  return step && fields.length
+    ? `a person provided ${fields.join(', ')} for step ${step.stepId}`
+    : 'a person resumed it';
 }

@@ -4,18 +4,18 @@ import type { SessionRow } from './session-row';
 
 export interface SessionEventFacts {
   type: 'session' | 'step' | 'attempt';
-  /** As it is shown on the session's stream. */
+  /** Data of the event on the session's stream, and of the entry on the agent's timeline. */
   data: Record<string, unknown>;
-  /** What the stream alone shows, by its names in `data`. */
+  /** Fields that only the stream gets; they replace fields of `data` with the same name. */
   onStream?: Record<string, unknown>;
-  /** As it is shown on the agent's timeline; nothing is where there is none. */
+  /** Message of the entry on the agent's timeline; without it there is no entry. */
   message?: string;
   level?: EntryLevel;
   source?: string;
 }
 
-/** Appends to the session's own stream, and to its agent's timeline. Its holder has the session's lock. */
-export function tellSession(
+/** Appends an event to the session's stream and to its agent's timeline. The caller holds the session's lock. */
+export function appendSessionEvent(
   tx: Transaction,
   { id, organizationId, agentId }: Pick<SessionRow, 'id' | 'organizationId' | 'agentId'>,
   { type, data, onStream = {}, message, level, source = 'dispatcher' }: SessionEventFacts,

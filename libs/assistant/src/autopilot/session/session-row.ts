@@ -4,7 +4,7 @@ import type { AutopilotSessionEntity, AutopilotStepEntity, Transaction } from '@
 export type SessionRow = AutopilotSessionEntity & { now: Date };
 export type StepRow = AutopilotStepEntity;
 
-/** A session that nobody else changes until the end of the transaction; undefined where there is none. */
+/** Reads a session and locks it until the end of the transaction; undefined if it does not exist. */
 export async function lockSession(tx: Transaction, id: string): Promise<SessionRow | undefined> {
   const [session] = await tx.query<SessionRow>(
     'SELECT s.*, muster_clock() AS now FROM autopilot_session s WHERE s.id = $1 FOR UPDATE',
@@ -14,13 +14,14 @@ export async function lockSession(tx: Transaction, id: string): Promise<SessionR
   return session;
 }
 
-/** As lockSession, of an organization's agent; throws where there is none. */
+/** Reads and locks a session of an organization's agent. Throws not_found if it does not exist. */
 export async function requireSession(
   tx: Transaction,
-  of: { organizationId: string; agentId: string; sessionId: string },
+  sessionRef: { organizationId: string; agentId: string; sessionId: string },
 ): Promise<SessionRow> {
-  const session = await lockSession(tx, of.sessionId);
-  if (!session || session.organizationId !== of.organizationId || session.agentId !== of.agentId) throw noSuchSession();
+  const session = await lockSession(tx, sessionRef.sessionId);
+  if (!session || session.organizationId !== sessionRef.organizationId || session.agentId !== sessionRef.agentId)
+    throw noSuchSession();
   return session;
 }
 
@@ -28,7 +29,7 @@ export function noSuchSession(): AppError {
   return new AppError('not_found', { detail: 'There is no such session of this agent.' });
 }
 
-/** In the order of the task. */
+/** Returns the session's steps in the order of the task. */
 export function readSteps(tx: Transaction, sessionId: string): Promise<StepRow[]> {
   return tx.query<StepRow>(
     'SELECT * FROM autopilot_step WHERE session_id = $1 ORDER BY position',
@@ -37,7 +38,7 @@ export function readSteps(tx: Transaction, sessionId: string): Promise<StepRow[]
   );
 }
 
-/** How long it has been at work; pauses don't count. */
+/** Returns how long the session has been running, in milliseconds, without its pauses. */
 export function activeMsOf({
   activeMs,
   activeSince,

@@ -3,15 +3,15 @@ import type { OutgoingMessage } from 'node:http';
 import type { LastingAccess } from '@muster/access';
 import type { AutopilotEventEntity, AutopilotPause, AutopilotSessionEntity, Database } from '@muster/database';
 import type { OpenStreams, PubSub } from '@muster/platform';
-import type { Lend } from './present-session';
+import type { PresignImage } from './present-session';
 import { noSuchSession } from './session-row';
 
-const atOnce = 200;
-const lookEveryMs = 2000;
+const batchSize = 200;
+const pollEveryMs = 2000;
 const beatMs = 15_000;
 const maxUnreadBytes = 1024 * 1024;
 
-interface StreamOf {
+interface SessionRef {
   organizationId: string;
   agentId: string;
   sessionId: string;
@@ -21,16 +21,16 @@ interface StreamParts {
   database: Database;
   pubSub: PubSub;
   streams: OpenStreams;
-  lend: Lend;
+  presignImage: PresignImage;
   access: LastingAccess;
 }
 
 type EventRow = Pick<AutopilotEventEntity, 'seq' | 'type' | 'data' | 'at'>;
 
-/** Where a session's stream begins that has seen up to `lastEventId`: at its own beginning unless said. */
+/** Returns the number of the event after which a stream starts: `lastEventId`, or 0 without one. */
 export async function beginOfStream(
   database: Database,
-  { organizationId, agentId, sessionId }: StreamOf,
+  { organizationId, agentId, sessionId }: SessionRef,
   lastEventId: string | undefined,
 ): Promise<number> {
   const [session] = await database.query<Pick<AutopilotSessionEntity, 'lastEvent'>>(
@@ -40,15 +40,15 @@ export async function beginOfStream(
     'autopilot_stream_head',
   );
   if (!session) throw noSuchSession();
-  const asked = Number(lastEventId ?? 0);
-  // A number from the future: the database went back to a backup.
-  return asked <= session.lastEvent ? asked : 0;
+  const requested = Number(lastEventId ?? 0);
+  // The number is higher than the last event if the database was restored from a backup. Then all events are sent.
+  return requested <= session.lastEvent ? requested : 0;
 }
 
-/** Sends a session's events, those that are there and those that come, until its reader goes or may not stay. */
+/** Streams a session's stored and new events until the client disconnects or loses its access. */
 export function followSession(
-  { database, pubSub, streams, lend, access }: StreamParts,
-  { organizationId, sessionId }: StreamOf,
+  { database, pubSub, streams, presignImage, access }: StreamParts,
+  { organizationId, sessionId }: SessionRef,
   { connection, after }: { connection: OutgoingMessage; after: number },
 ): void {
   let seq = after;
@@ -60,11 +60,11 @@ export function followSession(
   const checkAccess = () =>
     void access.holds().then(
       (holds) => holds || end(),
-      // If the database does not answer, the reader stays and a later beat checks again.
+      // If the database does not answer, the stream stays open and a later beat checks again.
       () => undefined,
     );
 
-  // Whoever rings, it is the reader's own request for which pictures are lent.
+  // A notification runs in another async context. The presigned URLs depend on the context of the client's request.
   const read = AsyncResource.bind(async () => {
     again = true;
     if (reading) return;
@@ -72,56 +72,60 @@ export function followSession(
     try {
       while (again && open()) {
         again = false;
-        // It comes again with its Last-Event-ID, and reads on at its own pace.
+        // The client is too slow. It reconnects with Last-Event-ID and resumes there.
         if (connection.writableLength > maxUnreadBytes) return void connection.destroy();
         const rows = await database.query<EventRow & object>(
           { organizationId },
           `SELECT seq, type, data, at FROM autopilot_event
            WHERE session_id = $1 AND organization_id = $2 AND seq > $3 ORDER BY seq LIMIT $4`,
-          [sessionId, organizationId, seq, atOnce],
+          [sessionId, organizationId, seq, batchSize],
           'autopilot_events',
         );
-        const frames = await Promise.all(rows.map((row) => frameOf(sessionId, row, lend)));
+        const frames = await Promise.all(rows.map((row) => frameOf(sessionId, row, presignImage)));
         if (rows.length > 0 && open()) connection.write(frames.join(''));
         seq = rows.at(-1)?.seq ?? seq;
-        again ||= rows.length === atOnce;
+        again ||= rows.length === batchSize;
       }
     } catch {
-      // The next look reads on.
+      // The next poll resumes after the last event that was sent.
     } finally {
       reading = false;
     }
   });
 
   const stopListening = pubSub.subscribe('autopilot', (id) => void (id === sessionId && read()));
-  const looks = setInterval(() => void read(), lookEveryMs);
+  const poll = setInterval(() => void read(), pollEveryMs);
   const beat = setInterval(() => {
     if (open()) connection.write(': still here\n\n');
     beats += 1;
     if (beats % 2 === 0) checkAccess();
   }, beatMs);
-  const takeOff = streams.add(end);
+  const removeStream = streams.add(end);
   const stopChecking = access.onChange(checkAccess);
   connection.on('error', () => undefined);
   connection.once('close', () => {
     stopListening();
-    clearInterval(looks);
+    clearInterval(poll);
     clearInterval(beat);
-    takeOff();
+    removeStream();
     stopChecking();
   });
   void read();
 }
 
-async function frameOf(sessionId: string, { seq, type, data, at }: EventRow, lend: Lend): Promise<string> {
+async function frameOf(
+  sessionId: string,
+  { seq, type, data, at }: EventRow,
+  presignImage: PresignImage,
+): Promise<string> {
   const pause = data['pausedFor'] as AutopilotPause | undefined;
-  const shown = pause && {
+  const presented = pause && {
     pausedFor: {
       reason: pause.reason,
       question: pause.question,
-      screenshotUrl: await lend(pause.screenshotKey ?? null),
+      screenshotUrl: await presignImage(pause.screenshotKey ?? null),
     },
   };
-  const event = { type, sessionId, ...data, ...shown, timestamp: at.toISOString() };
+  const event = { type, sessionId, ...data, ...presented, timestamp: at.toISOString() };
   return `id: ${seq}\nevent: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
 }

@@ -13,14 +13,17 @@ import type { Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { issueOpen } from '../steps/session-commands';
 import { requireTask } from '../task/check-task';
-import { insertSteps, keepPlace } from './keep-place';
-import { tellSession } from './session-events';
+import { insertSteps, saveSession } from './save-session';
+import { appendSessionEvent } from './session-events';
 import { lockSession } from './session-row';
 import { taskKeyOf } from '../task/task-key';
 
-const usual = { steps: 50, attemptsPerStep: 5, minutes: 60, costUsd: 5 };
+const defaultLimits = { steps: 50, attemptsPerStep: 5, minutes: 60, costUsd: 5 };
 
-/** Begins a session on an agent that is free; wakes it where that is allowed. It goes on by itself from here. */
+/**
+ * Starts a session on a free agent and wakes the agent if its policy allows that. The session then advances by
+ * messages.
+ */
 export async function startSession(
   tx: Transaction,
   caller: Principal,
@@ -30,7 +33,7 @@ export async function startSession(
   const { organizationId } = caller;
   const { task, intent, inputs = {}, vaultKeys = [], workflowName, limits = {}, approve = 'never' } = body;
   if ((task === undefined) === (intent === undefined)) {
-    throw invalidField('task', 'give either task or intent', 'Say what is to be done: task or intent.');
+    throw invalidField('task', 'specify either task or intent', 'Specify what to do: either task or intent.');
   }
   if (task) requireTask(task);
   requireNames(inputs, vaultKeys);
@@ -38,12 +41,12 @@ export async function startSession(
   await requireSecrets(tx, organizationId, vaultKeys);
   const { status: agentStatus, action } = await requireWakeable(tx, { organizationId, agentId }, 'autopilot_open');
   const id = newId();
-  refuseTaken(await takeForSession(tx, { organizationId, agentId }, id), agentStatus);
+  requireFree(await takeForSession(tx, { organizationId, agentId }, id), agentStatus);
   if (action === 'wake') {
     const reason = 'an autopilot session waits';
     await requestWake(tx, { organizationId, agentId, source: 'api', reason, timeoutMs: wakeTimeoutMs });
   }
-  const { steps, attemptsPerStep, minutes, costUsd } = { ...usual, ...withoutUndefined(limits) };
+  const { steps, attemptsPerStep, minutes, costUsd } = { ...defaultLimits, ...withoutUndefined(limits) };
   const { kind, id: actorId } = caller;
   const askedBy = { kind, id: actorId, ...(caller.kind === 'user' ? { email: caller.email } : {}) };
   await tx.execute(
@@ -62,12 +65,12 @@ export async function startSession(
   if (task) {
     insertSteps(tx, session, task);
     await issueOpen(tx, session, { waitsMs: wakeTimeoutMs });
-    keepPlace(tx, session);
+    saveSession(tx, session);
   } else {
     await tx.enqueue({ queue: 'autopilot', name: 'advance-session', payload: { sessionId: id } });
   }
   const title = task?.title ?? null;
-  tellSession(tx, session, {
+  appendSessionEvent(tx, session, {
     type: 'session',
     data: { status: 'queued', previousStatus: null },
     message: `autopilot session queued: ${title ?? 'its task is being written'}`,
@@ -81,10 +84,10 @@ export async function startSession(
   return { sessionId: id, status: 'queued' };
 }
 
-/** Every name that a task speaks of has a value. */
-export function requireInputs({ inputs }: AutopilotTask, given: readonly string[]): void {
+/** Throws invalid_payload if the session has no value for an input of the task. */
+export function requireInputs({ inputs }: AutopilotTask, names: readonly string[]): void {
   const errors = inputs
-    .filter((name) => !given.includes(name))
+    .filter((name) => !names.includes(name))
     .map((name) => ({ field: `inputs.${name}`, message: `the task needs ${name}: an input or a vault key` }));
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }
@@ -96,10 +99,10 @@ function requireNames(inputs: Record<string, string>, vaultKeys: readonly string
   }
 }
 
-function refuseTaken(taken: MachineTaken | null, agentStatus: string): void {
+function requireFree(taken: MachineTaken | null, agentStatus: string): void {
   if (!taken) return;
-  const by = 'jobId' in taken ? `Job ${taken.jobId}` : `Autopilot session ${taken.sessionId}`;
-  throw new AppError('agent_not_ready', { detail: `${by} has the agent.`, extra: { agentStatus, ...taken } });
+  const by = 'jobId' in taken ? `job ${taken.jobId}` : `autopilot session ${taken.sessionId}`;
+  throw new AppError('agent_not_ready', { detail: `The agent is in use by ${by}.`, extra: { agentStatus, ...taken } });
 }
 
 function withoutUndefined<T extends object>(value: T): Partial<T> {

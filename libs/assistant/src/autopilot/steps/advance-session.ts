@@ -9,42 +9,42 @@ import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { isOpen } from '../session/autopilot-life';
-import { beginEnding, finishIfOff, settleClose } from '../session/end-session';
-import { insertSteps, keepPlace, keepStep } from '../session/keep-place';
+import { beginEnding, finishIfOff, applyCloseResult } from '../session/end-session';
+import { insertSteps, saveSession, saveStep } from '../session/save-session';
 import { moveSession } from '../session/move-session';
 import { pauseSession } from '../session/pause-session';
 import { activeMsOf, lockSession, readSteps, type SessionRow } from '../session/session-row';
 import { requireInputs } from '../session/start-session';
-import { takeBreakdown } from '../take-breakdown';
+import { retryOrFailSession } from '../retry-or-fail-session';
 import { taskKeyOf } from '../task/task-key';
 import { writeTask } from '../task/write-task';
 import { addUsage, beginAttempt } from './attempts';
 import { askStep, type StepAnswer, type StepQuestion } from './ask-step';
 import { type EndedCommand, readCommand } from './ended-command';
-import { issueOpen, longestWakeMs, loseBrowser } from './session-commands';
-import { settleAttempt } from './settle-attempt';
-import { settleOpen, settleRecheck, settleSuccess } from './settle-browser';
-import { takeAnswer, takeFault } from './take-answer';
-import { takeLook } from './take-look';
-import { limitReached, takeStep } from './take-step';
+import { issueOpen, maxWakeMs, loseBrowser } from './session-commands';
+import { applyAttemptResult } from './apply-attempt-result';
+import { applyOpenResult, applyRecheckResult, applySuccessResult } from './apply-browser-result';
+import { applyModelAnswer, applyModelFailure } from './apply-model-answer';
+import { recordPageSnapshot } from './record-page-snapshot';
+import { limitReached, startNextStep } from './start-next-step';
 import { namesOf, stepAt, taskOf, type Work } from './work';
 
-/** Who asks the model for a session says so again and again; a process that died does not. */
+/** Duration of the lease on a model request. The process that calls the model renews it; a dead process does not. */
 const leaseMs = 20_000;
 const renewEveryMs = 5000;
 
-/** What the model is to be asked for, by whoever has the lease. */
-interface Asking {
+/** A leased model request. Without a question, it asks for the session's task. */
+interface ModelRequest {
   token: string;
   session: SessionRow;
   question: StepQuestion | null;
 }
 
-type Asked = { step: StepAnswer } | { task: AutopilotTask } | { fault: AppError };
+type ModelResult = { step: StepAnswer } | { task: AutopilotTask } | { fault: AppError };
 
 /**
- * Brings a session forward by one step. All that it knows is in rows, and what it waits for rings for it: any process may
- * die anywhere, and another goes on from there.
+ * Advances a session by one step. All state is in rows, and what a session waits for enqueues a message when it ends.
+ * So if a process dies at any point, another one continues from there.
  */
 @Injectable()
 export class Autopilot {
@@ -60,36 +60,36 @@ export class Autopilot {
 
   async advance(sessionId: string, message?: MessageInHand): Promise<void> {
     try {
-      const asking = await this.handle(sessionId, (work) => forward(work), message);
-      if (asking) await this.ask(asking);
+      const request = await this.handle(sessionId, (work) => forward(work), message);
+      if (request) await this.ask(request);
     } catch (error) {
-      // Then nothing can be written down either; the message comes again.
+      // The failure cannot be recorded either. The message is delivered again.
       if (isDatabaseUnavailable(error)) throw error;
-      this.logger.error('a handling of an autopilot session broke', { err: error, sessionId });
-      await takeBreakdown(this.database, sessionId, message);
+      this.logger.error('could not advance an autopilot session', { err: error, sessionId });
+      await retryOrFailSession(this.database, sessionId, message);
     }
   }
 
-  /** Under the session's lock; what became of it is written down at the end. */
+  /** Runs a step under the session's lock and then saves the session. */
   private handle(
     sessionId: string,
-    step: (work: Work) => Promise<Asking | void>,
+    step: (work: Work) => Promise<ModelRequest | void>,
     message?: MessageInHand,
-  ): Promise<Asking | void> {
+  ): Promise<ModelRequest | void> {
     return this.database.transaction('system', async (tx) => {
       if (message) tx.handles(message);
       const session = await lockSession(tx, sessionId);
       if (!session || session.phase === 'over') return;
       const work: Work = { tx, session, steps: await readSteps(tx, sessionId) };
-      const asking = await step(work);
+      const request = await step(work);
       Object.assign(session, { faults: 0, ringAt: null });
-      for (const each of work.steps) keepStep(tx, each);
-      keepPlace(tx, session);
-      return asking;
+      for (const each of work.steps) saveStep(tx, each);
+      saveSession(tx, session);
+      return request;
     });
   }
 
-  private async ask({ token, session, question }: Asking): Promise<void> {
+  private async ask({ token, session, question }: ModelRequest): Promise<void> {
     const { id: sessionId, organizationId, agentId } = session;
     const ended = new AbortController();
     const renewal = setInterval(() => {
@@ -98,8 +98,8 @@ export class Autopilot {
         () => undefined,
       );
     }, renewEveryMs);
-    let asked: Asked;
-    // Null: nobody was asked.
+    let result: ModelResult;
+    // Null if no model was called.
     let usage: ModelUsage | null = null;
     try {
       const caller = { organizationId, agentId, sessionId, purpose: 'autopilot' as const };
@@ -111,20 +111,20 @@ export class Autopilot {
         const limits = { maxBytes: maxPictureBytes };
         const picture = screenshotKey ? await this.storage.get(screenshotKey, limits).catch(() => null) : null;
         const answer = await askStep(model, hidden.deep(question), { picture, signal: ended.signal });
-        [asked, usage] = [{ step: answer.value }, answer.usage];
+        [result, usage] = [{ step: answer.value }, answer.usage];
       } else {
         const written = await writeTask(model, hidden.text(session.intent!));
-        [asked, usage] = [{ task: written.task }, written.usage];
+        [result, usage] = [{ task: written.task }, written.usage];
       }
     } catch (error) {
       if (error instanceof ModelAborted) return;
       if (!(error instanceof AppError)) throw error;
       if (error instanceof ModelFault) usage = error.usage;
-      asked = { fault: error };
+      result = { fault: error };
     } finally {
       clearInterval(renewal);
     }
-    await this.handle(sessionId, (work) => takeAsked(work, { token, asked, usage }));
+    await this.handle(sessionId, (work) => applyModelResult(work, { token, result, usage }));
   }
 
   private async renew(sessionId: string, token: string): Promise<boolean> {
@@ -139,13 +139,13 @@ export class Autopilot {
   }
 }
 
-async function forward(work: Work): Promise<Asking | void> {
+async function forward(work: Work): Promise<ModelRequest | void> {
   const { tx, session } = work;
   const { commandId, status, ending } = session;
   const late = session.dueAt !== null && session.dueAt <= session.now;
   if (!ending && status === 'paused') {
     if (!late) return;
-    const error = 'Nobody answered what it was paused for in time.';
+    const error = 'The question of the paused session was not answered in time.';
     return beginEnding(work, { to: 'failed', error, code: 'execution_timeout' });
   }
   if (!ending && activeMsOf(session) >= session.maxActiveMs) {
@@ -154,14 +154,14 @@ async function forward(work: Work): Promise<Asking | void> {
   const command = commandId ? await readCommand(tx, commandId) : null;
   if (command?.status === 'pending') {
     if (session.phase === 'close' && (await finishIfOff(work))) return;
-    // Its end rings; until then only a lost message brings anybody here.
+    // The end of the command enqueues a message. Before that, only the sweep for lost messages leads here.
     if (late) session.dueAt = new Date(session.now.getTime() + leaseMs);
     return;
   }
   const answered: EndedCommand = command ?? {
     status: 'failed',
     output: null,
-    error: 'Its command is gone.',
+    error: 'The session’s command no longer exists.',
     code: null,
   };
   if (commandId && session.phase !== 'close') session.commandId = null;
@@ -169,38 +169,45 @@ async function forward(work: Work): Promise<Asking | void> {
     case 'plan':
       return isOverBudget(session) ? endOverBudget(work) : lease(work, null);
     case 'open':
-      return settleOpen(work, answered);
+      return applyOpenResult(work, answered);
     case 'begin':
       if (status === 'resumed') {
-        await moveSession(tx, session, { move: 'go_on', source: 'dispatcher', reason: 'it goes on where it was' });
+        await moveSession(tx, session, {
+          move: 'continue',
+          source: 'dispatcher',
+          reason: 'it continues where it paused',
+        });
       }
-      return takeStep(work);
+      return startNextStep(work);
     case 'look':
-      return settleLook(work, answered);
+      return applyLookResult(work, answered);
     case 'ask':
-      return askNow(work);
+      return askModel(work);
     case 'act':
-      return settleAttempt(work, answered);
+      return applyAttemptResult(work, answered);
     case 'recheck':
-      return settleRecheck(work, answered);
+      return applyRecheckResult(work, answered);
     case 'check':
-      return settleSuccess(work, answered);
+      return applySuccessResult(work, answered);
     case 'close':
-      return settleClose(work, answered);
+      return applyCloseResult(work, answered);
     case 'over':
   }
 }
 
-/** The page as it is: what it asks for that a session may not give is a person's to answer. */
-async function settleLook(work: Work, { status, output }: EndedCommand): Promise<Asking | void> {
+/** Processes a page snapshot: asks a person if the page wants a captcha or a one-time code, and otherwise the model. */
+async function applyLookResult(work: Work, { status, output }: EndedCommand): Promise<ModelRequest | void> {
   const { session } = work;
   if (status === 'failed') return loseBrowser(work);
-  await takeLook(work, (output as unknown as PageLooked).look);
-  const { step, asked } = stepAt(work);
+  await recordPageSnapshot(work, (output as unknown as PageLooked).look);
+  const { step, taskStep } = stepAt(work);
   const { asksFor } = session.look!;
   if (asksFor && step.instruction === null) {
-    const what = asksFor === 'captcha' ? 'proof that a person is there (a captcha)' : 'a one-time code';
-    return pauseSession(work, { reason: asksFor, question: `The page asks for ${what} in “${asked.title}”.` });
+    const requirement = asksFor === 'captcha' ? 'proof that a person is there (a captcha)' : 'a one-time code';
+    return pauseSession(work, {
+      reason: asksFor,
+      question: `The page asks for ${requirement} in “${taskStep.title}”.`,
+    });
   }
   const attemptId = await beginAttempt(work, step, 'model');
   session.held = {
@@ -213,24 +220,24 @@ async function settleLook(work: Work, { status, output }: EndedCommand): Promise
     steps: [],
   };
   session.phase = 'ask';
-  return askNow(work);
+  return askModel(work);
 }
 
-function askNow(work: Work): Promise<Asking | void> | Asking | void {
+function askModel(work: Work): Promise<ModelRequest | void> | ModelRequest | void {
   const { session } = work;
   if (session.asking && session.dueAt && session.dueAt > session.now) return;
   if (isOverBudget(session)) return endOverBudget(work);
-  const { step, asked } = stepAt(work);
+  const { step, taskStep } = stepAt(work);
   const { title, goal } = taskOf(session);
   const { inputs, vaultKeys, look } = session;
   return lease(work, {
     task: { title, goal },
     step: {
-      id: asked.id,
-      title: asked.title,
-      instruction: step.instruction ?? asked.instruction,
-      expect: asked.expect ?? null,
-      kind: asked.kind,
+      id: taskStep.id,
+      title: taskStep.title,
+      instruction: step.instruction ?? taskStep.instruction,
+      expect: taskStep.expect ?? null,
+      kind: taskStep.kind,
     },
     inputs: Object.keys(inputs),
     secrets: vaultKeys,
@@ -245,44 +252,44 @@ function isOverBudget({ costMicros, maxCostMicros }: SessionRow): boolean {
 }
 
 function endOverBudget(work: Work): Promise<void> {
-  return beginEnding(work, limitReached('what its model calls may cost is used up'));
+  return beginEnding(work, limitReached('its limit for the cost of model calls is used up'));
 }
 
-function lease({ session }: Work, question: StepQuestion | null): Asking | void {
+function lease({ session }: Work, question: StepQuestion | null): ModelRequest | void {
   if (session.asking && session.dueAt && session.dueAt > session.now) return;
   session.asking = newId();
   session.dueAt = new Date(session.now.getTime() + leaseMs);
   return { token: session.asking, session: { ...session }, question };
 }
 
-/** What was asked for by whoever has the lease still; of anybody else only what it cost counts. */
-async function takeAsked(
+/** Applies the result of a model request if its lease still holds. Otherwise only the cost of the request counts. */
+async function applyModelResult(
   work: Work,
-  { token, asked, usage }: { token: string; asked: Asked; usage: ModelUsage | null },
+  { token, result, usage }: { token: string; result: ModelResult; usage: ModelUsage | null },
 ): Promise<void> {
   const { session } = work;
   const holds = session.asking === token && isOpen(session.status) && !session.ending;
   if (usage) addUsage(work, holds ? (session.held?.attemptId ?? null) : null, usage);
   if (!holds) return;
   session.asking = null;
-  if (session.phase === 'plan') return takePlan(work, asked);
-  if ('fault' in asked) return takeFault(work, asked.fault);
-  if ('step' in asked) return takeAnswer(work, asked.step);
+  if (session.phase === 'plan') return applyPlan(work, result);
+  if ('fault' in result) return applyModelFailure(work, result.fault);
+  if ('step' in result) return applyModelAnswer(work, result.step);
 }
 
-async function takePlan(work: Work, asked: Asked): Promise<void> {
+async function applyPlan(work: Work, result: ModelResult): Promise<void> {
   const { tx, session } = work;
   const fail = (error: AppError) => beginEnding(work, { to: 'failed', error: error.message, code: error.code });
-  if ('fault' in asked) return fail(asked.fault);
-  if (!('task' in asked)) return;
+  if ('fault' in result) return fail(result.fault);
+  if (!('task' in result)) return;
   try {
-    requireInputs(asked.task, namesOf(session));
+    requireInputs(result.task, namesOf(session));
   } catch (error) {
     if (error instanceof AppError) return fail(error);
     throw error;
   }
-  session.task = asked.task;
-  session.taskKey = taskKeyOf(asked.task);
-  insertSteps(tx, session, asked.task);
-  await issueOpen(tx, session, { waitsMs: longestWakeMs });
+  session.task = result.task;
+  session.taskKey = taskKeyOf(result.task);
+  insertSteps(tx, session, result.task);
+  await issueOpen(tx, session, { waitsMs: maxWakeMs });
 }

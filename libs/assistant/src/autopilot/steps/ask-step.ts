@@ -4,7 +4,7 @@ import type { PageLook, SessionAction } from '@muster/contracts';
 import { jpegUrl, type ModelPart, type ModelPort, type StructuredAnswer } from '@muster/models';
 import { stepSchema } from '../task/task-schemas';
 
-/** What of a session goes to the model: names and never values of inputs and secrets. */
+/** The part of a session that is sent to the model: the names of inputs and secrets, never their values. */
 export interface StepQuestion {
   task: { title: string; goal: string };
   step: { id: string; title: string; instruction: string; expect: object | null; kind: string };
@@ -25,15 +25,15 @@ export interface StepAnswer {
 
 const prompt = readFileSync(join(__dirname, '../prompts/step.md'), 'utf8');
 
-/** Asks how a step is done on the page as it is. */
+/** Asks the model how to do a step on the current page. */
 export function askStep(
   model: Pick<ModelPort, 'structured'>,
   question: StepQuestion,
   { picture, signal }: { picture: Buffer | null; signal: AbortSignal },
 ): Promise<StructuredAnswer<StepAnswer>> {
-  const { look, ...known } = question;
+  const { look, ...facts } = question;
   const { url, title, tree } = look;
-  const text = JSON.stringify({ ...known, untrustedPage: { url, title, tree } });
+  const text = JSON.stringify({ ...facts, untrustedPage: { url, title, tree } });
   const parts: ModelPart[] = [{ kind: 'text', text }];
   const dataUrl = picture && jpegUrl(picture);
   if (dataUrl) parts.push({ kind: 'picture', dataUrl });

@@ -1,11 +1,11 @@
 import { type AttemptOutcome, shortened, type StepStrategy } from '@muster/contracts';
 import { newId } from '@muster/platform';
 import type { ModelUsage } from '@muster/models';
-import { tellSession } from '../session/session-events';
+import { appendSessionEvent } from '../session/session-events';
 import type { StepRow } from '../session/session-row';
 import { titleOf, type Work } from './work';
 
-/** Writes an attempt of a step down, before anything of it is done. */
+/** Records an attempt of a step before the attempt is executed. Returns its id. */
 export async function beginAttempt({ tx, session }: Work, step: StepRow, strategy: StepStrategy): Promise<string> {
   const id = newId();
   const [row] = await tx.query<{ attempt: number }>(
@@ -18,7 +18,7 @@ export async function beginAttempt({ tx, session }: Work, step: StepRow, strateg
   session.attempts += 1;
   step.tried = [...step.tried, strategy];
   const data = { stepId: step.stepId, attempt: row!.attempt, strategy, status: 'running' };
-  tellSession(tx, session, { type: 'attempt', data });
+  appendSessionEvent(tx, session, { type: 'attempt', data });
   return id;
 }
 
@@ -30,12 +30,12 @@ export interface AttemptEnd {
   submitted?: boolean;
 }
 
-const longestError = 2000;
+const maxErrorLength = 2000;
 
 export async function endAttempt(work: Work, step: StepRow, attemptId: string, end: AttemptEnd): Promise<void> {
   const { tx, session } = work;
   const { outcome, code = null, screenshotKey = null, submitted = null } = end;
-  const error = end.error ? shortened(end.error, longestError) : null;
+  const error = end.error ? shortened(end.error, maxErrorLength) : null;
   const [row] = await tx.query<{ attempt: number; strategy: StepStrategy }>(
     `UPDATE autopilot_attempt SET outcome = $2, error = $3, error_code = $4,
        screenshot_key = COALESCE($5, screenshot_key), submitted = COALESCE($6, submitted), finished_at = muster_clock()
@@ -47,12 +47,12 @@ export async function endAttempt(work: Work, step: StepRow, attemptId: string, e
   if (outcome !== 'passed') step.lastError = error;
   const { attempt, strategy } = row;
   const data = { stepId: step.stepId, attempt, strategy, status: outcome, ...(error ? { error } : {}) };
-  const words = `${titleOf(work, step.position)}: attempt ${attempt} by ${spoken[strategy]} ${outcome}`;
-  const message = error ? `${words}: ${error}` : words;
-  tellSession(tx, session, { type: 'attempt', data, message, level: outcome === 'passed' ? 'info' : 'warn' });
+  const summary = `${titleOf(work, step.position)}: attempt ${attempt} by ${strategyLabels[strategy]} ${outcome}`;
+  const message = error ? `${summary}: ${error}` : summary;
+  appendSessionEvent(tx, session, { type: 'attempt', data, message, level: outcome === 'passed' ? 'info' : 'warn' });
 }
 
-/** What the model cost; also for one that failed. */
+/** Adds the usage of a model call, also of a failed one, to the session and to its attempt. */
 export function addUsage({ tx, session }: Work, attemptId: string | null, usage: ModelUsage): void {
   session.modelCalls += usage.calls;
   session.inputTokens += usage.inputTokens;
@@ -67,7 +67,7 @@ export function addUsage({ tx, session }: Work, attemptId: string | null, usage:
   );
 }
 
-/** Those that the session's end found under way. */
+/** Ends the attempts that are still running when the session ends. */
 export function endOpenAttempts({ tx, session }: Pick<Work, 'tx' | 'session'>, error: string): void {
   tx.defer(
     `UPDATE autopilot_attempt SET outcome = CASE WHEN submitted THEN 'unknown' ELSE 'failed' END, error = $2,
@@ -77,7 +77,7 @@ export function endOpenAttempts({ tx, session }: Pick<Work, 'tx' | 'session'>, e
   );
 }
 
-const spoken: Record<StepStrategy, string> = {
+const strategyLabels: Record<StepStrategy, string> = {
   stable_code: 'stable code',
   selectors: 'known selectors',
   model: 'the model',

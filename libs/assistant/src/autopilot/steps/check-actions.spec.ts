@@ -12,19 +12,19 @@ const faultOf = (action: string, value: string) =>
   faultOfActions(session, [{ action, name: 'a field', value, selectors: [] } as unknown as SessionAction]);
 
 describe('faultOfActions', () => {
-  it('knows inputs and secrets by name, with blanks around them', () => {
+  it('accepts the names of inputs and secrets, also with white space around them', () => {
     expect(faultOf('fill', '{{PAGE}} {{ PORTAL_PASSWORD }} {{\tPAGE\n}}')).toBeNull();
     expect(faultOf('fill', '{{ OTHER }}')).toBe('{{OTHER}} is neither an input nor a vault key of the session');
     expect(faultOf('fill', '{{}} and {a}')).toBeNull();
   });
 
-  it('puts inputs into an address, and no secret', () => {
+  it('allows inputs in an address, but no secret', () => {
     expect(faultOf('navigate', '/{{ PAGE }}')).toBeNull();
     expect(faultOf('navigate', 'https://{{ PAGE }}.test/')).toContain('is not on the site');
-    expect(faultOf('navigate', '/{{ PORTAL_PASSWORD }}')).toContain('must not hold the secret');
+    expect(faultOf('navigate', '/{{ PORTAL_PASSWORD }}')).toContain('must not contain the secret');
   });
 
-  it('is through with braces that never close, whatever stands in them', () => {
+  it('accepts long values with unclosed braces', () => {
     expect(faultOf('fill', `{{${' '.repeat(19_000)}`)).toBeNull();
     expect(faultOf('fill', '{{ '.repeat(6000))).toBeNull();
   });

@@ -3,20 +3,21 @@ import { originOf } from '../task/task-key';
 import type { SessionRow } from '../session/session-row';
 import { namesOf, taskOf } from './work';
 
-const mostActions = 50;
-const longest = { name: 500, value: 20_000, selector: 2000, selectors: 50 };
+const maxActions = 50;
+const limits = { name: 500, value: 20_000, selector: 2000, selectors: 50 };
 
-/** Why these actions are not given to a browser; null where they may be. The worker looks at the same again. */
+/** Returns why a browser must not execute these actions; null if it may. The worker checks the same rules again. */
 export function faultOfActions(session: SessionRow, actions: SessionAction[]): string | null {
-  if (actions.length > mostActions) return `${actions.length} actions are more than the ${mostActions} of one attempt`;
+  if (actions.length > maxActions) return `${actions.length} actions are more than the ${maxActions} of one attempt`;
   const names = namesOf(session);
   for (const { action, name: called, value, selectors } of actions) {
-    if (selectors.length > longest.selectors) {
-      return `${selectors.length} selectors are more than the ${longest.selectors} of one action`;
+    if (selectors.length > limits.selectors) {
+      return `${selectors.length} selectors are more than the ${limits.selectors} of one action`;
     }
-    if (called.length > longest.name || value.length > longest.value) return 'an action is longer than any may be';
-    if (selectors.some(({ selector }) => selector.length > longest.selector)) {
-      return `a selector is longer than ${longest.selector} characters`;
+    if (called.length > limits.name || value.length > limits.value)
+      return 'the name or the value of an action is too long';
+    if (selectors.some(({ selector }) => selector.length > limits.selector)) {
+      return `a selector is longer than ${limits.selector} characters`;
     }
     const texts = [value, ...selectors.map(({ selector }) => selector)];
     const unknown = texts.flatMap(placeholdersIn).find((name) => !names.includes(name));
@@ -29,20 +30,20 @@ export function faultOfActions(session: SessionRow, actions: SessionAction[]): s
   return null;
 }
 
-/** An input may stand in an address, so what it becomes is looked at. */
+/** Checks the address of a navigation after its inputs are filled in. */
 function faultOfAddress(session: SessionRow, value: string): string | null {
   const { inputs, vaultKeys } = session;
   const secret = placeholdersIn(value).find((name) => vaultKeys.includes(name));
-  if (secret !== undefined) return `an address must not hold the secret {{${secret}}}`;
+  if (secret !== undefined) return `an address must not contain the secret {{${secret}}}`;
   const address = value.replaceAll(placeholder, (_, name: string) => inputs[name.trim()] ?? '');
   const { startUrl } = taskOf(session);
   const site = originOf(startUrl);
   const resolved = URL.canParse(address, startUrl ?? undefined) ? new URL(address, startUrl ?? undefined) : null;
   if (resolved && site && resolved.origin === site && /^https?:$/.test(resolved.protocol)) return null;
-  return `${address.slice(0, 200)} is not on the site that the session may be on (${site ?? 'none'})`;
+  return `${address.slice(0, 200)} is not on the site that the session may visit (${site ?? 'none'})`;
 }
 
-/** Blanks are cut off the name afterwards: to look for where they end takes ever longer where nothing closes it. */
+/** White space around a name is trimmed afterwards: matching it here would take quadratic time on unclosed braces. */
 const placeholder = /\{\{([^{}]+)\}\}/g;
 
 function placeholdersIn(text: string): string[] {

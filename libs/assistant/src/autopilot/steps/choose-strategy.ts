@@ -5,24 +5,24 @@ import type { StepRow } from '../session/session-row';
 export interface StrategyFacts {
   step: Pick<StepRow, 'tried' | 'submitted' | 'instruction' | 'codeOnce'>;
   task: Pick<TaskStep, 'kind' | 'expect'>;
-  /** What an earlier session of the same task left. */
+  /** Lesson of an earlier session of the same task. */
   lesson: Pick<Lesson, 'actions'> | null;
 }
 
 export type Chosen =
   | { strategy: StepStrategy; with: 'lesson' | 'look' }
-  /** A person's code, this once. */
+  /** A person's code, which is used once. */
   | { strategy: 'stable_code'; with: 'hand' }
-  /** Nothing is done; what is expected is looked at. */
+  /** No action; only the expectation is checked. */
   | { strategy: 'stable_code'; with: 'expectation' };
 
-/** How is a step done next? The cheapest way that has not failed. */
+/** Chooses the cheapest strategy for a step that has not failed yet. */
 export function chooseStrategy({ step, task, lesson }: StrategyFacts): Chosen {
   if (step.codeOnce !== null) return { strategy: 'stable_code', with: 'hand' };
-  // Who says what is to be done speaks to the model.
+  // A person's instruction is for the model.
   if (step.instruction !== null) return { strategy: 'model', with: 'look' };
   if (task.kind === 'verify' && task.expect) return { strategy: 'stable_code', with: 'expectation' };
-  // What may have been sent is looked at before anything is done again.
+  // A step that may have submitted something is not replayed: the model checks the page first.
   if (lesson && !step.submitted) {
     if (!step.tried.includes('stable_code')) return { strategy: 'stable_code', with: 'lesson' };
     if (lesson.actions.length > 0 && !step.tried.includes('selectors'))

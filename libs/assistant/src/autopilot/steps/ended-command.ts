@@ -7,7 +7,7 @@ export interface EndedCommand {
   code: string | null;
 }
 
-/** How the command stands that a session waits for; null where it is gone with its retention. */
+/** Returns the state of the command that a session waits for; null if retention has deleted it. */
 export async function readCommand(tx: Transaction, id: string): Promise<EndedCommand | null> {
   const [row] = await tx.query<Pick<AgentCommandEntity, 'status' | 'output' | 'error' | 'errorCode'>>(
     'SELECT status, output, error, error_code FROM agent_command WHERE id = $1',

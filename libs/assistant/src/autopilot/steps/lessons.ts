@@ -2,24 +2,24 @@ import type { DoneAction, SelectorCandidate, SessionAction } from '@muster/contr
 import type { AutopilotLessonEntity, Transaction } from '@muster/database';
 
 export type Lesson = Pick<AutopilotLessonEntity, 'stepId' | 'code' | 'actions' | 'selectors' | 'extracts'>;
-type LessonOf = Pick<AutopilotLessonEntity, 'organizationId' | 'taskKey'>;
+type LessonRef = Pick<AutopilotLessonEntity, 'organizationId' | 'taskKey'>;
 
-const mostCandidates = 8;
+const maxCandidates = 8;
 
-export async function findLesson(tx: Transaction, of: LessonOf, stepId: string): Promise<Lesson | null> {
+export async function findLesson(tx: Transaction, lessonRef: LessonRef, stepId: string): Promise<Lesson | null> {
   const [lesson] = await tx.query<Lesson>(
     `SELECT step_id, code, actions, selectors, extracts FROM autopilot_lesson
      WHERE organization_id = $1 AND task_key = $2 AND step_id = $3`,
-    [of.organizationId, of.taskKey, stepId],
+    [lessonRef.organizationId, lessonRef.taskKey, stepId],
     'find_autopilot_lesson',
   );
   return lesson ?? null;
 }
 
-/** Keeps how a step was done; what was known of it before is replaced. */
-export function keepLesson(
+/** Stores how a step was done and replaces the step's previous lesson. */
+export function saveLesson(
   tx: Transaction,
-  of: LessonOf & { sessionId: string; healed: boolean },
+  lessonRef: LessonRef & { sessionId: string; healed: boolean },
   { stepId, code, actions, selectors, extracts }: Lesson,
 ): void {
   tx.defer(
@@ -31,45 +31,55 @@ export function keepLesson(
          extracts = excluded.extracts, session_id = excluded.session_id, healed = l.healed + excluded.healed,
          updated_at = muster_now()`,
     [
-      ...[of.organizationId, of.taskKey, stepId, code, JSON.stringify(actions), JSON.stringify(selectors)],
-      ...[extracts, of.sessionId, of.healed ? 1 : 0],
+      ...[
+        lessonRef.organizationId,
+        lessonRef.taskKey,
+        stepId,
+        code,
+        JSON.stringify(actions),
+        JSON.stringify(selectors),
+      ],
+      ...[extracts, lessonRef.sessionId, lessonRef.healed ? 1 : 0],
     ],
-    'keep_autopilot_lesson',
+    'save_autopilot_lesson',
   );
 }
 
 /**
- * What was done, with every selector that is known for it: those that the page showed to fit now come first, by their
- * score, and behind them those that were known before.
+ * Gives each action all its known selectors, best first: the ones that fitted the page in this attempt, and those of
+ * the previous lesson with half their score.
  */
 export function withRankedSelectors(
   actions: SessionAction[],
   done: DoneAction[],
-  known: Lesson | null,
+  previous: Lesson | null,
 ): SessionAction[] {
   return actions.map((action, at) => {
     const now = done.find((each) => each.at === at)?.candidates ?? [];
-    const before = known?.selectors.find(({ name }) => name === action.name)?.candidates ?? [];
+    const before = previous?.selectors.find(({ name }) => name === action.name)?.candidates ?? [];
     const ranked = rank([...now, ...before.map((each) => ({ ...each, score: each.score / 2 }))]);
     if (ranked.length === 0) return action;
     return { ...action, selectors: ranked.map(({ kind, selector }) => ({ kind, selector })) };
   });
 }
 
-/** Each once, the best first. */
+/** Removes duplicates and returns the best candidates, best first. */
 export function rank(candidates: SelectorCandidate[]): SelectorCandidate[] {
   const best = new Map<string, SelectorCandidate>();
   for (const each of candidates) {
-    const known = best.get(each.selector);
-    if (!known || known.score < each.score) best.set(each.selector, each);
+    const existing = best.get(each.selector);
+    if (!existing || existing.score < each.score) best.set(each.selector, each);
   }
-  return [...best.values()].sort((a, b) => b.score - a.score).slice(0, mostCandidates);
+  return [...best.values()].sort((a, b) => b.score - a.score).slice(0, maxCandidates);
 }
 
-/** What says what an element is, and not only where it stands: code by itself is not to guess. */
+/**
+ * Minimum score of a selector that identifies an element by more than its position. Stable code uses weaker
+ * selectors only if a step has no other.
+ */
 const sureScore = 0.6;
 
-/** The steps of an attempt with the surest selectors alone, where there are some. */
+/** Keeps only the sure selectors of each step; a step that has none of them keeps all its selectors. */
 export function withSureSelectors(steps: Record<string, unknown>[], done: DoneAction[]): Record<string, unknown>[] {
   const sure = new Set(
     done.flatMap(({ candidates }) =>
@@ -79,7 +89,9 @@ export function withSureSelectors(steps: Record<string, unknown>[], done: DoneAc
   return steps.map((step) => {
     const { selectors } = step;
     if (!Array.isArray(selectors)) return step;
-    const kept = selectors.filter((each: unknown) => sure.has(Array.isArray(each) ? each.join() : String(each)));
-    return kept.length > 0 ? { ...step, selectors: kept } : step;
+    const sureSelectors = selectors.filter((each: unknown) =>
+      sure.has(Array.isArray(each) ? each.join() : String(each)),
+    );
+    return sureSelectors.length > 0 ? { ...step, selectors: sureSelectors } : step;
   });
 }

@@ -13,22 +13,24 @@ import { originOf } from '../task/task-key';
 import type { SessionRow } from '../session/session-row';
 import type { Work } from './work';
 
-/** The session's browser is gone, or may be: it is asked for again, and what may have been sent is looked at first. */
+/**
+ * Opens the session's browser again after it was lost or may have been lost. Then a possible submit is checked first.
+ */
 export async function loseBrowser({ tx, session }: Work): Promise<void> {
   session.held = null;
   await issueOpen(tx, session);
 }
 
-/** How long each may take, from the moment that its agent is on. */
+/** Timeouts of the commands in milliseconds, without the time to wake the agent. */
 const timeouts = { open: 120_000, look: 60_000, act: 180_000, close: 45_000 };
-/** A machine that had to be woken for a session is on by then, or does not come. */
-export const longestWakeMs = 180_000;
-/** What was failed for its time rings by itself; this is for a message that was lost. */
-const lookAgainMs = 5000;
-/** A session that waits for a person for so long is over. Its browser lives a little longer. */
-export const longestPauseMs = 24 * 3_600_000;
+/** Time in milliseconds within which a machine that is woken for a session must be online. */
+export const maxWakeMs = 180_000;
+/** Delay after a command's deadline until the sweep checks its session, in case the message of its timeout was lost. */
+const recheckDelayMs = 5000;
+/** Maximum duration of a pause; then the session fails. Its browser stays open for one more hour. */
+export const maxPauseMs = 24 * 3_600_000;
 
-/** Opens the session's browser, or finds it open. Secrets come with the command's delivery, and with this one alone. */
+/** Opens the session's browser, or reuses it if it is open. Only this command's delivery contains the secrets. */
 export async function issueOpen(
   tx: Transaction,
   session: SessionRow,
@@ -42,7 +44,7 @@ export async function issueOpen(
     ...(task?.startUrl ? { startUrl: task.startUrl } : {}),
     allowedOrigins: origin ? [origin] : [],
     inputs,
-    idleMinutes: longestPauseMs / 60_000 + 60,
+    idleMinutes: maxPauseMs / 60_000 + 60,
   };
   session.phase = 'open';
   await issue(tx, session, { kind: 'autopilot_open', payload, timeoutMs: timeouts.open + waitsMs, withSecrets: true });
@@ -58,7 +60,7 @@ export async function issueLook(
   await issue(tx, session, { kind: 'autopilot_look', payload, timeoutMs: timeouts.look });
 }
 
-/** The held attempt, from where it stands. */
+/** Issues the held attempt, starting at its action `from`. */
 export async function issueAttempt(
   tx: Transaction,
   session: SessionRow,
@@ -102,10 +104,10 @@ async function issue(tx: Transaction, session: SessionRow, { kind, payload, time
     deadline,
   });
   session.asking = null;
-  session.dueAt = new Date(deadline.getTime() + lookAgainMs);
+  session.dueAt = new Date(deadline.getTime() + recheckDelayMs);
 }
 
 function definedOf({ url, text, notText, selector }: TaskExpectation) {
-  const given = { url, text, notText, selector };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null));
+  const fields = { url, text, notText, selector };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
 }

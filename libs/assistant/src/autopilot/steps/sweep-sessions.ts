@@ -1,17 +1,19 @@
 import type { AutopilotSessionEntity, Database } from '@muster/database';
 import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
 
-/** One that was rung for, or whose handling broke, has its time in ring_at. */
+/**
+ * ring_at is the time of the next message if one was sent already, or if an advance failed; otherwise due_at applies.
+ */
 const isDue = '(ring_at <= muster_now() OR (ring_at IS NULL AND due_at <= muster_now()))';
 
 type Candidate = Pick<AutopilotSessionEntity, 'id'> & { at: string };
 
 const first: Candidate = { id: nilId, at: '-infinity' };
 
-/** A session that was rung for is left alone so long: it may be behind others. */
-const restSeconds = 5;
+/** Time until a session gets another message: the first one may wait behind others. */
+const messageDelaySeconds = 5;
 
-/** Rings for sessions whose time has come: a lease that nobody renews, a pause that nobody ended, a message that was lost. */
+/** Enqueues a message for each due session: its lease expired, its pause is too long, or its message was lost. */
 export function sweepSessions(
   database: Database,
   round = new Round('sweep autopilot sessions'),
@@ -30,12 +32,12 @@ export function sweepSessions(
       ),
     settle: ({ id }) =>
       database.transaction('system', async (tx) => {
-        // It stays due: whoever handles the message sees that its time has come.
+        // due_at stays unchanged, so that the process that handles the message sees that the time has passed.
         const rung = await tx.query(
           `WITH due AS (SELECT id FROM autopilot_session WHERE id = $1 AND ${isDue} FOR UPDATE SKIP LOCKED)
            UPDATE autopilot_session s SET ring_at = muster_now() + $2 * interval '1 second' FROM due WHERE s.id = due.id
            RETURNING s.id`,
-          [id, restSeconds],
+          [id, messageDelaySeconds],
           'ring_autopilot_session',
         );
         if (rung.length === 0) return null;

@@ -2,17 +2,17 @@ import type { AutopilotTask, TaskStep } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import type { SessionRow, StepRow } from '../session/session-row';
 
-/** One handling of a session: whoever has it holds the session's lock, and writes down at its end what became of it. */
+/** One advance of a session. The code that has it holds the session's lock and saves the session at the end. */
 export interface Work {
   tx: Transaction;
   session: SessionRow;
   steps: StepRow[];
 }
 
-/** The step that the session is at, as it stands and as the task has it. */
-export function stepAt({ session, steps }: Work): { step: StepRow; asked: TaskStep } {
+/** Returns the row of the session's current step and its definition in the task. */
+export function stepAt({ session, steps }: Work): { step: StepRow; taskStep: TaskStep } {
   const step = steps[session.atStep ?? 0]!;
-  return { step, asked: taskOf(session).steps[step.position]! };
+  return { step, taskStep: taskOf(session).steps[step.position]! };
 }
 
 export function taskOf({ task }: SessionRow): AutopilotTask {
@@ -20,7 +20,7 @@ export function taskOf({ task }: SessionRow): AutopilotTask {
   return task;
 }
 
-/** What {{NAME}} may be. */
+/** Returns the names that {{NAME}} can refer to. */
 export function namesOf({ inputs, vaultKeys }: SessionRow): string[] {
   return [...Object.keys(inputs), ...vaultKeys];
 }

@@ -9,17 +9,18 @@ import {
   type TaskExpectation,
 } from '@muster/contracts';
 
-/** Throws all that a task's fields alone do not show. */
+/** Throws invalid_payload with all errors of a task that its field types do not exclude. */
 export function requireTask(task: AutopilotTask): void {
   const errors = faultsOf(task);
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }
 
-/** A task as a model wrote it, by the same rules as a person's; throws what is wrong with it. */
-export function readTask(given: unknown): AutopilotTask {
+/** Reads a task that a model wrote, with the rules for a person's task. Throws invalid_payload with all errors. */
+export function readTask(value: unknown): AutopilotTask {
   const faults = new Faults();
-  const plain = withoutNulls(given);
-  if (typeof plain !== 'object' || plain === null) throw new AppError('invalid_payload', { detail: 'It is no task.' });
+  const plain = withoutNulls(value);
+  if (typeof plain !== 'object' || plain === null)
+    throw new AppError('invalid_payload', { detail: 'A task must be an object.' });
   const task = readFields(Task, plain, { faults, path: '', unknown: 'refuse' });
   const errors = faults.none ? faultsOf(task) : faults.errors;
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
@@ -27,19 +28,19 @@ export function readTask(given: unknown): AutopilotTask {
 }
 
 function faultsOf({ steps, inputs, success, startUrl }: AutopilotTask): FieldError[] {
-  const seen = new Set<string>();
+  const ids = new Set<string>();
   const prefix = 'task';
   return [
     ...(startUrl && !URL.canParse(startUrl)
-      ? [{ field: `${prefix}.startUrl`, message: 'startUrl must be an address of http or https' }]
+      ? [{ field: `${prefix}.startUrl`, message: 'startUrl must be an http or https URL' }]
       : []),
     ...inputs.flatMap((name, at) => {
       const message = refusedVariableName(name);
       return message ? [{ field: `${prefix}.inputs.${at}`, message }] : [];
     }),
     ...steps.flatMap(({ id, expect }, at) => {
-      const twin = seen.has(id);
-      seen.add(id);
+      const twin = ids.has(id);
+      ids.add(id);
       return [
         ...(twin ? [{ field: `${prefix}.steps.${at}.id`, message: `two steps have the id ${id}` }] : []),
         ...expectationFaults(expect, `${prefix}.steps.${at}.expect`),
@@ -54,11 +55,11 @@ function expectationFaults(expect: TaskExpectation | null | undefined, field: st
   return [{ field, message: 'an expectation needs url, text, notText or selector' }];
 }
 
-/** On the model's wire every key is there, and null where it says nothing. */
+/** Removes nulls: the strict schema makes a model send every key, with null for an absent value. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== 'object' || value === null) return value;
-  const kept = Object.entries(value).filter(([, inner]) => inner !== null);
-  const plain = Object.fromEntries(kept.map(([key, inner]) => [key, withoutNulls(inner)]));
+  const present = Object.entries(value).filter(([, inner]) => inner !== null);
+  const plain = Object.fromEntries(present.map(([key, inner]) => [key, withoutNulls(inner)]));
   return plain;
 }

@@ -1,6 +1,8 @@
 import { selectorKinds, sessionActions, taskStepKinds } from '@muster/contracts';
 
-// What a model is asked for, strictly: every object names all its keys. contracts' classes judge what it then says.
+// The schemas of structured model answers. Strict schemas require every key of every object. A task is then validated
+// with
+// the classes of contracts.
 
 const text = { type: 'string' };
 const orNull = (type: string) => ({ type: [type, 'null'] });
@@ -36,6 +38,7 @@ export const taskSchema = object({
 
 export const planSchema = object({
   task: taskSchema,
+  // eslint-disable-next-line id-denylist -- A field of the API.
   kept: { type: 'array', items: text },
   added: { type: 'array', items: text },
   notes: text,

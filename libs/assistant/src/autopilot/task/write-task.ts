@@ -8,7 +8,7 @@ import { planSchema, taskSchema } from './task-schemas';
 const taskPrompt = readFileSync(join(__dirname, '../prompts/task.md'), 'utf8');
 const planPrompt = readFileSync(join(__dirname, '../prompts/plan.md'), 'utf8');
 
-/** A task from what somebody wants, in plain words. */
+/** Asks the model for a task that fulfils a person's intent. */
 export async function writeTask(
   model: Pick<ModelPort, 'structured'>,
   intent: string,
@@ -24,7 +24,7 @@ export async function writeTask(
   return { task: asModelFault(usage, () => readTask(value)), usage };
 }
 
-/** What a script does already and what it lacks, as one task. */
+/** Asks the model for one task that does what a script does and also what the script lacks. */
 export async function planFromScript(
   model: Pick<ModelPort, 'structured'>,
   { script, gap = '' }: { script: string; gap?: string },
@@ -39,20 +39,21 @@ export async function planFromScript(
   });
   return asModelFault(usage, () => {
     const task = readTask(value.task);
-    const known = new Set(task.steps.map(({ id }) => id));
-    const unknown = [...value.kept, ...value.added].find((id) => !known.has(id));
+    const stepIds = new Set(task.steps.map(({ id }) => id));
+    const unknown = [...value.kept, ...value.added].find((id) => !stepIds.has(id));
     if (unknown !== undefined) throw new AppError('invalid_payload', { detail: `The plan has no step ${unknown}.` });
-    const { kept, added, notes } = value;
-    return { task, kept: [...new Set(kept)], added: [...new Set(added)], notes: notes.slice(0, 10_000) };
+    const { kept: existing, added, notes } = value;
+    // eslint-disable-next-line id-denylist -- A field of the API.
+    return { task, kept: [...new Set(existing)], added: [...new Set(added)], notes: notes.slice(0, 10_000) };
   });
 }
 
-/** What is wrong with a model's words is no fault of the request; and they were paid for. */
+/** Turns an invalid answer into a model failure with its usage: the request was valid, and the call must be paid. */
 function asModelFault<T>(usage: ModelUsage, read: () => T): T {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    throw new ModelFault('nonsense', `What the model answered is no task: ${error.message}`, usage);
+    throw new ModelFault('nonsense', `The model’s answer is not a valid task: ${error.message}`, usage);
   }
 }

@@ -1,7 +1,7 @@
 import type { HeldAttempt } from '@muster/database';
 import { beginEnding } from '../session/end-session';
 import { pauseSession } from '../session/pause-session';
-import { tellSession } from '../session/session-events';
+import { appendSessionEvent } from '../session/session-events';
 import type { StepRow } from '../session/session-row';
 import { beginAttempt } from './attempts';
 import { chooseStrategy } from './choose-strategy';
@@ -9,8 +9,10 @@ import { findLesson } from './lessons';
 import { issueAttempt, issueLook } from './session-commands';
 import { taskOf, type Work } from './work';
 
-/** Goes on with the first step that is not done: the cheapest way that has not failed, or a question to somebody. */
-export async function takeStep(work: Work): Promise<void> {
+/**
+ * Continues with the first step that is not done: tries its cheapest strategy that has not failed, or asks a person.
+ */
+export async function startNextStep(work: Work): Promise<void> {
   const { tx, session, steps } = work;
   const step = steps.find(({ status }) => status !== 'passed' && status !== 'skipped');
   const task = taskOf(session);
@@ -18,28 +20,30 @@ export async function takeStep(work: Work): Promise<void> {
     if (task.success.check) return issueLook(tx, session, { phase: 'check', expect: task.success.check });
     return beginEnding(work, { to: 'completed', error: null, code: null });
   }
-  const asked = task.steps[step.position]!;
+  const taskStep = task.steps[step.position]!;
   if (step.status !== 'running') {
     session.stepsBegun += 1;
     if (session.stepsBegun > session.maxSteps) {
       return beginEnding(work, limitReached(`its limit of ${session.maxSteps} steps is used up`));
     }
     step.status = 'running';
-    tellStep(work, step);
+    appendStepEvent(work, step);
   }
   if (session.atStep !== step.position) session.held = null;
   session.atStep = step.position;
-  if (session.held) return goOn(work, step, session.held);
+  if (session.held) return continueAttempt(work, step, session.held);
   if (step.tried.length >= session.maxAttempts) {
     step.status = 'failed';
-    tellStep(work, step);
-    const why = step.lastError ? ` The last one: ${step.lastError}` : '';
-    const question = `“${asked.title}” did not succeed in ${step.tried.length} attempts.${why} What is to be done?`;
+    appendStepEvent(work, step);
+    const lastError = step.lastError ? ` The last error: ${step.lastError}` : '';
+    const question =
+      `“${taskStep.title}” did not succeed in ${step.tried.length} attempts.${lastError} ` +
+      'What should the session do?';
     return pauseSession(work, { reason: 'attempts_exhausted', question });
   }
   const { taskKey, organizationId } = session;
   const lesson = await findLesson(tx, { organizationId, taskKey: taskKey! }, step.stepId);
-  const chosen = chooseStrategy({ step, task: asked, lesson });
+  const chosen = chooseStrategy({ step, task: taskStep, lesson });
   if (chosen.with === 'look') return issueLook(tx, session, { phase: 'look' });
   const attemptId = await beginAttempt(work, step, chosen.strategy);
   const held: HeldAttempt = {
@@ -56,35 +60,35 @@ export async function takeStep(work: Work): Promise<void> {
   else if (chosen.strategy === 'stable_code') held.code = lesson!.code;
   else held.actions = lesson!.actions;
   session.held = held;
-  // Without anything to do there is nothing for the browser but to see that it holds.
-  await issueAttempt(tx, session, held, asked.expect);
+  // An attempt without actions only checks the expectation.
+  await issueAttempt(tx, session, held, taskStep.expect);
 }
 
-/** Somebody let it send what it had stopped in front of. */
-async function goOn({ tx, session }: Work, step: StepRow, held: HeldAttempt): Promise<void> {
+/** Continues a held attempt after a person approved its submit. */
+async function continueAttempt({ tx, session }: Work, step: StepRow, held: HeldAttempt): Promise<void> {
   markSubmitting(step, held);
-  const asked = taskOf(session).steps[step.position]!;
+  const taskStep = taskOf(session).steps[step.position]!;
   tx.defer(
     `UPDATE autopilot_attempt SET submitted = true, outcome = 'running', finished_at = NULL WHERE id = $1`,
     [held.attemptId],
-    'go_on_with_attempt',
+    'continue_autopilot_attempt',
   );
-  await issueAttempt(tx, session, held, asked.expect);
+  await issueAttempt(tx, session, held, taskStep.expect);
 }
 
-/** Written down before it is told to send: whatever happens from here on, it may have been sent. */
+/** Marks the step before the command is issued: from then on it may have submitted something. */
 export function markSubmitting(step: StepRow, held: HeldAttempt): void {
   held.submitting = true;
   step.submitted = true;
   step.maySubmit = false;
 }
 
-export function tellStep({ tx, session }: Work, step: StepRow): void {
-  tellSession(tx, session, { type: 'step', data: { stepId: step.stepId, status: step.status } });
+export function appendStepEvent({ tx, session }: Work, step: StepRow): void {
+  appendSessionEvent(tx, session, { type: 'step', data: { stepId: step.stepId, status: step.status } });
 }
 
-const mend = 'What it has learned is kept: begin it again, with a higher limit.';
+const advice = 'What it learned is stored: start it again with a higher limit.';
 
-export function limitReached(what: string) {
-  return { to: 'failed', error: `The session was ended: ${what}. ${mend}`, code: 'limit_reached' } as const;
+export function limitReached(reason: string) {
+  return { to: 'failed', error: `The session was ended: ${reason}. ${advice}`, code: 'limit_reached' } as const;
 }

@@ -1,8 +1,8 @@
 import type { PageLook } from '@muster/contracts';
 import type { Work } from './work';
 
-/** The page as the worker says that it is. A picture counts that its agent has sent, and no other object of the store. */
-export async function takeLook({ tx, session }: Work, look: PageLook): Promise<void> {
+/** Stores the page snapshot that a worker reported. Its screenshot must be an image that this agent has uploaded. */
+export async function recordPageSnapshot({ tx, session }: Work, look: PageLook): Promise<void> {
   const { organizationId, agentId } = session;
   const [picture] = look.screenshotKey
     ? await tx.query(

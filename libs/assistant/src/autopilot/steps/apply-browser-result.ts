@@ -5,26 +5,26 @@ import { moveSession } from '../session/move-session';
 import { pauseSession } from '../session/pause-session';
 import type { EndedCommand } from './ended-command';
 import { issueLook } from './session-commands';
-import { passStep } from './settle-attempt';
-import { takeLook } from './take-look';
+import { passStep } from './apply-attempt-result';
+import { recordPageSnapshot } from './record-page-snapshot';
 import { originOf } from '../task/task-key';
-import { takeStep } from './take-step';
+import { startNextStep } from './start-next-step';
 import { stepAt, taskOf, type Work } from './work';
 
-/** The browser is open, the one that was or a new one; or there is none. */
-export async function settleOpen(work: Work, { status, output, error, code }: EndedCommand): Promise<void> {
+/** Processes the end of the open command: the browser is reused, new, or could not be opened. */
+export async function applyOpenResult(work: Work, { status, output, error, code }: EndedCommand): Promise<void> {
   const { tx, session } = work;
   if (status === 'failed') {
-    const why = error ?? 'the agent did not open a browser';
+    const reason = error ?? 'the agent did not open a browser';
     return beginEnding(work, {
       to: 'failed',
-      error: `The session has no browser: ${why}`,
+      error: `The session has no browser: ${reason}`,
       code: code ?? 'browser_unavailable',
     });
   }
   const { look, reused, startError } = output as unknown as SessionOpened;
-  await takeLook(work, look);
-  if (startError) tellStartError(work, startError);
+  await recordPageSnapshot(work, look);
+  if (startError) recordStartError(work, startError);
   if (session.status === 'queued') {
     const { maxSteps } = session;
     await moveSession(tx, session, {
@@ -34,21 +34,21 @@ export async function settleOpen(work: Work, { status, output, error, code }: En
     });
     const isElsewhere = originOf(taskOf(session).startUrl) !== originAt(session.look!.url);
     if (startError && isElsewhere) return failStart(work, startError);
-    return takeStep(work);
+    return startNextStep(work);
   }
-  const { step, asked } = stepAt(work);
+  const { step, taskStep } = stepAt(work);
   const looksFirst = step.submitted && step.status === 'running';
   if (!reused) replay(work);
-  if (!looksFirst) return takeStep(work);
-  if (reused && asked.expect) return issueLook(tx, session, { phase: 'recheck', expect: asked.expect });
-  return askWhatBecame(work);
+  if (!looksFirst) return startNextStep(work);
+  if (reused && taskStep.expect) return issueLook(tx, session, { phase: 'recheck', expect: taskStep.expect });
+  return askForOutcome(work);
 }
 
-/** Whoever does the next step is to know of it. */
-function tellStartError({ tx, session, steps }: Work, startError: string): void {
+/** Records the error on the timeline and on the next step, so that its strategy takes the error into account. */
+function recordStartError({ tx, session, steps }: Work, startError: string): void {
   const { organizationId, agentId, id: sessionId } = session;
   const step = steps.find(({ status }) => status !== 'passed' && status !== 'skipped');
-  if (step) step.lastError = `The start page did not open as it should: ${startError}`;
+  if (step) step.lastError = `The start page did not open correctly: ${startError}`;
   appendTimeline(tx, { organizationId, agentId }, [
     {
       kind: 'execution',
@@ -60,11 +60,11 @@ function tellStartError({ tx, session, steps }: Work, startError: string): void 
   ]);
 }
 
-/** There is nothing to begin with; what the browser shows instead is not for a model to puzzle over. */
+/** Fails the session: without its start page it cannot start, and a model cannot work with an error page. */
 function failStart(work: Work, startError: string): Promise<void> {
   return beginEnding(work, {
     to: 'failed',
-    error: `Its start page ${taskOf(work.session).startUrl} cannot be opened from the agent: ${startError}`,
+    error: `The start page ${taskOf(work.session).startUrl} cannot be opened from the agent: ${startError}`,
     code: 'start_page_failed',
   });
 }
@@ -74,8 +74,8 @@ function originAt(url: string): string | null {
 }
 
 /**
- * A new browser begins at the beginning: what was done in the old one is done again by what was learned of it. Not what
- * was sent for good: that is done.
+ * Resets the passed steps, which a new browser must repeat with what was learned. Steps that submitted something and
+ * steps that a person did are not repeated.
  */
 function replay({ session, steps }: Work): void {
   for (const step of steps) {
@@ -85,41 +85,41 @@ function replay({ session, steps }: Work): void {
   session.passed = steps.filter(({ status }) => status === 'passed').length;
 }
 
-/** A look that a step's end hangs on: an attempt may have done it, whose end nobody saw. */
-export async function settleRecheck(work: Work, { status, output }: EndedCommand): Promise<void> {
+/** Processes the check of a step whose attempt has an unknown result: the step passes if its expectation holds. */
+export async function applyRecheckResult(work: Work, { status, output }: EndedCommand): Promise<void> {
   const { step } = stepAt(work);
-  if (status === 'failed') return askWhatBecame(work);
+  if (status === 'failed') return askForOutcome(work);
   const { look, holds } = output as unknown as PageLooked;
-  await takeLook(work, look);
-  return holds ? passStep(work, step, null) : askWhatBecame(work);
+  await recordPageSnapshot(work, look);
+  return holds ? passStep(work, step, null) : askForOutcome(work);
 }
 
-function askWhatBecame(work: Work): Promise<void> {
-  const { asked } = stepAt(work);
+function askForOutcome(work: Work): Promise<void> {
+  const { taskStep } = stepAt(work);
   const question =
-    `“${asked.title}” may have sent something, and its end was not seen. Look whether it arrived: skip the step if it ` +
-    'did, resume to do it again.';
+    `“${taskStep.title}” may have sent something, but its result is unknown. Check whether it arrived: skip the step ` +
+    'if it did, or resume to do it again.';
   return pauseSession(work, { reason: 'outcome_unknown', question });
 }
 
-/** All steps are done: is what they were for? */
-export async function settleSuccess(work: Work, { status, output, error }: EndedCommand): Promise<void> {
+/** Processes the final check: completes the session if the task's success condition holds. */
+export async function applySuccessResult(work: Work, { status, output, error }: EndedCommand): Promise<void> {
   const { session } = work;
   if (status === 'failed') {
     return beginEnding(work, {
       to: 'failed',
-      error: `Its success could not be seen: ${error ?? 'no answer'}`,
+      error: `The success condition could not be checked: ${error ?? 'no answer'}`,
       code: 'check_failed',
     });
   }
   const { look, holds, unmet } = output as unknown as PageLooked;
-  await takeLook(work, look);
+  await recordPageSnapshot(work, look);
   if (holds) return beginEnding(work, { to: 'completed', error: null, code: null });
   const { description } = taskOf(session).success;
-  const why = unmet ?? 'what was to be seen is not there';
+  const reason = unmet ?? 'the page does not show it';
   return beginEnding(work, {
     to: 'failed',
-    error: `It was not reached that ${description}: ${why}`,
+    error: `The success condition “${description}” is not met: ${reason}`,
     code: 'check_failed',
   });
 }

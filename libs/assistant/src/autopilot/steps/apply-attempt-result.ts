@@ -6,27 +6,27 @@ import { pauseSession } from '../session/pause-session';
 import type { StepRow } from '../session/session-row';
 import { endAttempt } from './attempts';
 import type { EndedCommand } from './ended-command';
-import { findLesson, keepLesson, type Lesson, rank, withRankedSelectors, withSureSelectors } from './lessons';
+import { findLesson, saveLesson, type Lesson, rank, withRankedSelectors, withSureSelectors } from './lessons';
 import { issueAttempt, loseBrowser } from './session-commands';
-import { takeLook } from './take-look';
-import { markSubmitting, takeStep, tellStep } from './take-step';
+import { recordPageSnapshot } from './record-page-snapshot';
+import { markSubmitting, startNextStep, appendStepEvent } from './start-next-step';
 import { stepAt, type Work } from './work';
 
-/** An attempt's command is over: what it did counts, it goes on behind a submit, or another way is tried. */
-export async function settleAttempt(work: Work, command: EndedCommand): Promise<void> {
+/** Processes the end of an attempt's command: passes the step, continues with a submit, or tries another strategy. */
+export async function applyAttemptResult(work: Work, command: EndedCommand): Promise<void> {
   const { session } = work;
   const held = session.held!;
   const { step } = stepAt(work);
-  if (command.status === 'failed') return settleUnanswered(work, command);
+  if (command.status === 'failed') return applyUnknownResult(work, command);
   const answer = command.output as unknown as StepAttempted;
-  await takeLook(work, answer.look);
-  tellBlocked(work, answer.blocked);
+  await recordPageSnapshot(work, answer.look);
+  recordBlockedAddresses(work, answer.blocked);
   held.done = [...held.done, ...answer.done];
   held.steps = [...held.steps, ...answer.steps];
   step.extracted = { ...step.extracted, ...answer.extracted };
   if (answer.outcome === 'would_submit') return stopBeforeSubmit(work, held, answer);
   const { screenshotKey } = session.look!;
-  // Told to send, and stopped in front of it: its worker says that nothing went.
+  // A worker that was allowed to submit but stopped before it reports that nothing was submitted.
   step.submitted = held.sentBefore || answer.submitted;
   const isByHand = step.codeOnce !== null;
   step.codeOnce = null;
@@ -37,44 +37,48 @@ export async function settleAttempt(work: Work, command: EndedCommand): Promise<
   }
   await endAttempt(work, step, held.attemptId, {
     outcome: 'failed',
-    error: answer.error ?? 'It failed and did not say why.',
+    error: answer.error ?? 'The attempt failed without a reported reason.',
     code: answer.why ? `page_${answer.why}` : null,
     screenshotKey,
     submitted: answer.submitted,
   });
-  return isByHand ? askForOtherCode(work, step) : takeStep(work);
+  return isByHand ? askForOtherCode(work, step) : startNextStep(work);
 }
 
-/** Who gave code did not ask for a model, which costs money: they say what comes next. */
+/**
+ * A person who provided code did not request a model call, which costs money. So the session asks them what to do next.
+ */
 function askForOtherCode(work: Work, step: StepRow): Promise<void> {
-  const { asked } = stepAt(work);
+  const { taskStep } = stepAt(work);
   step.status = 'failed';
-  tellStep(work, step);
-  const question = `The code for “${asked.title}” did not do it. ${step.lastError ?? ''}\nWhat is to be done?`;
+  appendStepEvent(work, step);
+  const question = `The code for “${taskStep.title}” failed. ${step.lastError ?? ''}\nWhat should the session do?`;
   return pauseSession(work, { reason: 'attempts_exhausted', question });
 }
 
-/** Nothing is sent before this is written down; and not twice without somebody's word. */
+/**
+ * Records a submit before it is executed. Asks a person before a repeated submit, or if every submit needs approval.
+ */
 async function stopBeforeSubmit(work: Work, held: HeldAttempt, { at }: StepAttempted): Promise<void> {
   const { tx, session } = work;
-  const { step, asked } = stepAt(work);
+  const { step, taskStep } = stepAt(work);
   held.from = at;
   if (step.submitted && !step.maySubmit) {
     await endAttempt(work, step, held.attemptId, { outcome: 'stopped', screenshotKey: session.look!.screenshotKey });
-    const question = `“${asked.title}” has sent something before, and would send it again. Is it to?`;
+    const question = `“${taskStep.title}” has already sent something and would send it again. Should it?`;
     return pauseSession(work, { reason: 'outcome_unknown', question });
   }
   if (session.approve === 'before_submit' && !step.maySubmit) {
     await endAttempt(work, step, held.attemptId, { outcome: 'stopped', screenshotKey: session.look!.screenshotKey });
-    const question = `“${asked.title}” is about to send what the page shows. Is it to?`;
+    const question = `“${taskStep.title}” is about to send what the page shows. Should it?`;
     return pauseSession(work, { reason: 'before_submit', question });
   }
   markSubmitting(step, held);
   tx.defer('UPDATE autopilot_attempt SET submitted = true WHERE id = $1', [held.attemptId], 'attempt_submits');
-  await issueAttempt(tx, session, held, asked.expect);
+  await issueAttempt(tx, session, held, taskStep.expect);
 }
 
-/** What worked is how the step is done from now on. What a person gave is not kept. */
+/** Marks a step as passed and stores how it was done, for later sessions. A person's code is not stored. */
 export async function passStep(work: Work, step: StepRow, held: HeldAttempt | null): Promise<void> {
   const { session } = work;
   if (step.status !== 'passed') step.status = 'passed';
@@ -82,22 +86,22 @@ export async function passStep(work: Work, step: StepRow, held: HeldAttempt | nu
   step.lastError = null;
   step.maySubmit = false;
   if (held) await learn(work, step, held);
-  tellStep(work, step);
+  appendStepEvent(work, step);
   session.passed = work.steps.filter(({ status }) => status === 'passed').length;
-  return takeStep(work);
+  return startNextStep(work);
 }
 
 async function learn({ tx, session }: Work, step: StepRow, held: HeldAttempt): Promise<void> {
-  const of = { organizationId: session.organizationId, taskKey: session.taskKey! };
-  const known = await findLesson(tx, of, step.stepId);
+  const lessonRef = { organizationId: session.organizationId, taskKey: session.taskKey! };
+  const previous = await findLesson(tx, lessonRef, step.stepId);
   if (held.code !== undefined) {
-    const isLesson = held.code === known?.code;
+    const isLesson = held.code === previous?.code;
     step.byHand = !isLesson;
-    if (isLesson) Object.assign(step, { stableCode: known.code, selectors: known.selectors });
+    if (isLesson) Object.assign(step, { stableCode: previous.code, selectors: previous.selectors });
     return;
   }
   step.byHand = false;
-  const actions = withRankedSelectors(held.actions ?? [], held.done, known);
+  const actions = withRankedSelectors(held.actions ?? [], held.done, previous);
   const selectors = held.done
     .filter(({ candidates }) => candidates.length > 0)
     .map(({ name, candidates }) => ({ name, candidates: rank(candidates) }));
@@ -108,22 +112,22 @@ async function learn({ tx, session }: Work, step: StepRow, held: HeldAttempt): P
     selectors,
     extracts: (held.actions ?? []).filter(({ action }) => action === 'extract').map(({ name }) => name),
   };
-  // Stable code that failed has been mended.
-  const healed = step.tried.includes('stable_code') && known !== null && known.code !== lesson.code;
+  // The stable code failed before, and is replaced now.
+  const healed = step.tried.includes('stable_code') && previous !== null && previous.code !== lesson.code;
   if (healed) session.healed += 1;
   step.stableCode = lesson.code;
   step.selectors = selectors;
-  keepLesson(tx, { ...of, sessionId: session.id, healed }, lesson);
+  saveLesson(tx, { ...lessonRef, sessionId: session.id, healed }, lesson);
 }
 
-/** Nobody said how far it came. What was never let send anything has sent nothing. */
-async function settleUnanswered(work: Work, { code, error, output }: EndedCommand): Promise<void> {
+/** Handles an attempt without a result. An attempt that was not allowed to submit has submitted nothing. */
+async function applyUnknownResult(work: Work, { code, error, output }: EndedCommand): Promise<void> {
   const { session } = work;
   const { step } = stepAt(work);
   const held = session.held!;
   const { submit } = (output ?? {}) as Partial<InterruptedAttempt>;
   const sent = held.submitting ? (submit ?? (code === 'browser_lost' ? 'none' : 'unknown')) : 'none';
-  const end = { error: error ?? 'Its end was not seen.', code };
+  const end = { error: error ?? 'The result of the attempt is unknown.', code };
   const isByHand = step.codeOnce !== null;
   session.held = null;
   step.codeOnce = null;
@@ -135,17 +139,17 @@ async function settleUnanswered(work: Work, { code, error, output }: EndedComman
   return loseBrowser(work);
 }
 
-function tellBlocked({ tx, session }: Work, blocked: string[]): void {
+function recordBlockedAddresses({ tx, session }: Work, blocked: string[]): void {
   if (blocked.length === 0) return;
   const { organizationId, agentId, id: sessionId } = session;
-  const shown = blocked.slice(0, 20).map((address) => shortened(address, 200));
+  const addresses = blocked.slice(0, 20).map((address) => shortened(address, 200));
   appendTimeline(tx, { organizationId, agentId }, [
     {
       kind: 'execution',
       level: 'warn',
       source: 'dispatcher',
-      message: `autopilot session did not let the page go to ${shown.join(', ')}`,
-      data: { sessionId, type: 'blocked', addresses: shown },
+      message: `autopilot session blocked the page from opening ${addresses.join(', ')}`,
+      data: { sessionId, type: 'blocked', addresses },
     },
   ]);
 }

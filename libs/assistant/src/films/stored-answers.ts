@@ -5,20 +5,23 @@ import type { AnalysisRow } from './analysis-row';
 import { seenSchema } from './ask-about-frames';
 import type { SeenStep } from './film-steps';
 
-type Asked = Pick<AnalysisRow, 'id' | 'organizationId' | 'asked'>;
-type Kept = Pick<VideoAnswerEntity, 'answer' | 'inputTokens' | 'outputTokens' | 'costMicros'>;
+type QuestionRef = Pick<AnalysisRow, 'id' | 'organizationId' | 'asked'>;
+type StoredAnswer = Pick<VideoAnswerEntity, 'answer' | 'inputTokens' | 'outputTokens' | 'costMicros'>;
 
-/** What somebody who died meanwhile was told of these frames, and what it cost; steps are null where nothing fits. */
-export async function findKeptAnswer(
+/**
+ * Returns the model's answer for these frames that a process stored before it died, and its cost. Null if none is
+ * valid.
+ */
+export async function findStoredAnswer(
   database: Database,
-  { id, organizationId, asked }: Asked,
+  { id, organizationId, asked: framesAsked }: QuestionRef,
 ): Promise<{ steps: SeenStep[] | null; usage: ModelUsage }> {
-  const rows = await database.query<Kept>(
+  const rows = await database.query<StoredAnswer>(
     { organizationId },
     `SELECT answer, input_tokens, output_tokens, cost_micros FROM video_answer
      WHERE analysis_id = $1 AND asked = $2 AND organization_id = $3 ORDER BY model_call_id`,
-    [id, asked, organizationId],
-    'kept_film_answers',
+    [id, framesAsked, organizationId],
+    'stored_film_answers',
   );
   const fitting = rows.map(({ answer }) => readStructured<{ steps: SeenStep[] }>(seenSchema, answer)).find(Boolean);
   const usages = rows.map(({ inputTokens, outputTokens, costMicros }) => ({
@@ -27,14 +30,23 @@ export async function findKeptAnswer(
   return { steps: fitting?.steps ?? null, usage: sumOfUsages(usages) };
 }
 
-/** With its bill: there is no moment in which it is paid for and not kept. */
-export function keepingAnswer({ id, organizationId, asked }: Asked) {
+/** Stores the model's answer in the transaction that books its cost, so that no answer is paid and then lost. */
+export function answerSaver({ id, organizationId, asked: framesAsked }: QuestionRef) {
   return (tx: Transaction, { modelCallId, content, inputTokens, outputTokens, costMicros }: PaidAnswer): void =>
     tx.defer(
       `INSERT INTO video_answer
          (analysis_id, asked, model_call_id, organization_id, answer, input_tokens, output_tokens, cost_micros)
        SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM video_analysis WHERE id = $1 AND organization_id = $4`,
-      [id, asked, modelCallId, organizationId, content.replaceAll('\0', ''), inputTokens, outputTokens, costMicros],
-      'keep_film_answer',
+      [
+        id,
+        framesAsked,
+        modelCallId,
+        organizationId,
+        content.replaceAll('\0', ''),
+        inputTokens,
+        outputTokens,
+        costMicros,
+      ],
+      'store_film_answer',
     );
 }

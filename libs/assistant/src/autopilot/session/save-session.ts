@@ -2,8 +2,8 @@ import type { AutopilotTask } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import type { SessionRow, StepRow } from './session-row';
 
-/** Writes down where a session is, as its holder has it: what it waits for, its task, its figures. */
-export function keepPlace(tx: Transaction, session: SessionRow): void {
+/** Saves a session: its phase, what it waits for, its task and its totals. The caller holds the session's lock. */
+export function saveSession(tx: Transaction, session: SessionRow): void {
   const { task, held, look, ending } = session;
   tx.defer(
     `UPDATE autopilot_session SET phase = $2, command_id = $3, asking = $4, due_at = $5, at_step = $6, held = $7,
@@ -17,11 +17,11 @@ export function keepPlace(tx: Transaction, session: SessionRow): void {
       ...[session.healed, session.modelCalls, session.inputTokens, session.outputTokens, session.costMicros],
       ...[json(task), session.taskKey, session.workflowId, session.faults, session.ringAt],
     ],
-    'keep_autopilot_place',
+    'save_autopilot_session',
   );
 }
 
-export function keepStep(tx: Transaction, step: StepRow): void {
+export function saveStep(tx: Transaction, step: StepRow): void {
   const { sessionId, position, status, instruction, codeOnce, tried, unsure, maySubmit, submitted, byHand } = step;
   tx.defer(
     `UPDATE autopilot_step SET status = $3, instruction = $4, code_once = $5, tried = $6, unsure = $7, may_submit = $8,
@@ -31,7 +31,7 @@ export function keepStep(tx: Transaction, step: StepRow): void {
       ...[sessionId, position, status, instruction, codeOnce, tried, unsure, maySubmit, submitted, byHand],
       ...[step.lastError, JSON.stringify(step.selectors), step.stableCode, JSON.stringify(step.extracted)],
     ],
-    'keep_autopilot_step',
+    'save_autopilot_step',
   );
 }
 

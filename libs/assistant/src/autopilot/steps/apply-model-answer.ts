@@ -5,17 +5,17 @@ import { endAttempt } from './attempts';
 import type { StepAnswer } from './ask-step';
 import { faultOfActions } from './check-actions';
 import { issueAttempt } from './session-commands';
-import { passStep } from './settle-attempt';
-import { takeStep } from './take-step';
+import { passStep } from './apply-attempt-result';
+import { startNextStep } from './start-next-step';
 import { stepAt, type Work } from './work';
 
-/** Nothing but a person's hand at the limits or the model's configuration mends these. */
+/** Errors that only a person can fix, by changing a limit or the model's configuration. */
 const endingCodes: readonly ErrorCode[] = ['billing_gate_closed', 'model_not_configured'];
 
-/** What the model said is done, or asked about. */
-export async function takeAnswer(work: Work, answer: StepAnswer): Promise<void> {
+/** Applies the model's answer: executes its actions, passes the step, or asks a person. */
+export async function applyModelAnswer(work: Work, answer: StepAnswer): Promise<void> {
   const { tx, session } = work;
-  const { step, asked } = stepAt(work);
+  const { step, taskStep } = stepAt(work);
   const held = session.held!;
   const screenshotKey = session.look?.screenshotKey ?? null;
   const { status, reason, question } = answer;
@@ -23,17 +23,17 @@ export async function takeAnswer(work: Work, answer: StepAnswer): Promise<void> 
     session.held = null;
     step.unsure += 1;
     await endAttempt(work, step, held.attemptId, { outcome: 'unsure', error: question || null, screenshotKey });
-    if (step.unsure < 2) return takeStep(work);
-    const asks = question || `The model cannot tell how “${asked.title}” is done.`;
-    return pauseSession(work, { reason: 'unsure', question: asks });
+    if (step.unsure < 2) return startNextStep(work);
+    const text = question || `The model does not know how to do “${taskStep.title}”.`;
+    return pauseSession(work, { reason: 'unsure', question: text });
   }
   step.unsure = 0;
   if (status === 'blocked') {
     session.held = null;
-    const asks = question || `The page does not let “${asked.title}” be done.`;
-    await endAttempt(work, step, held.attemptId, { outcome: 'blocked', error: asks, screenshotKey });
-    if (reason === 'one_time_code' || reason === 'captcha') return pauseSession(work, { reason, question: asks });
-    return takeStep(work);
+    const text = question || `The page does not allow “${taskStep.title}”.`;
+    await endAttempt(work, step, held.attemptId, { outcome: 'blocked', error: text, screenshotKey });
+    if (reason === 'one_time_code' || reason === 'captcha') return pauseSession(work, { reason, question: text });
+    return startNextStep(work);
   }
   const actions = status === 'done' ? [] : answer.actions;
   const fault = faultOfActions(session, actions);
@@ -45,19 +45,19 @@ export async function takeAnswer(work: Work, answer: StepAnswer): Promise<void> 
       code: 'action_refused',
       screenshotKey,
     });
-    return takeStep(work);
+    return startNextStep(work);
   }
-  if (status === 'done' && !asked.expect) {
+  if (status === 'done' && !taskStep.expect) {
     session.held = null;
     await endAttempt(work, step, held.attemptId, { outcome: 'passed', screenshotKey });
     return passStep(work, step, { ...held, actions: [] });
   }
   session.held = { ...held, actions };
-  await issueAttempt(tx, session, session.held, asked.expect);
+  await issueAttempt(tx, session, session.held, taskStep.expect);
 }
 
-/** The model brought nothing: an attempt of the step is used up, or the session is over. */
-export async function takeFault(work: Work, error: AppError): Promise<void> {
+/** Applies a failed model call: it counts as a failed attempt of the step, or ends the session. */
+export async function applyModelFailure(work: Work, error: AppError): Promise<void> {
   const { session } = work;
   const { step } = stepAt(work);
   const { code, message } = error;
@@ -67,5 +67,5 @@ export async function takeFault(work: Work, error: AppError): Promise<void> {
   if (endingCodes.includes(code)) {
     return beginEnding(work, { to: 'failed', error: message, code: wireCodeOf(code) });
   }
-  return takeStep(work);
+  return startNextStep(work);
 }

@@ -1,0 +1,50 @@
+import type { Database } from '@muster/database';
+import type { MessageInHand } from '@muster/platform';
+import { beginEnding, finishEnding } from './session/end-session';
+import { saveSession } from './session/save-session';
+import { lockSession, readSteps } from './session/session-row';
+import type { Work } from './steps/work';
+
+/** Number of consecutive failed advances after which a session fails. */
+const maxFaults = 8;
+const firstDelayMs = 1000;
+const maxDelayMs = 60_000;
+
+/**
+ * Retries a failed advance of a session with increasing delays. After `maxFaults` consecutive failures the session
+ * fails with internal_error.
+ */
+export async function retryOrFailSession(
+  database: Database,
+  sessionId: string,
+  message?: MessageInHand,
+): Promise<void> {
+  await database.transaction('system', async (tx) => {
+    if (message) tx.handles(message);
+    const session = await lockSession(tx, sessionId);
+    if (!session || session.phase === 'over') return;
+    session.faults += 1;
+    const delayMs = Math.min(maxDelayMs, firstDelayMs * 2 ** (session.faults - 1));
+    session.ringAt = new Date(session.now.getTime() + delayMs);
+    if (session.faults >= maxFaults) await failSession({ tx, session, steps: await readSteps(tx, sessionId) });
+    saveSession(tx, session);
+  });
+}
+
+async function failSession(work: Work): Promise<void> {
+  const { session } = work;
+  const ending = { to: 'failed', error: internalError, code: 'internal_error' } as const;
+  if (!session.ending) {
+    session.faults = 0;
+    session.ringAt = null;
+    return beginEnding(work, ending);
+  }
+  // Ending the session failed as well: it is finished with what is recorded. The next session closes its browser.
+  session.ending = ending;
+  session.ringAt = null;
+  await finishEnding(work);
+}
+
+const internalError =
+  'The session failed repeatedly because of an error on our side; it is logged. Start it again: what it learned is ' +
+  'stored.';
