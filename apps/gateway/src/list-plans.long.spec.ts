@@ -12,7 +12,7 @@ import {
 } from '@muster/testing';
 import { sweepRollups } from '@muster/pilot';
 import { Round } from '@muster/platform';
-import { settleCostDays } from '@muster/pricing';
+import { refreshCostDays } from '@muster/pricing';
 import { Client } from 'pg';
 import { gateway } from './gateway.harness';
 
@@ -115,7 +115,7 @@ describe('lists of an organization that has been at work for a year', () => {
   }, 300_000);
 
   it('are no longer for costs, whose days are summed up', async () => {
-    while ((await settleCostDays(harness.db, house.organizationId)).rest);
+    while ((await refreshCostDays(harness.db, house.organizationId)).rest);
     const year = ['day', 'workflow', 'schedule', 'model'].map((by) => `from=2025-12-01&to=2026-11-20&groupBy=${by}`);
     for (const query of ['', ...year]) {
       const path = `/api/costs?${query}`;

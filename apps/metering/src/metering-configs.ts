@@ -1,5 +1,5 @@
 import type { BaseConfig } from '@muster/platform';
 import { StorageConfig } from '@muster/storage';
 
-/** All that this process reads of its environment. */
+/** Configuration classes that this process reads from its environment. */
 export const meteringConfigs: [new () => BaseConfig, ...(new () => BaseConfig)[]] = [StorageConfig];

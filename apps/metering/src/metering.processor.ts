@@ -13,20 +13,20 @@ interface Finished {
   message: MessageInHand;
 }
 
-const settledAtOnce = 50;
+const bookingBatchSize = 50;
 
 @ProcessesQueue('metering')
 export class MeteringProcessor extends QueueProcessor {
-  /** Runs that ended while others are settled are settled together: a counter is then touched once for all of them. */
+  /** Books runs that end during a booking together in the next one, which updates each counter once for all of them. */
   private readonly finished = new Coalescer<Finished, Error | undefined>(async (runs) => {
     const faults = new Map<Finished, Error>();
-    const fault = await this.settle(runs).catch((error: Error) => error);
-    // One that cannot be settled keeps no other from it.
+    const fault = await this.book(runs).catch((error: Error) => error);
+    // If the booking fails, book each run separately, so that one failing run does not block the others.
     for (const run of fault ? runs : []) {
-      await this.settle([run]).catch((error: Error) => faults.set(run, error));
+      await this.book([run]).catch((error: Error) => faults.set(run, error));
     }
     return (run) => faults.get(run);
-  }, settledAtOnce);
+  }, bookingBatchSize);
 
   constructor(
     @Inject(Database) private readonly database: Database,
@@ -59,12 +59,12 @@ export class MeteringProcessor extends QueueProcessor {
 
   @HandlesJob('metering', 'recompute-costs')
   async recomputeCosts({ recomputeId }: RecomputePayload): Promise<void> {
-    await recomputeCosts(this.database, recomputeId, (tx, jobId) => settleJobCost(tx, jobId, { anew: true }));
+    await recomputeCosts(this.database, recomputeId, (tx, jobId) => settleJobCost(tx, jobId, { reprice: true }));
   }
 
-  private async settle(runs: Finished[]): Promise<void> {
+  private async book(runs: Finished[]): Promise<void> {
     await this.database.transaction('system', async (tx) => {
-      // A cost that a crash takes back is settled again: the message comes back with it.
+      // A crash may lose this commit. The message is then handled again, and the cost is booked again.
       for (const { message } of runs) tx.handles(message);
       tx.forgettable();
       await settleJobCosts(

@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { MeteringModule } from './metering.module';
 import { meteringConfigs } from './metering-configs';
 
-describe('runs that ended', () => {
+describe('booking the costs of ended runs', () => {
   let harness: Harness;
   let owner: Client;
   let organizationId: string;
@@ -25,7 +25,7 @@ describe('runs that ended', () => {
     await harness.close();
   });
 
-  async function ended(count: number): Promise<string[]> {
+  async function makeEndedRuns(count: number): Promise<string[]> {
     const { id: agentId } = await makeAgent(harness.db, { organizationId, name: `Agent of ${count}` });
     const finishedAt = new Date();
     const startedAt = new Date(finishedAt.getTime() - 60_000);
@@ -40,33 +40,33 @@ describe('runs that ended', () => {
     harness.db.transaction({ organizationId }, (tx) =>
       tx.enqueue(...ids.map((jobId) => ({ queue: 'metering', name: 'job-finished', payload: { jobId } }) as const)),
     );
-  const settled = async (ids: string[]) =>
+  const bookedCosts = async (ids: string[]) =>
     (await owner.query('SELECT xmin::text AS by FROM run_cost WHERE job_id = ANY($1)', [ids])).rows;
-  const left = async () => (await owner.query('SELECT attempts, last_error FROM outbox')).rows;
+  const outboxRows = async () => (await owner.query('SELECT attempts, last_error FROM outbox')).rows;
 
-  it('are settled together with those that end meanwhile, each message with its run', async () => {
-    const ids = await ended(40);
+  it('books runs that end at the same time in shared transactions, and handles the message of each', async () => {
+    const ids = await makeEndedRuns(40);
     await finish(ids);
-    await waitFor('all of them', async () => (await settled(ids)).length === 40);
-    expect(new Set((await settled(ids)).map(({ by }) => by)).size).toBeLessThan(20);
-    expect(await left()).toEqual([]);
+    await waitFor('the costs of all runs', async () => (await bookedCosts(ids)).length === 40);
+    expect(new Set((await bookedCosts(ids)).map(({ by }) => by)).size).toBeLessThan(20);
+    expect(await outboxRows()).toEqual([]);
   });
 
-  it('do not wait for one that cannot be settled, and that one is tried again', async () => {
-    const ids = await ended(12);
+  it('books the other runs if one run cannot be booked, and retries that run', async () => {
+    const ids = await makeEndedRuns(12);
     await owner.query(`
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not this one'; END $$;
       CREATE TRIGGER refuse BEFORE INSERT ON run_cost FOR EACH ROW WHEN (NEW.job_id = '${ids[5]}')
         EXECUTE FUNCTION refuse()`);
     await finish(ids);
-    await waitFor('the others', async () => (await settled(ids)).length === 11);
-    await waitFor('its fault', async () => (await left()).some(({ attempts }) => attempts > 0));
-    expect(await left()).toMatchObject([{ last_error: expect.stringContaining('not this one') }]);
+    await waitFor('the costs of the other runs', async () => (await bookedCosts(ids)).length === 11);
+    await waitFor('the failed attempt', async () => (await outboxRows()).some(({ attempts }) => attempts > 0));
+    expect(await outboxRows()).toMatchObject([{ last_error: expect.stringContaining('not this one') }]);
     await owner.query('DROP TRIGGER refuse ON run_cost; DROP FUNCTION refuse()');
     const publisher = harness.app.nest.get(MessagePublisher, { strict: false });
-    await waitFor('that one too', async () => {
+    await waitFor('the cost of the retried run', async () => {
       await sweepOutbox(harness.db, publisher, { republishMs: 1000, limit: 100 });
-      return (await settled(ids)).length === 12;
+      return (await bookedCosts(ids)).length === 12;
     });
   });
 });

@@ -2,7 +2,7 @@ import { purgePictures } from '@muster/agents';
 import { purgeAssistant } from '@muster/assistant';
 import { DatabaseModule } from '@muster/database';
 import { newId, Round } from '@muster/platform';
-import { purgeUsage, settleLostCalls } from '@muster/pricing';
+import { markLostCalls, purgeUsage } from '@muster/pricing';
 import { ObjectStorage, StorageConfig, StorageModule } from '@muster/storage';
 import { type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
 
@@ -192,9 +192,9 @@ describe('retention of what the assistant wrote', () => {
       await call(organizationId, minutesAgo(61), 'open');
       await call(organizationId, minutesAgo(60.5), 'answered');
       await call(organizationId, minutesAgo(50), 'open');
-      expect(await settleLostCalls(harness.db)).toEqual({ lost: 1 });
+      expect(await markLostCalls(harness.db)).toEqual({ lost: 1 });
       expect(await outcomes(organizationId)).toEqual(['lost', 'answered', 'open']);
-      expect(await settleLostCalls(harness.db)).toEqual({ lost: 0 });
+      expect(await markLostCalls(harness.db)).toEqual({ lost: 0 });
     });
   });
 });

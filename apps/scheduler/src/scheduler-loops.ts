@@ -15,7 +15,7 @@ import { expireQuestions, failStaleJobs, purgeMessages, purgeReports, repairLeas
 import { purgeBatchClaims, sweepRollups } from '@muster/pilot';
 import { AppLoops, Clock, MessagePublisher, LoopLedger, Metrics, PubSub } from '@muster/platform';
 import { collectPacks } from '@muster/packs';
-import { purgeUsage, reconcileNightly, settleLostCalls, sweepCostDays } from '@muster/pricing';
+import { markLostCalls, purgeUsage, reconcileNightly, sweepCostDays } from '@muster/pricing';
 import { nextDueInMs, purgeScheduleHistory, runDueSchedules } from '@muster/schedules';
 import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
@@ -154,7 +154,7 @@ export class SchedulerLoops extends AppLoops {
         {
           name: 'settle lost model calls',
           intervalMs: maintenanceTickMs,
-          runOnce: () => settleLostCalls(database),
+          runOnce: () => markLostCalls(database),
         },
         {
           name: 'settle roi rollups',

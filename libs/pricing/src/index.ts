@@ -21,20 +21,20 @@ export { unequalCounters } from './usage/unequal-counters';
 export { type EndedRun, recordRuns } from './usage/record-usage';
 export { costsCsv } from './costs/costs-csv';
 export { costSoFar } from './costs/cost-so-far';
-export { settleCostDays, sweepCostDays } from './costs/settle-cost-days';
+export { refreshCostDays, sweepCostDays } from './costs/refresh-cost-days';
 export { rebuildCostDays, verifyCostDays } from './costs/verify-cost-days';
-export { settleFreeRuns } from './costs/settle-free-runs';
+export { bookFreeRuns } from './costs/book-free-runs';
 export { listCosts } from './costs/list-costs';
 export { readRunCost } from './costs/read-run-cost';
 export { findRecompute, recomputeCosts, type RecomputeRow, requestRecompute } from './costs/recompute-costs';
-export { type SettledCost, settleRunCosts } from './costs/settle-run-cost';
+export { type BookedCost, bookRunCosts } from './costs/book-run-cost';
 export {
   listDefaultModelPrices,
   listModelPrices,
   replaceDefaultModelPrices,
   replaceModelPrices,
 } from './prices/model-price-lists';
-export { type AskedRuns, reserveRuns } from './usage/reserve-runs';
+export { type RequestedRuns, reserveRuns } from './usage/reserve-runs';
 export { purgeUsage } from './usage/purge-usage';
 export { findModel, openModel } from './models/open-model';
 export {
@@ -45,5 +45,5 @@ export {
   type OrganizationModelRow,
   putOrganizationModel,
 } from './models/organization-model';
-export { settleLostCalls } from './models/settle-lost-calls';
+export { markLostCalls } from './models/mark-lost-calls';
 export type { ModelPurpose, ModelCaller, PaidAnswer, ModelParts } from './models/model-caller';

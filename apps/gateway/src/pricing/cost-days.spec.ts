@@ -1,4 +1,4 @@
-import { rebuildCostDays, settleCostDays, verifyCostDays } from '@muster/pricing';
+import { rebuildCostDays, refreshCostDays, verifyCostDays } from '@muster/pricing';
 import { type Harness, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 import { endRun, report, settle } from './ended-runs.harness';
@@ -38,7 +38,7 @@ describe('costs from sums of days', () => {
     return Promise.all(answers);
   };
   const sumUp = async () => {
-    while ((await settleCostDays(harness.db, tenant.organizationId)).rest);
+    while ((await refreshCostDays(harness.db, tenant.organizationId)).rest);
   };
   const rows = async (table: string) => {
     const sql = `SELECT count(*)::int AS count FROM ${table} WHERE organization_id = $1`;

@@ -27,7 +27,7 @@ describe('prices of models', () => {
   const put = (...prices: object[]) => tenant.as.admin.put(path, { prices });
   /** As the metering app does. */
   const recompute = (id: string) =>
-    recomputeCosts(harness.db, id, (tx, jobId) => settleJobCost(tx, jobId, { anew: true }));
+    recomputeCosts(harness.db, id, (tx, jobId) => settleJobCost(tx, jobId, { reprice: true }));
   const costOf = async (jobId: string) => (await tenant.as.viewer.get(`/api/jobs/${jobId}/cost`)).body;
   const run = (finishedAt: string, ...used: Parameters<typeof report>[2]) =>
     endRun(harness.db, { organizationId: tenant.organizationId, finishedAt, used });

@@ -136,7 +136,7 @@ describe('a model that fails in the middle of a session', () => {
       expect(await session.ended()).toMatchObject({
         status: 'failed',
         code: 'billing_gate_closed',
-        error: expect.stringMatching(/No language model is called/),
+        error: expect.stringMatching(/The language model cannot be called/),
         steps: [{ status: 'passed' }, {}],
         metrics: { modelCalls: 1, costUsd: 1.1 },
       });

@@ -57,7 +57,7 @@ export async function launchBatch(
   const { facts, installationId, runs, rejected } = await lookAt(tx, organizationId, { input, rows, now });
   if (input.strict && rejected.length) throw refused(rejected);
   const maxCostMicros = leastOf(microsOrNot(input.maxCostUsd ?? null), facts.workflowMaxCost);
-  await reserveRuns(tx, organizationId, { asked: { count: runs.length, maxCostMicros }, limits: facts, now });
+  await reserveRuns(tx, organizationId, { requested: { count: runs.length, maxCostMicros }, limits: facts, now });
   const installed = installationId ? lineageOf(await bundleOf(tx, organizationId, installationId)) : null;
   const batchId = newId();
   const createdBy = nameOf(caller);

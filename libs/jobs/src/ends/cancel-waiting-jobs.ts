@@ -1,7 +1,7 @@
 import { appendTimeline } from '@muster/timeline';
 import type { LifecycleSource } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
-import { type EndedRun, recordRuns, settleFreeRuns } from '@muster/pricing';
+import { bookFreeRuns, type EndedRun, recordRuns } from '@muster/pricing';
 import { emitEvent } from '@muster/webhooks';
 import { releaseKeys } from '../dispatch/concurrency-keys';
 import { codeOfEnd } from './finish-job';
@@ -75,7 +75,7 @@ export async function cancelWaitingJobs(
       payload: { jobId },
     })),
   );
-  await settleFreeRuns(tx, organizationId, settled.map(runOf));
+  await bookFreeRuns(tx, organizationId, settled.map(runOf));
   return ended.length;
 }
 

@@ -216,7 +216,7 @@ async function reserveRetry(
     tx.defer('UPDATE job SET reserved_micros = $2 WHERE id = $1', [jobId, costMicros ?? 0n], 'hold_cost');
   }
   try {
-    await reserveRuns(tx, organizationId, { asked: { count: 1, maxCostMicros }, limits, now });
+    await reserveRuns(tx, organizationId, { requested: { count: 1, maxCostMicros }, limits, now });
     return null;
   } catch (error) {
     if (error instanceof AppError && error.code === 'billing_gate_closed') return error.message;

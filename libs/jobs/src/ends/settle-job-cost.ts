@@ -1,13 +1,13 @@
 import type { Transaction } from '@muster/database';
-import { type SettledCost, settleRunCosts } from '@muster/pricing';
+import { type BookedCost, bookRunCosts } from '@muster/pricing';
 import { emitEvent } from '@muster/webhooks';
 
 /** What an ended job has cost is computed, booked, and shown on it; it holds nothing of the limit any more. Null: there is no such ended job. */
 export async function settleJobCost(
   tx: Transaction,
   jobId: string,
-  options: { anew?: boolean } = {},
-): Promise<SettledCost | null> {
+  options: { reprice?: boolean } = {},
+): Promise<BookedCost | null> {
   return (await settleJobCosts(tx, [jobId], options)).get(jobId) ?? null;
 }
 
@@ -15,9 +15,9 @@ export async function settleJobCost(
 export async function settleJobCosts(
   tx: Transaction,
   jobIds: string[],
-  options: { anew?: boolean } = {},
-): Promise<Map<string, SettledCost>> {
-  const settled = await settleRunCosts(tx, jobIds, options);
+  options: { reprice?: boolean } = {},
+): Promise<Map<string, BookedCost>> {
+  const settled = await bookRunCosts(tx, jobIds, options);
   if (settled.size > 0) {
     tx.defer(
       `UPDATE job SET total_cost_micros = c.total, reserved_micros = 0
@@ -33,7 +33,7 @@ export async function settleJobCosts(
 /** Each run of a batch is settled when its end is durable, so whoever settles the last one sees that nothing is open. */
 function emitBatchEnd(
   tx: Transaction,
-  { organizationId, batchId }: Pick<SettledCost, 'organizationId' | 'batchId'>,
+  { organizationId, batchId }: Pick<BookedCost, 'organizationId' | 'batchId'>,
 ): void {
   if (batchId === null) return;
   emitEvent(tx, {

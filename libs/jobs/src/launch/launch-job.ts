@@ -72,7 +72,7 @@ export async function launchJob(
   if (!options.scheduleId) await requireSecrets(tx, organizationId, options.vaultKeys ?? []);
   const installed = installationId ? lineageOf(await bundleOf(tx, organizationId, installationId)) : {};
   const maxCostMicros = leastOf(microsOrNot(maxCostUsd ?? null), scheduleMaxCost, facts.workflowMaxCost);
-  await reserveRuns(tx, organizationId, { asked: { count: 1, maxCostMicros }, limits: facts, now });
+  await reserveRuns(tx, organizationId, { requested: { count: 1, maxCostMicros }, limits: facts, now });
   const jobId = await insertJob(tx, {
     ...options,
     ...installed,

@@ -93,7 +93,7 @@ describe('A month’s limits', () => {
     await limitTo({ usd: 10 });
     expect(await many(50, { maxCostUsd: 2.5 })).toEqual({ launched: 4, refused: 46 });
     await expect(lab.launch({ maxCostUsd: 0.000001 })).rejects.toThrow(
-      "The run may cost 0.000001 USD, and the month's limit of 10 USD leaves 0: runs under way hold what they may cost.",
+      "The run may cost 0.000001 USD, and the month's limit of 10 USD leaves 0: the rest is spent or reserved for open runs.",
     );
     expect(await reserved()).toBe(10_000_000);
   });

@@ -1,8 +1,8 @@
 import type { PilotBatchEntity, Transaction } from '@muster/database';
 
 /**
- * A job is being deleted: what its batches told goes, but for their sums, the times of their claims for what is
- * computed over these, and what the job had cost.
+ * Deletes the details of a job's batches when the job is deleted: sessions, stop events and claims. The totals of the
+ * batches, the processing times of their claims and the cost of the job stay for the return on investment.
  */
 export async function forgetJobOfBatches(
   tx: Transaction,

@@ -20,11 +20,11 @@ export type BatchRow = Pick<
   | 'stopEvents'
   | 'processingMicros'
 > & {
-  /** Of the job that it names; of a deleted one what it had cost. */
+  /** Cost of the batch's job, also after the job was deleted. Null if there is no job or no cost yet. */
   totalCostMicros: MicroUsd | null;
 };
 
-/** For `FROM pilot_batch b LEFT JOIN job j ON j.id = b.job_id`. */
+/** Columns of a batch, for statements that select from `batchSource`. */
 export const batchColumns = `b.id, b.batch_id, b.job_id, b.worker_key,
   b.started_at, b.finished_at, b.ingested_at,
   b.occurred_at, b.claims_attempted,
@@ -44,7 +44,7 @@ interface Listing {
   filter: BatchFilter;
 }
 
-/** The latest day first. */
+/** Lists batches, the latest first. */
 export function listPilotBatches(database: Database, organizationId: string, listing: Listing): Promise<BatchRow[]> {
   const { text, values } = listBatchesStatement(organizationId, listing);
   return database.query<BatchRow>({ organizationId }, text, values);
@@ -52,15 +52,15 @@ export function listPilotBatches(database: Database, organizationId: string, lis
 
 export function listBatchesStatement(organizationId: string, { page, filter }: Listing) {
   const values: unknown[] = [organizationId];
-  const placed = (value: unknown) => `$${values.push(value)}`;
+  const parameter = (value: unknown) => `$${values.push(value)}`;
   const conditions = ['b.organization_id = $1', ...withinPeriod('b.occurred_at', filter, values)];
-  if (filter.workflowId) conditions.push(`b.workflow_id = ${placed(filter.workflowId)}`);
-  if (filter.jobId) conditions.push(`b.job_id = ${placed(filter.jobId)}`);
+  if (filter.workflowId) conditions.push(`b.workflow_id = ${parameter(filter.workflowId)}`);
+  if (filter.jobId) conditions.push(`b.job_id = ${parameter(filter.jobId)}`);
   if (page.after) {
     const [at, id] = page.after;
-    conditions.push(`(b.occurred_at, b.id) < (${placed(at)}::timestamptz, ${placed(id)}::uuid)`);
+    conditions.push(`(b.occurred_at, b.id) < (${parameter(at)}::timestamptz, ${parameter(id)}::uuid)`);
   }
-  const limit = placed(page.limit + 1);
+  const limit = parameter(page.limit + 1);
   return {
     text: `SELECT ${batchColumns} FROM ${batchSource}
      WHERE ${conditions.join(' AND ')} ORDER BY b.occurred_at DESC, b.id DESC LIMIT ${limit}`,

@@ -1,18 +1,18 @@
-/** Days in the organization's time zone, or moments; of a day all of it belongs to the period. */
+/** Days in the organization's time zone, or timestamps. A whole day belongs to the period, also as `to`. */
 export interface Period {
   from?: string;
   to?: string;
 }
 
 /**
- * The condition that a column of moments lies in the period, for a statement whose $1 is the organization. The zone is
- * read once for the statement, so an index on the column serves.
+ * Returns the conditions that a timestamp column lies in the period, for a statement whose $1 is the organization. The
+ * time zone is read once for the statement, so an index on the column can be used.
  */
 export function withinPeriod(column: string, { from, to }: Period, values: unknown[]): string[] {
-  const placed = (value: string) => `$${values.push(value)}`;
+  const parameter = (value: string) => `$${values.push(value)}`;
   return [
-    ...(from ? [`${column} >= ${isDay(from) ? startOfDay(`${placed(from)}::date`) : placed(from)}`] : []),
-    ...(to ? [`${column} < ${isDay(to) ? startOfDay(`${placed(to)}::date + 1`) : placed(to)}`] : []),
+    ...(from ? [`${column} >= ${isDay(from) ? startOfDay(`${parameter(from)}::date`) : parameter(from)}`] : []),
+    ...(to ? [`${column} < ${isDay(to) ? startOfDay(`${parameter(to)}::date + 1`) : parameter(to)}`] : []),
   ];
 }
 

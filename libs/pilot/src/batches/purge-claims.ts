@@ -3,8 +3,8 @@ import type { Database, PilotBatchEntity } from '@muster/database';
 import type { Round } from '@muster/platform';
 
 /**
- * Drops the claims of batches that are older than each organization keeps them, a batch at a time. What they sum up to
- * stays on the batch, and their times in its metric: no figure of the return on investment changes.
+ * Deletes the claims of batches after each organization's retention period, one batch per transaction. The totals stay
+ * on the batch and the processing times in its metric, so the return on investment does not change.
  */
 export async function purgeBatchClaims(database: Database, round: Round, now: Date): Promise<{ batchClaims: number }> {
   const { purged } = await purgeByRetention(database, round, {

@@ -11,7 +11,10 @@ interface Row extends DaySums {
   between: number[] | null;
 }
 
-/** The sums of a range from the claims themselves, in one statement. Where claims went, what was kept of them counts. */
+/**
+ * Computes the totals of a range from the claims in one statement. A batch whose claims were deleted counts by its
+ * stored totals.
+ */
 export async function computeRoi(
   database: Database,
   organizationId: string,
@@ -29,17 +32,20 @@ export async function computeRoi(
   return { days: rows, percentiles: between ? { p50: p50!, p95: p95! } : null };
 }
 
-/** A continuous percentile lies between two whole microseconds, at a whole number of twentieths; a double is near it. */
+/**
+ * Twentieths of a microsecond. A continuous percentile is a whole number of them; rounding removes the double's error.
+ */
 function twentieths(micros: number): bigint {
   return BigInt(Math.round(micros * 20));
 }
 
-/** The day of a moment in the organization's zone, for statements with the settings as s. */
+/** Day of a timestamp in the organization's time zone, for statements with organization_settings s. */
 export const dayOf = (moment: string, zone = 's.timezone') => `(${moment} AT TIME ZONE ${zone})::date`;
 
 /**
- * Batches whose day lies in the range. Days of a zone begin within a day of UTC's, which an index can be asked for; what
- * the day itself is decides, as one can be cut in two where clocks are set back over midnight.
+ * Condition that the day of batch `b` lies in the range. The first two lines are wider than the range in any time zone
+ * and use the index. The last line is exact; bounds by timestamp are not, because clocks that are set back over
+ * midnight split a day.
  */
 export const batchesOfRange = (from: string, to: string) => `
   b.occurred_at >= ${from}::date::timestamp AT TIME ZONE 'UTC' - interval '26 hours'
@@ -69,7 +75,7 @@ const computed = `
            (count(*) FILTER (WHERE outcome = 'no_eob_found'))::int AS none,
            (count(*) FILTER (WHERE outcome = 'failed'))::int AS failed, count(micros)::int AS timed, sum(micros) AS micros
     FROM claim GROUP BY day),
-  kept AS (
+  gone_total AS (
     SELECT day, sum(claims_attempted)::int AS attempted, sum(claims_eob_uploaded)::int AS eob,
            sum(claims_no_eob_found)::int AS none, sum(claims_failed)::int AS failed
     FROM gone GROUP BY day),
@@ -82,11 +88,11 @@ const computed = `
     SELECT day, count(job_id)::int AS jobs, sum(cost_micros) AS micros FROM first GROUP BY day),
   percentile AS (
     SELECT percentile_cont(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY micros) AS between FROM claim)
-  SELECT day::text AS day, b.batches, COALESCE(c.attempted, 0) + COALESCE(k.attempted, 0) AS attempted,
-         COALESCE(c.eob, 0) + COALESCE(k.eob, 0) AS eob_uploaded,
-         COALESCE(c.none, 0) + COALESCE(k.none, 0) AS no_eob_found,
-         COALESCE(c.failed, 0) + COALESCE(k.failed, 0) AS failed, COALESCE(c.timed, 0) AS timed,
+  SELECT day::text AS day, b.batches, COALESCE(c.attempted, 0) + COALESCE(g.attempted, 0) AS attempted,
+         COALESCE(c.eob, 0) + COALESCE(g.eob, 0) AS eob_uploaded,
+         COALESCE(c.none, 0) + COALESCE(g.none, 0) AS no_eob_found,
+         COALESCE(c.failed, 0) + COALESCE(g.failed, 0) AS failed, COALESCE(c.timed, 0) AS timed,
          COALESCE(c.micros, 0)::bigint AS processing_micros, COALESCE(cost.jobs, 0) AS jobs,
          COALESCE(cost.micros, 0)::bigint AS cost_micros, p.between
-  FROM batches b LEFT JOIN counted c USING (day) LEFT JOIN kept k USING (day) LEFT JOIN cost USING (day)
+  FROM batches b LEFT JOIN counted c USING (day) LEFT JOIN gone_total g USING (day) LEFT JOIN cost USING (day)
   CROSS JOIN percentile p ORDER BY day`;

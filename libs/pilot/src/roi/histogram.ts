@@ -1,25 +1,27 @@
-/** Each octave of times has so many buckets, as a power of two: a bucket is at most 1/32 wide. */
+/** Each octave (factor of two) of times has 2^bits buckets, so the width of a bucket is at most 1/32 of its times. */
 const bits = 5;
-/** One more than any bucket: times are below 2^53 microseconds. */
+/** Number of buckets. Times are below 2^53 microseconds. */
 export const bucketCount = (53 - bits + 1) * 2 ** bits;
 
-/** Which bucket a time lies in. Buckets are in the order of the times. */
+/** Returns the bucket of a time. Buckets are in the order of the times. */
 export function bucketOf(micros: number): number {
   if (micros < 2 ** bits) return micros;
   let octave = Math.floor(Math.log2(micros));
-  // The logarithm of a number just below a power of two may come out as that power's.
+  // The logarithm of a number just below a power of two may be rounded up to that power.
   if (2 ** octave > micros) octave -= 1;
   const shift = octave - bits;
   return (shift + 1) * 2 ** bits + Math.floor(micros / 2 ** shift) - 2 ** bits;
 }
 
-/** How many there are of each of ascending whole numbers. */
+/** Counts of whole numbers. The keys are ascending. */
 export interface Counts {
   keys: number[];
   counts: number[];
 }
 
-/** Counts as bytes: the distance to the key before and the count, seven bits of a number to a byte. */
+/**
+ * Encodes counts as bytes: the difference to the previous key, then the count, with seven bits of a number per byte.
+ */
 export function pack({ keys, counts }: Counts): Buffer {
   const bytes: number[] = [];
   const write = (value: number) => {
@@ -49,7 +51,7 @@ export function unpack(bytes: Buffer, each: (key: number, count: number) => void
   }
 }
 
-/** Counts ascending numbers, each equal to or greater than the one before. */
+/** Counts equal numbers. `keys` must be in ascending order. */
 export function countAscending(keys: Iterable<number>): Counts {
   const counted: Counts = { keys: [], counts: [] };
   for (const key of keys) {

@@ -4,9 +4,11 @@ import { computeRoi, dayOf, type RoiSums } from './compute-roi';
 import { readRollup, type RollupRead } from './read-rollup';
 import { roiFigures, type RoiSettings } from './roi-figures';
 import { roiRange } from './roi-range';
-import { settleRollups } from './settle-rollups';
+import { refreshRoiRollups } from './refresh-roi-rollups';
 
-/** What the automation of a range of days saved and cost: from the rollups, or, with the same figures, from raw rows. */
+/**
+ * Returns the savings and costs of a range of days, from the rollups or from the claims. Both give the same figures.
+ */
 export async function readRoi(
   database: Database,
   organizationId: string,
@@ -19,20 +21,20 @@ export async function readRoi(
     [organizationId, now],
     'roi_settings',
   );
-  if (!settings) throw new AppError('not_found', { detail: 'The organization is gone.' });
+  if (!settings) throw new AppError('not_found', { detail: 'The organization no longer exists.' });
   const range = roiRange(query, settings.today);
   const read = { organizationId, range, workflowId: query.workflowId ?? null };
-  const rollup = query.source === 'computed' ? null : await settledRollup(database, read);
+  const rollup = query.source === 'computed' ? null : await readRefreshedRollup(database, read);
   const sums = rollup ?? (await computeRoi(database, organizationId, range, read.workflowId));
   return roiFigures({ range, source: rollup ? 'rollup' : 'computed', settings }, sums.days, sums.percentiles);
 }
 
-/** Brings the rollups up to what has changed, where that is little; otherwise it is left to the loop. */
-async function settledRollup(database: Database, read: RollupRead): Promise<RoiSums | null> {
+/** Reads the rollups, and refreshes them first if little has changed. Null if changes are still pending after that. */
+async function readRefreshedRollup(database: Database, read: RollupRead): Promise<RoiSums | null> {
   for (let attempt = 1; attempt <= 3; attempt += 1) {
     const sums = await readRollup(database, read);
     if (sums) return sums;
-    if ((await settleRollups(database, read.organizationId)).rest) return null;
+    if ((await refreshRoiRollups(database, read.organizationId)).rest) return null;
   }
   return null;
 }

@@ -17,7 +17,7 @@ interface Row extends DaySums {
   histogram: PilotRoiDayEntity['histogram'] | null;
 }
 
-/** The sums of a range from the rollups; null where they are not up to what has changed. */
+/** Reads the totals of a range from the rollups; null if changes are not applied to the rollups yet. */
 export async function readRollup(database: Database, read: RollupRead): Promise<RoiSums | null> {
   const { organizationId, range, workflowId } = read;
   const rows = await database.query<Row>(
@@ -37,14 +37,15 @@ export async function readRollup(database: Database, read: RollupRead): Promise<
   return percentiles && { days, percentiles };
 }
 
-/** Whether nothing has changed since, and of which zone's days they are, is seen in the same statement as the sums. */
+/** Whether no change is pending and the time zone is still the same. Read in the same statement as the totals. */
 const isCurrent = `
   (SELECT r.timezone = s.timezone AND NOT EXISTS (SELECT FROM pilot_roi_change c WHERE c.organization_id = $1)
    FROM pilot_roi_state r JOIN organization_settings s ON s.organization_id = r.organization_id
    WHERE r.organization_id = $1) AS is_current,
   (SELECT r.revision FROM pilot_roi_state r WHERE r.organization_id = $1) AS revision`;
 
-// What each day's jobs cost is looked up day by day: joined, it could be gone through again for each of them.
+// LATERAL looks up the job costs of each day by index. With a plain join, the planner might scan all costs for each
+// day.
 const daysSql = `
   SELECT state.*, d.day::text AS day, d.batches, d.attempted, d.eob_uploaded, d.no_eob_found, d.failed, d.timed,
          d.processing_micros, d.histogram, COALESCE(cost.jobs, 0) AS jobs, COALESCE(cost.cost_micros, 0) AS cost_micros
@@ -60,48 +61,49 @@ interface TimesOfBucket extends Pick<PilotRoiStateEntity, 'revision'>, Pick<Pilo
 }
 
 /**
- * Continuous percentiles: the buckets say in which of them the two neighbours lie, and only these are looked into. Null
- * where the rollups were settled in between.
+ * Computes continuous percentiles. The histogram determines the buckets of the two neighbouring times of each
+ * percentile, and only the times of these buckets are read. Null if the rollups were refreshed since the histogram was
+ * read.
  */
 async function readPercentiles(
   database: Database,
   { organizationId, range, workflowId }: RollupRead,
   { counts, timed, revision }: { counts: Float64Array; timed: number; revision: number },
 ): Promise<Percentiles | null> {
-  // The place of p among so many is p × (timed − 1), here in twentieths.
-  const places = [10, 19].map((twentieths) => {
-    const place = twentieths * (timed - 1);
-    return { rank: Math.floor(place / 20), part: BigInt(place % 20) };
+  // The position of percentile p among the sorted times is p × (timed − 1), here in twentieths.
+  const positions = [10, 19].map((twentieths) => {
+    const position = twentieths * (timed - 1);
+    return { rank: Math.floor(position / 20), part: BigInt(position % 20) };
   });
-  const asked = places
+  const neighbours = positions
     .flatMap(({ rank }) => [rank, Math.min(rank + 1, timed - 1)])
-    .map((rank) => placeOf(counts, rank));
+    .map((rank) => findRank(counts, rank));
   const rows = await database.query<TimesOfBucket>(
     { organizationId },
     timesSql,
-    [organizationId, range.from, range.to, workflowId ?? everyWorkflow, asked.map(({ bucket }) => bucket)],
+    [organizationId, range.from, range.to, workflowId ?? everyWorkflow, neighbours.map(({ bucket }) => bucket)],
     'roi_times',
   );
   if (rows[0]?.revision !== revision) return null;
-  const times = new Map(asked.map(({ bucket }) => [bucket, new Times()]));
+  const times = new Map(neighbours.map(({ bucket }) => [bucket, new Times()]));
   for (const row of rows) times.get(row.bucket!)?.add(row.times);
-  const found = asked.map(({ bucket, ahead }) => BigInt(times.get(bucket)!.at(ahead)));
-  const [p50, p95] = places.map(({ part }, of) => {
-    const [below, above] = [found[2 * of]!, found[2 * of + 1]!];
+  const found = neighbours.map(({ bucket, ahead }) => BigInt(times.get(bucket)!.at(ahead)));
+  const [p50, p95] = positions.map(({ part }, index) => {
+    const [below, above] = [found[2 * index]!, found[2 * index + 1]!];
     return 20n * below + part * (above - below);
   });
   return { p50: p50!, p95: p95! };
 }
 
-/** Where the time of a rank (from 0, in ascending order) lies: in which bucket, with how many of it ahead. */
-function placeOf(counts: Float64Array, rank: number): { bucket: number; ahead: number } {
+/** Finds the bucket of the time at a rank (from 0, ascending), and the number of smaller times in that bucket. */
+function findRank(counts: Float64Array, rank: number): { bucket: number; ahead: number } {
   let ahead = rank;
   let bucket = 0;
   for (; ahead >= counts[bucket]!; bucket += 1) ahead -= counts[bucket]!;
   return { bucket, ahead };
 }
 
-/** The times of one bucket. They are few, and each day has its own in order. */
+/** The times of one bucket, collected from all days. */
 class Times {
   private readonly micros: number[] = [];
   private readonly repeats = new Map<number, number>();
@@ -114,14 +116,14 @@ class Times {
     });
   }
 
-  /** The time with so many ahead of it. */
+  /** Returns the time that has `ahead` times before it in ascending order. */
   at(ahead: number): number {
     this.sorted ??= Float64Array.from(this.micros).sort();
     if (this.repeats.size === 0) return this.sorted[ahead]!;
     let rest = ahead;
-    for (let place = 0; ; place += 1) {
-      const micros = this.sorted[place]!;
-      const isFirst = micros !== this.sorted[place - 1];
+    for (let index = 0; ; index += 1) {
+      const micros = this.sorted[index]!;
+      const isFirst = micros !== this.sorted[index - 1];
       rest -= 1 + (isFirst ? (this.repeats.get(micros) ?? 0) : 0);
       if (rest < 0) return micros;
     }

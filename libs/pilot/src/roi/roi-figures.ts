@@ -10,7 +10,7 @@ import {
 import type { OrganizationSettingsEntity } from '@muster/database';
 import { daysOf, type RoiRange } from './roi-range';
 
-/** What a day's batches sum up to. */
+/** Totals of a day's batches. */
 export interface DaySums {
   day: string;
   batches: number;
@@ -24,7 +24,7 @@ export interface DaySums {
   costMicros: MicroUsd;
 }
 
-/** In twentieths of a microsecond: between two whole ones, both are a whole number of these. */
+/** Percentiles in twentieths of a microsecond, in which both are whole numbers. */
 export interface Percentiles {
   p50: bigint;
   p95: bigint;
@@ -32,7 +32,7 @@ export interface Percentiles {
 
 export type RoiSettings = Pick<OrganizationSettingsEntity, 'minutesSavedPerClaim' | 'laborMicrosPerHour'>;
 
-/** The figures of a range, from the sums of its days: exact up to the one rounding of each at the end. */
+/** Computes the figures of a range from the totals of its days. Each figure is exact and rounded once, at the end. */
 export function roiFigures(
   { range, source, settings }: { range: RoiRange; source: RoiSource; settings: RoiSettings },
   sums: DaySums[],
@@ -41,9 +41,9 @@ export function roiFigures(
   const labor = laborOf(settings);
   const byDay = new Map(sums.map((each) => [each.day, each]));
   const days = daysOf(range).map((day) => {
-    const of = byDay.get(day) ?? { ...nothing, day };
-    const laborMicros = labor(of.eobUploaded + of.noEobFound);
-    return { ...of, laborMicros, netMicros: laborMicros - BigInt(of.costMicros) };
+    const sumsOfDay = byDay.get(day) ?? { ...nothing, day };
+    const laborMicros = labor(sumsOfDay.eobUploaded + sumsOfDay.noEobFound);
+    return { ...sumsOfDay, laborMicros, netMicros: laborMicros - BigInt(sumsOfDay.costMicros) };
   });
   const count = (key: 'batches' | 'jobs' | 'attempted' | 'eobUploaded' | 'noEobFound' | 'failed' | 'timed') =>
     days.reduce((sum, each) => sum + each[key], 0);
@@ -115,13 +115,13 @@ function claimsOf({
   return { attempted, eobUploaded, noEobFound, failed };
 }
 
-/** What the work that some claims saved would have cost, rounded once. */
+/** Returns a function that computes the labor cost saved by a number of claims, rounded once. */
 function laborOf({ minutesSavedPerClaim, laborMicrosPerHour }: RoiSettings): (claims: number) => bigint {
   const { numerator, denominator } = rationalOf(minutesSavedPerClaim);
   return (claims) => roundedQuotient(BigInt(claims) * numerator * BigInt(laborMicrosPerHour), denominator * 60n);
 }
 
-/** A number as its decimals say it. */
+/** Converts a number to the exact fraction of its decimal notation. */
 function rationalOf(value: number): { numerator: bigint; denominator: bigint } {
   const [digits, exponent = '0'] = String(value).split('e') as [string, string?];
   const [whole, fraction = ''] = digits.split('.') as [string, string?];
@@ -132,12 +132,12 @@ function rationalOf(value: number): { numerator: bigint; denominator: bigint } {
     : { numerator: numerator * 10n ** BigInt(-shift), denominator: 1n };
 }
 
-/** To four decimals; null by zero. */
+/** Divides and rounds to four decimals; null if the denominator is 0. */
 function quotient(numerator: bigint, denominator: bigint): number | null {
   return denominator === 0n ? null : decimalOf(roundedQuotient(numerator * 10_000n, denominator), 4);
 }
 
-/** Parts of a microsecond in seconds to four decimals. */
+/** Converts parts of a microsecond to seconds, rounded to four decimals. */
 function seconds(parts: bigint, partsInMicrosecond: bigint): number {
   return decimalOf(roundedQuotient(parts * 10_000n, partsInMicrosecond * 1_000_000n), 4);
 }

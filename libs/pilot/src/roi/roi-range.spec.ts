@@ -1,8 +1,8 @@
 import { daysOf, roiRange } from './roi-range';
 
-describe('a range of days', () => {
-  const lengthOf = (asked: { from?: string; to?: string }) => {
-    const range = roiRange(asked, '2026-03-19');
+describe('roiRange', () => {
+  const lengthOf = (query: { from?: string; to?: string }) => {
+    const range = roiRange(query, '2026-03-19');
     const days = daysOf(range);
     expect([days[0], days.at(-1)]).toEqual([range.from, range.to]);
     return days.length;
@@ -19,8 +19,8 @@ describe('a range of days', () => {
     [{ from: '9999-12-31', to: '9999-12-31' }, 1],
     [{ from: '9998-06-01', to: '9999-12-31' }, 579],
     [{ from: '9996-12-31', to: '9999-12-31' }, 1096],
-  ])('%j has %d of them, also at both ends of the calendar', (asked, length) => {
-    expect(lengthOf(asked)).toBe(length);
+  ])('reads %j as a range of %d days, also at both ends of the calendar', (query, length) => {
+    expect(lengthOf(query)).toBe(length);
   });
 
   it.each([
@@ -28,7 +28,7 @@ describe('a range of days', () => {
     { from: '2026-03-20' },
     { from: '2023-03-18', to: '2026-03-19' },
     { from: '9996-12-30', to: '9999-12-31' },
-  ])('is not %j', (asked) => {
-    expect(() => roiRange(asked, '2026-03-19')).toThrow();
+  ])('rejects %j', (query) => {
+    expect(() => roiRange(query, '2026-03-19')).toThrow();
   });
 });

@@ -7,7 +7,9 @@ export interface RoiRange {
 
 const dayMs = 86_400_000;
 
-/** The days that are asked for; without any, today and the 29 before. Throws invalid_payload. */
+/**
+ * Completes the requested range; by default today and the 29 days before. Throws invalid_payload if it is not valid.
+ */
 export function roiRange({ from, to }: Partial<RoiRange>, today: string): RoiRange {
   const last = to ?? today;
   const first = from ?? dayAfter(last, -29);
@@ -19,14 +21,14 @@ export function roiRange({ from, to }: Partial<RoiRange>, today: string): RoiRan
 /** Every day of the range, in order. */
 export function daysOf({ from, to }: RoiRange): string[] {
   const days = [from];
-  // Until it is the last one, not until one is behind it: behind the last day of 9999 no day has four digits.
+  // Compares for equality, because the day after 9999-12-31 has no four-digit year and would compare as smaller.
   for (let day = from; day !== to; days.push(day)) day = dayAfter(day, 1);
   return days;
 }
 
 function dayAfter(day: string, days: number): string {
   const moment = new Date(Date.parse(`${day}T00:00:00Z`) + days * dayMs);
-  // Before the year 1 there is no day that anybody could name.
+  // The API accepts no day before the year 1.
   return moment.getUTCFullYear() < 1 ? '0001-01-01' : moment.toISOString().slice(0, 10);
 }
 

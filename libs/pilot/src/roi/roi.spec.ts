@@ -6,7 +6,7 @@ import { type Harness, makeAgent, makeJob, makeOrganization, makeWorkflow, start
 import { forgetJobOfBatches } from '../batches/forget-job';
 import { ingestRunSummary } from '../summaries/ingest-run-summary';
 import { readRoi } from './read-roi';
-import { settleRollups } from './settle-rollups';
+import { refreshRoiRollups } from './refresh-roi-rollups';
 import { rebuildRollups, verifyRollups } from './verify-rollups';
 
 const now = new Date('2026-03-20T12:00:00Z');
@@ -23,7 +23,7 @@ interface Batch {
   claims: Claim[];
 }
 
-/** What has been told, and nothing that the product keeps of it. */
+/** Everything that was reported and changed, independent of what the product stores. */
 interface World {
   zone: string;
   minutes: number;
@@ -32,7 +32,7 @@ interface World {
   jobs: { id: string; workflowId: string; cost: number | null; deleted: boolean }[];
 }
 
-describe('the return on investment', () => {
+describe('readRoi', () => {
   let harness: Harness;
 
   beforeAll(async () => {
@@ -68,7 +68,7 @@ describe('the return on investment', () => {
       organizationName: 'O',
       organizationSuspended: false,
     };
-    const of = {
+    const actions = {
       ingest: (batchId: string, { at, job, claims }: Batch) =>
         harness.db.transaction({ organizationId }, (tx) =>
           ingestRunSummary(tx, caller, {
@@ -103,17 +103,17 @@ describe('the return on investment', () => {
            WHERE organization_id = $1`,
           [organizationId, world.zone, world.minutes, Math.round(world.rate * 1e6)],
         ),
-      settle: () => settleRollups(harness.db, organizationId),
+      refresh: () => refreshRoiRollups(harness.db, organizationId),
       roi: (query: object) => readRoi(harness.db, organizationId, { query, now }),
     };
-    return { organizationId, workflows: workflows.map(({ id }) => id), world, sql, ...of };
+    return { organizationId, workflows: workflows.map(({ id }) => id), world, sql, ...actions };
   }
-  type Lab = Awaited<ReturnType<typeof open>>;
+  type Fixture = Awaited<ReturnType<typeof open>>;
 
-  /** Both sources and the plain recomputation say the same, of a range and a workflow or all. */
-  async function expectEqual(lab: Lab, query: { from: string; to: string; workflowId?: string }) {
-    const [rollup, raw] = [await lab.roi(query), await lab.roi({ ...query, source: 'computed' })];
-    const plain = plainRoi(lab.world, query);
+  /** Expects the same figures from both sources and from the plain recomputation, for one workflow or all. */
+  async function expectEqual(fixture: Fixture, query: { from: string; to: string; workflowId?: string }) {
+    const [rollup, raw] = [await fixture.roi(query), await fixture.roi({ ...query, source: 'computed' })];
+    const plain = plainRoi(fixture.world, query);
     expect(raw).toEqual({ ...plain, source: 'computed' });
     expect(rollup).toEqual({ ...plain, source: rollup.source });
     return rollup.source;
@@ -121,7 +121,7 @@ describe('the return on investment', () => {
 
   const instant = fc
     .integer({ min: 0, max: 13 * 96 })
-    // Around the begin of daylight saving time in America, and to the minute around midnights.
+    // Around the start of daylight saving time in America, including the minutes before and after midnight.
     .chain((quarter) =>
       fc
         .integer({ min: -2, max: 2 })
@@ -159,11 +159,11 @@ describe('the return on investment', () => {
         rate: fc.nat(100),
       }),
     },
-    { weight: 2, arbitrary: fc.record({ kind: fc.constant('settle' as const) }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('refresh' as const) }) },
     {
       weight: 3,
       arbitrary: fc.record({
-        kind: fc.constant('look' as const),
+        kind: fc.constant('read' as const),
         from: day,
         days: fc.nat(16),
         workflow: fc.option(fc.nat(1)),
@@ -171,89 +171,89 @@ describe('the return on investment', () => {
     },
   );
 
-  it('is the same from rollups, from raw rows and from a plain recomputation, whatever was told and changed', async () => {
+  it('returns the same from rollups, raw rows and a plain recomputation, after any reports and changes', async () => {
     const sources = new Set<string>();
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 40 }), async (operations) => {
-        const lab = await open();
-        const { world } = lab;
-        for (const each of [...operations, { kind: 'look' as const, from: '2026-02-28', days: 17, workflow: null }]) {
+        const fixture = await open();
+        const { world } = fixture;
+        for (const each of [...operations, { kind: 'read' as const, from: '2026-02-28', days: 17, workflow: null }]) {
           if (each.kind === 'ingest') {
             if (each.batch.job !== null && world.jobs[each.batch.job]!.deleted) continue;
-            await lab.ingest(each.batchId, each.batch);
+            await fixture.ingest(each.batchId, each.batch);
             world.batches.set(each.batchId, each.batch);
           } else if (each.kind === 'cost') {
             if (world.jobs[each.job]!.deleted) continue;
-            await lab.cost(each.job, each.micros);
+            await fixture.cost(each.job, each.micros);
             world.jobs[each.job]!.cost = each.micros;
           } else if (each.kind === 'forget') {
             if (world.jobs[each.job]!.deleted) continue;
-            await lab.forget(each.job);
+            await fixture.forget(each.job);
             world.jobs[each.job]!.deleted = true;
           } else if (each.kind === 'zone' || each.kind === 'settings') {
             Object.assign(
               world,
               each.kind === 'zone' ? { zone: each.zone } : { minutes: each.minutes, rate: each.rate },
             );
-            await lab.settings();
-          } else if (each.kind === 'settle') {
-            await lab.settle();
+            await fixture.settings();
+          } else if (each.kind === 'refresh') {
+            await fixture.refresh();
           } else {
             const to = new Date(Date.parse(each.from) + each.days * 86_400_000).toISOString().slice(0, 10);
-            const workflowId = each.workflow === null ? undefined : lab.workflows[each.workflow];
-            sources.add(await expectEqual(lab, { from: each.from, to, workflowId }));
+            const workflowId = each.workflow === null ? undefined : fixture.workflows[each.workflow];
+            sources.add(await expectEqual(fixture, { from: each.from, to, workflowId }));
           }
         }
-        expect(await verifyRollups(harness.db, lab.organizationId)).toEqual([]);
+        expect(await verifyRollups(harness.db, fixture.organizationId)).toEqual([]);
       }),
       { numRuns: 25 },
     );
     expect(sources).toContain('rollup');
   });
 
-  it('is not read from rollups that changes wait for, or that are of another zone’s days, until they are settled', async () => {
-    const lab = await open();
+  it('computes from claims until many changed days, or the days of a new time zone, are in the rollups', async () => {
+    const fixture = await open();
     const at = new Date('2026-03-10T02:00:00Z');
     for (let id = 0; id < 40; id += 1) {
       const batch = { at: new Date(at.getTime() - id * 86_400_000), job: null, claims: [] };
-      await lab.ingest(`batch-${id}`, batch);
-      lab.world.batches.set(`batch-${id}`, batch);
+      await fixture.ingest(`batch-${id}`, batch);
+      fixture.world.batches.set(`batch-${id}`, batch);
     }
     const query = { from: '2026-01-01', to: '2026-03-31' };
-    expect(await expectEqual(lab, query)).toBe('computed');
-    while ((await lab.settle()).rest);
-    expect(await expectEqual(lab, query)).toBe('rollup');
-    lab.world.zone = 'Asia/Kathmandu';
-    await lab.settings();
-    expect(await expectEqual(lab, query)).toBe('computed');
-    while ((await lab.settle()).rest);
-    expect(await expectEqual(lab, query)).toBe('rollup');
+    expect(await expectEqual(fixture, query)).toBe('computed');
+    while ((await fixture.refresh()).rest);
+    expect(await expectEqual(fixture, query)).toBe('rollup');
+    fixture.world.zone = 'Asia/Kathmandu';
+    await fixture.settings();
+    expect(await expectEqual(fixture, query)).toBe('computed');
+    while ((await fixture.refresh()).rest);
+    expect(await expectEqual(fixture, query)).toBe('rollup');
   });
 
-  it('has rollups whose faults are found, and that are made anew', async () => {
-    const lab = await open();
+  it('reads rollups whose errors verifyRollups finds and rebuildRollups repairs', async () => {
+    const fixture = await open();
     const claims: Claim[] = [10, 20, 30].map((micros) => ({ outcome: 'failed', micros }));
-    await lab.ingest('one', { at: new Date('2026-03-10T12:00:00Z'), job: 0, claims });
-    await lab.ingest('two', { at: new Date('2026-03-11T12:00:00Z'), job: 0, claims });
-    await lab.cost(0, 7);
-    const { organizationId } = lab;
+    await fixture.ingest('one', { at: new Date('2026-03-10T12:00:00Z'), job: 0, claims });
+    await fixture.ingest('two', { at: new Date('2026-03-11T12:00:00Z'), job: 0, claims });
+    await fixture.cost(0, 7);
+    const { organizationId } = fixture;
     const verify = () => verifyRollups(harness.db, organizationId);
     expect(await verify()).toEqual([]);
-    const workflowId = lab.workflows[0]!;
+    const workflowId = fixture.workflows[0]!;
     for (const [fault, differs] of [
       [`UPDATE pilot_roi_day SET failed = failed + 1 WHERE day = '2026-03-10'`, ['2026-03-10']],
       [`UPDATE pilot_roi_cost SET cost_micros = cost_micros + 1 WHERE day_before = '-infinity'`, ['2026-03-10']],
       [`DELETE FROM pilot_roi_day WHERE day = '2026-03-11'`, ['2026-03-11', 'percentiles']],
     ] as const) {
-      await lab.sql(`${fault} AND organization_id = $1`, [organizationId]);
-      expect(await verify()).toEqual([null, workflowId].map((of) => ({ organizationId, workflowId: of, differs })));
+      await fixture.sql(`${fault} AND organization_id = $1`, [organizationId]);
+      expect(await verify()).toEqual([null, workflowId].map((id) => ({ organizationId, workflowId: id, differs })));
       expect(await rebuildRollups(harness.db, organizationId)).toEqual({ days: 2 });
       expect(await verify()).toEqual([]);
     }
   });
 });
 
-/** The definitions, written down once more. Days by Intl, sums by BigInt, percentiles by position. */
+/** Independent implementation of the definitions: days by Intl, totals by BigInt, percentiles by position. */
 function plainRoi(
   world: World,
   { from, to, workflowId }: { from: string; to: string; workflowId?: string },
@@ -263,9 +263,9 @@ function plainRoi(
     .map((batch) => ({
       ...batch,
       day: format.format(batch.at),
-      of: batch.job === null ? null : world.jobs[batch.job]!,
+      jobEntry: batch.job === null ? null : world.jobs[batch.job]!,
     }))
-    .filter(({ day, of }) => day >= from && day <= to && (!workflowId || of?.workflowId === workflowId));
+    .filter(({ day, jobEntry }) => day >= from && day <= to && (!workflowId || jobEntry?.workflowId === workflowId));
   const rounded = (numerator: bigint, denominator: bigint, decimals: number) => {
     const scaled = numerator * 10n ** BigInt(decimals);
     const [whole, rest] = [scaled / denominator, (scaled % denominator) * 2n];
@@ -283,7 +283,9 @@ function plainRoi(
   const timesOf = (claims: Claim[]) => claims.flatMap((each) => (each.micros === null ? [] : [BigInt(each.micros)]));
   const sum = (list: bigint[]) => list.reduce((total, each) => total + each, 0n);
   const firstDay = new Map<World['jobs'][number], string>();
-  for (const { of, day } of batches) if (of && day < (firstDay.get(of) ?? '9')) firstDay.set(of, day);
+  for (const { jobEntry, day } of batches) {
+    if (jobEntry && day < (firstDay.get(jobEntry) ?? '9')) firstDay.set(jobEntry, day);
+  }
   const eighths = BigInt(Math.round(world.minutes * 8));
   const daily = [];
   let [compute, labor] = [0n, 0n];
@@ -311,9 +313,9 @@ function plainRoi(
   const total = sum(times);
   const percentile = (percent: bigint) => {
     if (times.length === 0) return null;
-    const place = percent * BigInt(times.length - 1);
-    const [low, part] = [times[Number(place / 100n)]!, place % 100n];
-    const high = times[Number(place / 100n) + 1] ?? low;
+    const position = percent * BigInt(times.length - 1);
+    const [low, part] = [times[Number(position / 100n)]!, position % 100n];
+    const high = times[Number(position / 100n) + 1] ?? low;
     return rounded(low * 100n + (high - low) * part, 100_000_000n, 4);
   };
   const saved = BigInt(counts.eobUploaded + counts.noEobFound);

@@ -1,7 +1,7 @@
 import type { PilotBatchEntity, PilotRoiDayEntity, PilotRoiMetricEntity, PilotRoiTimesEntity } from '@muster/database';
 import { bucketOf, countAscending, pack } from './histogram';
 
-/** What a day's sums are made of. */
+/** Columns of a batch that a day's totals are computed from. */
 export type BatchOfDay = Pick<
   PilotBatchEntity,
   'workflowId' | 'claimsAttempted' | 'claimsEobUploaded' | 'claimsNoEobFound' | 'claimsFailed'
@@ -11,10 +11,10 @@ export type BatchOfDay = Pick<
 export type DayRow = Omit<PilotRoiDayEntity, 'organizationId'>;
 export type TimesRow = Omit<PilotRoiTimesEntity, 'organizationId'>;
 
-/** Stands for all workflows, and for batches of none. */
+/** Workflow id of the rows that cover all batches, also those without a workflow. */
 export const everyWorkflow = '00000000-0000-0000-0000-000000000000';
 
-/** A day's rows in the rollups: of each workflow, and of all. */
+/** Computes a day's rows in the rollups: one for each workflow, and one for all batches. */
 export function summarizeDay(day: string, batches: BatchOfDay[]): { days: DayRow[]; times: TimesRow[] } {
   const byWorkflow = new Map<string, BatchOfDay[]>([[everyWorkflow, batches]]);
   for (const batch of batches) {
@@ -23,7 +23,7 @@ export function summarizeDay(day: string, batches: BatchOfDay[]): { days: DayRow
     if (own) own.push(batch);
     else byWorkflow.set(batch.workflowId, [batch]);
   }
-  const parts = [...byWorkflow].filter(([, of]) => of.length > 0).map(([id, of]) => summarize(day, id, of));
+  const parts = [...byWorkflow].filter(([, own]) => own.length > 0).map(([id, own]) => summarize(day, id, own));
   return { days: parts.map((part) => part.day), times: parts.flatMap((part) => part.times) };
 }
 

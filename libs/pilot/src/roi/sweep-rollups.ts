@@ -1,16 +1,17 @@
 import type { Database, OrganizationSettingsEntity } from '@muster/database';
-import { nilId, type Round, settleSums, type SweepCounts } from '@muster/platform';
-import { settleRollups } from './settle-rollups';
-/** Settles what changed under the rollups of each organization, so that who reads them finds little to settle. */
-export function sweepRollups(database: Database, round: Round): Promise<SweepCounts<'settled'>> {
+import { nilId, type Round, settleSums } from '@muster/platform';
+import { refreshRoiRollups } from './refresh-roi-rollups';
+
+/** Refreshes the rollups of all organizations with changes, so that reads have little to refresh. */
+export function sweepRollups(database: Database, round: Round): ReturnType<typeof settleSums> {
   return settleSums(round, {
     name: 'roi rollups',
-    organizations: (after, limit) => organizationsToSettle(database, after, limit),
-    settle: (organizationId) => settleRollups(database, organizationId),
+    organizations: (after, limit) => organizationsToRefresh(database, after, limit),
+    settle: (organizationId) => refreshRoiRollups(database, organizationId),
   });
 }
 
-async function organizationsToSettle(database: Database, after: string | null, limit: number): Promise<string[]> {
+async function organizationsToRefresh(database: Database, after: string | null, limit: number): Promise<string[]> {
   const rows = await database.query<Pick<OrganizationSettingsEntity, 'organizationId'>>(
     'system',
     `SELECT s.organization_id FROM organization_settings s
@@ -20,7 +21,7 @@ async function organizationsToSettle(database: Database, after: string | null, l
             OR r.timezone IS DISTINCT FROM s.timezone)
      ORDER BY s.organization_id LIMIT $2`,
     [after ?? nilId, limit],
-    'roi_to_settle',
+    'roi_to_refresh',
   );
   return rows.map(({ organizationId }) => organizationId);
 }

@@ -2,12 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Database, lock, type OrganizationSettingsEntity } from '@muster/database';
 import { computeRoi } from './compute-roi';
 import { readRollup } from './read-rollup';
-import { beginAnew, settleRollups } from './settle-rollups';
+import { refreshRoiRollups, resetRollups } from './refresh-roi-rollups';
 
 export interface RollupFault {
   organizationId: string;
   workflowId: string | null;
-  /** The days that differ, or what else does. */
+  /** Days that differ, and `percentiles` if these differ; or a sentence if the comparison was not possible. */
   differs: string[];
 }
 
@@ -36,19 +36,19 @@ export async function verifyRollups(database: Database, organizationId: string):
   return faults;
 }
 
-/** What changes while it is compared is looked at again. */
+/** Returns the differences. Compares up to three times, because data may change between the two reads. */
 async function differencesOf(database: Database, read: Parameters<typeof readRollup>[1]): Promise<string[]> {
   let differs: string[] = [];
   for (let attempt = 1; attempt <= 3; attempt += 1) {
-    while ((await settleRollups(database, read.organizationId)).rest);
+    while ((await refreshRoiRollups(database, read.organizationId)).rest);
     const rollup = await readRollup(database, read);
     const raw = await computeRoi(database, read.organizationId, read.range, read.workflowId);
-    if (!rollup) differs = ['they are never settled'];
+    if (!rollup) differs = ['the rollups changed during every comparison'];
     else {
       const plain = (sums: typeof raw) => new Map(sums.days.map((day) => [day.day, figuresOf(day)]));
-      const [ours, theirs] = [plain(rollup), plain(raw)];
-      const days = [...new Set([...ours.keys(), ...theirs.keys()])].sort();
-      differs = days.filter((day) => !isDeepStrictEqual(ours.get(day), theirs.get(day)));
+      const [stored, computed] = [plain(rollup), plain(raw)];
+      const days = [...new Set([...stored.keys(), ...computed.keys()])].sort();
+      differs = days.filter((day) => !isDeepStrictEqual(stored.get(day), computed.get(day)));
       if (!isDeepStrictEqual(rollup.percentiles, raw.percentiles)) differs.push('percentiles');
     }
     if (differs.length === 0) break;
@@ -61,7 +61,7 @@ function figuresOf(day: Awaited<ReturnType<typeof computeRoi>>['days'][number]):
   return [batches, attempted, eobUploaded, noEobFound, failed, timed, processingMicros, jobs, costMicros].join(' ');
 }
 
-/** Makes an organization's rollups anew, in steps. Until they are, its figures are computed from the claims. */
+/** Rebuilds an organization's rollups in steps. Until that is finished, its figures are computed from the claims. */
 export async function rebuildRollups(database: Database, organizationId: string): Promise<{ days: number }> {
   await database.transaction({ organizationId }, async (tx) => {
     await lock(tx, 'pilot_roi', organizationId);
@@ -69,10 +69,10 @@ export async function rebuildRollups(database: Database, organizationId: string)
       'SELECT timezone FROM organization_settings WHERE organization_id = $1',
       [organizationId],
     );
-    if (settings) await beginAnew(tx, organizationId, settings.timezone);
+    if (settings) await resetRollups(tx, organizationId, settings.timezone);
   });
   for (let days = 0; ;) {
-    const step = await settleRollups(database, organizationId);
+    const step = await refreshRoiRollups(database, organizationId);
     days += step.days;
     if (!step.rest) return { days };
   }

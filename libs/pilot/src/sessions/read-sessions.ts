@@ -34,7 +34,7 @@ interface Listing {
   filter: Period & { workerKey?: string };
 }
 
-/** The latest day first. */
+/** Lists sessions, the latest first. */
 export function listSessions(database: Database, organizationId: string, listing: Listing): Promise<SessionRow[]> {
   const { text, values } = listSessionsStatement(organizationId, listing);
   return database.query<SessionRow>({ organizationId }, text, values);
@@ -42,14 +42,14 @@ export function listSessions(database: Database, organizationId: string, listing
 
 export function listSessionsStatement(organizationId: string, { page, filter }: Listing) {
   const values: unknown[] = [organizationId];
-  const placed = (value: unknown) => `$${values.push(value)}`;
+  const parameter = (value: unknown) => `$${values.push(value)}`;
   const conditions = ['s.organization_id = $1', ...withinPeriod('s.occurred_at', filter, values)];
-  if (filter.workerKey) conditions.push(`s.worker_key = ${placed(filter.workerKey)}`);
+  if (filter.workerKey) conditions.push(`s.worker_key = ${parameter(filter.workerKey)}`);
   if (page.after) {
     const [at, id] = page.after;
-    conditions.push(`(s.occurred_at, s.pilot_batch_id) < (${placed(at)}::timestamptz, ${placed(id)}::uuid)`);
+    conditions.push(`(s.occurred_at, s.pilot_batch_id) < (${parameter(at)}::timestamptz, ${parameter(id)}::uuid)`);
   }
-  const limit = placed(page.limit + 1);
+  const limit = parameter(page.limit + 1);
   return {
     text: `SELECT ${columns} FROM ${source}
      WHERE ${conditions.join(' AND ')} ORDER BY s.occurred_at DESC, s.pilot_batch_id DESC LIMIT ${limit}`,
@@ -57,7 +57,7 @@ export function listSessionsStatement(organizationId: string, { page, filter }: 
   };
 }
 
-/** A session with its timeline, as they were at one moment. */
+/** Reads a session with its timeline. The lock keeps them consistent with each other. */
 export function findSession(
   database: Database,
   organizationId: string,

@@ -6,7 +6,7 @@ export interface SessionFacts {
 
 const maxReason = 200;
 
-/** A session in one plain sentence: how many claims, how long, what became of them, and why it stopped. */
+/** Describes a session in one sentence: the number of claims, the duration, the outcomes and the stop reason. */
 export function headlineOf({ claims, durationMs, stopReason }: SessionFacts): string {
   const { attempted, eobUploaded, noEobFound, failed } = claims;
   const all = attempted === 0 ? 'No claims' : counted(attempted, 'claim');
@@ -16,9 +16,9 @@ export function headlineOf({ claims, durationMs, stopReason }: SessionFacts): st
     noEobFound && `${grouped(noEobFound)} without an EOB`,
     failed && `${grouped(failed)} failed`,
   ].filter(Boolean);
-  const what = outcomes.length ? `: ${outcomes.join(', ')}` : '';
+  const outcomeText = outcomes.length ? `: ${outcomes.join(', ')}` : '';
   const stop = stopReason === null ? '' : `; stopped: ${cut(stopReason)}`;
-  return `${all}${time}${what}${stop}.`;
+  return `${all}${time}${outcomeText}${stop}.`;
 }
 
 function counted(count: number, noun: string): string {
@@ -29,7 +29,7 @@ function grouped(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-/** In the two largest units: 2 hours 5 minutes, 35 minutes, 12 seconds. */
+/** Formats a duration in words: 2 hours 5 minutes, 35 minutes, 12 seconds. */
 function spoken(durationMs: number): string {
   const seconds = Math.round(durationMs / 1000);
   if (seconds < 60) return counted(seconds, 'second');
@@ -39,7 +39,7 @@ function spoken(durationMs: number): string {
   return counted(Math.floor(minutes / 60), 'hour') + (rest ? ` ${counted(rest, 'minute')}` : '');
 }
 
-/** Without a stop of its own: the sentence has one. */
+/** Shortens a reason and removes its final period, because the sentence ends with one. */
 function cut(reason: string): string {
   const characters = [...reason.replaceAll(/\s+/g, ' ').trim()];
   const short = characters.length > maxReason ? `${characters.slice(0, maxReason).join('')}…` : characters.join('');

@@ -4,7 +4,7 @@ export interface BatchFacts {
   startedAt: Date | null;
   finishedAt: Date | null;
   ingestedAt: Date;
-  /** In their order. */
+  /** In the order of the report. */
   claims: { claimId: string; outcome: ClaimOutcome; processingMicros: number | null }[];
   stops: { reason: string; at: Date; detail: string | null }[];
 }
@@ -18,15 +18,16 @@ export interface TimelineEntry {
   text: string;
 }
 
-const words: Record<ClaimOutcome, string> = {
+const outcomeLabels: Record<ClaimOutcome, string> = {
   eob_uploaded: 'EOB uploaded',
   no_eob_found: 'no EOB found',
   failed: 'failed',
 };
 
 /**
- * What happened in a session, in order of time. A claim has no time of its own: it was over after what was processed up
- * to it, reckoned from the start, or back from the end, and not after the end.
+ * Lists the events of a session in order of time. A claim has no recorded time. Its time is computed from the start
+ * plus the processing times up to and including the claim. Without a start, the times are computed backwards from the
+ * end. No claim is later than the end.
  */
 export function timelineOf({ startedAt, finishedAt, ingestedAt, claims, stops }: BatchFacts): TimelineEntry[] {
   const plain = { claimId: null, outcome: null, reason: null };
@@ -38,7 +39,7 @@ export function timelineOf({ startedAt, finishedAt, ingestedAt, claims, stops }:
   const end = finishedAt && !(startedAt && startedAt > finishedAt) ? finishedAt.getTime() : Infinity;
   for (const { claimId, outcome, processingMicros } of claims) {
     at += (processingMicros ?? 0) / 1000;
-    const text = `Claim ${claimId}: ${words[outcome]}.`;
+    const text = `Claim ${claimId}: ${outcomeLabels[outcome]}.`;
     entries.push({ ...plain, at: atTime(Math.min(at, end)), kind: 'claim', claimId, outcome, text });
   }
   for (const { reason, at: stoppedAt, detail } of stops) {
@@ -46,11 +47,11 @@ export function timelineOf({ startedAt, finishedAt, ingestedAt, claims, stops }:
     entries.push({ ...plain, at: stoppedAt, kind: 'stop', reason, text });
   }
   if (finishedAt) entries.push({ ...plain, at: finishedAt, kind: 'finished', text: 'The session finished.' });
-  // Of one moment they stay in this order.
+  // The sort is stable, so entries with the same time stay in this order.
   return entries.sort((a, b) => a.at.getTime() - b.at.getTime());
 }
 
-/** Reckoned from the first or the last day there is, it is that day. */
+/** Limits a computed time to the years 1 to 9999. */
 function atTime(ms: number): Date {
   return new Date(Math.min(Math.max(ms, Date.parse('0001-01-01T00:00:00Z')), Date.parse('9999-12-31T23:59:59.999Z')));
 }

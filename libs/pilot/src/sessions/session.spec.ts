@@ -4,7 +4,7 @@ import { timelineOf } from './session-timeline';
 const none = { attempted: 0, eobUploaded: 0, noEobFound: 0, failed: 0 };
 const minute = 60_000;
 
-describe('a session’s headline', () => {
+describe('headlineOf', () => {
   it.each([
     [none, null, null, 'No claims.'],
     [none, 90 * minute, 'portal_logged_out', 'No claims in 1 hour 30 minutes; stopped: portal_logged_out.'],
@@ -22,33 +22,36 @@ describe('a session’s headline', () => {
       'The portal\n is down.',
       '2 claims: 2 failed; stopped: The portal is down.',
     ],
-  ])('%# tells counts, time and stop in one sentence', (claims, durationMs, stopReason, sentence) => {
-    expect(headlineOf({ claims, durationMs, stopReason })).toBe(sentence);
-  });
+  ])(
+    'states counts, duration and stop reason in one sentence (case %#)',
+    (claims, durationMs, stopReason, sentence) => {
+      expect(headlineOf({ claims, durationMs, stopReason })).toBe(sentence);
+    },
+  );
 
-  it('stays short whatever the reason', () => {
+  it('shortens a long stop reason', () => {
     const sentence = headlineOf({ claims: none, durationMs: null, stopReason: '🦷'.repeat(500) });
     expect([...sentence].length).toBeLessThan(250);
     expect(sentence.endsWith('🦷….')).toBe(true);
   });
 });
 
-describe('a session’s timeline', () => {
+describe('timelineOf', () => {
   const at = (seconds: number) => new Date(Date.UTC(2026, 0, 31, 9, 0, seconds));
   const claim = (claimId: string, seconds: number | null) => ({
     claimId,
     outcome: 'eob_uploaded' as const,
     processingMicros: seconds === null ? null : seconds * 1_000_000,
   });
-  const told = (facts: Partial<Parameters<typeof timelineOf>[0]>) =>
+  const entriesOf = (facts: Partial<Parameters<typeof timelineOf>[0]>) =>
     timelineOf({ startedAt: null, finishedAt: null, ingestedAt: at(1000), claims: [], stops: [], ...facts }).map(
       (entry) => [entry.kind, entry.claimId ?? entry.reason, (entry.at.getTime() - at(0).getTime()) / 1000],
     );
 
-  it('reckons a claim’s moment from the start and what was processed up to it', () => {
+  it('computes the time of a claim from the start and the processing times up to the claim', () => {
     const stops = [{ reason: 'pause', at: at(25), detail: null }];
     const claims = [claim('A', 20), claim('B', null), claim('C', 10.5)];
-    expect(told({ startedAt: at(0), finishedAt: at(60), claims, stops })).toEqual([
+    expect(entriesOf({ startedAt: at(0), finishedAt: at(60), claims, stops })).toEqual([
       ['started', null, 0],
       ['claim', 'A', 20],
       ['claim', 'B', 20],
@@ -58,26 +61,26 @@ describe('a session’s timeline', () => {
     ]);
   });
 
-  it('reckons back from the end, or from the ingest, where the start is not known', () => {
+  it('computes claim times backwards from the end, or from the ingest, if the start is unknown', () => {
     const claims = [claim('A', 20), claim('B', 10)];
-    expect(told({ finishedAt: at(100), claims })).toEqual([
+    expect(entriesOf({ finishedAt: at(100), claims })).toEqual([
       ['claim', 'A', 90],
       ['claim', 'B', 100],
       ['finished', null, 100],
     ]);
-    expect(told({ claims })).toEqual([
+    expect(entriesOf({ claims })).toEqual([
       ['claim', 'A', 990],
       ['claim', 'B', 1000],
     ]);
   });
 
-  it('lets no claim be after the end, and takes the end’s word only where it is after the start', () => {
-    expect(told({ startedAt: at(0), finishedAt: at(5), claims: [claim('A', 20)] })).toEqual([
+  it('puts no claim after the end, and ignores an end before the start', () => {
+    expect(entriesOf({ startedAt: at(0), finishedAt: at(5), claims: [claim('A', 20)] })).toEqual([
       ['started', null, 0],
       ['claim', 'A', 5],
       ['finished', null, 5],
     ]);
-    expect(told({ startedAt: at(10), finishedAt: at(5), claims: [claim('A', 20)] })).toEqual([
+    expect(entriesOf({ startedAt: at(10), finishedAt: at(5), claims: [claim('A', 20)] })).toEqual([
       ['finished', null, 5],
       ['started', null, 10],
       ['claim', 'A', 30],

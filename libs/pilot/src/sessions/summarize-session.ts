@@ -2,11 +2,11 @@ import type { PilotBatchEntity, PilotStopEventEntity, Transaction } from '@muste
 import { headlineOf } from './session-headline';
 import { type BatchFacts, type TimelineEntry, timelineOf } from './session-timeline';
 
-const entriesAtOnce = 1000;
+const entryBatchSize = 1000;
 
 /**
- * Makes a batch's session anew: its summary and its timeline. False where there is nothing to tell: the batch was told
- * anew meanwhile, or its job was deleted and its rows with it.
+ * Replaces the summary and the timeline of a batch's session. Returns false if there is nothing to summarize, because
+ * the batch was reported again under a new id, or its job was deleted together with the batch's claims.
  */
 export async function summarizeSession(tx: Transaction, pilotBatchId: string): Promise<boolean> {
   const [batch] = await tx.query<PilotBatchEntity>(
@@ -33,8 +33,8 @@ export async function summarizeSession(tx: Transaction, pilotBatchId: string): P
   tx.defer('DELETE FROM process_library_session_summary WHERE pilot_batch_id = $1', [pilotBatchId]);
   const timeline = timelineOf({ startedAt, finishedAt, ingestedAt, claims, stops });
   await insertSummary(tx, { ...batch, id: pilotBatchId }, stops.at(-1)?.reason ?? null);
-  for (let from = 0; from < timeline.length; from += entriesAtOnce) {
-    const entries = timeline.slice(from, from + entriesAtOnce);
+  for (let from = 0; from < timeline.length; from += entryBatchSize) {
+    const entries = timeline.slice(from, from + entryBatchSize);
     await insertEntries(tx, { pilotBatchId, organizationId, entries, from });
   }
   return true;
@@ -43,7 +43,7 @@ export async function summarizeSession(tx: Transaction, pilotBatchId: string): P
 async function insertSummary(tx: Transaction, batch: PilotBatchEntity, stopReason: string | null): Promise<void> {
   const { id, organizationId, occurredAt, workerKey, startedAt, finishedAt } = batch;
   const elapsed = startedAt && finishedAt ? finishedAt.getTime() - startedAt.getTime() : null;
-  // A clock that was set back in between says nothing of how long it took.
+  // Null if the clock was set back during the session, because the difference is then not the duration.
   const durationMs = elapsed !== null && elapsed >= 0 ? elapsed : null;
   const claims = {
     attempted: batch.claimsAttempted,

@@ -2,7 +2,7 @@ import { audit, boundAgentOf, type Principal } from '@muster/access';
 import { AppError, type ClaimOutcome } from '@muster/contracts';
 import { type JobEntity, lock, type PilotBatchEntity, type Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
-import { keepRoiMetric } from '../roi/keep-roi-metric';
+import { insertRoiMetric } from '../roi/insert-roi-metric';
 import type { RunSummary } from './read-run-summary';
 
 export interface IngestedBatch {
@@ -10,16 +10,16 @@ export interface IngestedBatch {
   jobId: string | null;
   claims: number;
   stopEvents: number;
-  /** The batch was told before. */
+  /** Whether an earlier report of the batch was replaced. */
   replaced: boolean;
 }
 
-/** One statement's share of the rows: between two of them others have their turn. */
-const rowsAtOnce = 1000;
+/** Maximum number of rows per statement, so that the process can handle other requests between the statements. */
+const rowBatchSize = 1000;
 
 /**
- * Stores a batch as it was told now, in place of what was told of it before. One telling of a batch at a time: a second
- * one waits for the first, and then takes its place.
+ * Stores a reported batch in place of an earlier report of it. Concurrent reports of one batch wait for each other, and
+ * the last one remains.
  */
 export async function ingestRunSummary(
   tx: Transaction,
@@ -35,13 +35,13 @@ export async function ingestRunSummary(
   const id = newId();
   const reporterAgentId = boundAgentOf(caller);
   await insertBatch(tx, { id, organizationId, workflowId: job?.workflowId ?? null, reporterAgentId, summary });
-  for (let from = 0; from < claims.length; from += rowsAtOnce) {
+  for (let from = 0; from < claims.length; from += rowBatchSize) {
     await insertClaims(tx, { id, organizationId, summary, from });
   }
-  for (let from = 0; from < stopEvents.length; from += rowsAtOnce) {
+  for (let from = 0; from < stopEvents.length; from += rowBatchSize) {
     await insertStops(tx, { id, organizationId, summary, from });
   }
-  await keepRoiMetric(tx, id);
+  await insertRoiMetric(tx, id);
   const counts = { claims: claims.length, stopEvents: stopEvents.length };
   await tx.enqueue({ queue: 'metering', name: 'batch-ingested', payload: { pilotBatchId: id } });
   audit(tx, caller, {
@@ -52,7 +52,7 @@ export async function ingestRunSummary(
   return { batchId, jobId, ...counts, replaced };
 }
 
-/** Whoever settles or deletes the job waits, so that its batch and its cost are of one moment. */
+/** Locks the job, so that its cost is not booked and the job is not deleted while the batch is stored. */
 async function lockJob(tx: Transaction, caller: Principal, jobId: string): Promise<Pick<JobEntity, 'workflowId'>> {
   const agentId = boundAgentOf(caller);
   const [job] = await tx.query<Pick<JobEntity, 'workflowId'>>(
@@ -67,8 +67,8 @@ async function lockJob(tx: Transaction, caller: Principal, jobId: string): Promi
 
 /**
  * Requires that the caller may replace the batch. Sessions and organization keys may replace every batch. A key that is
- * bound to an agent may replace what that agent reported, what was reported for one of its runs, and what was reported for
- * a run of the workflow that the caller's run has, because a retry on another machine reports the same batch.
+ * bound to an agent may replace what that agent reported, what was reported for one of its runs, and what was reported
+ * for a run of the workflow that the caller's run has, because a retry on another machine reports the same batch.
  */
 async function requireOwnBatch(
   tx: Transaction,
@@ -100,7 +100,7 @@ async function deleteBatch(tx: Transaction, organizationId: string, batchId: str
     'find_old_batch',
   );
   if (!old) return false;
-  // In the interface's order (4.2).
+  // In the order that the interface specifies (4.2).
   tx.defer('DELETE FROM process_library_session_timeline WHERE pilot_batch_id = $1', [old.id]);
   tx.defer('DELETE FROM process_library_session_summary WHERE pilot_batch_id = $1', [old.id]);
   tx.defer('DELETE FROM pilot_stop_event WHERE pilot_batch_id = $1', [old.id]);
@@ -158,7 +158,7 @@ async function insertBatch(
 }
 
 async function insertClaims(tx: Transaction, { id, organizationId, summary, from }: Part & { from: number }) {
-  const rows = summary.claims.slice(from, from + rowsAtOnce);
+  const rows = summary.claims.slice(from, from + rowBatchSize);
   await tx.execute(
     `INSERT INTO pilot_claim_result
        (organization_id, id, pilot_batch_id, claim_index, claim_id, npi, outcome, processing_micros, message, metadata)
@@ -183,7 +183,7 @@ async function insertClaims(tx: Transaction, { id, organizationId, summary, from
 }
 
 async function insertStops(tx: Transaction, { id, organizationId, summary, from }: Part & { from: number }) {
-  const rows = summary.stopEvents.slice(from, from + rowsAtOnce);
+  const rows = summary.stopEvents.slice(from, from + rowBatchSize);
   await tx.execute(
     `INSERT INTO pilot_stop_event (organization_id, pilot_batch_id, event_index, reason, at, detail, metadata)
      SELECT $1, $2, $3::int + row.number - 1, row.reason, row.at, row.detail, row.metadata

@@ -1,4 +1,4 @@
-/** Whether a value is larger than that as JSON, about; no more of it is looked at than is needed to know. */
+/** Whether a value is larger than `maxBytes` as JSON, approximately. Stops reading as soon as the answer is known. */
 export function isLarger(value: unknown, maxBytes: number): boolean {
   let left = maxBytes;
   const open: unknown[] = [value];

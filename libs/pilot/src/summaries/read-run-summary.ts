@@ -1,4 +1,4 @@
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   AppError,
   type ClaimOutcome,
@@ -20,7 +20,7 @@ type Json = Record<string, unknown>;
 const sliceMs = 20;
 const maxRowMetadataBytes = 16 * 1024;
 
-/** A practice's summary of a batch, in the one form in which it is stored. */
+/** A practice's summary of a batch in the form in which it is stored. */
 export interface RunSummary {
   batchId: string;
   jobId: string | null;
@@ -39,7 +39,7 @@ interface SummaryClaim {
   outcome: ClaimOutcome;
   processingMicros: number | null;
   message: string | null;
-  /** As JSON. */
+  /** JSON text; null if there is no metadata. */
   metadata: string | null;
 }
 
@@ -47,11 +47,14 @@ interface SummaryStop {
   reason: string;
   at: string;
   detail: string | null;
-  /** As JSON. */
+  /** JSON text; null if there is no metadata. */
   metadata: string | null;
 }
 
-/** Three envelopes and two spellings become one summary; what is none is refused with the code that says why. */
+/**
+ * Reads a summary in any of the three envelopes and two spellings. Throws an error with a specific code if it is not
+ * valid.
+ */
 export async function readRunSummary(body: unknown): Promise<RunSummary> {
   const envelope = envelopeOf(body);
   if (!envelope || !isJson(envelope.content)) throw refused([{ field: '', message: noEnvelope(body, envelope) }]);
@@ -68,7 +71,7 @@ function noEnvelope(body: unknown, envelope: Envelope | null): string {
   if (!isJson(body)) return 'The body must be a JSON object.';
   if (envelope) return 'The envelope must be an object.';
   return (
-    'A summary comes in exactly one envelope: batchSummary with claimResults and stopEvents, practiceRunSummary, or ' +
+    'The body must have exactly one envelope: batchSummary with claimResults and stopEvents, practiceRunSummary, or ' +
     'practice_run_summary.'
   );
 }
@@ -84,12 +87,12 @@ async function readContent(content: Json, faults: Faults, body: unknown): Promis
   const batch = respell(RunSummaryBatch, batchSummary, { faults, path: 'batchSummary' });
   if (faults.none && isMissing(batch.known.batchId)) {
     throw new AppError('MISSING_BATCH_ID', {
-      detail: 'batchSummary.batchId names the batch.',
-      errors: [{ field: 'batchSummary.batchId', message: 'batchId must be given' }],
+      detail: 'batchSummary.batchId is required.',
+      errors: [{ field: 'batchSummary.batchId', message: 'batchId is required' }],
     });
   }
   const facts = readFields(RunSummaryBatch, batch.known, { faults, path: 'batchSummary', unknown: 'ignore' });
-  const metadata = { ...beside(body, content), ...unknown, ...batch.unknown, ...facts.metadata };
+  const metadata = { ...keysOutside(body, content), ...unknown, ...batch.unknown, ...facts.metadata };
   if (faults.none) measure({ metadata, totals: facts.totals }, faults);
   const rows = await inSlices(claims, (row, at) =>
     readRow(RunSummaryClaim, row, { faults, path: `claimResults.${at}` }, claimOf),
@@ -110,7 +113,7 @@ async function readContent(content: Json, faults: Faults, body: unknown): Promis
   };
 }
 
-/** Its length is looked at before its rows are. */
+/** Returns the elements of a list, or none if it is not valid. Checks the length before any element is read. */
 function listOf(value: unknown, name: string, faults: Faults): unknown[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) faults.add(name, `${name} must be an array`);
@@ -119,8 +122,8 @@ function listOf(value: unknown, name: string, faults: Faults): unknown[] {
   return [];
 }
 
-/** The keys beside a nested envelope. */
-function beside(body: unknown, content: Json): Json {
+/** Returns the other keys of a body with a nested envelope. */
+function keysOutside(body: unknown, content: Json): Json {
   if (body === content || !isJson(body)) return {};
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== content));
 }
@@ -129,33 +132,33 @@ function isMissing(batchId: unknown): boolean {
   return batchId === undefined || batchId === null || (typeof batchId === 'string' && batchId.trim() === '');
 }
 
-function measure(kept: Record<'metadata' | 'totals', unknown>, faults: Faults): void {
-  for (const [name, value] of Object.entries(kept)) {
+function measure(stored: Record<'metadata' | 'totals', unknown>, faults: Faults): void {
+  for (const [name, value] of Object.entries(stored)) {
     if (!isLarger(value, maxSummaryMetadataBytes)) continue;
-    const what = name === 'metadata' ? 'metadata, with the keys that are not known,' : name;
-    faults.add(`batchSummary.${name}`, `${what} must be at most ${maxSummaryMetadataBytes} bytes of JSON`);
+    const label = name === 'metadata' ? 'metadata, including unknown keys,' : name;
+    faults.add(`batchSummary.${name}`, `${label} must be at most ${maxSummaryMetadataBytes} bytes of JSON`);
   }
 }
 
-/** Goes through rows, and lets others have their turns between them. */
+/** Reads rows in slices of `sliceMs`, and lets the event loop run between the slices. */
 async function inSlices<T, R>(rows: T[], read: (row: T, at: number) => R): Promise<R[]> {
   const results: R[] = [];
   let since = performance.now();
   for (const [at, row] of rows.entries()) {
     results.push(read(row, at));
     if (performance.now() - since < sliceMs) continue;
-    await breathe();
+    await nextTurn();
     since = performance.now();
   }
   return results;
 }
 
-/** Nothing of a row, where enough was found wrong before. */
+/** Reads one row; null if the row is not valid, or if an error was found before. */
 function readRow<T extends object, R>(
   type: new () => T,
   row: unknown,
   { faults, path }: { faults: Faults; path: string },
-  of: (row: T, metadata: string | null) => R,
+  convert: (row: T, metadata: string | null) => R,
 ): R | null {
   if (faults.full) return null;
   if (!isJson(row)) {
@@ -167,13 +170,10 @@ function readRow<T extends object, R>(
   if (!faults.none) return null;
   const metadata = { ...unknown, ...(read as { metadata?: Json | null }).metadata };
   if (isLarger(metadata, maxRowMetadataBytes)) {
-    faults.add(
-      path,
-      `metadata, with the keys that are not known, must be at most ${maxRowMetadataBytes} bytes of JSON`,
-    );
+    faults.add(path, `metadata, including unknown keys, must be at most ${maxRowMetadataBytes} bytes of JSON`);
     return null;
   }
-  return of(read, Object.keys(metadata).length ? JSON.stringify(metadata) : null);
+  return convert(read, Object.keys(metadata).length ? JSON.stringify(metadata) : null);
 }
 
 function claimOf(row: RunSummaryClaim, metadata: string | null): SummaryClaim {

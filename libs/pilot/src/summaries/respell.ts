@@ -3,36 +3,38 @@ import { type Faults, fieldNamesOf } from '@muster/contracts';
 import { isLarger } from './measure';
 
 export interface Respelled {
-  /** What the class knows, in camelCase. */
+  /** Values of the fields of the class, by their names in camelCase. */
   known: Record<string, unknown>;
-  /** The rest, as it came. */
+  /** All other keys, unchanged. */
   unknown: Record<string, unknown>;
 }
 
-/** The keys of an object in the spelling of a class; one that comes in both spellings has to say the same in both. */
+/**
+ * Renames snake_case keys to the field names of a class. A field in both spellings must have the same value in both.
+ */
 export function respell(
   type: { prototype: object },
-  given: Record<string, unknown>,
+  input: Record<string, unknown>,
   { faults, path }: { faults: Faults; path: string },
 ): Respelled {
   const names = namesOf(type);
   const [known, unknown]: [Record<string, unknown>, Record<string, unknown>] = [{}, {}];
-  for (const key in given) {
+  for (const key in input) {
     if (faults.full) break;
     const name = names.get(key);
-    if (name === undefined) unknown[key] = given[key];
-    else if (!Object.hasOwn(known, name)) known[name] = given[key];
-    else if (!isSame(known[name], given[key])) {
+    if (name === undefined) unknown[key] = input[key];
+    else if (!Object.hasOwn(known, name)) known[name] = input[key];
+    else if (!isSame(known[name], input[key])) {
       faults.add(
         path ? `${path}.${name}` : name,
-        `${name} is given in two spellings that differ, or are too large to compare`,
+        `${name} is present in two spellings with different values, or with values too large to compare`,
       );
     }
   }
   return { known, unknown };
 }
 
-/** Who says something large twice is not compared with himself: that takes longer than others can wait. */
+/** Maximum size of values in two spellings that are compared. Comparing larger values would block the event loop. */
 const maxComparedBytes = 256 * 1024;
 
 function isSame(one: unknown, other: unknown): boolean {
@@ -42,8 +44,8 @@ function isSame(one: unknown, other: unknown): boolean {
 const spellings = new WeakMap<object, Map<string, string>>();
 
 function namesOf(type: { prototype: object }): Map<string, string> {
-  const known = spellings.get(type);
-  if (known) return known;
+  const cached = spellings.get(type);
+  if (cached) return cached;
   const names = new Map(
     fieldNamesOf(type).flatMap((name) => [
       [name, name],

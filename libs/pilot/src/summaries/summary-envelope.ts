@@ -17,19 +17,21 @@ const snake: Record<string, string> = {
 const maxKeys = 50;
 const maxKeyLength = 100;
 
-/** Which of the three envelopes a body is; null where it is none, or more than one. A null is as good as absent. */
+/**
+ * Returns the envelope of a body; null if the body has none of the three, or more than one. A null counts as absent.
+ */
 export function envelopeOf(body: unknown): Envelope | null {
   if (!isJson(body)) return null;
-  const given = (name: string) => Object.hasOwn(body, name) && body[name] !== null;
+  const isPresent = (name: string) => Object.hasOwn(body, name) && body[name] !== null;
   const found: Envelope[] = Object.entries(nested)
-    .filter(([key]) => given(key))
+    .filter(([key]) => isPresent(key))
     .map(([key, name]) => ({ name, content: body[key] }));
-  const beside = found.length > 0 && Object.values(snake).some(given);
-  if (camel.some(given) || beside) found.push({ name: 'camel', content: body });
+  const hasOtherEnvelope = found.length > 0 && Object.values(snake).some(isPresent);
+  if (camel.some(isPresent) || hasOtherEnvelope) found.push({ name: 'camel', content: body });
   return found.length === 1 ? found[0]! : null;
 }
 
-/** What a body looked like: names and counts, never a value of it. */
+/** Describes a body by key names and counts, without any of its values. */
 export function shapeOf(body: unknown): SummaryShape {
   const envelope = envelopeOf(body);
   const content = isJson(envelope?.content) ? envelope.content : {};
@@ -45,7 +47,7 @@ export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Half a million keys are not all listed for the sake of the first few. */
+/** Returns the first keys of a body. Stops early, because a body may have half a million keys. */
 function firstKeys(body: Json): string[] {
   const keys: string[] = [];
   for (const key in body) {

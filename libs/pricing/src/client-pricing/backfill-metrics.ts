@@ -13,8 +13,8 @@ export interface Backfill {
 }
 
 /**
- * Computes what a run is charged from the metadata of its steps, and keeps it with the steps and the model that it was
- * computed from. Of several at once for one run, without force, one does it.
+ * Computes the charge of a run from the metadata of its steps, and stores the charge with those steps and the pricing
+ * model. Concurrent calls for one run wait for each other. Without `force`, only the first call succeeds.
  */
 export async function backfillMetrics(
   tx: Transaction,
@@ -28,7 +28,9 @@ export async function backfillMetrics(
     [jobId, organizationId],
   );
   if (replaced.length > 0 && !force) {
-    throw new AppError('billing_record_exists', { detail: 'The job has a billing record; force replaces it.' });
+    throw new AppError('billing_record_exists', {
+      detail: 'The job already has a billing record. Set force to replace the record.',
+    });
   }
   const id = newId();
   const { source, candidates, duplicates, claimsPerNpi } = await countClaims(tx, {
@@ -63,17 +65,21 @@ export async function backfillMetrics(
   return { metric, replacedExisting: replaced.length > 0 };
 }
 
-/** Whose job it is, and that it stays until this is done. An admin reaches the own organization's, a super_admin any. */
+/**
+ * Returns the organization of the job and locks the job, so that the job cannot be deleted before the commit. An admin
+ * can use jobs of the own organization, a super_admin jobs of any organization.
+ */
 async function organizationOf(tx: Transaction, caller: Principal, jobId: string): Promise<string> {
-  const [job] = await tx.query<Pick<JobEntity, 'organizationId'> & { known: boolean }>(
-    `SELECT j.organization_id, EXISTS (SELECT FROM organization o WHERE o.id = j.organization_id) AS known
+  const [job] = await tx.query<Pick<JobEntity, 'organizationId'> & { hasOrganization: boolean }>(
+    `SELECT j.organization_id, EXISTS (SELECT FROM organization o WHERE o.id = j.organization_id) AS has_organization
      FROM job j WHERE j.id = $1 FOR KEY SHARE`,
     [jobId],
   );
   if (!job || !reaches(caller, job.organizationId)) {
     throw new AppError('job_not_found', { detail: 'There is no such job.' });
   }
-  if (!job.known) throw new AppError('organization_unresolved', { detail: 'The job’s organization is not known.' });
+  if (!job.hasOrganization)
+    throw new AppError('organization_unresolved', { detail: 'The organization of the job does not exist.' });
   return job.organizationId;
 }
 

@@ -1,7 +1,7 @@
 import { type MicroUsd, sumOfMoney } from '@muster/contracts';
 import type { ClientPricingModelEntity } from '@muster/database';
 
-/** What a run is charged by. */
+/** Prices and rules by which a run is charged. */
 export type PricingModel = Pick<
   ClientPricingModelEntity,
   'pricingType' | 'blockSize' | 'priceMicros' | 'minimumMicros'
@@ -9,11 +9,11 @@ export type PricingModel = Pick<
 
 export interface RunCharge {
   chargeMicros: MicroUsd;
-  /** For npi_claim_block: what each NPI comes to. */
+  /** Charge of each NPI; empty unless the type is npi_claim_block. */
   npis: { npi: string; claims: number; blocks: number; chargeMicros: MicroUsd }[];
 }
 
-/** What a run is charged: by begun blocks of each NPI, by claims, or once; never less than the minimum. */
+/** Computes the charge by started blocks of claims per NPI, by claim, or per run; never less than the minimum. */
 export function chargeRun(model: PricingModel, claimsPerNpi: Record<string, number>): RunCharge {
   const { pricingType, blockSize, minimumMicros } = model;
   const price = BigInt(model.priceMicros);

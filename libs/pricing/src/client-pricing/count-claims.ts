@@ -1,7 +1,7 @@
 import type { Transaction } from '@muster/database';
 
 export interface ClaimCount {
-  /** Which steps said it; null where none of either kind is there. */
+  /** Kind of the steps that were counted; null if the run has no usable step of either kind. */
   source: 'claim_result' | 'select_org_provider' | null;
   candidates: number;
   duplicates: number;
@@ -9,9 +9,9 @@ export interface ClaimCount {
 }
 
 /**
- * Counts a run's claims for billing, once for each NPI and claim, and keeps the steps beside the metric with what each
- * came to. A claim without an NPI has that of the last selection before it. Without a claim, the NPIs that were
- * selected count, with no claims.
+ * Counts a run's claims for billing, once for each NPI and claim. The counted steps are stored with the metric, each
+ * with its verdict. A claim without an NPI gets the NPI of the last selection before it. If the run has no claims, its
+ * selected NPIs are counted with 0 claims each.
  */
 export async function countClaims(
   tx: Transaction,
@@ -21,14 +21,14 @@ export async function countClaims(
   return count!;
 }
 
-/** Nothing but text and numbers name anything. */
-const word = (name: string) =>
+/** Ids are read only from strings and numbers; any other JSON value counts as absent. */
+const textOf = (name: string) =>
   `CASE WHEN jsonb_typeof(metadata->'${name}') IN ('string', 'number') THEN NULLIF(btrim(metadata->>'${name}'), '') END`;
 
 const countSql = `
   WITH step AS (
-    SELECT step_order, metadata->>'type' AS type, ${word('npi')} AS npi, ${word('claim_id')} AS claim_id,
-           ${word('claim_submission_id')} AS claim_submission_id
+    SELECT step_order, metadata->>'type' AS type, ${textOf('npi')} AS npi, ${textOf('claim_id')} AS claim_id,
+           ${textOf('claim_submission_id')} AS claim_submission_id
     FROM job_step
     WHERE job_id = $3 AND organization_id = $2 AND metadata->>'type' IN ('claim_result', 'select_org_provider')),
   source AS (
@@ -45,12 +45,12 @@ const countSql = `
     SELECT r.*, CASE
       WHEN r.npi IS NULL THEN 'left_out'
       WHEN r.type = 'claim_result' AND COALESCE(claim_id, claim_submission_id) IS NULL THEN 'left_out'
-      -- Known by claim_id where it has both; the two kinds of ids do not meet.
+      -- claim_id identifies a claim that has both ids. A claim_id never equals a claim_submission_id.
       WHEN row_number() OVER (
         PARTITION BY r.npi, claim_id IS NULL, COALESCE(claim_id, claim_submission_id) ORDER BY step_order) = 1
       THEN 'counted' ELSE 'repeated' END AS verdict
     FROM resolved r JOIN source ON source.type = r.type),
-  kept AS (
+  insert_steps AS (
     INSERT INTO billing_metric_step
       (metric_id, step_order, organization_id, npi, claim_id, claim_submission_id, verdict)
     SELECT $1, step_order, $2, npi, claim_id, claim_submission_id, verdict FROM judged),

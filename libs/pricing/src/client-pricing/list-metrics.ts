@@ -10,7 +10,7 @@ import {
 import { firstIdAt, type Page } from '@muster/platform';
 import { reaches } from './pricing-models';
 
-/** Billing records, newest first: an admin's own organization's, a super_admin's of any. */
+/** Lists billing records, newest first. An admin sees the own organization's records, a super_admin all records. */
 export function listMetrics(
   database: Database,
   caller: Principal,
@@ -25,40 +25,40 @@ export function listMetrics(
   const organizationId = isSuper ? query.organizationId : caller.organizationId;
   if (!isSuper && query.organizationId && !reaches(caller, query.organizationId)) return Promise.resolve([]);
   const values: unknown[] = [];
-  const placed = (value: unknown) => `$${values.push(value)}`;
+  const parameter = (value: unknown) => `$${values.push(value)}`;
   const within = ['true'];
-  if (organizationId) within.push(`organization_id = ${placed(organizationId)}`);
-  if (jobId) within.push(`job_id = ${placed(jobId)}`);
-  if (page.after) within.push(`id < ${placed(page.after[0])}`);
-  // Ids are made in the order of time; a day of any zone lies within these.
-  if (from) within.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - aroundDayMs)))}`);
-  if (to) within.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + dayMs + aroundDayMs)))}`);
+  if (organizationId) within.push(`organization_id = ${parameter(organizationId)}`);
+  if (jobId) within.push(`job_id = ${parameter(jobId)}`);
+  if (page.after) within.push(`id < ${parameter(page.after[0])}`);
+  // Ids are ordered by creation time. The id range is wide enough for the day in any time zone.
+  if (from) within.push(`id >= ${parameter(firstIdAt(new Date(Date.parse(from) - aroundDayMs)))}`);
+  if (to) within.push(`id < ${parameter(firstIdAt(new Date(Date.parse(to) + dayMs + aroundDayMs)))}`);
   const timezone = `(SELECT timezone FROM organization_settings s WHERE s.organization_id = scanned.organization_id)`;
-  const looked: string[] = [];
-  if (from) looked.push(`(computed_at AT TIME ZONE ${timezone})::date >= ${placed(from)}`);
-  if (to) looked.push(`(computed_at AT TIME ZONE ${timezone})::date <= ${placed(to)}`);
+  const dayFilter: string[] = [];
+  if (from) dayFilter.push(`(computed_at AT TIME ZONE ${timezone})::date >= ${parameter(from)}`);
+  if (to) dayFilter.push(`(computed_at AT TIME ZONE ${timezone})::date <= ${parameter(to)}`);
   const listed = scanWithin({
     from: 'billing_metric',
     columns: `id, organization_id, job_id, source, npi_count, total_claims, total_steps_before_dedup, duplicates_removed,
       claims_per_npi, charge_micros, pricing_type, block_size, price_micros, minimum_micros, computed_at`,
     within,
-    filter: looked,
+    filter: dayFilter,
     order: 'id DESC',
-    limit: placed(page.limit + 1),
+    limit: parameter(page.limit + 1),
   });
   return database.query<BillingMetricEntity & object>(
     isSuper ? 'system' : { organizationId: caller.organizationId },
-    // On the wire each NPI is there twice, the second time with its figures.
+    // The response contains each NPI twice: in a list, and with its claims and charge.
     pageWithin(listed, { order: 'id DESC', bytes: '4 * pg_column_size(claims_per_npi)' }),
     values,
   );
 }
 
 const dayMs = 24 * 3_600_000;
-/** The zones' days are up to fourteen hours apart from UTC's. */
+/** A day of a time zone starts up to fourteen hours before or after the UTC day. */
 const aroundDayMs = dayMs;
 
-/** What a record was computed from, in the order of the steps. */
+/** Lists the steps that a billing record was computed from, in step order. */
 export async function listMetricSteps(
   database: Database,
   caller: Principal,

@@ -3,7 +3,7 @@ import { AppError, type ClientPricingModel, type PricingType, usdOf } from '@mus
 import type { Database, OrganizationEntity, Transaction } from '@muster/database';
 import type { PricingModel } from './charge-run';
 
-/** Blocks of 50 claims at 25 USD for each NPI. */
+/** 25 USD for each started block of 50 claims of an NPI. */
 const defaultModel: PricingModel = {
   pricingType: 'npi_claim_block',
   blockSize: 50,
@@ -13,26 +13,26 @@ const defaultModel: PricingModel = {
 
 const columns = `pricing_type, block_size, price_micros, minimum_micros`;
 
-/** The model of an organization; throws pricing_model_missing where it has none. */
+/** Returns the organization's pricing model. Throws pricing_model_missing if it has none. */
 export async function readPricingModel(
   database: Database,
   caller: Principal,
   organizationId: string,
 ): Promise<PricingModel> {
   requireReach(caller, organizationId);
-  const [row] = await database.query<{ known: OrganizationEntity['id'] } & PricingModel>(
+  const [row] = await database.query<{ organizationId: OrganizationEntity['id'] } & PricingModel>(
     { organizationId },
-    `SELECT o.id AS known, ${columns}
+    `SELECT o.id AS organization_id, ${columns}
      FROM organization o LEFT JOIN client_pricing_model m ON m.organization_id = o.id WHERE o.id = $1`,
     [organizationId],
   );
   if (!row) throw noSuchOrganization();
-  const { known: _, ...model } = row;
+  const { organizationId: _, ...model } = row;
   if (model.pricingType === null) throw noModel();
   return model;
 }
 
-/** Gives an organization its model. Records that were computed with another one stay as they are. */
+/** Sets the organization's pricing model. Existing billing records keep the model that they were computed with. */
 export async function putPricingModel(
   tx: Transaction,
   caller: Principal,
@@ -40,8 +40,8 @@ export async function putPricingModel(
   model: PricingModel,
 ): Promise<PricingModel> {
   requireReach(caller, organizationId);
-  const [known] = await tx.query('SELECT id FROM organization WHERE id = $1 FOR KEY SHARE', [organizationId]);
-  if (!known) throw noSuchOrganization();
+  const [organization] = await tx.query('SELECT id FROM organization WHERE id = $1 FOR KEY SHARE', [organizationId]);
+  if (!organization) throw noSuchOrganization();
   const before = await lockPricingModel(tx, organizationId);
   await tx.execute(
     `INSERT INTO client_pricing_model (organization_id, pricing_type, block_size, price_micros, minimum_micros)
@@ -60,7 +60,7 @@ export async function putPricingModel(
   return model;
 }
 
-/** The model for a run that is being charged; it stays what it is until the transaction ends. */
+/** Returns the pricing model for charging a run, and locks it until the transaction ends. */
 export async function requirePricingModel(
   tx: Transaction,
   caller: Principal,
@@ -70,13 +70,13 @@ export async function requirePricingModel(
   const model = await lockPricingModel(tx, organizationId);
   if (model) return model;
   if (!createDefault) throw noModel();
-  const made = await tx.execute(
+  const inserted = await tx.execute(
     `INSERT INTO client_pricing_model (organization_id, pricing_type, block_size, price_micros, minimum_micros)
      VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
     valuesOf(organizationId, defaultModel),
   );
-  // Another one made it meanwhile.
-  if (made === 0) return (await lockPricingModel(tx, organizationId))!;
+  // A concurrent transaction inserted the model first.
+  if (inserted === 0) return (await lockPricingModel(tx, organizationId))!;
   audit(tx, caller, {
     organizationId,
     action: 'client_pricing.create_default',
@@ -107,7 +107,7 @@ function valuesOf(organizationId: string, model: PricingModel): unknown[] {
   return [organizationId, model.pricingType, model.blockSize, model.priceMicros, model.minimumMicros];
 }
 
-/** An admin reaches the own organization, a super_admin any. */
+/** Whether the caller has access to the organization: an admin to the own one, a super_admin to any. */
 export function reaches(caller: Principal, organizationId: string): boolean {
   return caller.role === 'super_admin' || caller.organizationId === organizationId;
 }

@@ -3,14 +3,14 @@ import type { PricingModel } from './charge-run';
 
 type Key = Exclude<keyof ClientPricingModel, 'pricingType' | 'minimumUsd'>;
 
-/** What each type is priced by: all of it, and nothing of the others. */
+/** Keys that each pricing type requires. The keys of the other types are not allowed. */
 const keysOf: Record<PricingType, Key[]> = {
   npi_claim_block: ['blockSize', 'pricePerBlockUsd'],
   per_claim: ['pricePerClaimUsd'],
   flat_per_run: ['pricePerRunUsd'],
 };
 
-/** A model as it was sent; throws invalid_payload where its keys are not those of its type. */
+/** Reads a pricing model from a request body. Throws invalid_payload if its keys do not match its type. */
 export function readModel(body: ClientPricingModel): PricingModel {
   const { pricingType } = body;
   const own = keysOf[pricingType];
@@ -19,7 +19,7 @@ export function readModel(body: ClientPricingModel): PricingModel {
     .filter((key) => own.includes(key) === (body[key] === undefined))
     .map((key) => ({
       field: key,
-      message: own.includes(key) ? `${key} is what ${pricingType} is priced by` : `${key} is no part of ${pricingType}`,
+      message: own.includes(key) ? `${key} is required for ${pricingType}` : `${key} is not allowed for ${pricingType}`,
     }));
   if (errors.length > 0) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
   const price = body.pricePerBlockUsd ?? body.pricePerClaimUsd ?? body.pricePerRunUsd;

@@ -1,14 +1,14 @@
 import type { Transaction } from '@muster/database';
 import { groupKeys } from './cost-groups';
 
-/** What costs are grouped by but days, which have a row for each. */
+/** Groupings that have month rows. `day` has none, because each day has its own row. */
 export const monthGroups = Object.keys(groupKeys).filter((grouping) => grouping !== 'day');
 
-/** The sums of days `d`, as a month's rows have them. */
+/** Select list that sums the day rows `d` for a month row. */
 export const monthSums = `min(d.model) AS model, sum(d.runs)::int AS runs, sum(d.ai_micros)::bigint AS ai_micros,
   sum(d.compute_micros)::bigint AS compute_micros, sum(d.reported_micros)::bigint AS reported_micros`;
 
-/** A month of which a day has other sums now is read by its days again, until it is closed anew. */
+/** Deletes the rows of months with a changed day. Such a month is read from its day rows until it is closed again. */
 export async function reopenCostMonths(tx: Transaction, organizationId: string, days: string[]): Promise<void> {
   await tx.execute(
     `DELETE FROM run_cost_month
@@ -18,7 +18,7 @@ export async function reopenCostMonths(tx: Transaction, organizationId: string, 
   );
 }
 
-/** Sums up the months that are over and are not yet. */
+/** Inserts the month rows of finished months that have none yet. */
 export async function closeCostMonths(tx: Transaction, organizationId: string, timezone: string): Promise<void> {
   await tx.execute(
     `WITH month AS MATERIALIZED (

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { computeRunCost, type ModelUsage } from './compute-run-cost';
 
-// The oracle: fractions of whole numbers in USD, and nothing of the code that it judges.
+// The oracle computes with fractions of whole numbers in USD. It uses no code of the module under test.
 
 type Fraction = [bigint, bigint];
 const plus = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * d + c * b, b * d];
 const times = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * c, b * d];
 
-/** In micro-dollars: of the two whole numbers around it the nearer one, of equally near ones the even one. */
+/** Rounds to whole micro-dollars, half to even. */
 function rounded([numerator, denominator]: Fraction): bigint {
   const micros = numerator * 1_000_000n;
   const below = micros / denominator;
@@ -23,7 +23,7 @@ const micros = (count: bigint | number): Fraction => [BigInt(count), 1_000_000n]
 function oracle(usages: ModelUsage[], run: { ms: number | null; hourly: number; reported: number | null }) {
   const ai = new Map<string, Fraction>();
   const put = (key: string, usd: Fraction) => ai.set(key, plus(ai.get(key) ?? [0n, 1n], usd));
-  for (const { provider, model, inputTokens, outputTokens, price, saidMicros } of usages) {
+  for (const { provider, model, inputTokens, outputTokens, price, reportedMicros } of usages) {
     const name = `${provider.toLowerCase()} ${model.toLowerCase()}`;
     const perToken = (price_: number | bigint): Fraction => times(micros(price_), [1n, 1_000_000n]);
     put(
@@ -34,12 +34,12 @@ function oracle(usages: ModelUsage[], run: { ms: number | null; hourly: number; 
       `${name} ${price ? 'priced' : 'unpriced'} output`,
       price ? times([outputTokens, 1n], perToken(price.outputMicros)) : [0n, 1n],
     );
-    if (!price && saidMicros !== null) put(`${name} said`, micros(saidMicros));
+    if (!price && reportedMicros !== null) put(`${name} reported`, micros(reportedMicros));
   }
   const parts = [...ai.values()].map(rounded);
   if (run.ms !== null) parts.push(rounded(times([BigInt(run.ms), 3_600_000n], micros(run.hourly))));
-  const known = parts.reduce((sum, part) => sum + part, 0n);
-  const beyond = run.reported === null ? 0n : BigInt(run.reported) - known;
+  const computed = parts.reduce((sum, part) => sum + part, 0n);
+  const beyond = run.reported === null ? 0n : BigInt(run.reported) - computed;
   if (beyond > 0n) parts.push(beyond);
   return { parts, total: parts.reduce((sum, part) => sum + part, 0n) };
 }
@@ -51,12 +51,12 @@ const usage: fc.Arbitrary<ModelUsage> = fc.record({
   model: fc.constantFrom('gpt', 'GPT', 'claude', 'clAude'),
   inputTokens: fc.oneof(fc.bigInt({ min: 0n, max: 50n }), count),
   outputTokens: fc.oneof(fc.bigInt({ min: 0n, max: 50n }), count),
-  saidMicros: fc.option(fc.bigInt({ min: 0n, max: 10n ** 12n })),
+  reportedMicros: fc.option(fc.bigInt({ min: 0n, max: 10n ** 12n })),
   price: fc.option(fc.record({ inputMicros: fc.oneof(price, fc.nat(1_000_000)), outputMicros: price })),
 });
 
-describe('what a run costs', () => {
-  it('is to the micro-dollar what plain fractions say, and the sum of what it is made of', () => {
+describe('computeRunCost', () => {
+  it('equals exact fractions to the micro-dollar, with a total that is the sum of the components', () => {
     const ms = fc.option(fc.oneof(fc.nat(7_200_000), fc.nat(43_200_000)));
     const run = fc.record({ ms, hourly: fc.nat(10_000_000_000), reported: fc.option(fc.nat(1_000_000_000)) });
     fc.assert(
@@ -72,12 +72,12 @@ describe('what a run costs', () => {
     );
   });
 
-  it('is the same in whatever order its usages are read', () => {
+  it('returns the same cost for any order of the usages', () => {
     fc.assert(
       fc.property(fc.array(usage, { maxLength: 12 }), (usages) => {
         const facts = { runMs: 1, computeMicrosPerHour: 1, reportedMicros: null };
-        const amounts = (of: ModelUsage[]) =>
-          computeRunCost({ ...facts, usages: of }).components.map(({ amountMicros, quantity, unit }) => [
+        const amounts = (input: ModelUsage[]) =>
+          computeRunCost({ ...facts, usages: input }).components.map(({ amountMicros, quantity, unit }) => [
             amountMicros,
             quantity,
             unit,
@@ -89,8 +89,8 @@ describe('what a run costs', () => {
 
   const none = { usages: [], runMs: null, computeMicrosPerHour: 120_000, reportedMicros: null };
 
-  it('is a millionth of a price for a token, and the machine’s hours to nine decimals', () => {
-    const openai = { provider: 'openai', model: 'm', inputTokens: 812n, outputTokens: 64n, saidMicros: 9n };
+  it('prices a token at a millionth of the model’s price, and shows machine hours with nine decimals', () => {
+    const openai = { provider: 'openai', model: 'm', inputTokens: 812n, outputTokens: 64n, reportedMicros: 9n };
     const usages = [{ ...openai, price: { inputMicros: 400_000, outputMicros: 1_600_000 } }];
     expect(computeRunCost({ ...none, usages, runMs: 1_000 }).components).toMatchObject([
       { quantity: '812', unit: 'input_token', unitPriceUsd: '0.0000004', amountMicros: 325n, unpriced: false },
@@ -99,8 +99,8 @@ describe('what a run costs', () => {
     ]);
   });
 
-  it('has tokens without a price beside what was said of them', () => {
-    const usage = { provider: 'x', model: 'm', inputTokens: 5n, outputTokens: 7n, saidMicros: 4_200n, price: null };
+  it('lists unpriced tokens and their reported cost as separate components', () => {
+    const usage = { provider: 'x', model: 'm', inputTokens: 5n, outputTokens: 7n, reportedMicros: 4_200n, price: null };
     expect(computeRunCost({ ...none, usages: [usage, usage] }).components).toMatchObject([
       { quantity: '10', unit: 'input_token', amountMicros: 0n, unpriced: true },
       { quantity: '14', unit: 'output_token', amountMicros: 0n, unpriced: true },
@@ -108,13 +108,13 @@ describe('what a run costs', () => {
     ]);
   });
 
-  it('of more models than anybody reads is shown as of some and the others, and loses nothing of it', () => {
+  it('lists at most 200 models and sums up the rest as (others), without losing any cost', () => {
     const usages = Array.from({ length: 5_000 }, (_, at) => ({
       provider: 'x',
       model: `m${at}`,
       inputTokens: 1_000_000n,
       outputTokens: 0n,
-      saidMicros: null,
+      reportedMicros: null,
       price: { inputMicros: 3, outputMicros: 0 },
     }));
     const { components, totalMicros } = computeRunCost({ ...none, usages });

@@ -1,21 +1,21 @@
 import { type MicroUsd, roundedQuotient, sumOfMoney } from '@muster/contracts';
 import type { RunCostComponentEntity } from '@muster/database';
 
-/** What a model costs, in micro-dollars for a million tokens. */
+/** Price of a model, in micro-dollars for a million tokens. */
 interface ModelPrice {
   inputMicros: MicroUsd;
   outputMicros: MicroUsd;
 }
 
-/** What a run used of one model on one day, the unit of time of prices. */
+/** Usage of one model by a run on one day. Prices change by the day. */
 export interface ModelUsage {
   provider: string;
   model: string;
   inputTokens: bigint;
   outputTokens: bigint;
-  /** What was said to be its cost; null where nothing was. */
-  saidMicros: bigint | null;
-  /** Null where none is known. */
+  /** Cost that the run reported for this usage; null if it reported none. */
+  reportedMicros: bigint | null;
+  /** Null if no price is known. */
   price: ModelPrice | null;
 }
 
@@ -24,7 +24,7 @@ export interface CostFacts {
   /** Null for a run that never started. */
   runMs: number | null;
   computeMicrosPerHour: MicroUsd;
-  /** What its worker says that all of it cost. */
+  /** Total cost that the worker reported; null if it reported none. */
   reportedMicros: MicroUsd | null;
 }
 
@@ -41,13 +41,13 @@ export interface RunCost {
   totalMicros: bigint;
 }
 
-/** What a run has cost, and of what that is made: each component is rounded once, and the total is their sum. */
+/** Computes the cost of a run and its components. Each component is rounded once, and the total is their sum. */
 export function computeRunCost({ usages, runMs, computeMicrosPerHour, reportedMicros }: CostFacts): RunCost {
   const ai = aiComponents(usages);
   const compute = runMs === null ? [] : [computeComponent(runMs, computeMicrosPerHour)];
-  const known = sumOf([...ai, ...compute]);
-  const beyond = BigInt(reportedMicros ?? 0) - known;
-  const reported: CostComponent[] = beyond > 0n ? [saidComponent('reported', beyond)] : [];
+  const computed = sumOf([...ai, ...compute]);
+  const beyond = BigInt(reportedMicros ?? 0) - computed;
+  const reported: CostComponent[] = beyond > 0n ? [reportedComponent('reported', beyond)] : [];
   return {
     components: [...ai, ...compute, ...reported],
     aiMicros: sumOf(ai),
@@ -61,7 +61,7 @@ const sumOf = (components: CostComponent[]) => sumOfMoney(components.map(({ amou
 
 const msPerHour = 3_600_000n;
 const tokensPerPrice = 1_000_000n;
-/** A run that names more models than this shows the others as one. */
+/** Maximum number of models listed for a run; the other models are summed up as `(others)`. */
 const maxModels = 200;
 const others = '(others)';
 
@@ -79,9 +79,9 @@ function computeComponent(runMs: number, microsPerHour: MicroUsd): CostComponent
   };
 }
 
-/** An amount that somebody said, and nothing more. */
-function saidComponent(kind: 'ai' | 'reported', amount: bigint, of?: { provider: string; model: string }) {
-  const { provider = null, model = null } = of ?? {};
+/** Component for an amount that was reported without a quantity. */
+function reportedComponent(kind: 'ai' | 'reported', amount: bigint, usedModel?: { provider: string; model: string }) {
+  const { provider = null, model = null } = usedModel ?? {};
   const unitPriceUsd = decimalText(amount, 6);
   return {
     kind,
@@ -95,7 +95,7 @@ function saidComponent(kind: 'ai' | 'reported', amount: bigint, of?: { provider:
   };
 }
 
-/** What is added up before it is rounded: tokens, and these times their prices. */
+/** Exact sums of a model before rounding: tokens, and tokens times price. */
 interface ModelSum {
   provider: string;
   model: string;
@@ -103,18 +103,20 @@ interface ModelSum {
   tokens: { input: bigint; output: bigint };
   /** In millionths of a micro-dollar. */
   worth: { input: bigint; output: bigint };
-  said: bigint | null;
+  reported: bigint | null;
 }
 
 function aiComponents(usages: ModelUsage[]): CostComponent[] {
   return sumsByModel(usages).flatMap((sum) => {
     const directions = (['input', 'output'] as const).map((direction) => directionComponent(sum, direction));
-    const { isPriced, said, provider, model } = sum;
-    return isPriced || said === null ? directions : [...directions, saidComponent('ai', said, { provider, model })];
+    const { isPriced, reported, provider, model } = sum;
+    return isPriced || reported === null
+      ? directions
+      : [...directions, reportedComponent('ai', reported, { provider, model })];
   });
 }
 
-/** Models are the same whatever their capitals; what no price is known of stands apart from what was priced. */
+/** Sums usages by model. Names are compared case-insensitively; priced and unpriced usages of a model stay separate. */
 function sumsByModel(usages: ModelUsage[]): ModelSum[] {
   const sums = new Map<string, ModelSum>();
   const models = new Set<string>();
@@ -128,23 +130,25 @@ function sumsByModel(usages: ModelUsage[]): ModelSum[] {
     sums.set(key, sum);
     add(sum, usage);
   }
-  // In an order that is the same wherever it is computed.
+  // Sorted by code units, so that the order does not depend on the locale.
   return [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum);
 }
 
-function add(sum: ModelSum, { inputTokens, outputTokens, price, saidMicros }: ModelUsage): void {
+function add(sum: ModelSum, { inputTokens, outputTokens, price, reportedMicros }: ModelUsage): void {
   sum.tokens.input += inputTokens;
   sum.tokens.output += outputTokens;
   sum.worth.input += inputTokens * BigInt(price?.inputMicros ?? 0);
   sum.worth.output += outputTokens * BigInt(price?.outputMicros ?? 0);
-  if (saidMicros !== null) sum.said = (sum.said ?? 0n) + saidMicros;
+  if (reportedMicros !== null) sum.reported = (sum.reported ?? 0n) + reportedMicros;
 }
 
-function emptySum(of: Pick<ModelSum, 'provider' | 'model' | 'isPriced'>): ModelSum {
-  return { ...of, tokens: { input: 0n, output: 0n }, worth: { input: 0n, output: 0n }, said: null };
+function emptySum(identity: Pick<ModelSum, 'provider' | 'model' | 'isPriced'>): ModelSum {
+  return { ...identity, tokens: { input: 0n, output: 0n }, worth: { input: 0n, output: 0n }, reported: null };
 }
 
-/** So that of names that differ in capitals the same one is shown, and of too many models the same ones. */
+/**
+ * A fixed order, so that the same spelling of a name is shown, and the same models are listed if there are too many.
+ */
 function byName(a: ModelUsage, b: ModelUsage): number {
   const [left, right] = [a, b].map(({ provider, model }) => `${provider}\n${model}`) as [string, string];
   return left < right ? -1 : left > right ? 1 : 0;
@@ -160,14 +164,14 @@ function directionComponent(sum: ModelSum, direction: 'input' | 'output'): CostC
     model,
     quantity: String(tokens),
     unit: `${direction}_token`,
-    // Where prices changed in the middle of the run, what a token cost on average.
+    // If the price changed during the run, this is the average price of a token.
     unitPriceUsd: tokens === 0n ? '0' : decimalText(roundedQuotient(worth * 10n ** 12n, tokens), 24),
     amountMicros: roundedQuotient(worth, tokensPerPrice),
     unpriced: !isPriced,
   };
 }
 
-/** A count of units of 10^-decimals, written out. */
+/** Formats a number of units of 10^-decimals as a decimal. */
 function decimalText(units: bigint, decimals: number): string {
   const digits = String(units).padStart(decimals + 1, '0');
   return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`.replace(/\.?0+$/, '');

@@ -6,7 +6,9 @@ import { priceUsages, readUsages } from './price-usages';
 type Running = Pick<JobEntity, 'organizationId' | 'reportedCostMicros'> &
   Pick<RunCostEntity, 'computeMicrosPerHour'> & { runMs: number };
 
-/** What a run has cost until now, or until it ended; null where none has begun or ended. Nothing is written. */
+/**
+ * Computes the cost of a run until now, or until its end, without writing anything. Null for a queued or missing job.
+ */
 export async function costSoFar(tx: Transaction, jobId: string): Promise<MicroUsd | null> {
   const [run] = await tx.query<Running>(
     `SELECT j.organization_id, j.reported_cost_micros,
@@ -22,6 +24,6 @@ export async function costSoFar(tx: Transaction, jobId: string): Promise<MicroUs
   );
   if (!run) return null;
   const { organizationId, runMs, computeMicrosPerHour, reportedCostMicros: reportedMicros } = run;
-  const { usages } = await priceUsages(tx, organizationId, { usages: await readUsages(tx, jobId), kept: [] });
+  const { usages } = await priceUsages(tx, organizationId, { usages: await readUsages(tx, jobId), stored: [] });
   return computeRunCost({ usages, runMs, computeMicrosPerHour, reportedMicros }).totalMicros;
 }

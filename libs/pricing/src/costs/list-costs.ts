@@ -23,7 +23,7 @@ interface GroupRow {
 
 type CostsOfRuns = Omit<Costs, 'idle'>;
 
-/** What runs cost that ended on these days, in groups that add up to all of it; deleted runs count as they did. */
+/** Lists the costs of runs that ended in the period. The groups add up to the total, and include deleted runs. */
 export async function listCosts(
   database: Database,
   organizationId: string,
@@ -55,14 +55,14 @@ async function timezoneOf(database: Database, organizationId: string): Promise<s
     [organizationId],
     'timezone_of',
   );
-  if (!settings) throw new AppError('not_found', { detail: 'The organization is gone.' });
+  if (!settings) throw new AppError('not_found', { detail: 'The organization no longer exists.' });
   return settings.timezone;
 }
 
-/** Of a group that is no thing, but what is left, null. */
+/** Id of the group's entity; null for `none` and `(others)`, which are not ids. */
 const id = `CASE WHEN g.key NOT IN ('none', '(others)') THEN g.key::uuid END`;
 
-/** A group's name, from one of its keys: that of the thing where there still is one. */
+/** Name of the group's workflow, agent or schedule; null if it was deleted. Days and models have no label. */
 const labels: Record<CostGrouping, string> = {
   day: 'NULL',
   workflow: `(SELECT name FROM workflow w WHERE w.id = ${id} AND w.organization_id = $1)`,
@@ -71,7 +71,7 @@ const labels: Record<CostGrouping, string> = {
   model: 'NULL',
 };
 
-/** Groups that are shown by themselves; what costs less than these is one. */
+/** Maximum number of separate groups; cheaper groups are summed up as `(others)`. */
 const maxGroups = 5000;
 
 function readGroups(
@@ -112,16 +112,16 @@ function readGroups(
        SELECT key, min(model) AS model, sum(runs)::int AS runs, sum(ai_micros)::bigint AS ai,
               sum(compute_micros)::bigint AS compute, sum(reported_micros)::bigint AS reported
        FROM part GROUP BY key),
-     placed AS (
-       SELECT *, row_number() OVER (ORDER BY ai + compute + reported DESC, key) AS place FROM summed),
+     ranked AS (
+       SELECT *, row_number() OVER (ORDER BY ai + compute + reported DESC, key) AS rank FROM summed),
      g AS (
-       SELECT CASE WHEN place <= ${maxGroups} THEN key ELSE '(others)' END AS key, min(place) AS place, min(model) AS model,
+       SELECT CASE WHEN rank <= ${maxGroups} THEN key ELSE '(others)' END AS key, min(rank) AS rank, min(model) AS model,
               sum(runs)::int AS runs, sum(ai)::bigint AS ai, sum(compute)::bigint AS compute,
               sum(reported)::bigint AS reported
-       FROM placed GROUP BY 1)
+       FROM ranked GROUP BY 1)
      SELECT ${name} AS key, ${labels[groupBy]} AS label, g.runs, g.ai AS ai_micros, g.compute AS compute_micros,
             g.reported AS reported_micros, g.ai + g.compute + g.reported AS total_micros
-     FROM g ORDER BY ${groupBy === 'day' ? 'g.key' : 'g.place'}`,
+     FROM g ORDER BY ${groupBy === 'day' ? 'g.key' : 'g.rank'}`,
     [organizationId, period.from, period.to, groupBy],
   );
 }

@@ -1,6 +1,6 @@
 import { AppError } from '@muster/contracts';
 
-/** Days, both of them inside. */
+/** Range of days, both inclusive. */
 export interface Period {
   from: string;
   to: string;
@@ -8,21 +8,21 @@ export interface Period {
 
 const maxYears = 3;
 
-/** Throws where it ends before it begins, or where it is longer than anybody looks at. */
+/** Throws if the period ends before it starts, or is longer than `maxYears`. */
 export function requirePeriod({ from, to }: Period): void {
-  const fault =
+  const problem =
     to < from
       ? 'to must not be before from'
       : midnight(to) > yearsAfter(from, maxYears)
         ? `from and to must not be more than ${maxYears} years apart`
         : null;
-  if (fault) throw new AppError('invalid_payload', { detail: fault, errors: [{ field: 'to', message: fault }] });
+  if (problem) throw new AppError('invalid_payload', { detail: problem, errors: [{ field: 'to', message: problem }] });
 }
 
-/** The days that an organization's answer is about, where not all are said: the last thirty in its time zone. */
-export function periodOf(asked: Partial<Period>, { now, timezone }: { now: Date; timezone: string }): Period {
-  const to = asked.to ?? dayOf(now, timezone);
-  const period = { from: asked.from ?? daysBefore(to, 29), to };
+/** Completes the requested period. By default it is the last thirty days in the organization's time zone. */
+export function periodOf(requested: Partial<Period>, { now, timezone }: { now: Date; timezone: string }): Period {
+  const to = requested.to ?? dayOf(now, timezone);
+  const period = { from: requested.from ?? daysBefore(to, 29), to };
   requirePeriod(period);
   return period;
 }

@@ -2,8 +2,8 @@ import type { Transaction } from '@muster/database';
 import { findPrices, type FoundPrice, modelKeyOf, type PricedDay } from '../prices/find-prices';
 import type { ModelUsage } from './compute-run-cost';
 
-/** What a model was found to cost on a day when a usage of it was priced first; nulls where no price was known. */
-export interface KeptPrice extends PricedDay {
+/** Price of a model on a day, as found when a run's usage was first priced; null if no price was known. */
+export interface StoredPrice extends PricedDay {
   inputMicros: number | null;
   outputMicros: number | null;
 }
@@ -14,12 +14,12 @@ export interface UsageSum extends PricedDay {
   jobId: string;
   inputTokens: string;
   outputTokens: string;
-  saidMicros: string | null;
+  reportedMicros: string | null;
 }
 
 /**
- * What a run used of each model on each day of UTC: prices change by the day, so no finer is needed. A usage's moment is
- * its step's end, else its step's beginning, else when it was heard of.
+ * Returns a run's usage of each model on each UTC day; prices change by the day. The time of a usage is the end of its
+ * step, or the start of its step, or the time when the usage was reported.
  */
 export async function readUsages(tx: Transaction, jobId: string): Promise<UsageOfDay[]> {
   const [sums] = await tx.queryAll([usagesStatement([jobId])]);
@@ -31,57 +31,57 @@ export function usagesStatement(jobIds: string[]) {
 }
 
 export function usagesIn(sums: UsageSum[]): UsageOfDay[] {
-  return sums.map(({ provider, model, day, inputTokens, outputTokens, saidMicros }) => ({
+  return sums.map(({ provider, model, day, inputTokens, outputTokens, reportedMicros }) => ({
     ...{ provider, model, day },
     inputTokens: BigInt(inputTokens),
     outputTokens: BigInt(outputTokens),
-    saidMicros: saidMicros === null ? null : BigInt(saidMicros),
+    reportedMicros: reportedMicros === null ? null : BigInt(reportedMicros),
   }));
 }
 
 const usagesOfRuns = `
   SELECT job_id, provider, model, to_char(moment AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
          sum(input_tokens)::text AS input_tokens, sum(output_tokens)::text AS output_tokens,
-         sum(cost_micros)::text AS said_micros
+         sum(cost_micros)::text AS reported_micros
   FROM (
     SELECT u.*, COALESCE(s.finished_at, s.started_at, u.reported_at) AS moment
     FROM ai_usage u LEFT JOIN job_step s ON s.job_id = u.job_id AND s.step_order = u.step_order
     WHERE u.job_id = ANY($1)) used
   GROUP BY 1, 2, 3, 4`;
 
-/** So many prices are kept with a run; one that uses more models looks for those of the others anew. */
-const maxKept = 1000;
+/** Maximum number of prices that are stored with a run. The prices of further models are looked up each time. */
+const maxStoredPrices = 1000;
 
-/** Finds what each costs, where that is not known from before, and answers what is to be known from now on. */
+/** Prices each usage, by the stored price if there is one. Also returns the prices to store for the next time. */
 export async function priceUsages(
   tx: Transaction,
   organizationId: string,
-  { usages, kept }: { usages: UsageOfDay[]; kept: KeptPrice[] },
-): Promise<{ usages: ModelUsage[]; prices: KeptPrice[] }> {
-  const known = new Map(kept.map((price) => [keyOfDay(price), price]));
+  { usages, stored }: { usages: UsageOfDay[]; stored: StoredPrice[] },
+): Promise<{ usages: ModelUsage[]; prices: StoredPrice[] }> {
+  const priceByKey = new Map(stored.map((price) => [keyOfDay(price), price]));
   const find = await findPrices(
     tx,
     organizationId,
-    usages.filter((usage) => !known.has(keyOfDay(usage))),
+    usages.filter((usage) => !priceByKey.has(keyOfDay(usage))),
   );
   const priceOf = (usage: UsageOfDay): FoundPrice | null => {
-    const before = known.get(keyOfDay(usage));
+    const before = priceByKey.get(keyOfDay(usage));
     return before ? foundIn(before) : find(usage);
   };
   const priced = usages.map((usage) => ({ ...usage, price: priceOf(usage) }));
   for (const { provider, model, day, price } of priced) {
-    if (known.size >= maxKept) break;
+    if (priceByKey.size >= maxStoredPrices) break;
     const inputMicros = price && Number(price.inputMicros);
     const outputMicros = price && Number(price.outputMicros);
-    known.set(keyOfDay({ provider, model, day }), { provider, model, day, inputMicros, outputMicros });
+    priceByKey.set(keyOfDay({ provider, model, day }), { provider, model, day, inputMicros, outputMicros });
   }
-  return { usages: priced, prices: [...known.values()] };
+  return { usages: priced, prices: [...priceByKey.values()] };
 }
 
-function foundIn({ inputMicros, outputMicros }: KeptPrice): FoundPrice | null {
+function foundIn({ inputMicros, outputMicros }: StoredPrice): FoundPrice | null {
   return inputMicros === null || outputMicros === null ? null : { inputMicros, outputMicros };
 }
 
-function keyOfDay(of: PricedDay): string {
-  return `${modelKeyOf(of)}\n${of.day}`;
+function keyOfDay(pricedDay: PricedDay): string {
+  return `${modelKeyOf(pricedDay)}\n${pricedDay.day}`;
 }

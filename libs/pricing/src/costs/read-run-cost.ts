@@ -5,12 +5,12 @@ type Part = Pick<
   RunCostComponentEntity,
   'kind' | 'provider' | 'model' | 'quantity' | 'unit' | 'unitPriceUsd' | 'amountMicros' | 'unpriced'
 >;
-/** A job without a cost is one row of nothing. */
+/** A job without a cost is one row of nulls. */
 type Row = { jobId: string } & (
   (Pick<RunCostEntity, 'totalMicros' | 'computedAt'> & Partial<Part>) | { totalMicros: null; computedAt: null }
 );
 
-/** A run's cost and what it is made of, as one statement saw both. */
+/** Reads a run's cost and its components in one statement, so that they are consistent. */
 export async function readRunCost(database: Database, organizationId: string, jobId: string): Promise<JobCost> {
   const rows = await database.query<Row>(
     { organizationId },

@@ -4,11 +4,11 @@ import type { CostRecomputeEntity, Database, RunCostComponentEntity, Transaction
 import { newId } from '@muster/platform';
 import { bookCall } from '../models/book-call';
 import { requirePeriod } from './period';
-import type { SettledCost } from './settle-run-cost';
+import type { BookedCost } from './book-run-cost';
 
 export type RecomputeRow = Pick<CostRecomputeEntity, 'id' | 'fromDay' | 'toDay' | 'runs' | 'changed' | 'finishedAt'>;
 
-/** Has the runs that ended, and the models that were called, on these days priced anew, by the lists as they are now. */
+/** Requests that the runs that ended and the model calls made on these days are priced again, by the current prices. */
 export async function requestRecompute(
   tx: Transaction,
   caller: Principal,
@@ -43,22 +43,22 @@ export async function findRecompute(database: Database, organizationId: string, 
   return row;
 }
 
-/** How long one message works on it before it leaves the rest to another one. */
+/** Time that one message works on a recompute before it enqueues another message for the rest. */
 const turnMs = 20_000;
 const pageSize = 1000;
 
-/** Prices a run anew, and says so to whoever keeps its total. */
-type Settle = (tx: Transaction, jobId: string) => Promise<SettledCost | null>;
+/** Prices a run again and updates the total on its job. */
+type BookCost = (tx: Transaction, jobId: string) => Promise<BookedCost | null>;
 
-/** Goes on with it from where it was: each run is settled in a transaction of its own, and counted there. */
-export async function recomputeCosts(database: Database, id: string, settle: Settle): Promise<void> {
+/** Continues a recompute after its last run. Each run is priced, booked and counted in a separate transaction. */
+export async function recomputeCosts(database: Database, id: string, bookCost: BookCost): Promise<void> {
   const until = performance.now() + turnMs;
   while (performance.now() < until) {
     const jobIds = await nextRuns(database, id);
     if (jobIds.length === 0) return finish(database, id);
     for (const jobId of jobIds) {
       if (performance.now() >= until) break;
-      await database.transaction('system', (tx) => recompute(tx, { id, jobId }, settle));
+      await database.transaction('system', (tx) => recompute(tx, { id, jobId }, bookCost));
     }
   }
   await database.transaction('system', (tx) =>
@@ -74,7 +74,7 @@ async function nextRuns(database: Database, id: string): Promise<string[]> {
      JOIN organization_settings s ON s.organization_id = r.organization_id
      JOIN run_cost_component c ON c.organization_id = r.organization_id
      WHERE r.id = $1 AND r.finished_at IS NULL AND (r.last_job_id IS NULL OR c.job_id > r.last_job_id)
-       -- A day more on both sides for the index; the zone decides.
+       -- A day more on both sides for the index; the next condition is exact in the time zone.
        AND c.finished_at >= r.from_day - 1 AND c.finished_at < r.to_day + 2
        AND (c.finished_at AT TIME ZONE s.timezone)::date BETWEEN r.from_day AND r.to_day
      ORDER BY c.job_id LIMIT ${pageSize}`,
@@ -83,14 +83,18 @@ async function nextRuns(database: Database, id: string): Promise<string[]> {
   return rows.map(({ jobId }) => jobId);
 }
 
-async function recompute(tx: Transaction, { id, jobId }: { id: string; jobId: string }, settle: Settle): Promise<void> {
-  const settled = await settle(tx, jobId);
-  // The same ids name a model's calls, which are no runs.
-  if (!settled) await bookCall(tx, jobId);
+async function recompute(
+  tx: Transaction,
+  { id, jobId }: { id: string; jobId: string },
+  bookCost: BookCost,
+): Promise<void> {
+  const booked = await bookCost(tx, jobId);
+  // Components have the id of a run or of a model call. This one belongs to a model call.
+  if (!booked) await bookCall(tx, jobId);
   await tx.execute(
     `UPDATE cost_recompute SET last_job_id = $2, runs = runs + $3, changed = changed + $4
      WHERE id = $1 AND (last_job_id IS NULL OR last_job_id < $2)`,
-    [id, jobId, settled ? 1 : 0, settled?.changed ? 1 : 0],
+    [id, jobId, booked ? 1 : 0, booked?.changed ? 1 : 0],
     'count_recomputed',
   );
 }

@@ -1,17 +1,17 @@
 import { type Database, lock, type OrganizationSettingsEntity } from '@muster/database';
 import { monthGroups, monthSums } from './close-cost-months';
 import { componentsOf, groupKeys, groupSums } from './cost-groups';
-import { beginAnew, settleCostDays } from './settle-cost-days';
+import { refreshCostDays, resetRollups } from './refresh-cost-days';
 
-/** So many days are compared at a time. */
-const daysAtOnce = 31;
+/** Number of days that one statement compares. */
+const dayBatchSize = 31;
 
 /**
- * The days whose sums are not what their runs cost, then the months whose sums are not those of their days (`2026-03`).
- * Days that changes wait for meanwhile are not asked.
+ * Returns the days whose rows differ from the costs of their runs, then the months (`2026-03`) whose rows differ from
+ * their days. Days with changes that arrive during the comparison are skipped.
  */
 export async function verifyCostDays(database: Database, organizationId: string): Promise<string[]> {
-  while ((await settleCostDays(database, organizationId)).rest);
+  while ((await refreshCostDays(database, organizationId)).rest);
   const [period] = await database.query<{ from: string | null; days: number | null }>(
     { organizationId },
     `SELECT min(day)::text AS from, max(day) - min(day) + 1 AS days FROM (
@@ -24,7 +24,7 @@ export async function verifyCostDays(database: Database, organizationId: string)
   );
   const { from = null, days = 0 } = period ?? {};
   const differing: string[] = [];
-  for (let at = 0; from !== null && at < days!; at += daysAtOnce) {
+  for (let at = 0; from !== null && at < days!; at += dayBatchSize) {
     const rows = await database.query<{ day: string }>({ organizationId }, differingSql, [organizationId, from, at]);
     differing.push(...rows.map(({ day }) => day));
   }
@@ -37,7 +37,7 @@ export async function verifyCostDays(database: Database, organizationId: string)
   return [...differing, ...months.map(({ month }) => month)];
 }
 
-/** Makes an organization's sums anew, in steps. Until they are, its costs are read from what its runs used. */
+/** Rebuilds an organization's rollups of costs in steps. Until that is finished, costs are read from the components. */
 export async function rebuildCostDays(database: Database, organizationId: string): Promise<{ days: number }> {
   await database.transaction({ organizationId }, async (tx) => {
     await lock(tx, 'run_cost_day', organizationId);
@@ -45,10 +45,10 @@ export async function rebuildCostDays(database: Database, organizationId: string
       'SELECT timezone FROM organization_settings WHERE organization_id = $1',
       [organizationId],
     );
-    if (settings) await beginAnew(tx, organizationId, settings.timezone);
+    if (settings) await resetRollups(tx, organizationId, settings.timezone);
   });
   for (let days = 0; ;) {
-    const step = await settleCostDays(database, organizationId);
+    const step = await refreshCostDays(database, organizationId);
     days += step.days;
     if (!step.rest) return { days };
   }
@@ -58,19 +58,19 @@ const groups = Object.entries(groupKeys).map(([grouping, key]) => `('${grouping}
 const columns = 'grouped_by, day, key, model, runs, ai_micros, compute_micros, reported_micros';
 
 const differingSql = `
-  WITH asked AS MATERIALIZED (
+  WITH compared_days AS MATERIALIZED (
     SELECT $2::date + $3::int + n AS day, s.timezone FROM organization_settings s
-    CROSS JOIN generate_series(0, ${daysAtOnce} - 1) n
+    CROSS JOIN generate_series(0, ${dayBatchSize} - 1) n
     WHERE s.organization_id = $1),
-  ours AS (
-    SELECT ${columns} FROM run_cost_day WHERE organization_id = $1 AND day IN (SELECT day FROM asked)),
-  theirs AS (
-    SELECT of.grouped_by, day, of.key, ${groupSums}
-    FROM ${componentsOf('asked', 'asked.timezone')}
-    CROSS JOIN LATERAL (VALUES ${groups.join(', ')}) AS of (grouped_by, key)
+  stored_rows AS (
+    SELECT ${columns} FROM run_cost_day WHERE organization_id = $1 AND day IN (SELECT day FROM compared_days)),
+  computed_rows AS (
+    SELECT group_key.grouped_by, day, group_key.key, ${groupSums}
+    FROM ${componentsOf('compared_days', 'compared_days.timezone')}
+    CROSS JOIN LATERAL (VALUES ${groups.join(', ')}) AS group_key (grouped_by, key)
     GROUP BY 1, 2, 3),
   differing AS (
-    (TABLE ours EXCEPT TABLE theirs) UNION ALL (TABLE theirs EXCEPT TABLE ours))
+    (TABLE stored_rows EXCEPT TABLE computed_rows) UNION ALL (TABLE computed_rows EXCEPT TABLE stored_rows))
   SELECT DISTINCT day::text AS day FROM differing
   WHERE day NOT IN (
     SELECT (c.finished_at AT TIME ZONE s.timezone)::date FROM run_cost_change c
@@ -83,13 +83,13 @@ const monthColumns = 'month, grouped_by, key, model, runs, ai_micros, compute_mi
 const differingMonthsSql = `
   WITH closed AS MATERIALIZED (
     SELECT month FROM run_cost_month WHERE organization_id = $1 AND grouped_by = 'month'),
-  ours AS (
+  stored_rows AS (
     SELECT ${monthColumns} FROM run_cost_month WHERE organization_id = $1 AND grouped_by = ANY($2)),
-  theirs AS (
+  computed_rows AS (
     SELECT m.month, d.grouped_by, d.key, ${monthSums}
     FROM closed m JOIN run_cost_day d ON d.organization_id = $1 AND d.day >= m.month AND d.day < m.month + interval '1 month'
       AND d.grouped_by = ANY($2)
     GROUP BY 1, 2, 3),
   differing AS (
-    (TABLE ours EXCEPT TABLE theirs) UNION ALL (TABLE theirs EXCEPT TABLE ours))
+    (TABLE stored_rows EXCEPT TABLE computed_rows) UNION ALL (TABLE computed_rows EXCEPT TABLE stored_rows))
   SELECT DISTINCT to_char(month, 'YYYY-MM') AS month FROM differing ORDER BY 1`;

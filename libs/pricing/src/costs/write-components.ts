@@ -1,20 +1,21 @@
 import { type RunCostComponentEntity, type Transaction, transposed } from '@muster/database';
 import type { CostComponent } from './compute-run-cost';
 
-/** Whose costs they are: a run's, or those of one call of a model, which has a purpose. */
+/** Run or model call that the components belong to. Only a model call has a purpose. */
 type ComponentsOwner = Pick<
   RunCostComponentEntity,
   'jobId' | 'organizationId' | 'workflowId' | 'agentId' | 'scheduleId' | 'finishedAt' | 'purpose'
 >;
 
-/** What each of several cost. Again: something was written of it before. */
+/** Components of one run or model call. */
 export interface WrittenCost {
   owner: ComponentsOwner;
   components: CostComponent[];
+  /** Whether components of this owner may have been written before. */
   isAgain: boolean;
 }
 
-/** Writes what each cost, in place of what was written of it before. */
+/** Writes the components of each cost, and deletes those that were written before. */
 export function writeComponents(tx: Transaction, costs: WrittenCost[]): void {
   const again = costs.filter(({ isAgain }) => isAgain).map(({ owner }) => owner.jobId);
   if (again.length) tx.defer('DELETE FROM run_cost_component WHERE job_id = ANY($1)', [again], 'clear_components');

@@ -1,11 +1,11 @@
 import type { MicroUsd } from '@muster/contracts';
 import type { ModelCallEntity, OrganizationSettingsEntity, Transaction } from '@muster/database';
 import { computeRunCost } from '../costs/compute-run-cost';
-import type { SettledCost } from '../costs/settle-run-cost';
+import type { BookedCost } from '../costs/book-run-cost';
 import { writeComponents } from '../costs/write-components';
 import { findPrices } from '../prices/find-prices';
 import { recordSpends } from '../usage/record-usage';
-import { tellSettledLimits } from '../usage/tell-limits';
+import { emitLimitNoticesAfterBooking } from '../usage/emit-limit-notices';
 
 type BookedCall = Pick<
   ModelCallEntity,
@@ -15,18 +15,18 @@ type BookedCall = Pick<
     inputTokens: string;
     outputTokens: string;
     day: string;
-    /** Of its month, before this is booked. */
+    /** Spend of the call's month, before this booking. */
     spentMicros: MicroUsd;
   };
 
 /**
- * Prices a model's call by the price of its day, writes the cost beside it, and books the difference to what was booked:
- * among costs of its day and in its month's spend. Null: there is no such call.
+ * Prices a model call by the price of its day and stores the cost. The difference to the amount booked before is booked
+ * in the costs of its day and in the spend of its month. Null if there is no such call.
  */
 export async function bookCall(
   tx: Transaction,
   callId: string,
-): Promise<Pick<SettledCost, 'totalMicros' | 'changed'> | null> {
+): Promise<Pick<BookedCost, 'totalMicros' | 'changed'> | null> {
   tx.alongKeys();
   const [call] = await tx.query<BookedCall>(
     `SELECT organization_id, purpose, provider, model, agent_id, at, cost_micros, input_tokens::text AS input_tokens,
@@ -44,7 +44,7 @@ export async function bookCall(
   const { organizationId, provider, model, agentId, at, day, purpose } = call;
   const priceOf = await findPrices(tx, organizationId, [{ provider, model, day }]);
   const usage = {
-    ...{ provider, model, price: priceOf({ provider, model, day }), saidMicros: null },
+    ...{ provider, model, price: priceOf({ provider, model, day }), reportedMicros: null },
     ...{ inputTokens: BigInt(call.inputTokens), outputTokens: BigInt(call.outputTokens) },
   };
   const { components, totalMicros } = computeRunCost({
@@ -63,7 +63,7 @@ export async function bookCall(
   }
   recordSpends(tx, [{ jobId: callId, organizationId, totalMicros, finishedAt: at }]);
   const { monthlySpendLimitMicros } = call;
-  await tellSettledLimits(tx, {
+  await emitLimitNoticesAfterBooking(tx, {
     ...{ organizationId, finishedAt: at, monthlyRunLimit: null, monthlySpendLimitMicros },
     ...{ before: { runs: 0, spendMicros: call.spentMicros }, addedMicros: totalMicros },
   });

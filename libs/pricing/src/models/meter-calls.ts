@@ -6,7 +6,10 @@ import { canLaunchRuns, readGateFacts } from '../usage/billing-gate';
 import { bookCall } from './book-call';
 import type { ModelCaller, ModelParts } from './model-caller';
 
-/** In front of each call the gate, and a row that outlives a crash; behind it what it used, priced and booked. */
+/**
+ * Meters model calls. Before a call, checks the billing gate and inserts a row that survives a crash. After the call,
+ * stores its usage, prices it and books the cost.
+ */
 export function meterCalls(
   { database, clock }: Pick<ModelParts, 'database' | 'clock'>,
   caller: ModelCaller,
@@ -26,7 +29,7 @@ export function meterCalls(
       });
       return (use) =>
         database.transaction({ organizationId }, async (tx) => {
-          const costMicros = await settleCall(tx, { id, organizationId }, use);
+          const costMicros = await closeCall(tx, { id, organizationId }, use);
           const { content, inputTokens, outputTokens } = use;
           if (use.outcome === 'answered')
             keep?.(tx, { modelCallId: id, content, inputTokens, outputTokens, costMicros });
@@ -36,19 +39,19 @@ export function meterCalls(
   };
 }
 
-/** The month's limit of runs is not about calls of a model; what runs under way may still cost is. */
+/** The monthly run limit does not apply to model calls. The spend reserved for open runs does. */
 async function requireBudget(tx: Transaction, organizationId: string, now: Date): Promise<void> {
   const facts = await readGateFacts(tx, organizationId, now);
   const { canLaunchRuns: isOpen, reason } = canLaunchRuns({ ...facts, monthlyRunLimit: null });
-  if (!isOpen) throw new AppError('billing_gate_closed', { detail: `No language model is called: ${reason}.` });
+  if (!isOpen) throw new AppError('billing_gate_closed', { detail: `The language model cannot be called: ${reason}.` });
   const { monthlySpendLimitMicros: limit, spendMicros, reservedMicros } = facts;
   if (limit === null || BigInt(spendMicros) + BigInt(reservedMicros) < BigInt(limit)) return;
   throw new AppError('billing_gate_closed', {
-    detail: `No language model is called: runs under way hold the rest of the month's ${usdOf(limit)} USD.`,
+    detail: `The language model cannot be called: open runs reserve the rest of the month's ${usdOf(limit)} USD.`,
   });
 }
 
-async function settleCall(
+async function closeCall(
   tx: Transaction,
   { id, organizationId }: { id: string; organizationId: string },
   { inputTokens, outputTokens, estimated, outcome, durationMs }: ModelUse,

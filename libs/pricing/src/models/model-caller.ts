@@ -3,16 +3,17 @@ import type { Models, ModelUse } from '@muster/models';
 import type { Clock } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 
-/** What a model is asked for. It stands with each call and its cost. */
+/** Purpose of a model call; stored with each call and its cost. */
 export type ModelPurpose = 'chat' | 'autopilot' | 'video_analyze' | 'feedback_enrichment';
 
 export interface ModelCaller extends Pick<ModelCallEntity, 'organizationId'> {
   purpose: ModelPurpose;
   agentId?: string | null;
-  /** The run, or the session, that it is for. */
+  /** Run that the call is made for. */
   jobId?: string | null;
+  /** Session that the call is made for. */
   sessionId?: string | null;
-  /** Writes down what an answer said, in the transaction that books it: what was paid for is not asked for again. */
+  /** Stores the answer in the transaction that books its cost, so that a paid answer is not requested again. */
   keep?: (tx: Transaction, answer: PaidAnswer) => void;
 }
 

@@ -6,19 +6,19 @@ import { meterCalls } from './meter-calls';
 import type { ModelCaller, ModelParts } from './model-caller';
 
 /**
- * The model that holds for the organization, its own or the deployment's. Each call asks the billing gate and the
- * month's spend limit first (402 billing_gate_closed), and is a row with what it used and cost, whatever became of it.
- * Throws model_not_configured where there is none.
+ * Opens the organization's own model, or else the deployment's. Each call first checks the billing gate and the monthly
+ * spend limit (402 billing_gate_closed). Each call is stored with its usage and cost, whatever its outcome.
+ * Throws model_not_configured if there is no model.
  */
 export async function openModel(parts: ModelParts, caller: ModelCaller): Promise<ModelPort> {
   const model = await findModel(parts, caller);
   if (model) return model;
   throw new AppError('model_not_configured', {
-    detail: 'There is no language model: the deployment has none, and the organization has brought none.',
+    detail: 'No language model is configured, neither for the deployment nor for the organization.',
   });
 }
 
-/** As openModel; null where there is none. */
+/** Like openModel, but returns null if neither the organization nor the deployment has a model. */
 export async function findModel(parts: ModelParts, caller: ModelCaller): Promise<ModelPort | null> {
   const { database, models, keyRing } = parts;
   const { organizationId } = caller;
@@ -30,7 +30,7 @@ export async function findModel(parts: ModelParts, caller: ModelCaller): Promise
   const apiKey = values[apiKeyVaultKey];
   if (apiKey === undefined) {
     throw new AppError('model_not_configured', {
-      detail: `The organization’s own model is called with the secret ${apiKeyVaultKey}, which the vault does not have.`,
+      detail: `The organization’s own model needs the secret ${apiKeyVaultKey}, which is not in the vault.`,
     });
   }
   return models.ofOwner(organizationId, { baseUrl, name, visionName: visionName ?? name, apiKey }, meter);

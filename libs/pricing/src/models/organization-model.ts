@@ -6,7 +6,7 @@ import { etagOf, OutboundRefused, requireMatch, revisionOf } from '@muster/platf
 
 export type OrganizationModelRow = Pick<OrganizationModelEntity, 'baseUrl' | 'name' | 'visionName' | 'apiKeyVaultKey'>;
 
-/** The model that the organization has of its own. */
+/** Finds the organization's own model; null if it has none. */
 export async function findOrganizationModel(
   database: Database,
   organizationId: string,
@@ -24,7 +24,7 @@ export function modelRevision({ baseUrl, name, visionName, apiKeyVaultKey }: Org
   return revisionOf([baseUrl, name, visionName, apiKeyVaultKey]);
 }
 
-/** Throws invalid_payload where the model is at no address that we call. */
+/** Throws invalid_payload if outbound requests to the model's address are not allowed. */
 export async function checkModelAddress(models: Models, baseUrl: string): Promise<void> {
   try {
     await models.checkAddress(baseUrl);
@@ -71,7 +71,10 @@ export async function deleteOrganizationModel(
   audit(tx, caller, { action: 'organization.delete_model', target: { type: 'organization', id: organizationId } });
 }
 
-/** One change at a time; where there is no model, it is none that anybody has read. */
+/**
+ * Serializes changes of the organization's model, and throws precondition_failed if `ifMatch` is not its current
+ * revision. Without a model, no revision matches.
+ */
 async function requireUnchanged(tx: Transaction, organizationId: string, ifMatch: string | undefined): Promise<void> {
   await lock(tx, 'organization_model', organizationId);
   if (ifMatch === undefined) return;

@@ -1,25 +1,25 @@
 import type { AiUsageEntity, Transaction } from '@muster/database';
 import { keyOf, type PriceRow, shippedRows } from './price-row';
 
-/** A model on a day. */
+/** Model and day that a price is needed for. */
 export interface PricedDay extends Pick<AiUsageEntity, 'provider' | 'model'> {
-  /** In UTC, as YYYY-MM-DD. */
+  /** UTC day as YYYY-MM-DD. */
   day: string;
 }
 
 export type FoundPrice = Pick<PriceRow, 'inputMicros' | 'outputMicros'>;
 
 /**
- * What a model costs on a day: the organization's price with the latest day not after it, else the default one, else
- * null. Of all of them it is what one statement saw.
+ * Returns a function that finds the price of a model on a day: the organization's latest price up to that day, or else
+ * the latest default price, or else null. One statement reads all prices, so that they are consistent.
  */
 export async function findPrices(
   tx: Transaction,
   organizationId: string,
   wanted: PricedDay[],
-): Promise<(of: PricedDay) => FoundPrice | null> {
+): Promise<(pricedDay: PricedDay) => FoundPrice | null> {
   if (wanted.length === 0) return () => null;
-  const models = [...new Map(wanted.map((of) => [modelKeyOf(of), of])).values()];
+  const models = [...new Map(wanted.map((each) => [modelKeyOf(each), each])).values()];
   const rows = await tx.query<PriceRow & { source: 'organization' | 'default' | 'replaced' }>(
     `WITH wanted AS (SELECT * FROM unnest($2::text[], $3::text[]) AS w (provider_key, model_key))
      SELECT 'organization' AS source, ${columns} FROM model_price p JOIN wanted USING (provider_key, model_key)
@@ -34,7 +34,10 @@ export async function findPrices(
   const isReplaced = rows.some(({ source }) => source === 'replaced');
   const own = byModel(rows.filter(({ source }) => source === 'organization'));
   const defaults = isReplaced ? byModel(rows.filter(({ source }) => source === 'default')) : shipped;
-  return (of) => priceOn(own.get(modelKeyOf(of)), of.day) ?? priceOn(defaults.get(modelKeyOf(of)), of.day);
+  return (pricedDay) => {
+    const key = modelKeyOf(pricedDay);
+    return priceOn(own.get(key), pricedDay.day) ?? priceOn(defaults.get(key), pricedDay.day);
+  };
 }
 
 const columns = `provider_key, model_key, from_day::text AS from_day, input_micros, output_micros`;

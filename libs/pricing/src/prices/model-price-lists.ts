@@ -6,13 +6,13 @@ import { identityOf, presentPrice, type PriceRow, priceRowsOf, shippedRows } fro
 
 type Query = <T extends object>(sql: string, values?: unknown[]) => Promise<T[]>;
 
-/** Prices, and the revision of those among them that their reader may replace. */
+/** Prices, and the revision of those prices that the reader may replace. */
 export interface PriceList {
   prices: ModelPrice[];
   revision: string;
 }
 
-/** What holds for the organization: its own prices, and the default ones that stand behind them. */
+/** Lists the organization's own prices, then the default prices, which apply if it has no own price. */
 export async function listModelPrices(database: Database, organizationId: string): Promise<PriceList> {
   const own = await database.query<PriceRow>(
     { organizationId },
@@ -23,12 +23,12 @@ export async function listModelPrices(database: Database, organizationId: string
   return { prices: [...prices, ...(await listDefaultModelPrices(database)).prices], revision };
 }
 
-/** The default prices are everybody's, so they are read across organizations. */
+/** Lists the default prices. They belong to no organization, so they are read in the system's scope. */
 export async function listDefaultModelPrices(database: Database): Promise<PriceList> {
   return listOf(await readDefaults((sql) => database.query('system', sql)), 'default');
 }
 
-/** Replaces the organization's own prices. Runs that have ended keep theirs. */
+/** Replaces the organization's own prices. Ended runs keep the prices that they were booked with. */
 export async function replaceModelPrices(
   tx: Transaction,
   caller: Principal,
@@ -84,10 +84,11 @@ export async function replaceDefaultModelPrices(
   return listOf(rows, 'default');
 }
 
-/** What is shipped, until somebody has replaced it. */
+/** Reads the default prices: the shipped list, until a super_admin has replaced it. */
 async function readDefaults(query: Query): Promise<readonly PriceRow[]> {
   const rows = await query<Partial<PriceRow>>(
-    // One statement sees one list: a row without a model says that there is one, however empty.
+    // One statement, so that the list is consistent. A row without a model means that the shipped list was replaced by
+    // an empty one.
     `SELECT ${columns} FROM default_price_list l LEFT JOIN default_model_price p ON true`,
   );
   if (rows.length === 0) return inOrder(shippedRows);
@@ -101,7 +102,7 @@ function listOf(rows: readonly PriceRow[], source: ModelPrice['source']): PriceL
   return { prices, revision: revisionOf(prices) };
 }
 
-/** As people look for them, however they were written down: by names, the oldest first. */
+/** Sorts prices for display by provider, model and day, with names compared case-insensitively. */
 function inOrder(rows: readonly PriceRow[]): PriceRow[] {
   const sorted = rows.map((row) => ({ row, key: identityOf(row) })).sort((a, b) => (a.key < b.key ? -1 : 1));
   return sorted.map(({ row }) => row);
@@ -124,8 +125,8 @@ function columnsOf(rows: PriceRow[]): unknown[][] {
   ];
 }
 
-/** So many of each kind are named in the trail; all are counted. */
-const named = 50;
+/** Maximum number of added and of removed prices that an audit entry lists; it counts all of them. */
+const maxListedPrices = 50;
 
 function differences(before: readonly PriceRow[], after: readonly PriceRow[]): Record<string, unknown> {
   const [was, is] = [before, after].map((rows) => new Map(rows.map((row) => [identityOf(row), textOf(row)])));
@@ -133,8 +134,8 @@ function differences(before: readonly PriceRow[], after: readonly PriceRow[]): R
   const removed = before.filter((row) => is!.get(identityOf(row)) !== textOf(row)).map(textOf);
   return {
     prices: [before.length, after.length],
-    ...(added.length ? { added: added.length, addedPrices: added.slice(0, named) } : {}),
-    ...(removed.length ? { removed: removed.length, removedPrices: removed.slice(0, named) } : {}),
+    ...(added.length ? { added: added.length, addedPrices: added.slice(0, maxListedPrices) } : {}),
+    ...(removed.length ? { removed: removed.length, removedPrices: removed.slice(0, maxListedPrices) } : {}),
   };
 }
 

@@ -2,15 +2,15 @@ import { AppError, microsOf, type ModelPrice, type ModelPriceInput, usdOf } from
 import type { ModelPriceEntity } from '@muster/database';
 import { shippedModelPrices } from './shipped-model-prices';
 
-/** A price of a list, whosever that is. */
+/** Price in an organization's list or in the default list. */
 export type PriceRow = Omit<ModelPriceEntity, 'organizationId'>;
 
-/** What names are compared by: capitals make no difference. */
+/** Key by which names are compared case-insensitively. */
 export function keyOf(name: string): string {
   return name.toLowerCase();
 }
 
-/** The rows of a list that is to replace another. Throws where it says two things of one model and day. */
+/** Converts a new price list to rows. Throws invalid_payload if a model has two prices for one day. */
 export function priceRowsOf(prices: ModelPriceInput[]): PriceRow[] {
   const seen = new Set<string>();
   return prices.map(({ provider, model, inputUsdPerMillion, outputUsdPerMillion, from }, at) => {
@@ -30,7 +30,7 @@ export function priceRowsOf(prices: ModelPriceInput[]): PriceRow[] {
   });
 }
 
-/** The default prices as they are shipped. */
+/** Default prices that are part of the release. */
 export const shippedRows: readonly PriceRow[] = priceRowsOf(
   shippedModelPrices.map(([provider, model, inputUsdPerMillion, outputUsdPerMillion, from]) => ({
     provider,
@@ -52,12 +52,12 @@ export function presentPrice(row: PriceRow, source: ModelPrice['source']): Model
   };
 }
 
-/** By provider, model and day. */
+/** Identity of a price within its list: provider, model and day. */
 export function identityOf({ providerKey, modelKey, fromDay }: Pick<PriceRow, 'providerKey' | 'modelKey' | 'fromDay'>) {
   return `${providerKey}\n${modelKey}\n${fromDay}`;
 }
 
 function repeated(at: number): AppError {
-  const message = `prices.${at} is of the same provider, model and day as one before it`;
+  const message = `prices.${at} has the same provider, model and day as an earlier price`;
   return new AppError('invalid_payload', { detail: message, errors: [{ field: `prices.${at}`, message }] });
 }

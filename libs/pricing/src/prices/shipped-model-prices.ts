@@ -1,9 +1,9 @@
-/** Provider, model, USD for a million tokens in and out, and the day from which that holds. */
+/** Provider, model, USD for a million input and output tokens, and the day from which the price applies. */
 type ShippedPrice = [provider: string, model: string, inputUsd: number, outputUsd: number, from: string];
 
 /**
- * What the large providers ask for their current models without a contract, as published on 2025-11-20. It holds until a
- * super_admin puts a list in its place; to bring it up to date, replace the rows and that day.
+ * List prices of the large providers for their current models, as published on 2025-11-20. They apply until a
+ * super_admin replaces the default list. To update them, replace the rows and this date.
  */
 export const shippedModelPrices: readonly ShippedPrice[] = [
   ['openai', 'gpt-5.1', 1.25, 10, '2025-11-13'],

@@ -1,7 +1,7 @@
 import { AppError, type MicroUsd, usdOf } from '@muster/contracts';
 import type { OrganizationEntity, OrganizationSettingsEntity, Transaction } from '@muster/database';
 
-/** An organization's limits, and what runs that are over have used of them this month. */
+/** An organization's limits, and this month's ended runs and spend. */
 export interface LimitFacts
   extends
     Pick<OrganizationEntity, 'suspended'>,
@@ -10,12 +10,12 @@ export interface LimitFacts
   spendMicros: MicroUsd;
 }
 
-/** With what is asked for or under way: a run must not pass because another has not ended. */
+/** Adds the open runs and their reserved spend, so that runs that have not ended yet count against the limits. */
 export interface GateFacts extends LimitFacts {
   openRuns: number;
-  /** What runs may still cost whose cost is not known yet. */
+  /** Sum of the amounts that runs may still cost whose cost is not booked yet. */
   reservedMicros: MicroUsd;
-  /** How many launches can be under way in the database at once. */
+  /** Maximum number of database connections, and so of launches that run at the same time. */
   maxConnections: number;
 }
 
@@ -24,7 +24,7 @@ export interface GateDecision {
   reason: string | null;
 }
 
-/** May the organization launch another run? */
+/** Whether the organization may launch another run, and the reason if not. */
 export function canLaunchRuns(facts: LimitFacts & { openRuns?: number }): GateDecision {
   const { suspended, monthlyRunLimit, monthlySpendLimitMicros, runs, openRuns = 0, spendMicros } = facts;
   if (suspended) return closed('the organization is suspended');
@@ -45,12 +45,12 @@ export function readLimits(tx: Transaction, organizationId: string, now: Date): 
   return read<LimitFacts>(tx, limitStatement(organizationId, { columns: limitColumns, now, name: 'read_limits' }));
 }
 
-/** Open runs and what they hold are summed only where a limit makes them matter. */
+/** Reads the facts of the gate. Open runs and reserved spend are summed only if the organization has such a limit. */
 export function readGateFacts(tx: Transaction, organizationId: string, now: Date): Promise<GateFacts> {
   return read<GateFacts>(tx, gateStatement(organizationId, now));
 }
 
-/** The statement of `readGateFacts`, for a caller that sends it together with another one. */
+/** Returns the statement of `readGateFacts`, for a caller that sends it together with another statement. */
 export function gateStatement(organizationId: string, now: Date): LimitStatement {
   return limitStatement(organizationId, { columns: gateColumns, now, name: 'read_gate_facts' });
 }
@@ -78,13 +78,13 @@ async function read<T extends LimitFacts>(tx: Transaction, { text, values, name 
 }
 
 export function requireFacts<T extends LimitFacts>(facts: T | undefined): T {
-  if (!facts) throw new AppError('not_found', { detail: 'The organization is gone.' });
+  if (!facts) throw new AppError('not_found', { detail: 'The organization no longer exists.' });
   return facts;
 }
 
 /**
- * The limits' columns, for statements that join organization o, organization_settings s and usage_counter c of `month`.
- * Runs that ended and are not in the counter yet count as those that are: each with its end, in whatever moment.
+ * Columns of the limits, for statements that join organization o, organization_settings s and usage_counter c of
+ * `month`. A run counts from its end, even if it is not in the counter yet.
  */
 export const limitColumns = (month: string) => `
   o.suspended, s.monthly_run_limit, s.monthly_spend_limit_micros,
@@ -93,7 +93,7 @@ export const limitColumns = (month: string) => `
   END AS runs,
   COALESCE(c.spend_micros, 0) AS spend_micros`;
 
-/** As limitColumns, with what is open: as many rows of an index are read as the organization has open runs. */
+/** Adds the open runs to limitColumns. Reads one index row for each open run of the organization. */
 export const gateColumns = (month: string) => `${limitColumns(month)},
   CASE WHEN s.monthly_run_limit IS NULL THEN 0 ELSE
     (SELECT count(*) FROM job j WHERE j.organization_id = o.id AND j.status IN ('queued', 'running')) END AS open_runs,
@@ -102,7 +102,7 @@ export const gateColumns = (month: string) => `${limitColumns(month)},
      WHERE j.organization_id = o.id AND j.reserved_micros > 0) END AS reserved_micros,
   current_setting('max_connections')::int AS max_connections`;
 
-/** The month that something at this time is billed in: the first day, in UTC. */
+/** Month in which an event at this time is billed, as its first day in UTC. */
 export function monthOf(at: Date): string {
   return `${at.toISOString().slice(0, 7)}-01`;
 }

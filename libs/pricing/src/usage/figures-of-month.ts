@@ -1,6 +1,6 @@
 /**
- * A month's figures of organization o: its counter, and with it the runs that have ended and are not in it yet. For
- * statements with `figuresOf` among what they join.
+ * Columns of a month's usage of organization o: its counter plus the ended runs that are not in the counter yet. For
+ * statements that join `figuresOf`.
  */
 export const figureColumns = `COALESCE(f.runs, 0) AS runs, COALESCE(f.completed, 0) AS completed,
   COALESCE(f.failed, 0) AS failed, COALESCE(f.cancelled, 0) AS cancelled, COALESCE(f.run_ms, 0) AS run_ms,

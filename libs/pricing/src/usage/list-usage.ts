@@ -7,7 +7,7 @@ import type { CounterFigures } from './unequal-counters';
 
 type Row = Pick<OrganizationEntity, 'id' | 'name'> & CounterFigures;
 
-/** Every organization's counters of a month, for super_admins. */
+/** Lists the usage of all organizations in a month, for super_admins. */
 export async function listUsage(
   database: Database,
   { month, page }: { month: string; page: Page },

@@ -3,12 +3,12 @@ import type { Database, OrganizationEntity, OrganizationSettingsEntity, UsageCou
 import { canLaunchRuns, monthOf } from './billing-gate';
 
 export interface MeasuredMoney {
-  /** Of this month, as far as they are counted. */
+  /** Runs of this month that are in the counters. */
   runs: Record<'completed' | 'failed' | 'cancelled', number>;
   runMs: number;
   spendMicros: MicroUsd;
   gatesClosed: Record<'suspended' | 'limit', number>;
-  /** Runs that ended a while ago and are in no counter yet. */
+  /** Runs that ended more than 5 minutes ago and are not in a counter yet. */
   unmetered: number;
 }
 
@@ -17,7 +17,7 @@ type Gate = Pick<OrganizationEntity, 'suspended'> &
   Pick<OrganizationSettingsEntity, 'monthlyRunLimit' | 'monthlySpendLimitMicros'> &
   Pick<UsageCounterEntity, 'runs' | 'spendMicros'>;
 
-/** What this month comes to, and who may launch no more, over all organizations. */
+/** Measures this month's usage over all organizations, and how many organizations may not launch runs. */
 export async function measureMoney(database: Database, now: Date): Promise<MeasuredMoney> {
   const month = monthOf(now);
   const [[counted], gates, [ended]] = await Promise.all([

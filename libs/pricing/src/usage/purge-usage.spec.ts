@@ -5,7 +5,7 @@ import { purgeUsage } from './purge-usage';
 
 const dayMs = 24 * 3_600_000;
 
-describe('usage that is kept for 400 days', () => {
+describe('purgeUsage', () => {
   let harness: Harness;
 
   beforeAll(async () => {
@@ -13,7 +13,7 @@ describe('usage that is kept for 400 days', () => {
   });
   afterAll(() => harness.close());
 
-  it('is deleted when the last moment of its month is that old, and that of other organizations stays', async () => {
+  it('deletes usage 400 days after the end of its month, and no usage of other organizations', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { id: other } = await makeOrganization(harness.db);
     const sql = (text: string, values: unknown[] = []) => harness.db.query('system', text, values);

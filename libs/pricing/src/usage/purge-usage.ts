@@ -2,11 +2,12 @@ import { purgeByRetention } from '@muster/access';
 import type { Database } from '@muster/database';
 import type { Round } from '@muster/platform';
 
-const rowsAtOnce = 1000;
+const rowBatchSize = 1000;
 
 /**
- * Drops usage by the whole month, its counter with its events so that they stay each other's sum, and the parts of what
- * runs cost, after the periods that each organization keeps them. What a run cost in all stays on it.
+ * Deletes usage, cost components and model calls after the organization's retention periods. Usage is deleted by whole
+ * months, the counter with its events, so that the counter remains the sum of its events. The total cost of a run
+ * stays.
  */
 export async function purgeUsage(
   database: Database,
@@ -48,7 +49,7 @@ export async function purgeUsage(
            INSERT INTO run_cost_change (organization_id, finished_at)
            SELECT $1, min(finished_at) FROM dropped GROUP BY date_bin('15 minutes', finished_at, 'epoch'::timestamptz))
          SELECT position FROM dropped`,
-        [organizationId, before, rowsAtOnce],
+        [organizationId, before, rowBatchSize],
         'purge_costs',
       );
       return rows.length;
@@ -63,7 +64,7 @@ export async function purgeUsage(
         tx.execute(
           `DELETE FROM model_call WHERE id IN (
              SELECT id FROM model_call WHERE organization_id = $1 AND at < $2 ORDER BY at LIMIT $3)`,
-          [organizationId, before, rowsAtOnce],
+          [organizationId, before, rowBatchSize],
           'purge_model_calls',
         ),
       ),

@@ -18,15 +18,15 @@ type Row = GateFacts &
   Pick<UsageCounterEntity, 'completed' | 'failed' | 'cancelled' | 'runMs'> &
   Pick<OrganizationSettingsEntity, 'maxConcurrentRuns'>;
 
-/** A month's counters; whether another run may be launched is always about this month. */
+/** Reads the usage of a month. The billing gate in the result is always that of the current month. */
 export async function readUsage(
   database: Database,
   organizationId: string,
   { month, now }: { month?: string; now: Date },
 ): Promise<UsageOfMonth> {
   const current = monthOf(now);
-  const asked = month === undefined ? current : `${month}-01`;
-  const read = (of: string) =>
+  const requestedMonth = month === undefined ? current : `${month}-01`;
+  const read = (firstDay: string) =>
     database.query<Row>(
       { organizationId },
       `SELECT ${gateColumns('$2')}, s.max_concurrent_runs, ${figureColumns}
@@ -35,14 +35,14 @@ export async function readUsage(
        LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2
        ${figuresOf('$2')}
        WHERE o.id = $1`,
-      [organizationId, of],
+      [organizationId, firstDay],
       'read_usage',
     );
-  const [[row], [gate]] = await Promise.all([read(asked), read(current)]);
-  if (!row || !gate) throw new AppError('not_found', { detail: 'The organization is gone.' });
+  const [[row], [gate]] = await Promise.all([read(requestedMonth), read(current)]);
+  if (!row || !gate) throw new AppError('not_found', { detail: 'The organization no longer exists.' });
   const { runs, completed, failed, cancelled, runMs, spendMicros, ...limits } = row;
   return {
-    month: asked.slice(0, 7),
+    month: requestedMonth.slice(0, 7),
     runs,
     completed,
     failed,

@@ -4,14 +4,14 @@ import type { Database, Transaction, UsageReconciliationEntity } from '@muster/d
 import { newId } from '@muster/platform';
 import { type CounterFault, type CounterFigures, unequalCounters } from './unequal-counters';
 
-/** So many are looked at by one statement. */
-const atOnce = 200;
-/** So many differences are kept and shown; all are counted, and each is in its organization's trail. */
-const shown = 200;
-/** The night ends at this hour of UTC: practices of America sleep, and few runs end. */
+/** Number of organizations that one statement compares. */
+const batchSize = 200;
+/** Maximum number of differences that are stored. All are counted, and each gets an audit entry of its organization. */
+const maxStoredDifferences = 200;
+/** Hour in UTC at which the nightly comparison becomes due. Practices in America are closed, and few runs end. */
 const nightHour = 9;
 
-/** Compares every counter with the events that it counts. What differs is told; nothing is changed. */
+/** Compares every counter with its events. Stores and audits the differences, and does not correct them. */
 export async function reconcileUsage(
   database: Database,
   now: Date,
@@ -26,7 +26,7 @@ export async function reconcileUsage(
     faults.push(...(await unequalCounters(database, ids)));
     after = ids.at(-1)!;
   }
-  const differences = faults.slice(0, shown).map(presentFault);
+  const differences = faults.slice(0, maxStoredDifferences).map(presentFault);
   await database.transaction('system', async (tx) => {
     for (const fault of faults) auditFault(tx, fault);
     await tx.execute(
@@ -40,13 +40,13 @@ export async function reconcileUsage(
   return { reconciledAt: now.toISOString(), organizations, differing: faults.length, differences };
 }
 
-/** The comparison of last night, by whoever comes first; null where that was made, or is being made. */
+/** Runs last night's comparison if no other process has run or claimed it. Returns null if one has. */
 export async function reconcileNightly(database: Database, now: Date): Promise<UsageReconciliation | null> {
   const night = new Date(now.getTime() - nightHour * 3_600_000).toISOString().slice(0, 10);
   const [claimed] = await database.query<Pick<UsageReconciliationEntity, 'id'>>(
     'system',
     `INSERT INTO usage_reconciliation AS r (id, night, began_at) VALUES ($1, $2, $3)
-     -- Whoever began it and has not finished it for so long is gone.
+     -- A process that has not finished its comparison after an hour has ended; another process takes over.
      ON CONFLICT (night) DO UPDATE SET began_at = excluded.began_at
      WHERE r.finished_at IS NULL AND r.began_at < excluded.began_at - interval '1 hour'
      RETURNING id`,
@@ -55,7 +55,7 @@ export async function reconcileNightly(database: Database, now: Date): Promise<U
   return claimed ? reconcileUsage(database, now, claimed.id) : null;
 }
 
-/** What the last comparison found. */
+/** Returns the result of the last finished comparison. */
 export async function lastReconciliation(database: Database): Promise<UsageReconciliation> {
   const [last] = await database.query<
     Pick<UsageReconciliationEntity, 'organizations' | 'differing'> & { beganAt: Date; differences: UsageDifference[] }
@@ -73,7 +73,7 @@ async function nextOrganizations(database: Database, after: string | null): Prom
   const rows = await database.query<{ id: string }>(
     'system',
     'SELECT id FROM organization WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2',
-    [after, atOnce],
+    [after, batchSize],
   );
   return rows.map(({ id }) => id);
 }

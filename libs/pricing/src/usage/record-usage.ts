@@ -10,8 +10,9 @@ export interface EndedRun {
 }
 
 /**
- * The usage events of runs that have ended; for a repeat, none. They join their month's counter when their cost is
- * settled (recordSpend), so that no end waits for another one's disk; whoever reads usage reads both.
+ * Inserts the usage events of ended runs. A repeated call inserts nothing. The events are added to the month's counter
+ * when the cost of the run is booked (`recordSpends`), so that the end of a run does not wait for the counter's lock.
+ * Readers of usage add the uncounted events to the counter.
  */
 export function recordRuns(tx: Transaction, organizationId: string, runs: EndedRun[]): void {
   if (runs.length === 0) return;
@@ -26,11 +27,11 @@ export function recordRuns(tx: Transaction, organizationId: string, runs: EndedR
   );
 }
 
-/** Most ends are of one run: a plan that does not depend on how many there are is kept. */
+/** Most calls are for one run. This form has a plan that does not depend on the number of rows and can be cached. */
 const oneRun = '(VALUES ($2::uuid, $3::date, $4::text, $5::bigint, $6::timestamptz))';
 export const manyRuns = 'unnest($2::uuid[], $3::date[], $4::text[], $5::bigint[], $6::timestamptz[])';
 
-/** The parameters from $2 on of `manyRuns`. */
+/** Parameters of `manyRuns`, from $2 on. */
 export function valuesOfRuns(runs: EndedRun[]): unknown[][] {
   const rows = runs.map(columnsOf);
   return rows[0]!.map((_, column) => rows.map((row) => row[column]));
@@ -41,21 +42,21 @@ function columnsOf(run: EndedRun): unknown[] {
 }
 
 /**
- * What runs have cost, as corrections of what was recorded for them before; nothing, where that is right already. With it
- * the counters take in what of the runs they have not counted.
+ * Records the costs of runs as usage events with the difference to the spend recorded before; no event if there is no
+ * difference. The same statement adds these events, and the runs' uncounted usage events, to the counters.
  */
 export function recordSpends(tx: Transaction, spends: SpendOfRun[]): void {
   if (spends.length === 0) return;
   tx.defer(
-    `WITH given AS (
-       SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::date[], $4::bigint[]) AS g (job_id, organization_id, month, total)),
+    `WITH new_total AS (
+       SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::date[], $4::bigint[]) AS n (job_id, organization_id, month, total)),
      spend AS (
        INSERT INTO usage_event (job_id, kind, revision, organization_id, month, spend_micros, counted)
-       SELECT g.job_id, 'spend', before.revision + 1, g.organization_id, g.month, g.total - before.spent, true
-       FROM given g CROSS JOIN LATERAL (
+       SELECT n.job_id, 'spend', before.revision + 1, n.organization_id, n.month, n.total - before.spent, true
+       FROM new_total n CROSS JOIN LATERAL (
          SELECT COALESCE(sum(spend_micros), 0)::bigint AS spent, COALESCE(max(revision), 0) AS revision
-         FROM usage_event WHERE job_id = g.job_id AND kind = 'spend') before
-       WHERE g.total <> before.spent
+         FROM usage_event WHERE job_id = n.job_id AND kind = 'spend') before
+       WHERE n.total <> before.spent
        RETURNING organization_id, month, spend_micros),
      run AS (
        UPDATE usage_event SET counted = true WHERE job_id = ANY($1::uuid[]) AND NOT counted
@@ -69,7 +70,7 @@ export function recordSpends(tx: Transaction, spends: SpendOfRun[]): void {
        FROM run
        UNION ALL SELECT organization_id, month, 0, 0, 0, 0, 0, spend_micros FROM spend) parts
      GROUP BY organization_id, month
-     -- In one order for everybody, as the counters stay locked until the commit.
+     -- All transactions lock the counters in this order, because the locks are held until the commit.
      ORDER BY organization_id, month
      ON CONFLICT (organization_id, month) DO UPDATE
      SET runs = c.runs + excluded.runs, completed = c.completed + excluded.completed,
@@ -84,7 +85,7 @@ export function recordSpends(tx: Transaction, spends: SpendOfRun[]): void {
   );
 }
 
-/** How long it ran, as its times are shown; nothing where it never did, or the clock was turned back meanwhile. */
+/** Duration of a run in milliseconds; 0 if it never started, or if the clock was set back during the run. */
 export function runMsOf({ startedAt, finishedAt }: { startedAt: Date | null; finishedAt: Date }): number {
   return startedAt ? Math.max(0, finishedAt.getTime() - startedAt.getTime()) : 0;
 }

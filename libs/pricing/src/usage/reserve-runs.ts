@@ -9,56 +9,56 @@ import {
   readGateFacts,
   requireFacts,
 } from './billing-gate';
-import { tellLimits, thresholdOf } from './tell-limits';
+import { emitLimitNotices, thresholdOf } from './emit-limit-notices';
 
-/** Runs that are to be launched together, and what each of them may cost. */
-export interface AskedRuns {
+/** Number of runs to launch together, and the maximum cost of each. */
+export interface RequestedRuns {
   count: number;
   maxCostMicros: MicroUsd | null;
 }
 
-/** Organizations that were found near a limit by this process. What is guessed wrong costs a second look. */
+/** Organizations that this process found near a limit. An outdated entry costs one additional check. */
 const near = new Set<string>();
 
-/** What an organization's open runs came to a moment ago, as this process counted them, with those that it let in then. */
-const counted = new Map<string, Pick<GateFacts, 'openRuns' | 'reservedMicros'> & { until: number }>();
+/** Recent counts of open runs by organization: as this process read them, plus the runs that it admitted then. */
+const recentCounts = new Map<string, Pick<GateFacts, 'openRuns' | 'reservedMicros'> & { until: number }>();
 const countedForMs = 200;
-/** More launches than all processes together can make durable in that time, batches of 10,000 included. */
+/** More launches than all processes together can commit within `countedForMs`, including batches of 10,000 runs. */
 const outOfReach = 100_000;
 
 /**
- * Takes the runs out of what the month's limits leave, or throws billing_gate_closed. The jobs themselves are the
- * reservation, until metering knows what they have cost; so nothing that ends, fails to start or is deleted leaves
- * anything behind. Call it before the jobs are written.
+ * Reserves the runs within the month's limits, or throws billing_gate_closed. The jobs themselves are the reservation
+ * until metering has booked their cost, so a job that ends, fails to start or is deleted leaves no reservation behind.
+ * Call this before the jobs are inserted.
  *
- * Far from a limit, launches run side by side under a shared lock of their organization. Near a limit, and for a batch,
- * a launch holds that lock alone, so it counts the runs only once the launch before it is durable. It takes its turn in
- * this process before it opens a transaction: whoever waits for the lock holds a connection, and that is one launch of
- * an organization in each process.
+ * Far from a limit, launches run concurrently under a shared lock of their organization. Near a limit, and for a batch,
+ * a launch holds the lock exclusively, so it counts the runs only after the previous launch is durable. It waits for
+ * its turn in this process before it opens a transaction, because a launch that waits for the lock holds a connection.
+ * So at most one launch of an organization waits for the lock in each process.
  */
 export async function reserveRuns(
   tx: Transaction,
   organizationId: string,
-  { asked, limits, now }: { asked: AskedRuns; limits: LimitFacts; now: Date },
+  { requested, limits, now }: { requested: RequestedRuns; limits: LimitFacts; now: Date },
 ): Promise<void> {
   requireOpen(limits);
   if (limits.monthlyRunLimit === null && limits.monthlySpendLimitMicros === null) return;
-  if (isOutOfReach(organizationId, asked, limits)) return;
+  if (isOutOfReach(organizationId, requested, limits)) return;
   const lockKey = `launches ${organizationId}`;
-  const isAlone = tx.turn === lockKey;
-  if (!isAlone && (asked.count > 1 || near.has(organizationId))) throw new TakeTurn(lockKey);
-  const facts = await (isAlone ? readAlone : readBeside)(tx, organizationId, { lockKey, now });
+  const isExclusive = tx.turn === lockKey;
+  if (!isExclusive && (requested.count > 1 || near.has(organizationId))) throw new TakeTurn(lockKey);
+  const facts = await (isExclusive ? readExclusive : readShared)(tx, organizationId, { lockKey, now });
   if (!facts) throw new TakeTurn(lockKey);
-  if (isFarFromLimits(facts, asked, margin(facts))) near.delete(organizationId);
-  else if (!isAlone) {
+  if (isFarFromLimits(facts, requested, margin(facts))) near.delete(organizationId);
+  else if (!isExclusive) {
     near.add(organizationId);
     throw new TakeTurn(lockKey);
   }
-  requireRoom(facts, asked);
-  const { count, maxCostMicros } = asked;
+  requireRoom(facts, requested);
+  const { count, maxCostMicros } = requested;
   const reservedMicros = BigInt(facts.reservedMicros) + BigInt(maxCostMicros ?? 0) * BigInt(count);
-  remember(organizationId, { openRuns: facts.openRuns + count, reservedMicros });
-  await tellLimits(tx, {
+  rememberCount(organizationId, { openRuns: facts.openRuns + count, reservedMicros });
+  await emitLimitNotices(tx, {
     organizationId,
     month: monthOf(now),
     limits: facts,
@@ -69,8 +69,8 @@ export async function reserveRuns(
   });
 }
 
-/** The facts while no other launch of the organization is in progress. */
-async function readAlone(
+/** Reads the facts under the exclusive lock, so that no other launch of the organization is in progress. */
+async function readExclusive(
   tx: Transaction,
   organizationId: string,
   { lockKey, now }: { lockKey: string; now: Date },
@@ -79,8 +79,8 @@ async function readAlone(
   return readGateFacts(tx, organizationId, now);
 }
 
-/** The facts beside other launches; null while one of them holds the lock alone. It never waits. */
-async function readBeside(
+/** Reads the facts under the shared lock, without waiting. Null if another launch holds the lock exclusively. */
+async function readShared(
   tx: Transaction,
   organizationId: string,
   { lockKey, now }: { lockKey: string; now: Date },
@@ -96,8 +96,10 @@ async function readBeside(
   return lock[0]!.isShared ? requireFacts(facts[0]) : null;
 }
 
-/** The gate is asked for all of them: they are launched together, or not at all. */
-function requireRoom(facts: GateFacts, { count, maxCostMicros }: AskedRuns): void {
+/**
+ * Throws billing_gate_closed unless all requested runs fit into the limits; they are launched together or not at all.
+ */
+function requireRoom(facts: GateFacts, { count, maxCostMicros }: RequestedRuns): void {
   requireOpen(facts);
   const { runsLeft, microsLeft } = leftOf(facts);
   if (runsLeft !== null && count > runsLeft) {
@@ -106,13 +108,13 @@ function requireRoom(facts: GateFacts, { count, maxCostMicros }: AskedRuns): voi
   const micros = BigInt(maxCostMicros ?? 0) * BigInt(count);
   if (microsLeft !== null && microsLeft <= 0n && micros === 0n) {
     const limit = usdOf(facts.monthlySpendLimitMicros!);
-    throw closed(`The month's limit of ${limit} USD leaves 0: runs under way hold what they may cost.`);
+    throw closed(`The month's limit of ${limit} USD leaves 0: the rest is reserved for open runs.`);
   }
   if (microsLeft !== null && micros > microsLeft) {
     const left = usdOf(microsLeft < 0n ? 0n : microsLeft);
     throw closed(
       `${count === 1 ? 'The run' : 'The batch'} may cost ${usdOf(micros)} USD, and the month's limit of ` +
-        `${usdOf(facts.monthlySpendLimitMicros!)} USD leaves ${left}: runs under way hold what they may cost.`,
+        `${usdOf(facts.monthlySpendLimitMicros!)} USD leaves ${left}: the rest is spent or reserved for open runs.`,
     );
   }
 }
@@ -122,24 +124,25 @@ function requireOpen(facts: LimitFacts): void {
   if (!open) throw closed(`No run can be launched: ${reason}.`);
 }
 
-/** How many launches may be under way in one database that nobody sees yet: one for each connection, twice over. */
+/** Maximum number of launches whose jobs are not visible to others yet: one for each connection, doubled for safety. */
 const margin = (facts: GateFacts) => 2 * facts.maxConnections;
 
-/** Whether so many times what is asked for is left. */
+/** Whether `times` times the request would still fit into the limits and stay below their `near` thresholds. */
 function isFarFromLimits(
   facts: Parameters<typeof leftOf>[0],
-  { count, maxCostMicros }: AskedRuns,
+  { count, maxCostMicros }: RequestedRuns,
   times: number,
 ): boolean {
   const micros = BigInt(maxCostMicros ?? 0);
-  const most = BigInt(count * times);
+  const runsNeeded = BigInt(count * times);
   return distancesOf(facts).every(
     // With nothing left of the spend limit, a run without a budget is refused as well.
-    ({ runs, spend }) => (runs ?? most) >= most && (spend === null || (spend > 0n && spend >= micros * most)),
+    ({ runs, spend }) =>
+      (runs ?? runsNeeded) >= runsNeeded && (spend === null || (spend > 0n && spend >= micros * runsNeeded)),
   );
 }
 
-/** How far it is to each limit, and to where it is told of as near, unless that is behind; null: there is none. */
+/** Distances to the limits, and to their `near` thresholds. Null if there is no limit or the threshold is passed. */
 function distancesOf(facts: Parameters<typeof leftOf>[0]): { runs: bigint | null; spend: bigint | null }[] {
   const { runsLeft, microsLeft } = leftOf(facts);
   const { monthlyRunLimit, monthlySpendLimitMicros } = facts;
@@ -160,19 +163,21 @@ function distancesOf(facts: Parameters<typeof leftOf>[0]): { runs: bigint | null
   ];
 }
 
-/** Whether the limits, which are read anew each time, are so far away that what was counted a moment ago will do. */
-function isOutOfReach(organizationId: string, asked: AskedRuns, limits: LimitFacts): boolean {
-  const known = counted.get(organizationId);
-  return !!known && performance.now() < known.until && isFarFromLimits({ ...limits, ...known }, asked, outOfReach);
+/** Whether the limits, which every launch reads, are so far away that a recent count of the open runs is sufficient. */
+function isOutOfReach(organizationId: string, requested: RequestedRuns, limits: LimitFacts): boolean {
+  const recent = recentCounts.get(organizationId);
+  return (
+    !!recent && performance.now() < recent.until && isFarFromLimits({ ...limits, ...recent }, requested, outOfReach)
+  );
 }
 
-function remember(
+function rememberCount(
   organizationId: string,
   { openRuns, reservedMicros }: Pick<GateFacts, 'openRuns' | 'reservedMicros'>,
 ) {
-  // Few organizations launch within such a moment; what is old goes before there are many.
-  if (counted.size >= 10_000) counted.clear();
-  counted.set(organizationId, { openRuns, reservedMicros, until: performance.now() + countedForMs });
+  // Few organizations launch within `countedForMs`. Clearing the map bounds its size.
+  if (recentCounts.size >= 10_000) recentCounts.clear();
+  recentCounts.set(organizationId, { openRuns, reservedMicros, until: performance.now() + countedForMs });
 }
 
 function leftOf(facts: Omit<GateFacts, 'maxConnections'>): { runsLeft: number | null; microsLeft: bigint | null } {

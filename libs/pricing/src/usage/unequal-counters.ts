@@ -17,7 +17,9 @@ type Row = Pick<CounterFault, 'organizationId' | 'month'> &
   CounterFigures &
   Record<'sumRuns' | 'sumCompleted' | 'sumFailed' | 'sumCancelled' | 'sumRunMs', number> & { sumSpendMicros: MicroUsd };
 
-/** Counters that are not the sum of the events that are in them. There are none, unless something wrote past the use cases. */
+/**
+ * Lists counters that are not the sum of their counted events. A difference means that other code changed the tables.
+ */
 export async function unequalCounters(
   database: Database,
   organizationIds: string[] | null = null,

@@ -7,10 +7,10 @@ import {
   transposed,
 } from '@muster/database';
 import { recordSpends, runMsOf } from '../usage/record-usage';
-import { tellSettledLimits } from '../usage/tell-limits';
+import { emitLimitNoticesAfterBooking } from '../usage/emit-limit-notices';
 import { computeRunCost, type RunCost } from './compute-run-cost';
 import { writeComponents } from './write-components';
-import { type KeptPrice, priceUsages, usagesIn, usagesStatement, type UsageSum } from './price-usages';
+import { priceUsages, type StoredPrice, usagesIn, usagesStatement, type UsageSum } from './price-usages';
 
 type CostedJob = Pick<
   JobEntity,
@@ -20,45 +20,47 @@ type CostedJob = Pick<
   Pick<OrganizationSettingsEntity, 'monthlyRunLimit' | 'monthlySpendLimitMicros'> & {
     jobId: string;
     finishedAt: Date;
-    prices: KeptPrice[] | null;
-    /** As it was settled before; null for the first time. */
-    settledMicros: MicroUsd | null;
-    /** Of the month that it ended in, before this is booked. */
+    prices: StoredPrice[] | null;
+    /** Total that was booked before; null if the cost was not booked yet. */
+    bookedMicros: MicroUsd | null;
+    /** Runs of the month in which the run ended, before this booking. */
     monthRuns: number;
+    /** Spend of that month, before this booking. */
     monthSpendMicros: MicroUsd;
   };
 
-/** A run's cost as it was settled, and whether that is another amount than before. */
-export interface SettledCost extends Pick<JobEntity, 'organizationId' | 'batchId'> {
+/** Booked cost of a run, and whether the amount changed. */
+export interface BookedCost extends Pick<JobEntity, 'organizationId' | 'batchId'> {
   totalMicros: MicroUsd;
   changed: boolean;
-  /** It was not settled before. */
+  /** Whether the cost was booked for the first time. */
   isFirst: boolean;
 }
 
 /**
- * Computes an ended run's cost, writes it beside the job and books the difference. Run again, after a late report, it
- * corrects; run twice, it changes nothing. What was priced once keeps its price, unless it is to be priced `anew`. Null:
- * there is no such ended run.
+ * Computes the cost of an ended run, stores it and books the difference to the amount booked before. A second call
+ * after a late report corrects the cost; a second call without a change has no effect. Usage that was priced before
+ * keeps its price, unless `reprice` is set. Null if there is no such ended run.
  */
-export async function settleRunCost(
+export async function bookRunCost(
   tx: Transaction,
   jobId: string,
-  options: { anew?: boolean } = {},
-): Promise<SettledCost | null> {
-  return (await settleRunCosts(tx, [jobId], options)).get(jobId) ?? null;
+  options: { reprice?: boolean } = {},
+): Promise<BookedCost | null> {
+  return (await bookRunCosts(tx, [jobId], options)).get(jobId) ?? null;
 }
 
-/** As settleRunCost, for a set by the same statements; those that there are no such ended runs of are left out. */
-export async function settleRunCosts(
+/** Like bookRunCost for several runs, with the same number of statements. Omits ids without an ended run. */
+export async function bookRunCosts(
   tx: Transaction,
   jobIds: string[],
-  { anew = false }: { anew?: boolean } = {},
-): Promise<Map<string, SettledCost>> {
+  { reprice = false }: { reprice?: boolean } = {},
+): Promise<Map<string, BookedCost>> {
   const ids = [...new Set(jobIds)];
   tx.alongKeys();
-  // By itself: whoever waits for it must see the cost that its holder wrote, and the usages that came meanwhile. In one
-  // order for everybody.
+  // A separate statement: after it waited for the lock, the next statements see the cost that the previous holder
+  // wrote, and the usages that arrived since then. All callers lock in the order of the ids, so that they cannot
+  // deadlock.
   tx.defer('SELECT FROM job WHERE id = ANY($1) ORDER BY id FOR UPDATE', [ids], 'lock_costs');
   const [jobs, sums] = (await tx.queryAll([
     { name: 'find_costed_jobs', text: costedJobs, values: [ids] },
@@ -67,7 +69,7 @@ export async function settleRunCosts(
   const runs: PricedRun[] = [];
   for (const job of jobs) {
     const own = sums.filter(({ jobId }) => jobId === job.jobId);
-    runs.push(await price(tx, job, own, anew));
+    runs.push(await price(tx, job, own, reprice));
   }
   writeCosts(tx, runs);
   writeComponents(
@@ -75,7 +77,7 @@ export async function settleRunCosts(
     runs.map(({ job, endedAt, cost: { components } }) => ({
       owner: { ...job, finishedAt: endedAt, purpose: null },
       components,
-      isAgain: job.settledMicros !== null,
+      isAgain: job.bookedMicros !== null,
     })),
   );
   recordSpends(
@@ -84,24 +86,24 @@ export async function settleRunCosts(
   );
   for (const { job, cost } of runs) {
     const before = { runs: job.monthRuns, spendMicros: job.monthSpendMicros };
-    await tellSettledLimits(tx, { ...job, before, addedMicros: cost.totalMicros });
+    await emitLimitNoticesAfterBooking(tx, { ...job, before, addedMicros: cost.totalMicros });
   }
-  return new Map(runs.map((run) => [run.job.jobId, settledCost(run)]));
+  return new Map(runs.map((run) => [run.job.jobId, bookedCost(run)]));
 }
 
 interface PricedRun {
   job: CostedJob;
   cost: RunCost;
-  prices: KeptPrice[];
-  /** Null of one that never started. */
+  prices: StoredPrice[];
+  /** Null for a run that never started. */
   endedAt: Date | null;
 }
 
-async function price(tx: Transaction, job: CostedJob, sums: UsageSum[], anew: boolean): Promise<PricedRun> {
+async function price(tx: Transaction, job: CostedJob, sums: UsageSum[], reprice: boolean): Promise<PricedRun> {
   const { organizationId, startedAt, finishedAt, computeMicrosPerHour } = job;
   const { usages, prices } = await priceUsages(tx, organizationId, {
     usages: usagesIn(sums),
-    kept: anew ? [] : (job.prices ?? []),
+    stored: reprice ? [] : (job.prices ?? []),
   });
   const cost = computeRunCost({
     usages,
@@ -112,15 +114,15 @@ async function price(tx: Transaction, job: CostedJob, sums: UsageSum[], anew: bo
   return { job, cost, prices, endedAt: startedAt && finishedAt };
 }
 
-function settledCost({ job, cost: { totalMicros } }: PricedRun): SettledCost {
-  const { organizationId, batchId, settledMicros } = job;
-  const changed = BigInt(totalMicros) !== BigInt(settledMicros ?? 0);
-  return { organizationId, batchId, totalMicros, changed, isFirst: settledMicros === null };
+function bookedCost({ job, cost: { totalMicros } }: PricedRun): BookedCost {
+  const { organizationId, batchId, bookedMicros } = job;
+  const changed = BigInt(totalMicros) !== BigInt(bookedMicros ?? 0);
+  return { organizationId, batchId, totalMicros, changed, isFirst: bookedMicros === null };
 }
 
 const costedJobs = `
   SELECT j.id AS job_id, j.organization_id, j.batch_id, s.monthly_run_limit, s.monthly_spend_limit_micros, j.workflow_id, j.agent_id, j.schedule_id, j.started_at, j.finished_at,
-         j.reported_cost_micros, r.prices, r.total_micros AS settled_micros,
+         j.reported_cost_micros, r.prices, r.total_micros AS booked_micros,
          COALESCE(r.compute_micros_per_hour, a.compute_micros_per_hour, s.compute_micros_per_hour)
            AS compute_micros_per_hour,
          COALESCE(c.runs, 0) AS month_runs, COALESCE(c.spend_micros, 0) AS month_spend_micros
@@ -132,7 +134,7 @@ const costedJobs = `
     AND c.month = date_trunc('month', j.finished_at AT TIME ZONE 'UTC')::date
   WHERE j.id = ANY($1) AND j.finished_at IS NOT NULL`;
 
-/** With it the sums of their days are to be made anew; one that never started belongs to none. */
+/** Writes the costs and marks their days as changed for the rollups. A run that never started belongs to no day. */
 function writeCosts(tx: Transaction, runs: PricedRun[]): void {
   if (runs.length === 0) return;
   tx.defer(

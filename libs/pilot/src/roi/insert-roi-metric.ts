@@ -1,7 +1,7 @@
 import type { Transaction } from '@muster/database';
 
-/** Keeps the times of a batch's claims beside it, once they are stored. */
-export async function keepRoiMetric(tx: Transaction, pilotBatchId: string): Promise<void> {
+/** Copies the processing times of a batch's claims to its metric. Call it after the claims are inserted. */
+export async function insertRoiMetric(tx: Transaction, pilotBatchId: string): Promise<void> {
   await tx.execute(
     `INSERT INTO pilot_roi_metric (pilot_batch_id, organization_id, processing_micros)
      SELECT b.id, b.organization_id, ARRAY(
@@ -9,6 +9,6 @@ export async function keepRoiMetric(tx: Transaction, pilotBatchId: string): Prom
        WHERE c.pilot_batch_id = b.id AND c.processing_micros IS NOT NULL ORDER BY 1)
      FROM pilot_batch b WHERE b.id = $1`,
     [pilotBatchId],
-    'keep_roi_metric',
+    'insert_roi_metric',
   );
 }

@@ -3,9 +3,9 @@ import { DatabaseModule } from '@muster/database';
 import { type Harness, makeJob, makeOrganization, startHarness } from '@muster/testing';
 import { unequalCounters } from '../usage/unequal-counters';
 import { recordRuns } from '../usage/record-usage';
-import { settleRunCost } from './settle-run-cost';
+import { bookRunCost } from './book-run-cost';
 
-describe('a run’s cost', () => {
+describe('booking the cost of a run', () => {
   let harness: Harness;
 
   beforeAll(async () => {
@@ -39,14 +39,14 @@ describe('a run’s cost', () => {
        SELECT id, 1, $2, organization_id, 'openai', 'm', $3 FROM job WHERE id = $1`,
       [jobId, seq, micros],
     );
-  const settle = (jobId: string) => harness.db.transaction('system', (tx) => settleRunCost(tx, jobId));
+  const book = (jobId: string) => harness.db.transaction('system', (tx) => bookRunCost(tx, jobId));
   const totalOf = async (jobId: string) =>
     (await query<{ total: number }>('SELECT total_micros AS total FROM run_cost WHERE job_id = $1', [jobId]))[0]!.total;
 
-  it('is booked once, in the month in which the run ended, however often it is settled', async () => {
+  it('books a cost once, in the month in which the run ended, however often it is computed', async () => {
     const { jobId, organizationId } = await endedRun();
     await spend(jobId, 1, 500_000);
-    await Promise.all([settle(jobId), settle(jobId), settle(jobId)]);
+    await Promise.all([book(jobId), book(jobId), book(jobId)]);
     expect(await totalOf(jobId)).toBe(560_000);
     const counters = await query(
       "SELECT to_char(month, 'YYYY-MM') AS month, runs, run_ms, spend_micros FROM usage_counter WHERE organization_id = $1",
@@ -56,11 +56,11 @@ describe('a run’s cost', () => {
     expect(await unequalCounters(harness.db)).toEqual([]);
   });
 
-  it('is corrected by a row of its own when a late report adds to it', async () => {
+  it('corrects a cost by a separate usage event if a late report adds to it', async () => {
     const { jobId } = await endedRun(10_000);
-    await settle(jobId);
+    await book(jobId);
     await spend(jobId, 1, 250_000);
-    await settle(jobId);
+    await book(jobId);
     expect(await totalOf(jobId)).toBe(310_000);
     const events = await query<{ spend: number }>(
       `SELECT spend_micros AS spend FROM usage_event WHERE job_id = $1 AND kind = 'spend' ORDER BY revision`,
@@ -70,11 +70,11 @@ describe('a run’s cost', () => {
     expect(await unequalCounters(harness.db)).toEqual([]);
   });
 
-  it('keeps what its worker said of it apart from what it is made of, however often it is settled', async () => {
+  it('adds a component for the part of the reported cost that exceeds the other components', async () => {
     const { jobId } = await endedRun(2_000_000);
-    await settle(jobId);
+    await book(jobId);
     await spend(jobId, 1, 250_000);
-    await settle(jobId);
+    await book(jobId);
     expect(await totalOf(jobId)).toBe(2_000_000);
     const parts = await query<{ kind: string; amount: number }>(
       'SELECT kind, sum(amount_micros)::bigint AS amount FROM run_cost_component WHERE job_id = $1 GROUP BY 1 ORDER BY 1',
@@ -87,24 +87,24 @@ describe('a run’s cost', () => {
     ]);
   });
 
-  it('that a number would not hold is kept and read to the last micro-dollar', async () => {
+  it('stores and reads a total above Number.MAX_SAFE_INTEGER exactly', async () => {
     const { jobId } = await endedRun();
-    const most = Number.MAX_SAFE_INTEGER;
-    await spend(jobId, 1, most);
-    await spend(jobId, 2, most);
-    await settle(jobId);
-    expect(await totalOf(jobId)).toBe(2n * BigInt(most) + 60_000n);
+    const max = Number.MAX_SAFE_INTEGER;
+    await spend(jobId, 1, max);
+    await spend(jobId, 2, max);
+    await book(jobId);
+    expect(await totalOf(jobId)).toBe(2n * BigInt(max) + 60_000n);
   });
 
-  it('of a run that has not ended is nothing yet', async () => {
+  it('returns null for a run that has not ended', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { id } = await makeJob(harness.db, { organizationId, status: 'running' });
-    expect(await settle(id)).toBeNull();
+    expect(await book(id)).toBeNull();
   });
 
-  it('is seen when a counter is not the sum of its events', async () => {
+  it('lists a counter that is not the sum of its events in unequalCounters', async () => {
     const { organizationId, jobId } = await endedRun();
-    await settle(jobId);
+    await book(jobId);
     await query('UPDATE usage_counter SET runs = runs + 1 WHERE organization_id = $1', [organizationId]);
     expect(await unequalCounters(harness.db)).toMatchObject([
       { organizationId, month: '2026-03', counted: { runs: 2 }, events: { runs: 1, runMs: 1_800_000 } },

@@ -1,17 +1,18 @@
 import type { Database, ModelCallEntity } from '@muster/database';
 
+/** Longer than any call takes. */
 const lostAfterMinutes = 60;
-const atOnce = 1000;
+const batchSize = 1000;
 
-/** Calls whose process did not live to tell what became of them: longer than any call takes. What they used is unknown. */
-export async function settleLostCalls(database: Database): Promise<{ lost: number }> {
+/** Marks calls as lost whose process ended before it stored their outcome. The usage of lost calls is unknown. */
+export async function markLostCalls(database: Database): Promise<{ lost: number }> {
   const rows = await database.query<Pick<ModelCallEntity, 'id'>>(
     'system',
     `UPDATE model_call SET outcome = 'lost' WHERE id IN (
        SELECT id FROM model_call WHERE outcome = 'open' AND at < muster_now() - $1 * interval '1 minute'
        ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED)
      RETURNING id`,
-    [lostAfterMinutes, atOnce],
+    [lostAfterMinutes, batchSize],
   );
   return { lost: rows.length };
 }

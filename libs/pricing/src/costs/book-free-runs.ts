@@ -1,16 +1,16 @@
 import type { OrganizationSettingsEntity, Transaction, UsageCounterEntity } from '@muster/database';
 import { type EndedRun, manyRuns, valuesOfRuns } from '../usage/record-usage';
-import { tellLimits } from '../usage/tell-limits';
+import { emitLimitNotices } from '../usage/emit-limit-notices';
 
 type Counted = Pick<UsageCounterEntity, 'runs' | 'spendMicros'> &
   Pick<OrganizationSettingsEntity, 'monthlyRunLimit' | 'monthlySpendLimitMicros'> & { month: string };
 
 /**
- * As recordRuns and then settleRunCosts, for runs that never started and of which no cost was reported: each costs
- * nothing, so that one statement records and settles all of them, and the month's counter changes once. The counter
- * stays locked until the commit, so this comes last in a transaction.
+ * Does the work of recordRuns and bookRunCosts for runs that never started and have no reported cost. Each costs
+ * nothing, so one statement records and books all of them and updates the month's counter once. The counter stays
+ * locked until the commit, so call this last in a transaction.
  */
-export async function settleFreeRuns(tx: Transaction, organizationId: string, runs: EndedRun[]): Promise<void> {
+export async function bookFreeRuns(tx: Transaction, organizationId: string, runs: EndedRun[]): Promise<void> {
   if (runs.length === 0) return;
   tx.measure(({ runsEnded }) => runs.forEach(({ outcome }) => runsEnded.inc({ outcome })));
   const counted = await tx.query<Counted>(
@@ -39,7 +39,8 @@ export async function settleFreeRuns(tx: Transaction, organizationId: string, ru
        (SELECT monthly_spend_limit_micros FROM organization_settings WHERE organization_id = $1)
          AS monthly_spend_limit_micros`,
     [organizationId, ...valuesOfRuns(runs)],
-    'settle_free_runs',
+    'book_free_runs',
   );
-  for (const { month, ...limits } of counted) await tellLimits(tx, { organizationId, month, limits, used: limits });
+  for (const { month, ...limits } of counted)
+    await emitLimitNotices(tx, { organizationId, month, limits, used: limits });
 }

@@ -1,20 +1,21 @@
 import { type Database, lock, type OrganizationSettingsEntity, type Transaction } from '@muster/database';
-import { nilId, type Round, settleSums, type SweepCounts } from '@muster/platform';
+import { nilId, type Round, settleSums } from '@muster/platform';
 import { closeCostMonths, reopenCostMonths } from './close-cost-months';
 import { componentsOf, groupKeys, groupSums } from './cost-groups';
 
-/** Days that one transaction sums up anew: others have their turn in between. */
-const daysAtOnce = 8;
-/** Sums up the days whose runs were settled since the last time, so that who reads costs finds little to sum up. */
-export function sweepCostDays(database: Database, round: Round): Promise<SweepCounts<'settled'>> {
+/** Maximum number of days that one transaction recomputes, so that it does not block other transactions for long. */
+const dayBatchSize = 8;
+
+/** Refreshes the day rows of all organizations with changed costs, so that reads of costs have little to compute. */
+export function sweepCostDays(database: Database, round: Round): ReturnType<typeof settleSums> {
   return settleSums(round, {
     name: 'cost days',
-    organizations: (after, limit) => organizationsToSettle(database, after, limit),
-    settle: (organizationId) => settleCostDays(database, organizationId),
+    organizations: (after, limit) => organizationsToRefresh(database, after, limit),
+    settle: (organizationId) => refreshCostDays(database, organizationId),
   });
 }
 
-async function organizationsToSettle(database: Database, after: string | null, limit: number): Promise<string[]> {
+async function organizationsToRefresh(database: Database, after: string | null, limit: number): Promise<string[]> {
   const rows = await database.query<Pick<OrganizationSettingsEntity, 'organizationId'>>(
     'system',
     `SELECT s.organization_id FROM organization_settings s
@@ -23,13 +24,15 @@ async function organizationsToSettle(database: Database, after: string | null, l
        OR EXISTS (SELECT FROM run_cost_change c WHERE c.organization_id = s.organization_id))
      ORDER BY s.organization_id LIMIT $2`,
     [after ?? nilId, limit],
-    'costs_to_settle',
+    'costs_to_refresh',
   );
   return rows.map(({ organizationId }) => organizationId);
 }
 
-/** The changes go with the transaction that brings the sums up to them. `rest`: there is more to settle. */
-export function settleCostDays(database: Database, organizationId: string): Promise<{ days: number; rest: boolean }> {
+/**
+ * Recomputes changed days and deletes their change rows in one transaction. `rest`: whether changed days may be left.
+ */
+export function refreshCostDays(database: Database, organizationId: string): Promise<{ days: number; rest: boolean }> {
   return database.transaction({ organizationId }, async (tx) => {
     await lock(tx, 'run_cost_day', organizationId);
     const [zone] = await tx.query<Pick<OrganizationSettingsEntity, 'timezone'> & { isOther: boolean }>(
@@ -40,9 +43,9 @@ export function settleCostDays(database: Database, organizationId: string): Prom
       'cost_zone',
     );
     const { timezone, isOther } = zone!;
-    if (isOther) await beginAnew(tx, organizationId, timezone);
-    const days = await takeChangedDays(tx, organizationId, timezone);
-    const rest = days.length === daysAtOnce;
+    if (isOther) await resetRollups(tx, organizationId, timezone);
+    const days = await claimChangedDays(tx, organizationId, timezone);
+    const rest = days.length === dayBatchSize;
     if (days.length > 0) {
       await sumUp(tx, organizationId, { timezone, days });
       await reopenCostMonths(tx, organizationId, days);
@@ -52,8 +55,8 @@ export function settleCostDays(database: Database, organizationId: string): Prom
   });
 }
 
-/** There are no sums, or they are of another zone's days: every day is summed up. */
-export async function beginAnew(tx: Transaction, organizationId: string, timezone: string): Promise<void> {
+/** Deletes all rows of days and months, and marks every day as changed: for a new organization or another time zone. */
+export async function resetRollups(tx: Transaction, organizationId: string, timezone: string): Promise<void> {
   await tx.execute('DELETE FROM run_cost_change WHERE organization_id = $1', [organizationId]);
   await tx.execute('DELETE FROM run_cost_day WHERE organization_id = $1', [organizationId]);
   await tx.execute('DELETE FROM run_cost_month WHERE organization_id = $1', [organizationId]);
@@ -70,16 +73,16 @@ export async function beginAnew(tx: Transaction, organizationId: string, timezon
   );
 }
 
-async function takeChangedDays(tx: Transaction, organizationId: string, timezone: string): Promise<string[]> {
+async function claimChangedDays(tx: Transaction, organizationId: string, timezone: string): Promise<string[]> {
   const rows = await tx.query<{ day: string }>(
     `WITH change AS MATERIALIZED (
        SELECT id, (finished_at AT TIME ZONE $2)::date AS day FROM run_cost_change WHERE organization_id = $1),
-     taken AS MATERIALIZED (SELECT day FROM change GROUP BY 1 ORDER BY min(id) LIMIT $3),
-     settled AS (
-       DELETE FROM run_cost_change c USING change JOIN taken USING (day) WHERE c.id = change.id)
-     SELECT day::text FROM taken`,
-    [organizationId, timezone, daysAtOnce],
-    'take_cost_changes',
+     selected_days AS MATERIALIZED (SELECT day FROM change GROUP BY 1 ORDER BY min(id) LIMIT $3),
+     delete_changes AS (
+       DELETE FROM run_cost_change c USING change JOIN selected_days USING (day) WHERE c.id = change.id)
+     SELECT day::text FROM selected_days`,
+    [organizationId, timezone, dayBatchSize],
+    'claim_cost_changes',
   );
   return rows.map(({ day }) => day);
 }
@@ -98,9 +101,9 @@ async function sumUp(
   await tx.execute(
     `INSERT INTO run_cost_day
        (organization_id, grouped_by, day, key, model, runs, ai_micros, compute_micros, reported_micros)
-     SELECT $1, of.grouped_by, day, of.key, ${groupSums}
+     SELECT $1, group_key.grouped_by, day, group_key.key, ${groupSums}
      FROM ${componentsOf('unnest($2::date[]) AS changed (day)', '$3')}
-     CROSS JOIN LATERAL (VALUES ${groups.join(', ')}) AS of (grouped_by, key)
+     CROSS JOIN LATERAL (VALUES ${groups.join(', ')}) AS group_key (grouped_by, key)
      GROUP BY 2, 3, 4`,
     [organizationId, days, timezone],
     'sum_up_cost_days',

@@ -18,19 +18,19 @@ interface Limit {
   max: bigint;
 }
 
-/** With its use at so many percent a limit is near. */
+/** Percentage of use from which a limit is near. */
 const nearPercent = 80n;
 const levels = ['near', 'reached'] as const;
 
-/** From which use on a limit is near, or reached. */
+/** Returns the use from which the limit is near or reached. */
 export function thresholdOf(max: bigint, level: Level): bigint {
-  // The least whole number that is so much.
+  // Rounded up to a whole number.
   return level === 'reached' ? max : (max * nearPercent + 99n) / 100n;
 }
 
-/** Of which limits an organization was told, as far as this process knows: nobody looks again. */
-const told = new Set<string>();
-const mostTold = 100_000;
+/** Notices that this process knows to be emitted. The table is not checked again for them. */
+const emitted = new Set<string>();
+const maxEmitted = 100_000;
 
 interface UsedOfLimits {
   runs: number;
@@ -38,10 +38,11 @@ interface UsedOfLimits {
 }
 
 /**
- * Tells of the limits that are near or used up, each once in its month: whoever follows the organization, and its webhook
- * endpoints. Who looks at the same moment waits for the one that tells.
+ * Emits a webhook event for each monthly limit that is near (80 %) or reached, and one event on the organization's
+ * stream for the highest new level. `limit_notice` has one row per month, limit, level and limit value, so each event
+ * is emitted once. Concurrent transactions wait on its unique key.
  */
-export async function tellLimits(
+export async function emitLimitNotices(
   tx: Transaction,
   {
     organizationId,
@@ -51,35 +52,35 @@ export async function tellLimits(
   }: { organizationId: string; month: string; limits: Limits; used: UsedOfLimits },
 ): Promise<void> {
   for (const limit of limitsIn(limits)) {
-    const of = usedOf(limit, used);
-    const reached = levels.filter((level) => of >= thresholdOf(limit.max, level));
+    const use = usedOf(limit, used);
+    const reached = levels.filter((level) => use >= thresholdOf(limit.max, level));
     for (const level of reached) {
-      if (!(await isFirst(tx, { organizationId, month, level, ...limit }))) continue;
-      tell(tx, { organizationId, month, level, ...limit }, of);
-      // To who looks at it the greater word is enough, where both come true together.
-      if (level === reached.at(-1)) show(tx, { organizationId, level, ...limit });
+      if (!(await insertNotice(tx, { organizationId, month, level, ...limit }))) continue;
+      emitWebhookEvent(tx, { organizationId, month, level, ...limit }, use);
+      // If both levels are reached at once, the stream gets only the higher level.
+      if (level === reached.at(-1)) emitStreamEvent(tx, { organizationId, level, ...limit });
     }
   }
 }
 
 /**
- * As tellLimits, for a run or a call whose cost this transaction books. The counter is asked once it may have come so
- * far: `before` is what it was, and others may be booking at the same time.
+ * Emits the notices for a run or a model call whose cost this transaction books. `before` is the counter before the
+ * booking. The counter is read again only if it may have passed a threshold, which allows for concurrent bookings.
  */
-export async function tellSettledLimits(
+export async function emitLimitNoticesAfterBooking(
   tx: Transaction,
-  { organizationId, finishedAt, before, addedMicros, ...limits }: Settled & Limits,
+  { organizationId, finishedAt, before, addedMicros, ...limits }: Booking & Limits,
 ): Promise<void> {
   const month = monthOf(finishedAt);
-  const perhaps = {
-    runs: Number(before.runs) + runsAtOnce,
-    spendMicros: ((BigInt(before.spendMicros) + BigInt(addedMicros)) * spendAtOncePercent) / 100n,
+  const upperBound = {
+    runs: Number(before.runs) + concurrentRuns,
+    spendMicros: ((BigInt(before.spendMicros) + BigInt(addedMicros)) * concurrentSpendPercent) / 100n,
   };
   const isPossible = limitsIn(limits).some((limit) =>
     levels.some(
       (level) =>
-        usedOf(limit, perhaps) >= thresholdOf(limit.max, level) &&
-        !told.has(keyOf({ organizationId, month, level, ...limit })),
+        usedOf(limit, upperBound) >= thresholdOf(limit.max, level) &&
+        !emitted.has(keyOf({ organizationId, month, level, ...limit })),
     ),
   );
   if (!isPossible) return;
@@ -88,19 +89,19 @@ export async function tellSettledLimits(
     [organizationId, month],
     'read_counter',
   );
-  if (used) await tellLimits(tx, { organizationId, month, limits, used });
+  if (used) await emitLimitNotices(tx, { organizationId, month, limits, used });
 }
 
-interface Settled {
+interface Booking {
   organizationId: string;
   finishedAt: Date;
   before: UsedOfLimits;
   addedMicros: MicroUsd | bigint;
 }
 
-/** More than are booked at the same moment. */
-const runsAtOnce = 1000;
-const spendAtOncePercent = 125n;
+/** Upper bounds for concurrent bookings: their number of runs, and the spend with them as a percentage. */
+const concurrentRuns = 1000;
+const concurrentSpendPercent = 125n;
 
 function limitsIn({ monthlyRunLimit, monthlySpendLimitMicros }: Limits): Limit[] {
   return [
@@ -117,10 +118,10 @@ function usedOf({ limit }: Limit, { runs, spendMicros }: UsedOfLimits): bigint {
 
 type Notice = Limit & { organizationId: string; month: string; level: Level };
 
-/** Whether nobody has told of it: this transaction is to, and with its commit has. */
-async function isFirst(tx: Transaction, notice: Notice): Promise<boolean> {
+/** Inserts the notice. True if no transaction has emitted it before, so that the caller must emit it. */
+async function insertNotice(tx: Transaction, notice: Notice): Promise<boolean> {
   const key = keyOf(notice);
-  if (told.has(key)) return false;
+  if (emitted.has(key)) return false;
   const { organizationId, month, limit, level, max } = notice;
   const written = await tx.execute(
     `INSERT INTO limit_notice (organization_id, month, limit_name, level, max) VALUES ($1, $2, $3, $4, $5)
@@ -134,21 +135,21 @@ async function isFirst(tx: Transaction, notice: Notice): Promise<boolean> {
 }
 
 function remember(key: string): void {
-  if (told.size >= mostTold) told.clear();
-  told.add(key);
+  if (emitted.size >= maxEmitted) emitted.clear();
+  emitted.add(key);
 }
 
 function keyOf({ organizationId, month, limit, level, max }: Notice): string {
   return `${organizationId} ${month} ${limit} ${level} ${max}`;
 }
 
-function tell(tx: Transaction, { organizationId, limit, level, max }: Notice, used: bigint): void {
-  const shown = (amount: bigint) => (limit === 'monthlyRunLimit' ? Number(amount) : usdOf(amount));
-  const details = { limit, used: shown(used), max: shown(max) };
+function emitWebhookEvent(tx: Transaction, { organizationId, limit, level, max }: Notice, used: bigint): void {
+  const presentAmount = (amount: bigint) => (limit === 'monthlyRunLimit' ? Number(amount) : usdOf(amount));
+  const details = { limit, used: presentAmount(used), max: presentAmount(max) };
   emitEvent(tx, { organizationId, type: `limit.${level}`, of: [{ id: organizationId, details }] });
 }
 
-function show(tx: Transaction, { organizationId, limit, level }: Omit<Notice, 'month'>): void {
+function emitStreamEvent(tx: Transaction, { organizationId, limit, level }: Omit<Notice, 'month'>): void {
   const percent = level === 'reached' ? 100 : Number(nearPercent);
   tellOrganization(tx, { organizationId, type: 'limit', data: { limit, percent } });
 }

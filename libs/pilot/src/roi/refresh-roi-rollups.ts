@@ -8,22 +8,22 @@ import {
 import { batchesOfRange, dayOf } from './compute-roi';
 import { type BatchOfDay, everyWorkflow, summarizeDay } from './summarize-day';
 
-/** Days that one transaction makes anew: others have their turn in between. */
-const daysAtOnce = 32;
+/** Maximum number of changed days and jobs per transaction, so that it does not block other transactions for long. */
+const changeBatchSize = 32;
 
 /**
- * Makes anew the days whose batches, or the cost of whose jobs, changed since the last time, oldest change first. The
- * ledger's rows go with the transaction that brings the rollups up to them. `rest`: there is more to settle.
+ * Recomputes the days whose batches or job costs have changed, the oldest changes first. The same transaction deletes
+ * the change rows. `rest`: whether changes are left.
  */
-export async function settleRollups(
+export async function refreshRoiRollups(
   database: Database,
   organizationId: string,
 ): Promise<{ days: number; rest: boolean }> {
   return database.transaction({ organizationId }, async (tx) => {
     await lock(tx, 'pilot_roi', organizationId);
     const zone = await zoneOf(tx, organizationId);
-    const days = await takeChangedDays(tx, organizationId, zone);
-    if (days.length > 0) await remakeDays(tx, organizationId, days);
+    const days = await claimChangedDays(tx, organizationId, zone);
+    if (days.length > 0) await recomputeDays(tx, organizationId, days);
     const [left] = await tx.query<{ rest: boolean }>(
       'SELECT EXISTS (SELECT FROM pilot_roi_change WHERE organization_id = $1) AS rest',
       [organizationId],
@@ -33,7 +33,7 @@ export async function settleRollups(
   });
 }
 
-/** The organization's zone. Where the rollups are of another one's days, or none, they begin anew. */
+/** Returns the organization's time zone. Resets the rollups if they do not exist or have days of another time zone. */
 async function zoneOf(tx: Transaction, organizationId: string): Promise<string> {
   const [row] = await tx.query<
     Pick<OrganizationSettingsEntity, 'timezone'> & { rolledUp: PilotRoiStateEntity['timezone'] | null }
@@ -45,12 +45,12 @@ async function zoneOf(tx: Transaction, organizationId: string): Promise<string> 
     'roi_zone',
   );
   const { timezone, rolledUp } = row!;
-  if (timezone !== rolledUp) await beginAnew(tx, organizationId, timezone);
+  if (timezone !== rolledUp) await resetRollups(tx, organizationId, timezone);
   return timezone;
 }
 
-/** Drops an organization's rollups, and has every day of its made anew. */
-export async function beginAnew(tx: Transaction, organizationId: string, timezone: string): Promise<void> {
+/** Deletes an organization's rollups and marks all of its days as changed. */
+export async function resetRollups(tx: Transaction, organizationId: string, timezone: string): Promise<void> {
   await tx.execute('DELETE FROM pilot_roi_change WHERE organization_id = $1', [organizationId]);
   await tx.execute('DELETE FROM pilot_roi_times WHERE organization_id = $1', [organizationId]);
   await tx.execute('DELETE FROM pilot_roi_cost WHERE organization_id = $1', [organizationId]);
@@ -68,38 +68,39 @@ export async function beginAnew(tx: Transaction, organizationId: string, timezon
 }
 
 /**
- * The days of what changed. With a batch also the next day of its job, as that is now another one after it; with a
- * job's cost all of the job's days.
+ * Deletes a page of changes and returns the days to recompute. A changed batch affects its day and the next day of its
+ * job, whose `day_before` changes. A changed job cost affects all days of the job.
  */
-async function takeChangedDays(tx: Transaction, organizationId: string, zone: string): Promise<string[]> {
+async function claimChangedDays(tx: Transaction, organizationId: string, zone: string): Promise<string[]> {
   const rows = await tx.query<{ day: string }>(
     `WITH change AS MATERIALIZED (
        SELECT id, job_id, ${dayOf('occurred_at', '$2')} AS day FROM pilot_roi_change WHERE organization_id = $1),
-     taken AS MATERIALIZED (
+     selected_keys AS MATERIALIZED (
        SELECT day, CASE WHEN day IS NULL THEN job_id END AS job_id FROM change
        GROUP BY 1, 2 ORDER BY min(id) LIMIT $3),
-     mine AS MATERIALIZED (
-       SELECT change.* FROM change JOIN taken ON taken.day IS NOT DISTINCT FROM change.day
-         AND (change.day IS NOT NULL OR taken.job_id = change.job_id)),
-     settled AS (
-       DELETE FROM pilot_roi_change c USING mine WHERE c.id = mine.id)
-     SELECT day::text AS day FROM mine WHERE day IS NOT NULL
+     selected_changes AS MATERIALIZED (
+       SELECT change.* FROM change JOIN selected_keys ON selected_keys.day IS NOT DISTINCT FROM change.day
+         AND (change.day IS NOT NULL OR selected_keys.job_id = change.job_id)),
+     delete_changes AS (
+       DELETE FROM pilot_roi_change c USING selected_changes WHERE c.id = selected_changes.id)
+     SELECT day::text AS day FROM selected_changes WHERE day IS NOT NULL
      UNION
-     SELECT ${dayOf('b.occurred_at', '$2')}::text FROM mine JOIN pilot_batch b ON b.named_job_id = mine.job_id
-     WHERE mine.day IS NULL AND b.organization_id = $1
+     SELECT ${dayOf('b.occurred_at', '$2')}::text
+     FROM selected_changes JOIN pilot_batch b ON b.named_job_id = selected_changes.job_id
+     WHERE selected_changes.day IS NULL AND b.organization_id = $1
      UNION
      SELECT (
        SELECT min(${dayOf('b.occurred_at', '$2')}) FROM pilot_batch b
-       WHERE b.organization_id = $1 AND b.named_job_id = mine.job_id
-         AND ${dayOf('b.occurred_at', '$2')} > mine.day)::text
-     FROM mine WHERE mine.day IS NOT NULL AND mine.job_id IS NOT NULL`,
-    [organizationId, zone, daysAtOnce],
-    'take_roi_changes',
+       WHERE b.organization_id = $1 AND b.named_job_id = selected_changes.job_id
+         AND ${dayOf('b.occurred_at', '$2')} > selected_changes.day)::text
+     FROM selected_changes WHERE selected_changes.day IS NOT NULL AND selected_changes.job_id IS NOT NULL`,
+    [organizationId, zone, changeBatchSize],
+    'claim_roi_changes',
   );
   return rows.flatMap(({ day }) => day ?? []);
 }
 
-async function remakeDays(tx: Transaction, organizationId: string, days: string[]): Promise<void> {
+async function recomputeDays(tx: Transaction, organizationId: string, days: string[]): Promise<void> {
   for (const table of ['times', 'cost', 'day'] as const)
     tx.defer(drop[table], [organizationId, days], `drop_roi_${table}`);
   for (const day of days.toSorted()) {
@@ -175,9 +176,9 @@ const insertCosts = `
     SELECT DISTINCT ON (b.named_job_id, ${dayOf('b.occurred_at')})
       ${dayOf('b.occurred_at')} AS day, b.named_job_id, b.job_id, b.workflow_id, s.timezone,
       COALESCE(j.total_cost_micros, b.deleted_job_cost_micros, 0) AS cost_micros
-    FROM unnest($2::date[]) AS remade (day)
+    FROM unnest($2::date[]) AS recomputed (day)
     JOIN organization_settings s ON s.organization_id = $1
-    JOIN pilot_batch b ON b.organization_id = $1 AND ${batchesOfRange('remade.day', 'remade.day')}
+    JOIN pilot_batch b ON b.organization_id = $1 AND ${batchesOfRange('recomputed.day', 'recomputed.day')}
     LEFT JOIN job j ON j.id = b.job_id
     WHERE b.named_job_id IS NOT NULL),
   before AS (
@@ -187,7 +188,7 @@ const insertCosts = `
         AND ${dayOf('p.occurred_at', 'named.timezone')} < named.day), '-infinity'::date) AS day_before
     FROM named)
   INSERT INTO pilot_roi_cost (organization_id, workflow_id, day, day_before, jobs, cost_micros)
-  SELECT $1, of.workflow_id, day, day_before, count(job_id)::int, sum(cost_micros)
+  SELECT $1, target.workflow_id, day, day_before, count(job_id)::int, sum(cost_micros)
   FROM before CROSS JOIN LATERAL (
-    SELECT $3::uuid AS workflow_id UNION SELECT before.workflow_id WHERE before.workflow_id IS NOT NULL) of
-  GROUP BY of.workflow_id, day, day_before`;
+    SELECT $3::uuid AS workflow_id UNION SELECT before.workflow_id WHERE before.workflow_id IS NOT NULL) target
+  GROUP BY target.workflow_id, day, day_before`;
