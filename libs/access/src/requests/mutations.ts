@@ -28,6 +28,8 @@ export interface MutationResult<Body> {
 export interface MutationOptions {
   /** 'system' for what crosses organizations; the caller's organization otherwise. */
   scope?: 'system';
+  /** The name under which concurrent requests of one organization may share a transaction; see `Database.sharedTransaction`. */
+  shared?: string;
   /** Changes that are no mutation of an organization's things and leave no audit row, with the reason. */
   unaudited?: string;
 }
@@ -52,7 +54,7 @@ export class Mutations {
     const scope: Scope = options.scope ?? { organizationId: caller.organizationId };
     const key = idempotencyKeyOf(request);
     const repeatable = key ? { keyRing: this.keyRing, organizationId: caller.organizationId, request, key } : null;
-    const result = await this.database.transaction(scope, async (tx) => {
+    const change = async (tx: Transaction) => {
       const stored = repeatable ? await recallAnswer<Body>(tx, repeatable) : null;
       if (stored) return { ...stored, replayed: true };
       const made = await work(tx, caller);
@@ -62,7 +64,10 @@ export class Mutations {
       const { status = reply.statusCode } = made;
       if (repeatable) await storeAnswer(tx, repeatable, { ...made, status });
       return { ...made, status, replayed: false };
-    });
+    };
+    const result = await (options.shared && !repeatable
+      ? this.database.sharedTransaction(options.shared, scope, change)
+      : this.database.transaction(scope, change));
     if (result.replayed) void reply.header('idempotency-replayed', 'true');
     void reply.status(result.status);
     if (result.location) void reply.header('location', result.location);
