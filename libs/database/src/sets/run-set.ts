@@ -25,7 +25,15 @@ export async function runSet(works: readonly Work[], parts: SetParts): Promise<S
     const own = shared.join();
     return { work, own, tx: new Transaction(scope, now, own) };
   });
-  const results = await Promise.allSettled(members.map(({ work, own, tx }) => work(tx).finally(() => own.leave())));
+  const results = await Promise.allSettled(
+    members.map(async ({ work, own, tx }) => {
+      try {
+        return await work(tx);
+      } finally {
+        own.leave();
+      }
+    }),
+  );
   const isDisturbed = results.some(
     (result, at) => result.status === 'rejected' && (members[at]!.own.hasWritten || !isRefusal(result.reason)),
   );

@@ -1,6 +1,7 @@
 import { AppError } from '@muster/contracts';
 import { BaseConfig, currentContext, runInContext } from '@muster/platform';
 import { behindLock, type Harness, makeOrganization, startHarness, waitFor } from '@muster/testing';
+import { ownerDataSource } from '../data-source';
 import { DatabaseModule } from '../database.module';
 import type { Transaction } from '../transactions/transaction';
 
@@ -168,14 +169,15 @@ describe('sharedTransaction', () => {
       return 'done';
     };
     const ending = together(counted('a'), counted('b'));
+    const owner = await ownerDataSource(harness.databaseUrl).initialize();
     await waitFor('the commit to be in progress', async () => {
-      const rows = await harness.db.query(
-        'system',
+      const rows: unknown[] = await owner.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-         WHERE datname = current_database() AND query LIKE '%pg_sleep(30)%' AND pid <> pg_backend_pid()`,
+         WHERE datname = current_database() AND wait_event = 'PgSleep'`,
       );
       return rows.length > 0;
     });
+    await owner.destroy();
     const results = await ending;
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect(runs).toBe(2);
