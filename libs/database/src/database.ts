@@ -7,6 +7,9 @@ import type { QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
 import { isRetryable } from './database-errors';
 import { OutboxRelay } from './outbox/outbox-relay';
+import { runSet } from './sets/run-set';
+import { type SetResult, TransactionSets, type Work } from './sets/transaction-sets';
+import { OwnConnection } from './transactions/own-connection';
 import { poolOf, runScoped } from './transactions/run-scoped';
 import type { Scope } from './transactions/scope';
 import { Transaction } from './transactions/transaction';
@@ -23,6 +26,10 @@ const maxWaitingForTurn = 1000;
 @Injectable()
 export class Database {
   private readonly turns = new Turns(maxWaitingForTurn);
+  private readonly sets = new TransactionSets(
+    (scope, works) => this.attemptSet(scope, works),
+    (scope, work) => this.transaction(scope, work),
+  );
 
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
@@ -83,6 +90,39 @@ export class Database {
     return this.runWithRetries(scope, work, null);
   }
 
+  /**
+   * As `transaction`, but the work may share its database transaction with works of the same name and scope that arrive
+   * while one of them is in progress. `sets/README.md` says what such a work may do.
+   */
+  async sharedTransaction<T>(name: string, scope: Scope, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return (await this.sets.run(name, scope, work)) as T;
+  }
+
+  private async attemptSet(scope: Scope, works: readonly Work[]): Promise<SetResult[]> {
+    const client = await poolOf(this.dataSource).connect();
+    const now = this.now();
+    const connection = new OwnConnection(scope, now, client, this.dataSource);
+    let unusable: Error | undefined;
+    try {
+      return await runSet(works, {
+        ...{ connection, scope, now },
+        announce: (tx, messages) => this.announce(tx, messages),
+      });
+    } finally {
+      await connection.rollback().catch((failure: Error) => (unusable = failure));
+      client.release(unusable);
+    }
+  }
+
+  /** Tells metrics, queues and other processes about a committed transaction. */
+  private announce(tx: Transaction, messages: OutboxMessage[]): void {
+    for (const { queue } of messages) this.metrics.outboxWritten.inc({ queue });
+    for (const measure of tx.measures) measure(this.metrics);
+    this.relay.publish(messages);
+    this.relay.forget(tx.handled);
+    for (const [topic, ids] of tx.notifications) this.pubSub.publish(topic, ids);
+  }
+
   private async runWithRetries<T>(
     scope: Scope,
     work: (tx: Transaction) => Promise<T>,
@@ -103,19 +143,17 @@ export class Database {
 
   private async attempt<T>(scope: Scope, work: (tx: Transaction) => Promise<T>, turn: string | null): Promise<T> {
     const client = await poolOf(this.dataSource).connect();
-    const tx = new Transaction(scope, this.now(), client, this.dataSource, turn);
+    const now = this.now();
+    const connection = new OwnConnection(scope, now, client, this.dataSource);
+    const tx = new Transaction(scope, now, connection, turn);
     let unusable: Error | undefined;
     try {
       const result = await work(tx);
-      const messages = await tx.commit();
-      for (const { queue } of messages) this.metrics.outboxWritten.inc({ queue });
-      for (const measure of tx.measures) measure(this.metrics);
-      this.relay.publish(messages);
-      this.relay.forget(tx.handled);
-      for (const [topic, ids] of tx.notifications) this.pubSub.publish(topic, ids);
+      const answers = tx.hasWork ? await connection.commit(tx.takeLastStatements()) : [];
+      this.announce(tx, tx.committed(answers));
       return result;
     } catch (error) {
-      await tx.rollback().catch((failure: Error) => (unusable = failure));
+      await connection.rollback().catch((failure: Error) => (unusable = failure));
       throw error;
     } finally {
       // A connection that could not even roll back is not for the next one to have.

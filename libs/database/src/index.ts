@@ -125,6 +125,7 @@ export { pageWithin } from './page-within';
 export { maxRowsLookedAt, scanWithin } from './scan-within';
 export { PostgresListener } from './postgres-listener';
 export type { Scope } from './transactions/scope';
+export type { RowWriter } from './transactions/statement-batch';
 export { Transaction } from './transactions/transaction';
 export { TakeTurn } from './transactions/turns';
 export { transposed } from './transactions/transposed';

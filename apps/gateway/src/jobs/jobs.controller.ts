@@ -7,6 +7,7 @@ import {
   MutationRequest,
   Mutations,
   OrganizationId,
+  type Principal,
   sessionsAndKeysOf,
   sessionsOf,
 } from '@muster/access';
@@ -26,7 +27,7 @@ import {
   LaunchJobBody,
   StepQuery,
 } from '@muster/contracts';
-import { Database, placeOf } from '@muster/database';
+import { Database, placeOf, type Transaction } from '@muster/database';
 import {
   cancelJob,
   cancelJobs,
@@ -86,10 +87,11 @@ export class JobsController {
     idempotent: true,
   })
   launch(@Mutation() mutation: MutationRequest, @Body() body: LaunchJobBody): Promise<LaunchedJob> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    const launch = async (tx: Transaction, caller: Principal) => {
       const launched = await launchJob(tx, caller, body, this.clock.now());
       return { body: launched, location: `/api/jobs/${launched.jobId}` };
-    });
+    };
+    return this.mutations.run(mutation, launch, { shared: 'launch' });
   }
 
   @Post('/api/jobs/cancel')

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ActorKind } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import type { RowWriter, Transaction } from '@muster/database';
 import { currentContext, newId } from '@muster/platform';
 import type { Principal } from '../principal';
 
@@ -35,26 +35,30 @@ export function audit<Changes extends object>(
 ): void {
   const { action, target, changes = {}, organizationId = actor.organizationId } = record;
   const email = 'email' in actor ? (actor.email ?? null) : null;
-  tx.defer(
-    `INSERT INTO audit_entry
-       (id, organization_id, actor_kind, actor_id, actor_email, action, target_type, target_id, changes, request_id)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-    [
-      newId(),
-      organizationId,
-      actor.kind,
-      actor.id,
-      email,
-      action,
-      target.type,
-      target.id,
-      JSON.stringify(changes),
-      currentContext()?.requestId ?? null,
-    ],
-    'audit',
-  );
+  tx.deferRow(auditRows, [
+    newId(),
+    organizationId,
+    actor.kind,
+    actor.id,
+    email,
+    action,
+    target.type,
+    target.id,
+    JSON.stringify(changes),
+    currentContext()?.requestId ?? null,
+  ]);
   audited.add(tx);
 }
+
+const auditRows: RowWriter = {
+  many: {
+    name: 'audit',
+    text: `INSERT INTO audit_entry
+       (id, organization_id, actor_kind, actor_id, actor_email, action, target_type, target_id, changes, request_id)
+     SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+       $9::jsonb[], $10::text[])`,
+  },
+};
 
 export function wasAudited(tx: Transaction): boolean {
   return audited.has(tx);

@@ -28,6 +28,8 @@ export interface MutationResult<Body> {
 export interface MutationOptions {
   /** 'system' for a change across organizations; the caller's organization by default. */
   scope?: 'system';
+  /** The name under which concurrent requests of one organization may share a transaction; see `Database.sharedTransaction`. */
+  shared?: string;
   /** Why there is no audit row. Only for changes that modify no resource of an organization. */
   unaudited?: string;
 }
@@ -53,7 +55,7 @@ export class Mutations {
     const scope: Scope = options.scope ?? { organizationId: caller.organizationId };
     const key = idempotencyKeyOf(request);
     const repeatable = key ? { keyRing: this.keyRing, organizationId: caller.organizationId, request, key } : null;
-    const result = await this.database.transaction(scope, async (tx) => {
+    const change = async (tx: Transaction) => {
       const stored = repeatable ? await recallAnswer<Body>(tx, repeatable) : null;
       if (stored) return { ...stored, replayed: true };
       const response = await work(tx, caller);
@@ -63,7 +65,10 @@ export class Mutations {
       const { status = reply.statusCode } = response;
       if (repeatable) await storeAnswer(tx, repeatable, { ...response, status });
       return { ...response, status, replayed: false };
-    });
+    };
+    const result = await (options.shared && !repeatable
+      ? this.database.sharedTransaction(options.shared, scope, change)
+      : this.database.transaction(scope, change));
     if (result.replayed) void reply.header('idempotency-replayed', 'true');
     void reply.status(result.status);
     if (result.location) void reply.header('location', result.location);

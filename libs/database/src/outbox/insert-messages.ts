@@ -1,7 +1,8 @@
 /* eslint-disable muster/one-clock -- Messages are dated by the database, as processes on several hosts compete for them. */
 import type { QueueMessage, OutboxMessage } from '@muster/contracts';
 import { currentContext, newId } from '@muster/platform';
-import type { Statement } from '../transactions/statement-batch';
+import { rowStatement } from '../transactions/row-statement';
+import type { RowWriter, Statement } from '../transactions/statement-batch';
 
 /** How long the committing process has to publish by itself before the sweep takes over. */
 const graceMs = 2000;
@@ -49,6 +50,7 @@ export function insertMessages(messages: OutboxMessage[]): Statement[] {
 
 function insert(messages: OutboxMessage[]): Statement {
   const count = messages.length;
+  if (count === 1) return rowStatement(messageRows, valuesOf(messages[0]!));
   return {
     name: count <= preparedUpTo ? `outbox_insert_${count}` : undefined,
     text: texts[count] ?? insertText(count),
@@ -89,6 +91,13 @@ function valuesOf({ id, queue, name, payload, organizationId, requestId, tracepa
   return [id, queue, name, JSON.stringify(payload), organizationId, requestId, traceparent];
 }
 
+const messageRows: RowWriter = {
+  one: { name: 'outbox_insert_1', text: insertText(1) },
+  many: {
+    name: 'outbox_insert_set',
+    text: `${into} SELECT m.*, ${grace} FROM unnest(${columnTypes.map((type, at) => `$${at + 1}::${type}[]`).join(', ')}) AS m`,
+  },
+};
 const texts = Array.from({ length: preparedUpTo + 1 }, (_, count) => insertText(count));
 
 function insertText(count: number): string {

@@ -11,6 +11,16 @@ export interface Statement {
   values?: readonly unknown[];
   /** With a name Postgres parses and plans it once for each connection: for statements of hot paths. */
   name?: string;
+  /** The row that it writes, if a shared transaction may write it together with those of other callers. */
+  row?: { into: RowWriter; values: readonly unknown[] };
+}
+
+/** How rows of one kind are written. */
+export interface RowWriter {
+  /** Writes any number of rows. Its parameters are arrays, one for each column. */
+  many: { name: string; text: string };
+  /** Writes one row with a cheaper plan, if there is one. Its parameters are the columns. */
+  one?: { name: string; text: string };
 }
 
 /** The rows that a statement answers, and how many it touched. */

@@ -1,17 +1,15 @@
 import type { QueueMessage, OutboxMessage } from '@muster/contracts';
 import type { MessageInHand, Metrics, Topic } from '@muster/platform';
-import { DatabaseError, type PoolClient, type QueryResultRow } from 'pg';
-import type { DataSource, EntityManager } from 'typeorm';
+import type { QueryResultRow } from 'pg';
+import type { EntityManager } from 'typeorm';
 import { type Condition, insertMessages, insertWhere, messagesOf } from '../outbox/insert-messages';
 import { alongKeys, unsorted } from './along-indexes';
-import { roleOf, type Scope, setScope } from './scope';
-import { type Answer, sendTogether, type Statement } from './statement-batch';
-import { lendToTypeOrm } from './typeorm-loan';
+import type { TransactionConnection } from './own-connection';
+import { RunAlone } from './run-alone';
+import type { Scope } from './scope';
+import { rowStatement } from './row-statement';
+import type { Answer, RowWriter, Statement } from './statement-batch';
 import { hurry } from './unflushed';
-
-const begin: Statement = { name: 'muster_begin', text: 'BEGIN' };
-const commit: Statement = { name: 'muster_commit', text: 'COMMIT' };
-const rollback: Statement = { text: 'ROLLBACK' };
 
 /**
  * A transaction in its scope. It begins with its first statement and its messages go out with its commit, so that it
@@ -28,25 +26,21 @@ export class Transaction {
   private readonly promised = new Map<Topic, Set<string>>();
   private readonly counts: ((metrics: Metrics) => void)[] = [];
   private readonly deferred: Statement[] = [];
-  private begun = false;
-  private unanswered?: Error;
-  private lent?: EntityManager;
 
   constructor(
     readonly scope: Scope,
     /** What all of its statements take for now. */
     readonly now: Date,
-    private readonly client: PoolClient,
-    private readonly dataSource: DataSource,
+    private readonly connection: TransactionConnection,
     /** The key of `TakeTurn` among whose transactions this one runs alone in this process; null if it has none. */
     readonly turn: string | null = null,
   ) {}
 
   get manager(): EntityManager {
+    this.requireOwn();
     // TypeORM speaks to the connection by itself, so what is to be in front goes now. If that fails, so does the rest.
-    if (!this.begun || this.deferred.length > 0) void this.send([]).catch(() => undefined);
-    this.lent ??= lendToTypeOrm(this.dataSource, this.client);
-    return this.lent;
+    if (!this.connection.hasBegun || this.deferred.length > 0) void this.send([]).catch(() => undefined);
+    return this.connection.entityManager();
   }
 
   /** The rows that a statement answers. A name makes Postgres keep its plan: for statements of hot paths. */
@@ -65,6 +59,16 @@ export class Transaction {
    */
   defer(sql: string, parameters: unknown[] = [], name?: string): void {
     this.deferred.push({ text: sql, values: parameters, name });
+  }
+
+  /** As `defer`, for a row that a shared transaction writes together with the rows of other callers. */
+  deferRow(into: RowWriter, values: unknown[]): void {
+    this.deferred.push(rowStatement(into, values));
+  }
+
+  /** Call it before work that must not run in a shared transaction: the whole work runs again in its own. */
+  requireOwn(): void {
+    if (this.connection.isShared) throw new RunAlone();
   }
 
   /** Promises a message, with this transaction's fate: its row is written with the commit. The same one goes once. */
@@ -137,29 +141,35 @@ export class Transaction {
     return this.promised;
   }
 
-  /** Makes it durable and answers what is to be published for it. */
-  async commit(): Promise<OutboxMessage[]> {
-    const published = [...this.messages];
-    if (this.begun || this.deferred.length + this.messages.length + this.conditional.length + this.inHand.length > 0) {
-      const inserts = this.conditional.map(({ message, condition }) => insertWhere(message, condition));
-      const end = [...takeOff(this.inHand), ...(this.isForgettable ? [hurry] : []), commit];
-      const answers = await this.send([...insertMessages(this.messages), ...inserts, ...end]);
-      this.begun = false;
-      // Postgres answers the commit of a transaction that has failed with a rollback, and calls that a success.
-      if (answers.at(-1)!.command !== 'COMMIT') throw new Error('a statement had failed, so nothing was committed');
-      const asked = answers.slice(answers.length - end.length - inserts.length);
-      published.push(...this.conditional.filter((_, at) => asked[at]!.affected > 0).map(({ message }) => message));
-    }
-    for (const message of this.inHand) message.isSettled = true;
-    for (const work of this.afterCommit) work();
-    return published;
+  /** Whether the commit has anything to write. */
+  get hasWork(): boolean {
+    return (
+      this.connection.hasBegun ||
+      this.deferred.length + this.messages.length + this.conditional.length + this.inHand.length > 0
+    );
   }
 
-  /** Throws where the connection must not be used again, because it may still be at work on a statement. */
-  async rollback(): Promise<void> {
-    if (this.unanswered) throw this.unanswered;
-    this.deferred.length = 0;
-    if (this.begun) await this.send([rollback]);
+  /** The statements that precede the commit: what was deferred, and the rows of the messages. */
+  takeLastStatements(): Statement[] {
+    return [
+      ...this.deferred.splice(0),
+      ...insertMessages(this.messages),
+      ...this.conditional.map(({ message, condition }) => insertWhere(message, condition)),
+      ...takeOff(this.inHand),
+      ...(this.isForgettable ? [hurry] : []),
+    ];
+  }
+
+  /** Called after the commit with the answers to `takeLastStatements`. Returns the messages to publish. */
+  committed(answers: readonly Answer[]): OutboxMessage[] {
+    const end = takeOff(this.inHand).length + (this.isForgettable ? 1 : 0);
+    const asked = answers.slice(answers.length - end - this.conditional.length);
+    for (const message of this.inHand) message.isSettled = true;
+    for (const work of this.afterCommit) work();
+    return [
+      ...this.messages,
+      ...this.conditional.filter((_, at) => asked[at]!.affected > 0).map(({ message }) => message),
+    ];
   }
 
   /** The rows of each, which travel together: where one's answer is not needed to ask the next. */
@@ -172,14 +182,10 @@ export class Transaction {
   }
 
   private async send(statements: Statement[]): Promise<Answer[]> {
-    const start = this.begun ? [] : [begin, setScope(this.scope, this.now)];
-    const all = [...start, ...this.deferred.splice(0), ...statements];
-    this.begun = true;
     try {
-      return await sendTogether(this.client, all, roleOf(this.scope));
+      return await this.connection.send([...this.deferred.splice(0), ...statements]);
     } catch (error) {
-      if (!(error instanceof DatabaseError)) this.unanswered = error as Error;
-      // Its stack leads to the socket, but who reads it wants to know whose statement it was.
+      // The original stack leads to the socket; the caller's leads to the statement.
       if (error instanceof Error) Error.captureStackTrace(error);
       throw error;
     }

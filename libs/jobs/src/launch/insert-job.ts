@@ -1,6 +1,6 @@
 import { appendTimeline, type TimelineEntry } from '@muster/timeline';
 import type { ConcurrencyKey, JobBundle, JobStatus, LifecycleSource, MicroUsd } from '@muster/contracts';
-import type { Transaction } from '@muster/database';
+import type { RowWriter, Transaction } from '@muster/database';
 import { continueTrace, currentContext, newId, spanWithin } from '@muster/platform';
 import { insertWaitingKeys } from '../dispatch/concurrency-keys';
 
@@ -42,48 +42,33 @@ export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
   const id = newId();
   const { organizationId, agentId, delayMs = 0, source } = job;
   const context = currentContext();
-  tx.defer(
-    `WITH job AS (INSERT INTO job
-       (id, organization_id, workflow_id, workflow_revision, agent_id, variables, vault_keys, priority, max_retries,
-        retry_delay_ms, retry_backoff, max_runtime_ms, schedule_id, batch_id, batch_row, retry_of, attempt, lineage,
-        not_before, request_id, traceparent, waiting_reason, waiting_since, max_cost_micros, reserved_micros,
-        workflow_pack_installation_id, bundle, concurrency_keys)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-             muster_now() + $19 * interval '1 millisecond', $20, $21,
-             CASE WHEN $19 > 0 THEN 'retry_delay' END, CASE WHEN $19 > 0 THEN muster_now() END,
-             $22::bigint, COALESCE($22::bigint, 0), $23, $24, $25)
-     RETURNING id, organization_id, agent_id, priority, queued_at, concurrency_keys),
-     ${insertWaitingKeys}
-     INSERT INTO job_log_seen (job_id, organization_id) SELECT id, organization_id FROM job`,
-    [
-      id,
-      organizationId,
-      job.workflowId,
-      job.workflowRevision,
-      agentId,
-      JSON.stringify(job.variables),
-      job.vaultKeys ?? [],
-      job.priority ?? defaultPriority,
-      job.maxRetries ?? 0,
-      job.retryDelayMs ?? 0,
-      job.retryBackoff ?? 'fixed',
-      job.maxRuntimeMs ?? defaultMaxRuntimeMs,
-      job.scheduleId ?? null,
-      job.batchId ?? null,
-      job.batchRow ?? null,
-      job.retryOf ?? null,
-      job.attempt ?? 1,
-      JSON.stringify(job.lineage ?? {}),
-      Math.round(delayMs),
-      context?.requestId ?? null,
-      spanWithin(job.traceparent ?? null) ?? continueTrace(null),
-      job.maxCostMicros ?? null,
-      job.bundle?.installationId ?? null,
-      job.bundle ? JSON.stringify(job.bundle) : null,
-      job.concurrencyKeys?.length ? JSON.stringify(job.concurrencyKeys) : null,
-    ],
-    'insert_job',
-  );
+  tx.deferRow(jobRows, [
+    id,
+    organizationId,
+    job.workflowId,
+    job.workflowRevision,
+    agentId,
+    JSON.stringify(job.variables),
+    JSON.stringify(job.vaultKeys ?? []),
+    job.priority ?? defaultPriority,
+    job.maxRetries ?? 0,
+    job.retryDelayMs ?? 0,
+    job.retryBackoff ?? 'fixed',
+    job.maxRuntimeMs ?? defaultMaxRuntimeMs,
+    job.scheduleId ?? null,
+    job.batchId ?? null,
+    job.batchRow ?? null,
+    job.retryOf ?? null,
+    job.attempt ?? 1,
+    JSON.stringify(job.lineage ?? {}),
+    Math.round(delayMs),
+    context?.requestId ?? null,
+    spanWithin(job.traceparent ?? null) ?? continueTrace(null),
+    job.maxCostMicros ?? null,
+    job.bundle?.installationId ?? null,
+    job.bundle ? JSON.stringify(job.bundle) : null,
+    job.concurrencyKeys?.length ? JSON.stringify(job.concurrencyKeys) : null,
+  ]);
   const message = job.retryOf ? `queued: attempt ${job.attempt}` : 'queued';
   appendTimeline(tx, { organizationId, agentId }, [
     jobEntry({ jobId: id, status: 'queued', previousStatus: null, message, source }),
@@ -91,6 +76,32 @@ export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
   if (delayMs <= 0) await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
   return id;
 }
+
+const jobRows: RowWriter = {
+  many: {
+    name: 'insert_job',
+    text: `WITH job AS (INSERT INTO job
+       (id, organization_id, workflow_id, workflow_revision, agent_id, variables, vault_keys, priority, max_retries,
+        retry_delay_ms, retry_backoff, max_runtime_ms, schedule_id, batch_id, batch_row, retry_of, attempt, lineage,
+        not_before, request_id, traceparent, waiting_reason, waiting_since, max_cost_micros, reserved_micros,
+        workflow_pack_installation_id, bundle, concurrency_keys)
+     SELECT r.id, r.organization_id, r.workflow_id, r.workflow_revision, r.agent_id, r.variables,
+            ARRAY(SELECT jsonb_array_elements_text(r.vault_keys)), r.priority, r.max_retries,
+            r.retry_delay_ms, r.retry_backoff, r.max_runtime_ms, r.schedule_id, r.batch_id, r.batch_row, r.retry_of,
+            r.attempt, r.lineage, muster_now() + r.delay_ms * interval '1 millisecond', r.request_id, r.traceparent,
+            CASE WHEN r.delay_ms > 0 THEN 'retry_delay' END, CASE WHEN r.delay_ms > 0 THEN muster_now() END,
+            r.max_cost_micros, COALESCE(r.max_cost_micros, 0), r.installation_id, r.bundle, r.concurrency_keys
+     FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::int[], $5::uuid[], $6::jsonb[], $7::jsonb[], $8::int[], $9::int[],
+       $10::bigint[], $11::text[], $12::bigint[], $13::uuid[], $14::uuid[], $15::int[], $16::uuid[], $17::int[], $18::jsonb[],
+       $19::bigint[], $20::text[], $21::text[], $22::bigint[], $23::uuid[], $24::jsonb[], $25::jsonb[])
+       AS r (id, organization_id, workflow_id, workflow_revision, agent_id, variables, vault_keys, priority, max_retries,
+         retry_delay_ms, retry_backoff, max_runtime_ms, schedule_id, batch_id, batch_row, retry_of, attempt, lineage,
+         delay_ms, request_id, traceparent, max_cost_micros, installation_id, bundle, concurrency_keys)
+     RETURNING id, organization_id, agent_id, priority, queued_at, concurrency_keys),
+     ${insertWaitingKeys}
+     INSERT INTO job_log_seen (job_id, organization_id) SELECT id, organization_id FROM job`,
+  },
+};
 
 export interface JobChange {
   jobId: string;

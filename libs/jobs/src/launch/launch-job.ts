@@ -70,6 +70,8 @@ export async function launchJob(
   requireKeyNames(options.vaultKeys);
   // A schedule has looked already: there it is a reason to skip.
   if (!options.scheduleId) await requireSecrets(tx, organizationId, options.vaultKeys ?? []);
+  // The installation's row stays locked until the commit; concurrent launches must not wait for one that pins it.
+  if (installationId) tx.requireOwn();
   const installed = installationId ? lineageOf(await bundleOf(tx, organizationId, installationId)) : {};
   const maxCostMicros = leastOf(microsOrNot(maxCostUsd ?? null), scheduleMaxCost, facts.workflowMaxCost);
   await reserveRuns(tx, organizationId, { requested: { count: 1, maxCostMicros }, limits: facts, now });

@@ -44,6 +44,8 @@ export async function reserveRuns(
   requireOpen(limits);
   if (limits.monthlyRunLimit === null && limits.monthlySpendLimitMicros === null) return;
   if (isOutOfReach(organizationId, requested, limits)) return;
+  // The count below sees the launches of other transactions only after their commit.
+  tx.requireOwn();
   const lockKey = `launches ${organizationId}`;
   const isExclusive = tx.turn === lockKey;
   if (!isExclusive && (requested.count > 1 || near.has(organizationId))) throw new TakeTurn(lockKey);

@@ -1,5 +1,5 @@
 import type { Principal } from '@muster/access';
-import { currentTransaction, type Transaction } from '@muster/database';
+import { currentTransaction, type RowWriter, type Transaction } from '@muster/database';
 
 export type EntryKind = 'lifecycle' | 'provisioning' | 'execution' | 'status' | 'job';
 export type EntryLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -35,14 +35,7 @@ export function appendTimeline(tx: Transaction, agentRef: TimelineRef, entries: 
 
 /** Most calls append one entry: its statement has a plan that does not depend on the count, so Postgres caches it. */
 function appendOne(tx: Transaction, { organizationId, agentId }: TimelineRef, entry: TimelineEntry): void {
-  tx.defer(
-    `WITH head AS (${nextNumbers('$1', '$2', '1')})
-     INSERT INTO timeline_entry
-       (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id)
-     SELECT $1, head.last_seq, $2, $3, $4, $5, $6, $7, $8, COALESCE($9::timestamptz, muster_now()), ${transactionIdOf('$3::text')} FROM head`,
-    [agentId, organizationId, ...columnsOf(entry)],
-    'append_entry',
-  );
+  tx.deferRow(entryRows, [agentId, organizationId, ...columnsOf(entry)]);
 }
 
 function appendMany(tx: Transaction, { organizationId, agentId }: TimelineRef, entries: TimelineEntry[]): void {
@@ -65,6 +58,36 @@ const organizationKinds: readonly EntryKind[] = ['job', 'status', 'lifecycle'];
 const isOrganizationEvent = (kind: EntryKind) => organizationKinds.includes(kind);
 const transactionIdOf = (kind: string) =>
   `CASE WHEN ${kind} IN ('${organizationKinds.join("', '")}') THEN ${currentTransaction} END`;
+
+const entryColumns = 'agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id';
+
+/** One entry for each row. Timelines of several agents are locked in the order of the agents' ids. */
+const entryRows: RowWriter = {
+  one: {
+    name: 'append_entry',
+    text: `WITH head AS (${nextNumbers('$1', '$2', '1')})
+      INSERT INTO timeline_entry (${entryColumns})
+      SELECT $1, head.last_seq, $2, $3, $4, $5, $6, $7, $8, COALESCE($9::timestamptz, muster_now()), ${transactionIdOf('$3::text')}
+      FROM head`,
+  },
+  many: {
+    name: 'append_entries',
+    text: `WITH entry AS MATERIALIZED (
+        SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::uuid[], $8::jsonb[],
+          $9::timestamptz[]) WITH ORDINALITY
+          AS e (agent_id, organization_id, kind, level, message, source, job_id, data, at, position)),
+      head AS (
+        INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq)
+        SELECT agent_id, organization_id, count(*) FROM entry GROUP BY agent_id, organization_id ORDER BY agent_id
+        ON CONFLICT (agent_id) DO UPDATE SET last_seq = h.last_seq + excluded.last_seq RETURNING agent_id, last_seq)
+      INSERT INTO timeline_entry (${entryColumns})
+      SELECT e.agent_id, head.last_seq - count(*) OVER agent + row_number() OVER (agent ORDER BY e.position),
+             e.organization_id, e.kind, e.level, e.message, e.source, e.job_id, e.data, COALESCE(e.at, muster_now()),
+             ${transactionIdOf('e.kind')}
+      FROM entry e JOIN head ON head.agent_id = e.agent_id
+      WINDOW agent AS (PARTITION BY e.agent_id)`,
+  },
+};
 
 function columnsOf({ kind, level, message, source, jobId, data, at }: TimelineEntry): unknown[] {
   return [

@@ -1,0 +1,66 @@
+import { AppError, type OutboxMessage } from '@muster/contracts';
+import { DatabaseError } from 'pg';
+import type { OwnConnection } from '../transactions/own-connection';
+import { RunAlone } from '../transactions/run-alone';
+import type { Answer } from '../transactions/statement-batch';
+import { Transaction } from '../transactions/transaction';
+import { SharedConnection } from './shared-connection';
+import type { SetResult, Work } from './transaction-sets';
+
+interface SetParts extends Pick<Transaction, 'scope' | 'now'> {
+  connection: OwnConnection;
+  /** Called for each member whose work was committed. */
+  announce: (tx: Transaction, messages: OutboxMessage[]) => void;
+}
+
+/**
+ * Runs the works of a set concurrently in one database transaction and commits together what they wrote. A work that is
+ * refused before it has written anything does not disturb the others. If anything else goes wrong, the transaction is
+ * rolled back and every work runs alone, so that a faulty one fails nobody else.
+ */
+export async function runSet(works: readonly Work[], parts: SetParts): Promise<SetResult[]> {
+  const { connection, scope, now, announce } = parts;
+  const shared = new SharedConnection(connection);
+  const members = works.map((work) => {
+    const own = shared.join();
+    return { work, own, tx: new Transaction(scope, now, own) };
+  });
+  const results = await Promise.allSettled(
+    members.map(async ({ work, own, tx }) => {
+      try {
+        return await work(tx);
+      } finally {
+        own.leave();
+      }
+    }),
+  );
+  const isDisturbed = results.some(
+    (result, at) => result.status === 'rejected' && (members[at]!.own.hasWritten || !isRefusal(result.reason)),
+  );
+  if (shared.hasFailed || isDisturbed) return works.map(() => 'alone');
+  const last = results.map((result, at) => (result.status === 'fulfilled' ? members[at]!.tx.takeLastStatements() : []));
+  let answers: Answer[][] = [];
+  try {
+    if (connection.hasBegun || last.some(({ length }) => length > 0)) answers = await shared.commit(last);
+  } catch (error) {
+    if (isRolledBack(error)) return works.map(() => 'alone');
+    // Nobody knows whether the commit happened, so nothing is repeated.
+    return results.map((result) => ({ error: result.status === 'rejected' ? result.reason : error }));
+  }
+  return results.map((result, at): SetResult => {
+    if (result.status === 'rejected') return result.reason instanceof RunAlone ? 'alone' : { error: result.reason };
+    const { tx } = members[at]!;
+    announce(tx, tx.committed(answers[at] ?? []));
+    return { value: result.value };
+  });
+}
+
+/** The request was refused, or its work asks to run alone: the transaction itself is intact. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof AppError || error instanceof RunAlone;
+}
+
+/** Whether Postgres reported the error of a statement or of the commit, so that nothing was committed. */
+function isRolledBack(error: unknown): boolean {
+  return error instanceof DatabaseError && error.severity === 'ERROR';
+}

@@ -1,0 +1,110 @@
+import type { EntityManager } from 'typeorm';
+import type { OwnConnection, TransactionConnection } from '../transactions/own-connection';
+import { RunAlone } from '../transactions/run-alone';
+import type { Answer, Statement } from '../transactions/statement-batch';
+import { mergeStatements } from './merge-statements';
+
+interface Waiting {
+  statements: readonly Statement[];
+  resolve: (answers: Answer[]) => void;
+  reject: (error: unknown) => void;
+}
+
+/** A statement that changes or locks rows, as far as its text shows. */
+const mayWrite = /\b(INSERT|UPDATE|DELETE|MERGE|FOR\s+(KEY\s+)?SHARE|advisory)\b/i;
+
+/**
+ * Sends the statements of several members through one connection. It waits until every member that is still working
+ * has statements to send, or until the event loop's next turn, and sends them in one round trip.
+ */
+export class SharedConnection {
+  /** Whether a statement has failed, so that nothing can be committed any more. */
+  hasFailed = false;
+  private working = 0;
+  private waiting: Waiting[] = [];
+  private sending = false;
+  private timer?: NodeJS.Immediate;
+
+  constructor(private readonly connection: OwnConnection) {}
+
+  join(): Membership {
+    this.working += 1;
+    return new Membership(this);
+  }
+
+  leave(): void {
+    this.working -= 1;
+    this.sendSoon();
+  }
+
+  send(statements: readonly Statement[]): Promise<Answer[]> {
+    if (this.hasFailed) return Promise.reject(new RunAlone());
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ statements, resolve, reject });
+      this.sendSoon();
+    });
+  }
+
+  /** Commits what all members have left to write. Returns each member's answers. */
+  async commit(last: readonly (readonly Statement[])[]): Promise<Answer[][]> {
+    const { statements, places } = mergeStatements(last);
+    const answers = await this.connection.commit(statements);
+    return places.map((own) => own.map((place) => answers[place]!));
+  }
+
+  private sendSoon(): void {
+    if (this.sending || this.waiting.length === 0) return;
+    if (this.waiting.length >= this.working) void this.sendWaiting();
+    else this.timer ??= setImmediate(() => void this.sendWaiting());
+  }
+
+  private async sendWaiting(): Promise<void> {
+    clearImmediate(this.timer);
+    delete this.timer;
+    if (this.sending || this.waiting.length === 0) return;
+    const sent = this.waiting.splice(0);
+    const { statements, places } = mergeStatements(sent.map((each) => each.statements));
+    this.sending = true;
+    try {
+      const answers = await this.connection.send(statements);
+      for (const [at, { resolve }] of sent.entries()) resolve(places[at]!.map((place) => answers[place]!));
+    } catch {
+      // One member's failed statement ends the transaction of all. Its work fails again alone, with its own error.
+      this.hasFailed = true;
+      for (const { reject } of [...sent, ...this.waiting.splice(0)]) reject(new RunAlone());
+    } finally {
+      this.sending = false;
+    }
+    this.sendSoon();
+  }
+
+  get hasBegun(): boolean {
+    return this.connection.hasBegun;
+  }
+}
+
+/** One member's part of a shared connection. */
+export class Membership implements TransactionConnection {
+  readonly isShared = true;
+  /** Whether the member has sent a statement that leaves something behind if the member is refused. */
+  hasWritten = false;
+
+  constructor(private readonly shared: SharedConnection) {}
+
+  get hasBegun(): boolean {
+    return this.shared.hasBegun;
+  }
+
+  send(statements: readonly Statement[]): Promise<Answer[]> {
+    this.hasWritten ||= statements.some(({ text }) => mayWrite.test(text));
+    return this.shared.send(statements);
+  }
+
+  leave(): void {
+    this.shared.leave();
+  }
+
+  entityManager(): EntityManager {
+    throw new RunAlone();
+  }
+}

@@ -1,0 +1,65 @@
+import { DatabaseError, type PoolClient } from 'pg';
+import type { DataSource, EntityManager } from 'typeorm';
+import { roleOf, type Scope, setScope } from './scope';
+import { type Answer, sendTogether, type Statement } from './statement-batch';
+import { lendToTypeOrm } from './typeorm-loan';
+
+const begin: Statement = { name: 'muster_begin', text: 'BEGIN' };
+const commit: Statement = { name: 'muster_commit', text: 'COMMIT' };
+const rollback: Statement = { text: 'ROLLBACK' };
+
+/** What a transaction sends its statements through. */
+export interface TransactionConnection {
+  /** Whether statements were sent, so that there is something to commit. */
+  readonly hasBegun: boolean;
+  /** Whether other callers' statements belong to the same database transaction. */
+  readonly isShared: boolean;
+  /** Sends statements in one round trip. The first ones also begin the transaction and set its scope. */
+  send(statements: readonly Statement[]): Promise<Answer[]>;
+  entityManager(): EntityManager;
+}
+
+/** A pooled connection that one database transaction uses until it ends. */
+export class OwnConnection implements TransactionConnection {
+  hasBegun = false;
+  readonly isShared = false;
+  private unanswered?: Error;
+  private manager?: EntityManager;
+
+  constructor(
+    private readonly scope: Scope,
+    private readonly now: Date,
+    private readonly client: PoolClient,
+    private readonly dataSource: DataSource,
+  ) {}
+
+  async send(statements: readonly Statement[]): Promise<Answer[]> {
+    const start = this.hasBegun ? [] : [begin, setScope(this.scope, this.now)];
+    this.hasBegun = true;
+    try {
+      return (await sendTogether(this.client, [...start, ...statements], roleOf(this.scope))).slice(start.length);
+    } catch (error) {
+      if (!(error instanceof DatabaseError)) this.unanswered = error as Error;
+      throw error;
+    }
+  }
+
+  /** Sends the last statements and commits. Answers those statements. */
+  async commit(statements: readonly Statement[]): Promise<Answer[]> {
+    const answers = await this.send([...statements, commit]);
+    this.hasBegun = false;
+    // Postgres answers COMMIT in a failed transaction with a rollback and reports it as a success.
+    if (answers.pop()!.command !== 'COMMIT') throw new Error('a statement had failed, so nothing was committed');
+    return answers;
+  }
+
+  /** Throws if the connection must not be reused, because Postgres may still execute a statement on it. */
+  async rollback(): Promise<void> {
+    if (this.unanswered) throw this.unanswered;
+    if (this.hasBegun) await this.send([rollback]);
+  }
+
+  entityManager(): EntityManager {
+    return (this.manager ??= lendToTypeOrm(this.dataSource, this.client));
+  }
+}
