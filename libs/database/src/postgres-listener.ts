@@ -2,7 +2,7 @@ import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplica
 import { BaseConfig } from '@muster/platform';
 import { Client } from 'pg';
 
-type Listener = { heard: (payload: string) => void; lost: () => void };
+type Listener = { notified: (payload: string) => void; lost: () => void };
 
 /**
  * Notifications that commit with the change they are of. A lost connection may have lost some, so its listeners hear of it and
@@ -55,7 +55,7 @@ export class PostgresListener implements OnApplicationBootstrap, OnApplicationSh
     client.on('error', lose);
     client.on('end', () => lose());
     client.on('notification', ({ channel, payload }) => {
-      for (const { heard } of this.listeners.get(channel) ?? []) heard(payload ?? '');
+      for (const { notified } of this.listeners.get(channel) ?? []) notified(payload ?? '');
     });
     try {
       await client.connect();
