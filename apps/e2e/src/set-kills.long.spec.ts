@@ -15,6 +15,8 @@ const kind = 4244;
 
 /** Where the process is held: at a statement that Postgres has not carried out, or at a commit that it knows nothing of. */
 const places = {
+  launch: 'CREATE TRIGGER gate_launch BEFORE INSERT ON job',
+  'launch’s commit': 'CREATE CONSTRAINT TRIGGER gate_launched AFTER INSERT ON job DEFERRABLE INITIALLY DEFERRED',
   start: 'CREATE TRIGGER gate_start BEFORE INSERT ON agent_command',
   cost: 'CREATE TRIGGER gate_cost BEFORE INSERT ON run_cost',
   'cost’s commit': 'CREATE CONSTRAINT TRIGGER gate_commit AFTER INSERT ON run_cost DEFERRABLE INITIALLY DEFERRED',
@@ -129,6 +131,38 @@ describe('what follows 32 commits of a process that is killed', () => {
            (SELECT sum(total_micros) FROM run_cost)::int - spend_micros::int AS difference FROM usage_counter`);
 
   let jobIds: string[];
+  /** The launches whose process dies get no response. */
+  const launchUnanswered = () => {
+    const launches = agentIds.map((agentId) => admin.post('/api/jobs/launch', { workflowId, agentId }));
+    launching = Promise.allSettled(launches);
+    return Promise.resolve();
+  };
+  let launching: Promise<PromiseSettledResult<unknown>[]>;
+
+  it('has no run of 32 concurrent launches if it dies before their statements are executed', async () => {
+    await killedAt('launch', launchUnanswered, 'undone');
+    expect(new Set((await launching).map(({ status }) => status))).toEqual(new Set(['rejected']));
+    expect(await one('SELECT count(*)::int AS jobs FROM job')).toEqual({ jobs: 0 });
+  });
+
+  it('has each run of a set whole if it dies before it knows that the set was committed', async () => {
+    await killedAt('launch’s commit', launchUnanswered, 'carried out');
+    await launching;
+    await waitFor('a command for each run', async () => {
+      const { jobs, commands } = await one(`SELECT count(*)::int AS jobs, count(command_id)::int AS commands FROM job`);
+      return jobs! > 0 && jobs === commands;
+    });
+    const { jobs, ...others } = await one(
+      `SELECT count(*)::int AS jobs, (SELECT count(*)::int FROM job_log_seen) AS logs,
+              (SELECT count(*)::int FROM audit_entry WHERE action = 'job.launch') AS audits,
+              (SELECT count(*)::int FROM timeline_entry WHERE message = 'queued') AS entries,
+              (SELECT count(*)::int FROM agent_command WHERE kind = 'run') AS commands FROM job`,
+    );
+    expect(others).toEqual({ logs: jobs, audits: jobs, entries: jobs, commands: jobs });
+    await pool.query('DELETE FROM agent_command');
+    await pool.query('UPDATE agent SET current_job_id = NULL, dispatched_at = NULL');
+    await pool.query('DELETE FROM job');
+  });
 
   it('gives each run one command, when it dies with the starts under way', async () => {
     await killedAt('start', async () => (jobIds = await launchAll()), 'undone');
