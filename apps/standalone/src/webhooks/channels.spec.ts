@@ -135,7 +135,7 @@ describe('notification channels', () => {
     );
     const rows = await ended(id, 'unclear', 2);
     expect(rows.map(({ status }) => status)).toEqual(['unclear', 'unclear']);
-    expect((await lab.admin.get(`${base}/${id}`)).body.lastAttempt.error).toMatch(/broke|not known/);
+    expect((await lab.admin.get(`${base}/${id}`)).body.lastAttempt.error).toMatch(/was lost|unknown/);
     expect(mailbox.mails.filter((mail) => [to, 'dead@practice.example'].includes(mail.to))).toHaveLength(1);
   });
 

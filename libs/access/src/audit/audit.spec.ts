@@ -3,7 +3,7 @@ import { audit, changesBetween } from './audit';
 
 describe('an audit row', () => {
   const written: unknown[][] = [];
-  const tx = { defer: (_: string, values: unknown[]) => written.push(values) } as unknown as Transaction;
+  const tx = { deferRow: (_: string, values: unknown[]) => written.push(values) } as unknown as Transaction;
   const actor = { kind: 'system', id: 'test', organizationId: 'organization' } as const;
   const target = { type: 'organization', id: 'organization' };
 
