@@ -49,7 +49,8 @@ export async function moveSession(tx: Transaction, session: SessionRow, facts: M
   });
   const { agentId } = session;
   const eventType = to === 'paused' ? 'autopilot.paused' : isEnd(to) ? 'autopilot.finished' : null;
-  if (eventType) emitEvent(tx, { organizationId, type: eventType, subjects: [{ id, details: { agentId, status: to } }] });
+  if (eventType)
+    emitEvent(tx, { organizationId, type: eventType, subjects: [{ id, details: { agentId, status: to } }] });
   if (source !== 'api' && source !== 'console') {
     const actor = { kind: 'system', id: 'autopilot', organizationId } as const;
     audit(tx, actor, {
