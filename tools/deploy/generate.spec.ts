@@ -20,7 +20,7 @@ describe('generated files', () => {
       mkdirSync(join(root, dirname(path)), { recursive: true });
       writeFileSync(join(root, path), text);
     };
-    write('libs/jobs/README.md', '# jobs\n\n**Owns** jobs. **Imports** nothing of ours.\n');
+    write('libs/jobs/README.md', '# jobs\n\n**Owns** jobs. **Imports** no other project.\n');
     write(
       'libs/jobs/src/launch.ts',
       `import { a } from '@muster/contracts';\nimport type { B } from '@muster/agents';\n`,
@@ -30,7 +30,7 @@ describe('generated files', () => {
     const readmes = readmesWithImports(root);
     expect(Object.fromEntries(Object.entries(readmes).map(([path, make]) => [path, make()]))).toEqual({
       'libs/jobs/README.md': '# jobs\n\n**Owns** jobs. **Imports** agents, contracts.\n',
-      'libs/vault/README.md': '# vault\n\n**Imports** nothing of ours.\n',
+      'libs/vault/README.md': '# vault\n\n**Imports** no other project.\n',
     });
     rmSync(root, { recursive: true });
   });

@@ -35,7 +35,7 @@ function withImports(root: string, path: string): string {
   const text = readFileSync(join(root, path), 'utf8');
   const folder = path.replace('/README.md', '');
   const names = importsOf(join(root, folder), folder.split('/')[1]!);
-  const line = `**Imports** ${names.join(', ') || 'nothing of ours'}.`;
+  const line = `**Imports** ${names.join(', ') || 'no other project'}.`;
   return importLine.test(text) ? text.replace(importLine, line) : `${text.trimEnd()}\n\n${line}\n`;
 }
 
