@@ -6,15 +6,15 @@ import { repositoryRoot } from './deployment.harness';
 import { readmesWithImports } from './readme-imports';
 
 describe('generated files', () => {
-  it('are what the tables say', () => {
+  it('are up to date with the tables', () => {
     expect(staleFiles(repositoryRoot)).toEqual([]);
   });
 
-  it('that are missing are stale', () => {
+  it('are stale if they are missing', () => {
     expect(staleFiles('/nowhere')).toEqual(Object.keys(generatedFiles).map((path) => `${path}: is missing`));
   });
 
-  it('say in each README what its app or lib imports', () => {
+  it('include the imports line of each README', () => {
     const root = mkdtempSync(join(tmpdir(), 'muster-readmes-'));
     const write = (path: string, text: string) => {
       mkdirSync(join(root, dirname(path)), { recursive: true });
