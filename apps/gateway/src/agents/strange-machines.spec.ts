@@ -89,7 +89,7 @@ describe('a container that carries no label of the organization', () => {
     await harness.app.nest.get(MachineControl).control(id);
     expect([await statusOf(id), orders]).toEqual(['terminated', []]);
     const told = (await ours.api.get(`/api/agents/${id}/logs?kind=provisioning`)).body.entries[0].message as string;
-    expect(told).toMatch(/^its keys are revoked; its machine is left as it is: The container x is not labelled/);
+    expect(told).toMatch(/^its keys are revoked; its machine was not terminated: The container x is not labelled/);
   });
 
   it('is told nothing of: neither its state nor its address', async () => {
