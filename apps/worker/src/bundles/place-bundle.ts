@@ -60,7 +60,7 @@ async function unpack(bytes: Buffer, folder: string, options: UnzipOptions): Pro
     rmSync(folder, { recursive: true, force: true });
     if (error instanceof ZipFault) throw new BundleRejected(error.message);
     if (isDiskFull(error))
-      throw new BundleUnavailable(`the disk is full: there is no room in ${folder} for the bundle`);
+      throw new BundleUnavailable(`the disk is full: the bundle does not fit into ${folder}`);
     throw error;
   }
 }
