@@ -38,7 +38,8 @@ async function verify(database: Database, organizationId: string): Promise<numbe
     console.log(`organization ${organizationId}: ${of}: the rollups differ from the claims on ${someOf(differs)}`);
   }
   const days = await verifyCostDays(database, organizationId);
-  if (days.length > 0) console.log(`organization ${organizationId}: costs: the rollups differ from the runs on ${someOf(days)}`);
+  if (days.length > 0)
+    console.log(`organization ${organizationId}: costs: the rollups differ from the runs on ${someOf(days)}`);
   const count = faults.length + days.length;
   if (count === 0) console.log(`organization ${organizationId}: equal`);
   return count;

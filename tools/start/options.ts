@@ -47,7 +47,10 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv, root: string
   if (!port) throw new StartError(`"${portText}" is not a port; use --port with a number from 1 to 65535.`);
   const processesText = values.processes ?? (env['MUSTER_PROCESSES'] || String(processesFor(usableCores())));
   const processes = wholeNumber(processesText, 64);
-  if (!processes) throw new StartError(`"${processesText}" is not a number of processes; use --processes with a number from 1 to 64.`);
+  if (!processes)
+    throw new StartError(
+      `"${processesText}" is not a number of processes; use --processes with a number from 1 to 64.`,
+    );
   return {
     port,
     host: values.host || env['HOST'] || '127.0.0.1',

@@ -169,7 +169,8 @@ function endLeftWorkers(folder: string): Promise<void> {
 
 /** A start right after the end of another one waits for that: it lets go of the port and the folder step by step. */
 async function waitForOneBefore(options: StartOptions, say: (line: string) => void): Promise<void> {
-  const onWait = (pid: number) => say(`waiting for another Muster that is shutting down in this data folder (pid ${pid})`);
+  const onWait = (pid: number) =>
+    say(`waiting for another Muster that is shutting down in this data folder (pid ${pid})`);
   const deadline = Date.now() + endWithinMs;
   const before = await waitForEndOf(options.dataDir, { onWait });
   // Who goes on using the folder probably has the port too, and the folder is what is said then.

@@ -45,7 +45,9 @@ describe('data of another version', () => {
       /could not be upgraded to Muster \S+ \(no room\); its earlier state was restored from the backup \S+Z\./,
     );
     expect(said).toEqual([
-      expect.stringMatching(/^the data belongs to an older version \(2 migrations\): backing it up into .*backups first$/),
+      expect.stringMatching(
+        /^the data belongs to an older version \(2 migrations\): backing it up into .*backups first$/,
+      ),
       expect.stringMatching(/^backup \S+ is complete; upgrading the data to Muster/),
       'the upgrade failed: restoring the backup',
     ]);

@@ -19,7 +19,9 @@ export async function upgradeData(asked: UpgradeData): Promise<string[]> {
     await writeFile(versionFile(dataDir), `${version}\n`);
     return migrated;
   }
-  say(`the data belongs to an older version (${pending} migrations): backing it up into ${join(dataDir, 'backups')} first`);
+  say(
+    `the data belongs to an older version (${pending} migrations): backing it up into ${join(dataDir, 'backups')} first`,
+  );
   const { id, restore } = await saveBefore(asked, version);
   say(`backup ${id} is complete; upgrading the data to Muster ${version}`);
   try {

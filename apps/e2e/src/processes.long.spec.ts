@@ -101,7 +101,11 @@ describe('npm start as several processes', () => {
       return pid !== victim && pid;
     });
     expect(before).toContain(heir);
-    await waitFor('two again', () => begun.output.includes('of the service is running again') && service().length === 2, 40_000);
+    await waitFor(
+      'two again',
+      () => begun.output.includes('of the service is running again') && service().length === 2,
+      40_000,
+    );
     for (const id of jobs) {
       await waitFor(`run ${id}`, async () => (await api.get(`/api/jobs/${id}`)).body.status === 'completed', 60_000);
     }

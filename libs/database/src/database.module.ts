@@ -89,7 +89,9 @@ export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShut
         if (!heard.has(client)) client.on('error', () => undefined);
         heard.add(client);
       });
-      await this.clockSync.start().catch((error: Error) => this.logger.warn(`could not read the database's clock: ${error.message}`));
+      await this.clockSync
+        .start()
+        .catch((error: Error) => this.logger.warn(`could not read the database's clock: ${error.message}`));
       if (complained) this.logger.log('connected to the database');
     } catch (error) {
       if (!complained) this.logger.warn(`could not connect to the database; trying again: ${(error as Error).message}`);

@@ -17,8 +17,7 @@ const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 const keyOptions = { 'passphrase-file': text };
 const openOptions = { ...keyOptions, identity: { type: 'string', multiple: true } as const };
-const place =
-  'PLACE is a folder or s3://bucket/prefix. Set BACKUP_S3_ENDPOINT and so on if they differ from S3_*.';
+const place = 'PLACE is a folder or s3://bucket/prefix. Set BACKUP_S3_ENDPOINT and so on if they differ from S3_*.';
 const openedBy =
   'It is decrypted with MUSTER_BACKUP_PASSPHRASE or --passphrase-file, or with the age secret keys in the file --identity.';
 

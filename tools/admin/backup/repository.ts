@@ -147,7 +147,9 @@ function addRecipient(encrypter: Encrypter, recipient: string): void {
   try {
     encrypter.addRecipient(recipient);
   } catch {
-    throw new AdminError(`"${recipient}" is not an age recipient; recipients look like age1… (age-keygen creates one).`);
+    throw new AdminError(
+      `"${recipient}" is not an age recipient; recipients look like age1… (age-keygen creates one).`,
+    );
   }
 }
 

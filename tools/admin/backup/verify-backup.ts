@@ -46,7 +46,8 @@ export async function verifyBackup(
     } catch {
       throw damaged(repository, path, `it cannot be decrypted (the object ${object.key})`);
     }
-    if (size !== object.size) throw damaged(repository, path, `${object.key} has ${size} bytes instead of ${object.size}`);
+    if (size !== object.size)
+      throw damaged(repository, path, `${object.key} has ${size} bytes instead of ${object.size}`);
     count += 1;
     onProgress(`verify: ${count} of ${objects.length} objects`);
   });

@@ -96,7 +96,11 @@ const checks: Record<string, Check> = {
         ? [fault(`${pending.length} migrations of Muster ${version} have not run: run them before you start its apps.`)]
         : []),
       ...(unknown.length
-        ? [warning(`The database belongs to a newer Muster than this muster-admin (${version}); it has the migration ${unknown.at(-1)}. Use a newer muster-admin.`)]
+        ? [
+            warning(
+              `The database belongs to a newer Muster than this muster-admin (${version}); it has the migration ${unknown.at(-1)}. Use a newer muster-admin.`,
+            ),
+          ]
         : []),
     ];
   },
@@ -155,7 +159,11 @@ const checks: Record<string, Check> = {
   'unsent facts': async (_, client) => {
     const [{ late }] = await rowsOf<{ late: number }>(client, unsentFacts);
     return late
-      ? [fault(`${late} webhook deliveries have been due for more than 10 minutes: check that feedback-sync is running.`)]
+      ? [
+          fault(
+            `${late} webhook deliveries have been due for more than 10 minutes: check that feedback-sync is running.`,
+          ),
+        ]
       : [];
   },
 
@@ -204,7 +212,9 @@ const checks: Record<string, Check> = {
         ),
       ),
       ...invalid.map(({ name }) =>
-        fault(`The index ${name} is not valid because its creation failed: run DROP INDEX CONCURRENTLY ${name}, and create it again.`),
+        fault(
+          `The index ${name} is not valid because its creation failed: run DROP INDEX CONCURRENTLY ${name}, and create it again.`,
+        ),
       ),
     ];
   },
@@ -218,7 +228,9 @@ const checks: Record<string, Check> = {
     return rows
       .filter(({ worker }) => worker !== version)
       .map(({ worker, machines }) =>
-        warning(`${machines} connected machines have the worker ${worker} instead of ${version}: run muster worker upgrade on them.`),
+        warning(
+          `${machines} connected machines have the worker ${worker} instead of ${version}: run muster worker upgrade on them.`,
+        ),
       );
   },
 
@@ -256,11 +268,16 @@ const checks: Record<string, Check> = {
   },
 
   backups: async ({ backups, now }) => {
-    if (!backups) return [warning('The age of the newest backup was not checked: specify the place of the backups with --backups.')];
+    if (!backups)
+      return [
+        warning('The age of the newest backup was not checked: specify the place of the backups with --backups.'),
+      ];
     const newest = (await listBackups(backups)).findLast(({ manifest }) => manifest)?.manifest;
     if (!newest) return [fault(`There is no complete backup in ${backups.name}: run muster-admin backup.`)];
     const hours = Math.floor((now.getTime() - Date.parse(newest.takenAt)) / 3_600_000);
-    return hours > 26 ? [fault(`The newest backup is ${hours} hours old: check the job that runs muster-admin backup.`)] : [];
+    return hours > 26
+      ? [fault(`The newest backup is ${hours} hours old: check the job that runs muster-admin backup.`)]
+      : [];
   },
 };
 

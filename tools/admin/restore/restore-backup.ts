@@ -101,9 +101,7 @@ const leftover = '.restoring-';
 async function requireNoFolder(dataDir: string): Promise<void> {
   const files = await readdir(dataDir).catch(() => []);
   if (files.length > 0)
-    throw new AdminError(
-      `The folder ${dataDir} is not empty; choose an empty or a new folder. Nothing was changed.`,
-    );
+    throw new AdminError(`The folder ${dataDir} is not empty; choose an empty or a new folder. Nothing was changed.`);
 }
 
 /** Of restores that were killed. */

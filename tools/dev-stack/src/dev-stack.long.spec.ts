@@ -304,7 +304,9 @@ describe('who runs it', () => {
       await expect(query(reset.databaseUrl, 'SELECT * FROM outside')).rejects.toThrow(/does not exist/);
       await reset.stop();
       rmSync(outside, { recursive: true });
-      await expect(start({ dataDir, env, parts: ['postgres'] })).rejects.toThrow(/was in .* which no longer exists.* --reset/);
+      await expect(start({ dataDir, env, parts: ['postgres'] })).rejects.toThrow(
+        /was in .* which no longer exists.* --reset/,
+      );
     } finally {
       rmSync(outside, { recursive: true, force: true });
     }

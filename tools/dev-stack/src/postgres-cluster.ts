@@ -64,7 +64,9 @@ export async function ensureCluster(
   const { data, outside } = place;
   if ((await majorOf(data)) === undefined) {
     if ((await readdir(data).catch(() => [])).length)
-      throw new DevStackError(`The database in ${data} is damaged; restore a backup, or start with --reset to create an empty one.`);
+      throw new DevStackError(
+        `The database in ${data} is damaged; restore a backup, or start with --reset to create an empty one.`,
+      );
     setting.onProgress(`postgres: creating the database in ${data} (once)`);
     await makeCluster(setting, { place, install, user });
     if (outside) await writeFile(noteFile(setting.folder), `${outside}\n`);

@@ -31,9 +31,7 @@ export function programFault(program: string, said: string, folder: string, logF
   const lines = said.split('\n').filter((line) => line.trim());
   const line =
     lines.findLast((each) => /FATAL|PANIC|ERROR|error:|\*\*\*/.test(each)) ?? lines.at(-1) ?? 'it printed nothing';
-  return new DevStackError(
-    `${program} did not start: ${line.trim()}${logFile ? `; see ${logFile} for details` : ''}.`,
-  );
+  return new DevStackError(`${program} did not start: ${line.trim()}${logFile ? `; see ${logFile} for details` : ''}.`);
 }
 
 export function isDiskFull(said: string): boolean {
@@ -73,9 +71,7 @@ export function spawnGuarded(launch: Launch, out: number | 'pipe', orphanSignal:
   const child = spawn('/bin/sh', ['-c', gate, 'sh', ...command], { ...options, stdio: ['pipe', out, out] });
   if (!child.pid) {
     child.once('error', () => undefined);
-    throw new DevStackError(
-      `The process ${command[0]} cannot be started; check the limits on processes and memory.`,
-    );
+    throw new DevStackError(`The process ${command[0]} cannot be started; check the limits on processes and memory.`);
   }
   const watcher = spawn('/bin/sh', ['-c', guard, 'sh', orphanSignal.slice(3), String(child.pid)], {
     cwd: '/',

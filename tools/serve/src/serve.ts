@@ -49,7 +49,8 @@ export async function serve(name: Served, root: string): Promise<void> {
         return app.start();
       }
       case 'broken':
-        if (app?.isWanted && message.files.some((file) => isMadeFrom(name, file))) say(`could not compile: ${message.error}`);
+        if (app?.isWanted && message.files.some((file) => isMadeFrom(name, file)))
+          say(`could not compile: ${message.error}`);
         return;
       case 'failed':
         throw new Error(message.error);

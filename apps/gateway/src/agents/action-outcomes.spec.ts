@@ -115,7 +115,11 @@ describe('what comes of an action that is a command', () => {
     );
     const ends = (await timeline()).filter(({ level }: { level: string }) => level === 'error');
     expect(ends).toMatchObject([
-      { source: 'watchdog', message: 'repair failed: The agent did not accept the command in time.', data: { commandId } },
+      {
+        source: 'watchdog',
+        message: 'repair failed: The agent did not accept the command in time.',
+        data: { commandId },
+      },
       { source: 'api', message: 'start_recording failed: The agent was terminated.' },
     ]);
   });

@@ -68,7 +68,10 @@ function startOf(response: Response, before: number): number | null {
 
 async function append(file: FileHandle, from: number, response: Response, stop: AbortSignal): Promise<void> {
   const silence = new AbortController();
-  const timer = setTimeout(() => silence.abort(new Error(`the object storage sent nothing for ${silentMs} ms`)), silentMs);
+  const timer = setTimeout(
+    () => silence.abort(new Error(`the object storage sent nothing for ${silentMs} ms`)),
+    silentMs,
+  );
   const reader = response.body!.getReader();
   const onSilence = (): void => void reader.cancel(silence.signal.reason).catch(() => undefined);
   silence.signal.addEventListener('abort', onSilence);

@@ -46,7 +46,12 @@ function programOf(path: string | null, otherwise: string): Found {
 async function sandboxOf(env: Record<string, string>): Promise<Answer> {
   if (process.geteuid?.() === 0) return { available: false, detail: 'the worker runs as root' };
   if (process.platform !== 'linux') return { available: true, detail: null };
-  return ask('unshare', ['--user', '--map-root-user', 'true'], env, 'the system does not allow ordinary users to create namespaces');
+  return ask(
+    'unshare',
+    ['--user', '--map-root-user', 'true'],
+    env,
+    'the system does not allow ordinary users to create namespaces',
+  );
 }
 
 /** Whether the program succeeds, with what it prints. */

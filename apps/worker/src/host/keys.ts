@@ -76,7 +76,10 @@ export async function repairKey(
     }
     if (stopping.aborted || Date.now() > until) {
       const why = answer ? `it returned status ${answer.status}` : 'it did not answer';
-      return { status: 'failed', error: `the new key could not be checked with the service: ${why}; the old key remains in use` };
+      return {
+        status: 'failed',
+        error: `the new key could not be checked with the service: ${why}; the old key remains in use`,
+      };
     }
     await rest(backoffMs(attempt, undefined, answer?.retryAfterMs), stopping);
   }

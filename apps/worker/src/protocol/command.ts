@@ -58,7 +58,8 @@ export function readCommand(body: unknown, agentId: string, aheadMs: number): Co
   // Absent and null are the same here.
   const [jobId, env, payload] = [given.jobId ?? null, given.env ?? {}, given.payload ?? {}];
   if (typeof commandId !== 'string' || !id.test(commandId)) return 'commandId must be an id';
-  if (typeof kind !== 'string' || !Object.hasOwn(kinds, kind)) return 'this worker does not know the kind of the command; upgrade the worker';
+  if (typeof kind !== 'string' || !Object.hasOwn(kinds, kind))
+    return 'this worker does not know the kind of the command; upgrade the worker';
   if (given.agentId !== agentId) return 'the command is for another agent';
   if (jobId !== null && (typeof jobId !== 'string' || !id.test(jobId))) return 'jobId must be an id';
   if (kind === 'run' && jobId === null) return 'a command of the kind run requires jobId';

@@ -67,7 +67,8 @@ type Said = Record<string, unknown>;
 async function ask(service: Service, path: string, body: Said, stop: AbortSignal): Promise<Said> {
   const answer = await insist(stop, async () => {
     const got = await service.call({ method: 'POST', path, text: JSON.stringify(body), timeoutMs: finalizeMs });
-    if (got.status >= 500 || got.status === 429) throw new Error(`the service returned status ${got.status}${detailOf(got)}`);
+    if (got.status >= 500 || got.status === 429)
+      throw new Error(`the service returned status ${got.status}${detailOf(got)}`);
     return got;
   });
   if (answer.status < 300) return answer.body as Said;

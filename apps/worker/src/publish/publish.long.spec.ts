@@ -134,7 +134,10 @@ describe('muster-worker pack publish', () => {
     const worker = new WorkerHarness(fake);
     try {
       const bare = ['pack', 'publish', folder, '--pack', service.packId, '--worker-dir', worker.folder];
-      expect(await call(bare, {})).toMatchObject({ code: 2, err: expect.stringMatching(/the service is missing.*the key is missing/) });
+      expect(await call(bare, {})).toMatchObject({
+        code: 2,
+        err: expect.stringMatching(/the service is missing.*the key is missing/),
+      });
       await worker.start();
       // The worker's service is another; its key is none there.
       expect(await call([...bare, '--service', service.url], {})).toMatchObject({

@@ -18,7 +18,9 @@ export function readFolder(folder: string): FileToZip[] {
   const paths = pathsIn(folder, '');
   if (!paths.length) throw new Unpublishable(`there are no files in ${folder}`);
   if (paths.length > limits.entries) {
-    throw new Unpublishable(`there are ${paths.length} files in ${folder}; a bundle may have at most ${limits.entries}`);
+    throw new Unpublishable(
+      `there are ${paths.length} files in ${folder}; a bundle may have at most ${limits.entries}`,
+    );
   }
   const bytes = paths.reduce((sum, path) => sum + lstatSync(join(folder, path)).size, 0);
   if (bytes > limits.bytes)
@@ -38,6 +40,8 @@ function pathsIn(folder: string, below: string): string[] {
     if (entry.isFile()) return [path];
     if (!entry.isSymbolicLink()) throw new Unpublishable(`${path} is neither a file nor a folder`);
     const target = readlinkSync(join(folder, path));
-    throw new Unpublishable(`${path} is a link to ${target}; replace it with the file, because a bundle cannot contain links`);
+    throw new Unpublishable(
+      `${path} is a link to ${target}; replace it with the file, because a bundle cannot contain links`,
+    );
   });
 }

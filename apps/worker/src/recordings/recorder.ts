@@ -70,7 +70,8 @@ export class Recorder {
 
   private async start(recordingId: string, payload: Record<string, unknown>): Promise<Result> {
     if (this.recordings.has(recordingId)) return { status: 'success', output: { recordingId, recording: true } };
-    if (this.stopped.has(recordingId)) return { status: 'failed', error: 'the recording was stopped before it started' };
+    if (this.stopped.has(recordingId))
+      return { status: 'failed', error: 'the recording was stopped before it started' };
     const kind = this.kindOf(payload);
     const folder = join(this.options.folder, 'recordings', recordingId);
     rmSync(folder, { recursive: true, force: true });

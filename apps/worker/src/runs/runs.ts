@@ -135,7 +135,9 @@ export class Runs {
     this.addDelivery(run.commandId, run.spool);
     this.onChange();
     void run.concluded
-      .catch((error: unknown) => this.context.log('error', 'the supervision of a run failed', { jobId: run.jobId, error: String(error) }))
+      .catch((error: unknown) =>
+        this.context.log('error', 'the supervision of a run failed', { jobId: run.jobId, error: String(error) }),
+      )
       .then(() => {
         if (run.isDetached) return;
         this.journal.finish(run.commandId);
@@ -162,7 +164,10 @@ export class Runs {
     try {
       if (!(await delivery.run())) return;
     } catch (error) {
-      this.context.log('error', 'could not read the unsent reports of a run', { jobId: delivery.jobId, error: String(error) });
+      this.context.log('error', 'could not read the unsent reports of a run', {
+        jobId: delivery.jobId,
+        error: String(error),
+      });
       return;
     }
     spool.remove();

@@ -98,7 +98,8 @@ function hearEvent(heard: Heard, event: Record<string, unknown>, now: number): v
       return;
     case 'error_code': {
       const code = textOf(event.code);
-      if (!/^[a-z][a-z0-9_]{0,63}$/.test(code)) return void heard.strange.push('an error code must have 1 to 64 letters, digits and underscores');
+      if (!/^[a-z][a-z0-9_]{0,63}$/.test(code))
+        return void heard.strange.push('an error code must have 1 to 64 letters, digits and underscores');
       state.errorCode = code as ScriptErrorCode;
       return;
     }

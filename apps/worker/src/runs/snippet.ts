@@ -109,7 +109,8 @@ async function execute(
   { python, stopping, tell }: Pick<SnippetContext, 'python' | 'stopping'> & { tell: SnippetContext['tell'] | null },
 ): Promise<Result> {
   const timeoutMs = timeoutOf(command, Date.now());
-  if (timeoutMs <= 0) return { status: 'failed', code: 'execution_timeout', error: 'the deadline had passed before the start' };
+  if (timeoutMs <= 0)
+    return { status: 'failed', code: 'execution_timeout', error: 'the deadline had passed before the start' };
   const script = join(folder, 'script.py');
   const exitFile = join(folder, 'exit-code');
   const child = launch({ python, exitFile, script, cwd: folder, env, stdout: 'pipe', stderr: 'pipe' });

@@ -61,7 +61,8 @@ export class Sessions {
     if (command.kind === 'autopilot_close') return this.close(sessionId);
     if (command.kind === 'autopilot_open') return this.begin(sessionId, command);
     const session = this.open.get(sessionId);
-    if (!session?.isAlive()) return failed('browser_lost', session?.lastWords() || 'this worker has no browser for the session');
+    if (!session?.isAlive())
+      return failed('browser_lost', session?.lastWords() || 'this worker has no browser for the session');
     session.ask(command, Date.now());
     return this.settle(session, command.commandId);
   }
@@ -202,5 +203,10 @@ function failed(code: SessionFault, error: string): Result {
 }
 
 function interrupted(why: string, output: InterruptedAttempt): Result {
-  return { status: 'failed', code: 'interrupted', error: `the browser ended during the command: ${why}`, output } as Result;
+  return {
+    status: 'failed',
+    code: 'interrupted',
+    error: `the browser ended during the command: ${why}`,
+    output,
+  } as Result;
 }

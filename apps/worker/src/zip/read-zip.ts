@@ -194,7 +194,8 @@ function withContents(bytes: Buffer, rows: Row[], end: number): ZipEntry[] {
     const isNamed = bytes.subarray(at + 30, at + 30 + bytes.readUInt16LE(at + 26)).equals(rawName);
     if (!isNamed) throw new ZipFault('bad_name', name, 'its local header has another name');
     if (start + packedSize > end) throw new ZipFault('truncated', name);
-    if (method !== 0 && method !== 8) throw new ZipFault('truncated', name, `compression method ${method} is not supported`);
+    if (method !== 0 && method !== 8)
+      throw new ZipFault('truncated', name, `compression method ${method} is not supported`);
     ends.set(row, start + packedSize);
     return { name, isFolder, isProgram, method, crc, size, packed: bytes.subarray(start, start + packedSize) };
   });

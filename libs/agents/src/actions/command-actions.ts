@@ -101,7 +101,10 @@ async function keyToRepair(
   await loadAgent(tx, organizationId, id);
   const apiKey = needed(body, 'apiKey');
   if (await isWorkerKeyOf(tx, apiKey, { organizationId, agentId: id, now })) return apiKey;
-  throw invalidField('apiKey', 'apiKey must be a valid worker key of this organization, for this agent or for all agents');
+  throw invalidField(
+    'apiKey',
+    'apiKey must be a valid worker key of this organization, for this agent or for all agents',
+  );
 }
 
 interface ActionCommand {

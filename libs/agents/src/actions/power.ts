@@ -99,7 +99,7 @@ async function order(
 export function requireSwitch({ provider, status }: Pick<AgentRow, 'provider' | 'status'>, done: string): void {
   if (provider !== 'external') return;
   throw new AppError('agent_not_ready', {
-    detail: `The agent is ${status}. Its machine is external and cannot be ${done} by the service; use the machine's own controls.`,
+    detail: `The agent is ${status}. Its machine is external and cannot be ${done} by the service; use the machine’s own controls.`,
     extra: { agentStatus: status },
   });
 }

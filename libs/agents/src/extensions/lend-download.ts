@@ -32,7 +32,10 @@ export async function lendDownload(
   const downloadUrl = await storage
     .presignGet(objectKey, { expiresInSeconds: lifetimeSeconds })
     .catch((cause: unknown) => {
-      throw new AppError('service_unavailable', { detail: 'The download URL cannot be created now; try again later.', cause });
+      throw new AppError('service_unavailable', {
+        detail: 'The download URL cannot be created now; try again later.',
+        cause,
+      });
     });
   const expiresAt = new Date(now.getTime() + lifetimeSeconds * 1000).toISOString();
   return { downloadUrl, filename, expiresAt, ...(digest ? { digest } : {}) };

@@ -57,7 +57,9 @@ describe('an agent’s life', () => {
     expect(() => originsOf({ move: 'drain', to: 'online' } as never)).toThrow(
       'the move drain cannot lead to the status online',
     );
-    expect(() => originsOf({ move: 'fly', to: 'online' } as never)).toThrow('the move fly cannot lead to the status online');
+    expect(() => originsOf({ move: 'fly', to: 'online' } as never)).toThrow(
+      'the move fly cannot lead to the status online',
+    );
     const wrong = { move: 'stop', to: 'stopping', eventType: 'wake_ready' } as never;
     expect(() => originsOf(wrong)).toThrow('the move stop has no lifecycle event wake_ready');
   });

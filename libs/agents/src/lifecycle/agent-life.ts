@@ -67,7 +67,8 @@ export type MoveOf<Name extends MoveName = MoveName> = {
 export function originsOf({ move, to, eventType }: MoveOf): readonly AgentStatus[] {
   const row: MoveRow = agentMoves[move];
   if (!row?.to.includes(to)) throw new Error(`the move ${move} cannot lead to the status ${to}`);
-  if (eventType && !row.events?.includes(eventType)) throw new Error(`the move ${move} has no lifecycle event ${eventType}`);
+  if (eventType && !row.events?.includes(eventType))
+    throw new Error(`the move ${move} has no lifecycle event ${eventType}`);
   return row.from;
 }
 

@@ -101,7 +101,9 @@ export class OutboxRelay implements OnApplicationShutdown {
       await runScoped(this.dataSource, 'system', { text, values, name: 'outbox_note' }, { forgettable: true });
     } catch (error) {
       // The sweep publishes them again; the queue knows their ids.
-      this.logger.debug?.(`could not record that messages were published; they are published again: ${(error as Error).message}`);
+      this.logger.debug?.(
+        `could not record that messages were published; they are published again: ${(error as Error).message}`,
+      );
     }
   }
 }

@@ -146,7 +146,8 @@ export class Transaction {
       const answers = await this.send([...insertMessages(this.messages), ...inserts, ...end]);
       this.begun = false;
       // Postgres answers the commit of a transaction that has failed with a rollback, and calls that a success.
-      if (answers.at(-1)!.command !== 'COMMIT') throw new Error('nothing was committed because a statement of the transaction had failed');
+      if (answers.at(-1)!.command !== 'COMMIT')
+        throw new Error('nothing was committed because a statement of the transaction had failed');
       const asked = answers.slice(answers.length - end.length - inserts.length);
       published.push(...this.conditional.filter((_, at) => asked[at]!.affected > 0).map(({ message }) => message));
     }

@@ -58,7 +58,10 @@ export function decideStart(facts: StartFacts): StartDecision {
   if (facts.missingSecrets.length) return withoutSecrets(facts.missingSecrets);
   if (!gate.canLaunchRuns) return wait('billing_gate', gate.reason ?? 'the billing gate is closed');
   if (facts.maxConcurrentRuns !== null && facts.runningInOrganization >= facts.maxConcurrentRuns) {
-    return wait('concurrency_limit', `${facts.runningInOrganization} of at most ${facts.maxConcurrentRuns} runs are in progress`);
+    return wait(
+      'concurrency_limit',
+      `${facts.runningInOrganization} of at most ${facts.maxConcurrentRuns} runs are in progress`,
+    );
   }
   const [full] = facts.fullKeys ?? [];
   if (full)

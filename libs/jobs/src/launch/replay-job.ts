@@ -50,7 +50,9 @@ export async function replayJob(
   if (!isTerminal(status))
     throw new AppError('conflict', { detail: `The job is ${status}; only a job that has ended can be replayed.` });
   if (agentStatus === 'terminated') {
-    throw new AppError('agent_not_ready', { detail: 'The job’s agent is terminated; launch the workflow on another agent.' });
+    throw new AppError('agent_not_ready', {
+      detail: 'The job’s agent is terminated; launch the workflow on another agent.',
+    });
   }
   requireSomethingToRun(runs || job.bundle !== null);
   await requireSecrets(tx, organizationId, job.vaultKeys);

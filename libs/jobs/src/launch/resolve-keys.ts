@@ -19,7 +19,10 @@ export function resolveKeys(
     });
     if (key.trim() === '') errors.push({ field, message: 'the key is empty after its variables are replaced' });
     if (key.length > longestKey) {
-      errors.push({ field, message: `the key is longer than ${longestKey} characters after its variables are replaced` });
+      errors.push({
+        field,
+        message: `the key is longer than ${longestKey} characters after its variables are replaced`,
+      });
     }
     limits.set(key, Math.min(limit, limits.get(key) ?? limit));
   }

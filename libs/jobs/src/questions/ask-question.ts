@@ -70,7 +70,9 @@ export function askQuestion(
       ...{ defaultAnswer: 'default' in body ? { value: body.default ?? null } : null, context: body.context ?? null },
       ...{ screenshotKey: body.screenshotKey ?? null, inboundId, expiresAt, cut },
     });
-    const said = cut ? `asks until ${expiresAt.toISOString()}, because the run reaches its time limit soon after` : 'asks';
+    const said = cut
+      ? `asks until ${expiresAt.toISOString()}, because the run reaches its time limit soon after`
+      : 'asks';
     appendTimeline(tx, { organizationId, agentId: job.agentId }, [
       jobEntry({
         jobId,
@@ -158,7 +160,8 @@ async function findInbound(
 }
 
 function requireAsking({ status, dispatched, cancelRequestedAt, openQuestions }: Asking): void {
-  if (isTerminal(status)) throw new AppError('conflict', { detail: `The run has already ended with the status ${status}.` });
+  if (isTerminal(status))
+    throw new AppError('conflict', { detail: `The run has already ended with the status ${status}.` });
   if (!dispatched) throw new AppError('conflict', { detail: 'The job is not running yet.' });
   if (cancelRequestedAt) throw new AppError('conflict', { detail: 'The run is being cancelled.' });
   if (openQuestions >= mostOpen) {

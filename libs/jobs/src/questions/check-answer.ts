@@ -25,7 +25,8 @@ export function checkOffer({ kind, choices, fields }: Asked): { choices: string[
   if (kind === 'form' && !fields?.length) throw refused('fields', 'a question of the kind form requires fields');
   const checked = kind === 'form' ? fields!.map(checkField) : null;
   const names = new Set(checked?.map(({ name }) => name));
-  if (checked && names.size !== checked.length) throw refused('fields', 'the fields of a form must have different names');
+  if (checked && names.size !== checked.length)
+    throw refused('fields', 'the fields of a form must have different names');
   return { choices: kind === 'choice' ? choices! : null, fields: checked };
 }
 
@@ -56,7 +57,8 @@ export function checkAnswer({ kind, choices, fields }: Asked, answer: unknown): 
       }
       return answer;
     case 'text':
-      if (!isText(answer, longestText)) throw refused('answer', 'the answer must be a text of at most 10,000 characters');
+      if (!isText(answer, longestText))
+        throw refused('answer', 'the answer must be a text of at most 10,000 characters');
       return answer;
     case 'choice':
       if (typeof answer !== 'string' || !choices?.includes(answer))
@@ -82,7 +84,8 @@ function checkForm(fields: FormField[], answer: unknown): Record<string, unknown
       if (field.required) throw refused(`answer.${field.name}`, `the field ${field.name} is missing`);
       return [];
     }
-    if (!fitsField(field, value)) throw refused(`answer.${field.name}`, `the field ${field.name} must be a valid ${field.type}`);
+    if (!fitsField(field, value))
+      throw refused(`answer.${field.name}`, `the field ${field.name} must be a valid ${field.type}`);
     return [[field.name, value]];
   });
   const [stranger] = given.keys();

@@ -99,7 +99,10 @@ function addBodyParsers(fastify: FastifyInstance): void {
   }
   fastify.addContentTypeParser('multipart/form-data', (request, _payload, done) => {
     const taken = request.routeOptions.config.form === true;
-    done(taken ? null : new AppError('unsupported_media_type', { detail: 'This route does not accept a form.' }), undefined);
+    done(
+      taken ? null : new AppError('unsupported_media_type', { detail: 'This route does not accept a form.' }),
+      undefined,
+    );
   });
 }
 
@@ -212,7 +215,8 @@ function refusedUrl(request: FastifyRequest): AppError | undefined {
   const question = request.url.indexOf('?');
   if (question !== -1 && keyInQuery.test(request.url.slice(question))) {
     return new AppError('invalid_payload', {
-      detail: 'Send the API key in the x-api-key header; a key in a URL is never accepted. Revoke this key, because URLs are logged.',
+      detail:
+        'Send the API key in the x-api-key header; a key in a URL is never accepted. Revoke this key, because URLs are logged.',
     });
   }
   if (hasNul(request.query) || hasNul(request.params) || request.url.includes('%00')) {

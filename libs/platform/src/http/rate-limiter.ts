@@ -94,7 +94,9 @@ export class RateLimiter {
       return await this.counters.add(key, amount, windowSeconds * 2);
     } catch (error) {
       this.aloneUntil = this.clock.now().getTime() + 5000;
-      this.logger.warn(`shared rate-limit counters are unavailable; limiting per process for 5 s: ${(error as Error).message}`);
+      this.logger.warn(
+        `shared rate-limit counters are unavailable; limiting per process for 5 s: ${(error as Error).message}`,
+      );
       return null;
     }
   }

@@ -63,7 +63,9 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
       .client.ping()
       .catch(() => null);
     if (answered) return;
-    this.logger.warn('Redis did not answer a ping during shutdown; closing its connections without waiting for the workers');
+    this.logger.warn(
+      'Redis did not answer a ping during shutdown; closing its connections without waiting for the workers',
+    );
     this.disconnect();
   }
 
@@ -90,7 +92,10 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
     });
     let complained = false;
     client.on('error', (error: Error) => {
-      if (!complained) this.logger.warn(`lost the Redis connection (${purpose}); reconnecting: ${error.message || (error as { code?: string }).code}`);
+      if (!complained)
+        this.logger.warn(
+          `lost the Redis connection (${purpose}); reconnecting: ${error.message || (error as { code?: string }).code}`,
+        );
       complained = true;
     });
     client.on('ready', () => {

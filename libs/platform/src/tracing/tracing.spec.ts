@@ -151,7 +151,9 @@ describe('a collector’s headers', () => {
   });
 
   it.each(['hush', 'a=%ZZ', 'a b=c', 'a=%0Ab', ''])('that are none (%p) are named by place alone', (text) => {
-    expect(readHeaders(text).faults).toEqual(['OTEL_EXPORTER_OTLP_HEADERS: header 1 does not have the form name=value']);
+    expect(readHeaders(text).faults).toEqual([
+      'OTEL_EXPORTER_OTLP_HEADERS: header 1 does not have the form name=value',
+    ]);
   });
 });
 

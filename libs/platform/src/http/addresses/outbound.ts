@@ -138,7 +138,9 @@ export class Outbound implements OnApplicationShutdown {
 
   private requireNear(address: string, namedFrom: string | null | undefined): void {
     if (this.isNear(address, namedFrom)) return;
-    throw new OutboundRefused(`${address} is neither a public address nor an address of the host that registered it (${namedFrom ?? 'unknown'})`);
+    throw new OutboundRefused(
+      `${address} is neither a public address nor an address of the host that registered it (${namedFrom ?? 'unknown'})`,
+    );
   }
 
   /** In place of the system's lookup, so that the address which was checked is the one that is connected to. */
@@ -150,7 +152,9 @@ export class Outbound implements OnApplicationShutdown {
           const allowed = open.filter(({ address }) => this.isNear(address, namedFrom));
           const [first] = allowed;
           if (!first) {
-            const why = open.length ? 'neither a public address nor an address of the host that registered it' : 'no public address';
+            const why = open.length
+              ? 'neither a public address nor an address of the host that registered it'
+              : 'no public address';
             return answer(new OutboundRefused(`${hostname} has ${why}`), '', 0);
           }
           if (options.all) return answer(null, allowed);

@@ -68,7 +68,10 @@ export async function readForm<T>(
         if (name !== rules.file || file) {
           chunks.resume();
           return reject(
-            broken(file ? 'The form has two files.' : `The form's file must be in the field ${rules.file}, not in ${name}.`, name),
+            broken(
+              file ? 'The form has two files.' : `The form's file must be in the field ${rules.file}, not in ${name}.`,
+              name,
+            ),
           );
         }
         stream = chunks;
@@ -91,7 +94,8 @@ export async function readForm<T>(
     const content = await file?.content;
     const form: Form<T> = { ...texts.read(), ...(file ? { file: { ...file, content: content as T } } : {}) };
     // Each was written by the sender, or else the decoder has left it where bytes were no characters.
-    if (texts.replacements > marks.count - ownMarks.count) throw broken('The form contains a text that is not valid UTF-8.');
+    if (texts.replacements > marks.count - ownMarks.count)
+      throw broken('The form contains a text that is not valid UTF-8.');
     // What makes it the same request again, for whoever compares.
     request.body = { fields: form.fields, lists: form.lists, ...(file ? { [rules.file]: hash.digest('hex') } : {}) };
     return form;
@@ -187,7 +191,9 @@ class Texts {
     if (known && !lists.includes(name)) return broken(`The form has the field ${name} twice.`, name);
     this.bytes += name.length + Buffer.byteLength(value);
     if (cut || this.bytes > maxFieldBytes) {
-      return new AppError('payload_too_large', { detail: `The form's text fields have more than ${maxFieldBytes} bytes.` });
+      return new AppError('payload_too_large', {
+        detail: `The form's text fields have more than ${maxFieldBytes} bytes.`,
+      });
     }
     if (hasNul(name) || hasNul(value)) return broken('The form contains a text with U+0000.', name);
     this.replacements += (name + value).split('\ufffd').length - 1;
