@@ -15,7 +15,7 @@ base64_bytes() { head -c "$1" /dev/urandom | base64 | tr -d '\n'; }
 keep() {
   [ -s "secrets/$1" ] && return
   printf '%s\n' "$2" >"secrets/$1"
-  echo "made docker/secrets/$1"
+  echo "created docker/secrets/$1"
 }
 
 keep postgres_password "$(hex 24)"

@@ -108,7 +108,7 @@ describe('a backup', () => {
     const all = await listBackups(new FolderPlace(folder));
     const left = all.find(({ manifest }) => !manifest)!;
     expect((await chooseBackup(new FolderPlace(folder))).id).toBe(before.id);
-    await expect(readManifest(new FolderPlace(folder), left.id)).rejects.toThrow(/was cut off before it was whole/);
+    await expect(readManifest(new FolderPlace(folder), left.id)).rejects.toThrow(/was interrupted and is not complete/);
   });
 
   it('holds the master keys only when it is asked to', async () => {
@@ -146,7 +146,7 @@ describe('a restore', () => {
     const steps: string[] = [];
     await restore(await emptyTarget(), { onProgress: (line) => steps.push(line) });
     // What comes before the database is loaded is done again each time; tables that were loaded stay.
-    const first = steps.indexOf('database: making the tables') + 2;
+    const first = steps.indexOf('database: creating the tables') + 2;
     const cuts = longForm('RESTORE_CUTS', { short: 4, long: 10 });
     for (let part = 1; part < cuts; part += 1) {
       const cut = restore(target, { onProgress: failAt(first + Math.floor((steps.length - first) / cuts)) });
@@ -186,7 +186,7 @@ describe('a restore', () => {
     },
     'it is opened with another key': {
       keys: () => generateX25519Identity(),
-      says: /were encrypted with another key: set --identity with the file of the secret key of age1/,
+      says: /were encrypted with another key: set --identity to the file with the secret key of age1/,
     },
     'a newer version made it': {
       change: async (id) => {
@@ -227,7 +227,7 @@ describe('a restore', () => {
     const released = await admin(['release'], target.environment);
     expect(released).toMatchObject({
       code: 0,
-      said: expect.stringContaining(`Released from the backup ${id}; `),
+      said: expect.stringContaining(`Released the restored backup ${id}; `),
     });
     for (const { name } of schedules) expect(released.said).toContain(`, ${name}, due since `);
     expect((await rows())[0].released_at).not.toBeNull();
@@ -260,7 +260,7 @@ describe('a restore', () => {
       {},
     );
     expect(again.said).toMatch(
-      /^Backup .* rows of \d+ tables, 6 objects \(6 new ones; 9 that rows name are not in the bucket\)\.$/m,
+      /^Backup .* rows of \d+ tables, 6 objects \(6 new ones; 9 objects are not in the bucket although rows refer to them\)\.$/m,
     );
     expect(again.code).toBe(0);
     const [first, second] = await Promise.all(
@@ -281,7 +281,7 @@ describe('of many backups', () => {
     ].map(at);
     const kept = [...keptOf(all, parseKeep('daily=2,weekly=2'))].map((each) => each.toISOString().slice(0, 16));
     expect(kept.sort()).toEqual(['2026-03-02T20:00', '2026-03-10T08:00', '2026-03-11T08:00']);
-    expect(() => parseKeep('dayly=1')).toThrow(/"dayly=1" is no rule of --keep/);
+    expect(() => parseKeep('dayly=1')).toThrow(/"dayly=1" is not a valid rule of --keep/);
   });
 
   it('the others go, with the objects that no backup names any more', async () => {

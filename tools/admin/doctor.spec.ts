@@ -34,7 +34,7 @@ describe('the doctor', () => {
   });
 
   it('finds nothing wrong with what is well, but that nobody named the backups', async () => {
-    expect(await found()).toEqual([expect.stringMatching(/^warning: How old the newest backup is was not looked at/)]);
+    expect(await found()).toEqual([expect.stringMatching(/^warning: The age of the newest backup was not checked/)]);
   });
 
   it('says in sentences what is wrong, and what to do', async () => {
@@ -54,16 +54,16 @@ describe('the doctor', () => {
     const place = new FolderPlace(folder);
     const environment = { ...patient.environment, MASTER_KEYS: 'k1:short' };
     expect(await found({ storage: broken, backups: place, environment })).toEqual([
-      'fault: MASTER_KEYS: key k1 is not the base64 of 32 bytes: what is sealed cannot be opened.',
-      `fault: 1 migrations of Muster ${version} did not run: run them before its apps.`,
-      expect.stringMatching(/^warning: The database is of a newer Muster than this .*Later1900000000000/),
-      expect.stringMatching(/^fault: 1 messages of the queue dispatch wait for longer than 5 minutes/),
+      'fault: MASTER_KEYS: key k1 is not the base64 of 32 bytes: secrets cannot be decrypted.',
+      `fault: 1 migrations of Muster ${version} have not run: run them before you start its apps.`,
+      expect.stringMatching(/^warning: The database belongs to a newer Muster than this .*Later1900000000000/),
+      expect.stringMatching(/^fault: 1 messages of the queue dispatch have waited for more than 5 minutes/),
       expect.stringMatching(/^warning: 1 dead letters are in the queue metering/),
-      'fault: The loop “sweep dispatch” ran 60 minutes ago for the last time: is dispatcher running?',
+      'fault: The loop “sweep dispatch” last ran 60 minutes ago: check that dispatcher is running.',
       'fault: The loop “sweep outbox” of scheduler fails: out of room',
-      `warning: 1 connected machines have worker 0.0.9 and not ${version}: muster worker upgrade.`,
-      expect.stringMatching(/^fault: The bucket cannot be written, read and deleted from/),
-      `fault: There is no whole backup in ${folder}: run muster-admin backup.`,
+      `warning: 1 connected machines have the worker 0.0.9 instead of ${version}: run muster worker upgrade on them.`,
+      expect.stringMatching(/^fault: Objects cannot be written, read and deleted in the bucket/),
+      `fault: There is no complete backup in ${folder}: run muster-admin backup.`,
     ]);
     await broken.onApplicationShutdown();
   });

@@ -21,7 +21,7 @@ export interface House {
 export async function openHouse(dataDir: string | undefined, environment: Environment): Promise<House> {
   if (dataDir) return openFolder(resolve(dataDir), environment);
   const databaseUrl = environment['DATABASE_URL'];
-  if (!databaseUrl) throw new AdminError('Which Muster is not known: set DATABASE_URL and S3_*, or give --data-dir.');
+  if (!databaseUrl) throw new AdminError('No Muster is specified; set DATABASE_URL and S3_*, or use --data-dir.');
   const storage = storageOf(environment);
   return { databaseUrl, storage, environment, close: () => storage.onApplicationShutdown() };
 }
@@ -62,7 +62,7 @@ async function addressesOf(dataDir: string) {
     };
   } catch (error) {
     throw new AdminError(
-      `The Muster on ${dataDir} runs with parts that are elsewhere (${(error as Error).message}): stop it first, or set DATABASE_URL and S3_*.`,
+      `The Muster in ${dataDir} is running with other servers (${(error as Error).message}); stop it first, or set DATABASE_URL and S3_*.`,
     );
   }
 }
@@ -115,7 +115,7 @@ async function secretsIn(dataDir: string): Promise<KeptSecrets> {
   try {
     return JSON.parse(await readFile(join(dataDir, 'secrets.json'), 'utf8')) as KeptSecrets;
   } catch {
-    throw new AdminError(`${dataDir} is no data folder of npm start: it has no secrets.json.`);
+    throw new AdminError(`${dataDir} is not a data folder of npm start; it has no secrets.json.`);
   }
 }
 

@@ -52,7 +52,7 @@ export async function runAdmin(args: string[], environment: Environment, { stdou
     const isUsage = code?.startsWith('ERR_PARSE_ARGS');
     const isKnown = error instanceof AdminError || ['DevStackError', 'ConfigError'].includes((error as Error).name);
     const sentence = isUsage
-      ? `${message.split('. ')[0]}; muster-admin ${name} --help shows what there is.`
+      ? `${message.split('. ')[0]}; run muster-admin ${name} --help for the options.`
       : message || code;
     stderr.write(`muster-admin: ${sentence}\n`);
     if (!isUsage && !isKnown && environment['LOG_LEVEL'] === 'debug') stderr.write(`${(error as Error).stack}\n`);
@@ -66,5 +66,5 @@ function usage(): string {
   const lines = Object.entries(commands).map(
     ([name, { usage: given, summary }]) => `  ${name} ${given}\n      ${summary}`,
   );
-  return `muster-admin: a Muster backed up, restored and looked after.\n\n${lines.join('\n')}\n`;
+  return `muster-admin: backup, restore and checks of a Muster.\n\n${lines.join('\n')}\n`;
 }

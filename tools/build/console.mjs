@@ -50,7 +50,7 @@ function vite() {
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
     child.once('error', fail);
     child.once('close', (code) =>
-      code === 0 ? done() : fail(new Error(`the console could not be built\n${output.trim()}`)),
+      code === 0 ? done() : fail(new Error(`could not build the console\n${output.trim()}`)),
     );
   });
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const source = 'k8s/monitoring/alerts.yaml';
 
-/** The chart's copy of the alerts: it reads no file outside of itself. */
+/** Returns the chart’s copy of the alerts. A chart cannot read files outside of its own folder. */
 export function chartAlerts(root: string): Record<string, () => string> {
   const path = join(root, source);
   if (!existsSync(path)) return {};

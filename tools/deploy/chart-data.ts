@@ -2,7 +2,7 @@ import { pathOwners, queueDefinition, queueNames } from '@muster/contracts';
 import { stringify } from 'yaml';
 import { pathRegex } from './path-regex';
 
-/** The Ingress's rules, and those of the HTTPRoute, in the table's order. */
+/** Returns the rules of the Ingress and of the HTTPRoute, in the order of the table. */
 export function chartPaths(): string {
   const paths = pathOwners.map(({ path, app }) => ({ row: path, ...ruleOf(path), app }));
   return document('libs/contracts/src/http/path-owners.ts', { routes: routes(), paths });
@@ -13,7 +13,7 @@ interface Route {
   matches: { type: string; value: string }[];
 }
 
-/** One rule for the rows of an app that stand together: an HTTPRoute has room for 16. */
+/** Combines consecutive rows of an app into one rule, because an HTTPRoute can have at most 16 rules. */
 function routes(): Route[] {
   return pathOwners.reduce<Route[]>((found, { path, app }) => {
     const last = found.at(-1);
@@ -24,15 +24,15 @@ function routes(): Route[] {
 }
 
 /**
- * Exact matches come first everywhere. How expressions stand to prefixes is each gateway's own, so there are no prefixes:
- * among themselves expressions are tried by length or as they stand, and both orders bring the same.
+ * Every gateway tries exact matches first. The order of regular expressions and prefixes depends on the gateway, so
+ * prefixes are not used. Regular expressions are tried by length or in the order of the file; both give the same result.
  */
 function matchOf(path: string): { type: string; value: string } {
   if (!/[:*]/.test(path)) return { type: 'Exact', value: path };
   return { type: 'RegularExpression', value: pathRegex(path) };
 }
 
-/** Which app a queue's backlog scales, and how many of its jobs one replica runs at once. */
+/** Returns the app that each queue’s backlog scales, and the number of messages that one replica handles at once. */
 export function chartQueues(): string {
   const queues = queueNames.map((queue) => {
     const { app, concurrency } = queueDefinition(queue);
@@ -42,8 +42,8 @@ export function chartQueues(): string {
 }
 
 /**
- * Controllers put the leading ^ themselves, and Kubernetes wants a path to begin with a slash. The catch-all is plain:
- * it is the shortest, which is how controllers that sort by length know to try it last.
+ * The leading ^ is removed: controllers add it, and Kubernetes requires a path to start with a slash. The catch-all is a
+ * plain prefix. It is the shortest path, so controllers that sort by length try it last.
  */
 function ruleOf(path: string): { path: string; pathType: string } {
   if (path === '/*') return { path: '/', pathType: 'Prefix' };

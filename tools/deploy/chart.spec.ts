@@ -28,7 +28,7 @@ interface Values {
 }
 
 const trackerTokens = ['FEEDBACK_CODEHOST_TOKEN', 'FEEDBACK_TASKTRACKER_TOKEN'];
-/** The pods' own roles, what is read at the very first start alone, and what leads to somebody's trackers, models or mail. */
+/** Secrets left to the operator: cloud credentials, bootstrap values, and tokens of trackers, models and mail. */
 const leftOut: Partial<Record<ServiceApp, string[]>> = {
   gateway: [
     'BOOTSTRAP_ADMIN_PASSWORD',
@@ -51,11 +51,11 @@ const example = readYaml<Values>('k8s/chart/ci/example-values.yaml');
 const { queues } = readYaml<{ queues: { queue: string; app: string }[] }>('k8s/chart/generated/queues.yaml');
 
 describe('the chart', () => {
-  it('has exactly our apps', () => {
+  it('has a Deployment for each app and for nothing else', () => {
     expect(Object.keys(values.apps).sort()).toEqual([...serviceApps].sort());
   });
 
-  it.each(queueNames)('scales the app that consumes %s on its backlog, and never to nothing', (queue) => {
+  it.each(queueNames)('scales the app that consumes the queue %s by its backlog, to at least one replica', (queue) => {
     const { app } = queueDefinition(queue);
     expect(queues).toContainEqual(expect.objectContaining({ queue, app }));
     const { queueScaling, cpuScaling } = values.apps[app]!;
@@ -64,7 +64,7 @@ describe('the chart', () => {
     expect(cpuScaling).toBeUndefined();
   });
 
-  it('makes a ScaledObject from the same list, on the metric that the scheduler exports', () => {
+  it('creates ScaledObjects from the generated queues, with the metric that the scheduler exports', () => {
     const template = readText('k8s/chart/templates/scaledobjects.yaml');
     expect(template).toContain('.Files.Get "generated/queues.yaml"');
     expect(template).toContain('max(muster_queue_backlog{%s,queue=%q})');
@@ -75,18 +75,18 @@ describe('the chart', () => {
     expect(values.apps[app]!.cpuScaling).toMatchObject({ enabled: true });
   });
 
-  it.each([...serviceApps])('gives %s what its configuration reads, and all that it must be given', (app) => {
+  it.each([...serviceApps])('sets only variables that %s reads, and all that it requires', (app) => {
     expect(environmentFaults(app, given(app, values))).toEqual([]);
     expect(environmentFaults(app, given(app, values, example))).toEqual([]);
   });
 
-  it.each([...serviceApps])('gives %s every secret that it reads, but for those that an operator adds', (app) => {
-    // Whether there is a collector is the operator's to say as well.
+  it.each([...serviceApps])('sets every secret that %s reads, except those that an operator adds', (app) => {
+    // The operator also decides whether a collector is used.
     const operators = [...(leftOut[app] ?? []), 'OTEL_EXPORTER_OTLP_HEADERS'].sort();
     expect(secretsLeftOut(app, given(app, values))).toEqual(operators);
   });
 
-  it.each([...serviceApps])('lets %s be given whatever else it reads', (app) => {
+  it.each([...serviceApps])('allows an operator to set every variable that %s reads', (app) => {
     const { definitions } = JSON.parse(readText('k8s/chart/values.schema.json')) as {
       definitions: { variableName: { pattern: string }; app: { properties: object } };
     };
@@ -97,11 +97,11 @@ describe('the chart', () => {
     for (const own of ['$app.env', '$app.secretEnv']) expect(template).toContain(`(default (dict) ${own})`);
   });
 
-  it.each([...serviceApps])('gives %s the object storage if it keeps objects', (app) => {
+  it.each([...serviceApps])('configures the object storage for %s if it stores objects', (app) => {
     expect(values.apps[app]!.objectStorage ?? false).toBe(keepsObjects(app));
   });
 
-  it('names no controller, and trusts nobody, until its operator does', () => {
+  it('names no controller and trusts no proxy by default', () => {
     const text = readText('k8s/chart/values.yaml').replaceAll(/^ *#.*$/gm, '');
     expect(text).not.toMatch(/nginx|traefik|envoy/i);
     const { httpRoute, ingress, networkPolicy, env } = values;
@@ -119,22 +119,25 @@ describe('the chart', () => {
     }
   });
 
-  it.each(['docker/README.md', 'k8s/README.md'])('has people and objects when it is set up as %s says', (readme) => {
-    const text = readText(readme);
-    const names = new Set(variablesOfApp('gateway').map(({ name }) => name));
-    const needed = [...names].filter((name) =>
-      /^BOOTSTRAP_(ORGANIZATION|.*ADMIN_.*)$|^S3_(BUCKET|REGION)$|^TRUST_PROXY$/.test(name),
-    );
-    expect(needed).toHaveLength(8);
-    expect(needed.filter((name) => !text.includes(name))).toEqual([]);
-  });
+  it.each(['docker/README.md', 'k8s/README.md'])(
+    'gets users and object storage if an operator follows %s',
+    (readme) => {
+      const text = readText(readme);
+      const names = new Set(variablesOfApp('gateway').map(({ name }) => name));
+      const needed = [...names].filter((name) =>
+        /^BOOTSTRAP_(ORGANIZATION|.*ADMIN_.*)$|^S3_(BUCKET|REGION)$|^TRUST_PROXY$/.test(name),
+      );
+      expect(needed).toHaveLength(8);
+      expect(needed.filter((name) => !text.includes(name))).toEqual([]);
+    },
+  );
 
-  it('is of the version that is in package.json', () => {
+  it('has the version of package.json', () => {
     const { version } = JSON.parse(readText('package.json')) as { version: string };
     expect(readYaml('k8s/chart/Chart.yaml')).toMatchObject({ version, appVersion: version });
   });
 
-  it('has a schema that knows every value', () => {
+  it('has a schema with every value', () => {
     const schema = JSON.parse(readText('k8s/chart/values.schema.json')) as {
       properties: Record<string, object>;
       required: string[];
@@ -144,7 +147,7 @@ describe('the chart', () => {
   });
 });
 
-/** What templates/_helpers.tpl makes of the values: everybody's, the object storage's, the app's own. */
+/** Merges values like templates/_helpers.tpl: those of all apps, of the object storage and of the app. */
 function given(app: ServiceApp, ...layers: Partial<Values>[]): GivenEnvironment {
   const plain: Record<string, string> = {};
   const secret = new Set<string>();

@@ -18,7 +18,7 @@ const compose = readYaml<{
   secrets: Record<string, { file: string }>;
 }>('docker/compose.yaml');
 const trackerTokens = ['FEEDBACK_CODEHOST_TOKEN', 'FEEDBACK_TASKTRACKER_TOKEN'];
-/** Keys that people make in the service once it runs, and the accounts in which their machines, trackers, models and mail are. */
+/** Secrets that only an operator can have: API keys, and accounts for machines, trackers, models and mail. */
 const leftOut: Partial<Record<ServiceApp, string[]>> = {
   gateway: ['BOOTSTRAP_API_KEY', 'BOOTSTRAP_WORKER_KEY', 'EC2_SECRET_ACCESS_KEY', ...trackerTokens, 'MODEL_API_KEY'],
   ingest: ['FEEDBACK_CODEHOST_WEBHOOK_SECRET', 'FEEDBACK_TASKTRACKER_WEBHOOK_SECRET'],
@@ -30,25 +30,25 @@ const dockerfile = readText('docker/Dockerfile');
 describe.each([...serviceApps])('%s in the compose file', (app) => {
   const service = compose.services[app]!;
 
-  it('runs its own main', () => {
+  it('runs the main file of its app', () => {
     expect(service.command).toEqual(['node', `dist/apps/${app}/src/main.js`]);
   });
 
-  it('is given what its configuration reads, all that it must be given, and secrets as files only', () => {
+  it('sets only variables that the app reads, all that it requires, and secrets only as files', () => {
     expect(environmentFaults(app, given(service))).toEqual([]);
   });
 
-  it('is given every secret that it reads, but for those that only an operator can have', () => {
-    // What a collector asks for, where there is one.
+  it('sets every secret that the app reads, except those that only an operator can have', () => {
+    // The headers are needed only if a collector is used.
     expect(secretsLeftOut(app, given(service))).toEqual([...(leftOut[app] ?? []), 'OTEL_EXPORTER_OTLP_HEADERS'].sort());
   });
 
-  it('mounts the secrets that it names', () => {
+  it('mounts exactly the secrets that its variables refer to', () => {
     expect(mounted(service)).toEqual([...service.secrets].sort());
     for (const name of service.secrets) expect(compose.secrets).toHaveProperty(name);
   });
 
-  it('starts after the migrations, is healthy when it is ready, and may end by itself', () => {
+  it('starts after the migrations, is healthy when it is ready, and has time to shut down', () => {
     expect(service.depends_on['migrate']).toEqual({ condition: 'service_completed_successfully' });
     expect(service.healthcheck.test.join(' ')).toContain(`${imageVariables()['INTERNAL_PORT']}/readyz`);
     expect(parseInt(service.stop_grace_period) * 1000).toBeGreaterThan(
@@ -59,7 +59,7 @@ describe.each([...serviceApps])('%s in the compose file', (app) => {
 });
 
 describe('the compose file', () => {
-  it('migrates with what the migrations need', () => {
+  it('runs the migrations with the variables that they read', () => {
     const names = variablesOf(MigrateConfig).map(({ name }) => `${name}_FILE`);
     expect(Object.keys(compose.services['migrate']!.environment)).toEqual(names);
     expect(compose.services['migrate']!.command).toEqual(['node', 'dist/tools/deploy/migrate.js']);
@@ -70,7 +70,7 @@ describe('the compose file', () => {
     expect(Object.keys(compose.services['proxy']!.depends_on).sort()).toEqual(routed);
   });
 
-  it('has a secret file for each secret that make-secrets.sh makes', () => {
+  it('has only secret files that make-secrets.sh creates', () => {
     const made = [...readText('docker/make-secrets.sh').matchAll(/^keep (\w+) /gm)].map(([, name]) => name!);
     const needed = Object.entries(compose.secrets).map(([name, { file }]) => {
       expect(file).toBe(`./secrets/${name}`);
@@ -79,14 +79,14 @@ describe('the compose file', () => {
     expect(made).toEqual(expect.arrayContaining(needed));
   });
 
-  it('shows in env.example what it lets the operator set', () => {
+  it('lists in env.example every variable that an operator can set', () => {
     const example = [...readText('docker/env.example').matchAll(/^([A-Z_0-9]+)=/gm)].map(([, name]) => name!);
     const read = [...readText('docker/compose.yaml').matchAll(/\$\{([A-Z_0-9]+):-/g)].map(([, name]) => name!);
     expect(new Set([...example, 'MUSTER_IMAGE'])).toEqual(new Set(read));
   });
 });
 
-/** The image's own variables and the service's; a name with _FILE is the secret without it. */
+/** The variables of the image and of the service. A name with _FILE counts as the secret without the suffix. */
 function given({ environment }: Service): GivenEnvironment {
   const plain: Record<string, string> = { ...imageVariables() };
   const secret: string[] = [];
@@ -105,6 +105,6 @@ function mounted({ environment }: Service): string[] {
 function imageVariables(): Record<string, string> {
   const block = /^ENV ((?:.*\\\n)*.*)$/m.exec(dockerfile)![1]!;
   const pairs = [...block.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name, text]) => [name!, text!]);
-  // Read by Node's libraries, not by us.
+  // Only Node’s libraries read NODE_ENV.
   return Object.fromEntries(pairs.filter(([name]) => name !== 'NODE_ENV'));
 }

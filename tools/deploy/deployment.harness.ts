@@ -11,7 +11,7 @@ import { schedulerConfigs } from '@muster/scheduler';
 import { StorageConfig } from '@muster/storage';
 import { parse } from 'yaml';
 
-/** What each app reads, as its main says. */
+/** Configuration classes of each app, as its main file lists them. */
 const configs: Record<ServiceApp, (new () => BaseConfig)[]> = {
   gateway: gatewayConfigs,
   ingest: ingestConfigs,
@@ -39,13 +39,13 @@ export function readYaml<T>(path: string): T {
   return parse(readText(path), { merge: true }) as T;
 }
 
-/** What one process is given: plain values by name, and the names whose value comes from a secret. */
+/** Environment of one process: plain values by name, and the names of variables whose values come from a secret. */
 export interface GivenEnvironment {
   plain: Record<string, string>;
   secret: string[];
 }
 
-/** Everything that is wrong between what an app is given and what its configuration class reads. */
+/** Returns every mismatch between an app’s environment and the variables that its configuration classes read. */
 export function environmentFaults(app: ServiceApp, { plain, secret }: GivenEnvironment): string[] {
   const variables = variablesOfApp(app);
   const known = new Map(variables.map((variable) => [variable.name, variable]));
@@ -56,7 +56,7 @@ export function environmentFaults(app: ServiceApp, { plain, secret }: GivenEnvir
     .map(({ name }) => `${app} needs ${name}`);
   const open = Object.keys(plain)
     .filter((name) => known.get(name)?.options.secret)
-    .map((name) => `${app} gets the secret ${name} in the open`);
+    .map((name) => `${app} gets the secret ${name} as a plain value`);
   const unreadable = Object.entries(plain)
     .filter(([name, text]) => text !== '' && known.has(name) && !isReadable(known.get(name)!, text))
     .map(([name, text]) => `${app} cannot read "${text}" as ${name}`);
@@ -64,8 +64,8 @@ export function environmentFaults(app: ServiceApp, { plain, secret }: GivenEnvir
 }
 
 /**
- * The secrets that an app reads and is not given. To its configuration they are optional, as a service can do without
- * them; whether a deployment means to is its own to say.
+ * Returns the secrets that an app reads but its environment lacks. They are optional for the app; the specs list those
+ * that a deployment leaves out on purpose.
  */
 export function secretsLeftOut(app: ServiceApp, { secret }: GivenEnvironment): string[] {
   const read = variablesOfApp(app).filter(({ options }) => options.secret);

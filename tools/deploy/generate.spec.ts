@@ -6,21 +6,21 @@ import { repositoryRoot } from './deployment.harness';
 import { readmesWithImports } from './readme-imports';
 
 describe('generated files', () => {
-  it('are what the tables say', () => {
+  it('are up to date with the tables', () => {
     expect(staleFiles(repositoryRoot)).toEqual([]);
   });
 
-  it('that are missing are stale', () => {
+  it('are stale if they are missing', () => {
     expect(staleFiles('/nowhere')).toEqual(Object.keys(generatedFiles).map((path) => `${path}: is missing`));
   });
 
-  it('say in each README what its app or lib imports', () => {
+  it('include the imports line of each README', () => {
     const root = mkdtempSync(join(tmpdir(), 'muster-readmes-'));
     const write = (path: string, text: string) => {
       mkdirSync(join(root, dirname(path)), { recursive: true });
       writeFileSync(join(root, path), text);
     };
-    write('libs/jobs/README.md', '# jobs\n\n**Owns** jobs. **Imports** nothing of ours.\n');
+    write('libs/jobs/README.md', '# jobs\n\n**Owns** jobs. **Imports** no other project.\n');
     write(
       'libs/jobs/src/launch.ts',
       `import { a } from '@muster/contracts';\nimport type { B } from '@muster/agents';\n`,
@@ -30,7 +30,7 @@ describe('generated files', () => {
     const readmes = readmesWithImports(root);
     expect(Object.fromEntries(Object.entries(readmes).map(([path, make]) => [path, make()]))).toEqual({
       'libs/jobs/README.md': '# jobs\n\n**Owns** jobs. **Imports** agents, contracts.\n',
-      'libs/vault/README.md': '# vault\n\n**Imports** nothing of ours.\n',
+      'libs/vault/README.md': '# vault\n\n**Imports** no other project.\n',
     });
     rmSync(root, { recursive: true });
   });

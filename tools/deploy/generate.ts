@@ -5,7 +5,7 @@ import { chartPaths, chartQueues } from './chart-data';
 import { nginxConf } from './nginx-conf';
 import { readmesWithImports } from './readme-imports';
 
-/** What is written from tables alone, by its path from the repository's root. */
+/** Files that are generated from tables alone, by their paths from the repository’s root. */
 export const generatedFiles: Record<string, () => string> = {
   'docker/nginx.conf': nginxConf,
   'k8s/chart/generated/paths.yaml': chartPaths,
@@ -14,7 +14,7 @@ export const generatedFiles: Record<string, () => string> = {
 
 const filesOf = (root: string) => ({ ...generatedFiles, ...chartAlerts(root), ...readmesWithImports(root) });
 
-/** Every file that is not what the tables and the sources say now, each with its first difference. */
+/** Returns every file that is out of date with the tables and the sources, with its first difference. */
 export function staleFiles(root: string): string[] {
   return Object.entries(filesOf(root)).flatMap(([path, make]) => {
     const difference = firstDifference(make(), read(join(root, path)));

@@ -1,7 +1,7 @@
 import { migrate } from '@muster/database';
 import { ConfigError, type Environment, EnvUrl, loadConfig } from '@muster/platform';
 
-/** All that migrations need: a deployment may run them as the owner, and the apps as somebody else. */
+/** Configuration of the migrations. A deployment can run them as the owner of the tables, and the apps as another user. */
 export class MigrateConfig {
   @EnvUrl('DATABASE_URL', {
     description:
@@ -17,7 +17,7 @@ export interface MigrateOutcome {
   message: string;
 }
 
-/** Brings the database to this image's version, and says in a sentence how that went. */
+/** Migrates the database to the version of this image, and returns one sentence about the outcome. */
 export async function runMigrations(env: Environment): Promise<MigrateOutcome> {
   try {
     const { databaseUrl } = loadConfig(MigrateConfig, env);

@@ -36,27 +36,27 @@ const dashboards = readdirSync(join(folder, 'dashboards')).map((name) => ({
   ...(JSON.parse(readText(`k8s/monitoring/dashboards/${name}`)) as Dashboard),
 }));
 
-/** On PATH, in the cache, or fetched into it; else why there is none. */
+/** Path of promtool from PATH or the cache, into which it may be downloaded; otherwise the reasons why it is missing. */
 const promtool = askForPromtool();
 const itChecks = typeof promtool === 'string' ? it : it.skip;
-const without = typeof promtool === 'string' ? '' : ` (left out, there is no promtool: ${promtool.join('; ')})`;
+const without = typeof promtool === 'string' ? '' : ` (skipped, promtool is missing: ${promtool.join('; ')})`;
 
 describe('the alerts', () => {
-  itChecks(`are rules that Prometheus takes${without}`, () => {
+  itChecks(`are valid rules for Prometheus${without}`, () => {
     expect(check('check', 'rules', 'alerts.yaml')).toMatchObject({
       status: 0,
       said: expect.stringContaining('SUCCESS'),
     });
   });
 
-  itChecks(`come where they should, and only there${without}`, () => {
+  itChecks(`fire exactly when alerts.test.yaml expects them${without}`, () => {
     expect(check('test', 'rules', 'alerts.test.yaml')).toMatchObject({
       status: 0,
       said: expect.stringContaining('SUCCESS'),
     });
   });
 
-  it.each(alerts.map(({ alert }) => alert))('%s has a test in which it comes and one in which it does not', (name) => {
+  it.each(alerts.map(({ alert }) => alert))('%s has a test in which it fires and one in which it does not', (name) => {
     const { tests } = readYaml<{ tests: AlertTest[] }>('k8s/monitoring/alerts.test.yaml');
     const expected = tests
       .flatMap((test) => test.alert_rule_test)
@@ -65,7 +65,7 @@ describe('the alerts', () => {
     expect(new Set(expected)).toEqual(new Set([true, false]));
   });
 
-  it.each(alerts)('$alert says how bad it is, what it means and what to do', ({ alert, labels, annotations }) => {
+  it.each(alerts)('$alert has a severity, a summary and a runbook entry', ({ alert, labels, annotations }) => {
     expect(['info', 'warning', 'critical']).toContain(labels.severity);
     expect(annotations.summary).toMatch(/\.$/);
     expect(annotations.runbook).toBe(`k8s/monitoring/runbook.md#${alert.toLowerCase()}`);
@@ -75,18 +75,18 @@ describe('the alerts', () => {
     expect(entry).toMatch(/\*\*Means:\*\* \S[\s\S]*\*\*Do:\*\* \S/);
   });
 
-  it('are what the runbook has entries for', () => {
+  it('have one runbook entry each, in the same order', () => {
     const entries = [...readText('k8s/monitoring/runbook.md').matchAll(/^## (\w+)$/gm)].map(([, name]) => name);
     expect(entries).toEqual(alerts.map(({ alert }) => alert));
   });
 
-  it('go into the chart', () => {
+  it('are part of the chart', () => {
     expect(readText('k8s/chart/templates/prometheusrule.yaml')).toContain('.Files.Get "generated/alerts.yaml"');
   });
 });
 
 describe('the dashboards', () => {
-  it('are four, each under an address of its own', () => {
+  it('are four with different uids', () => {
     expect(dashboards.map(({ name }) => name)).toEqual([
       'dispatch.json',
       'machines.json',
@@ -96,10 +96,10 @@ describe('the dashboards', () => {
     expect(new Set(dashboards.map(({ uid }) => uid)).size).toBe(4);
   });
 
-  itChecks.each(dashboards)(`$title asks what Prometheus understands${without}`, ({ panels }) => {
+  itChecks.each(dashboards)(`$title has only valid queries${without}`, ({ panels }) => {
     const asked = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })));
     expect(asked.length).toBeGreaterThan(5);
-    // As recording rules they are parsed by Prometheus itself.
+    // Written as recording rules, so that promtool parses the queries.
     const rules = asked.map(({ expr }, at) => `  - record: panel:p${at}\n    expr: ${JSON.stringify(expr)}\n`);
     const file = join(mkdtempSync(join(tmpdir(), 'muster-panels-')), 'panels.yaml');
     writeFileSync(file, `groups:\n- name: panels\n  rules:\n${rules.join('')}`);
@@ -114,7 +114,7 @@ function check(...args: string[]): { status: number | null; said: string } {
   return { status, said: stdout + stderr };
 }
 
-/** In a process of its own, because what is left out is to be known before a test begins. */
+/** Runs synchronously in a separate process, because skipped tests must be known before the first test starts. */
 function askForPromtool(): Awaited<ReturnType<typeof findPromtool>> {
   const program = `require(${JSON.stringify(join(repositoryRoot, 'dist/tools/dev-stack/src/promtool.js'))})
     .findPromtool({ dataDir: ${JSON.stringify(join(tmpdir(), 'muster-promtool'))}, env: process.env, onProgress: () => undefined })
@@ -123,6 +123,6 @@ function askForPromtool(): Awaited<ReturnType<typeof findPromtool>> {
   try {
     return JSON.parse(stdout) as string | string[];
   } catch {
-    return [stderr.trim().split('\n').at(-1) ?? 'it cannot be looked for'];
+    return [stderr.trim().split('\n').at(-1) ?? 'the search for it failed'];
   }
 }

@@ -5,19 +5,19 @@ import { pathRegex } from './path-regex';
 const appPort = 3000;
 
 /**
- * The proxy of docker/compose.yaml. Every row but the last is a regular expression, because nginx tries those in the
- * order of the file, which is the table's own rule; exact and prefix locations have an order of their own.
+ * Returns the configuration of the proxy in docker/compose.yaml. Every row except the last is a regular expression,
+ * because nginx tries those in the order of the file, as the table requires. It orders exact and prefix locations itself.
  */
 export function nginxConf(table: readonly PathOwner[] = pathOwners): string {
   const rows = table.slice(0, -1);
   const rest = table.at(-1);
-  if (rest?.path !== '/*') throw new Error('the last row of pathOwners must be /*: everything else');
+  if (rest?.path !== '/*') throw new Error('the last row of pathOwners must be /*, which matches all other paths');
   const locations = [...rows.map((row) => location(`~ "${pathRegex(row.path)}"`, row.app)), location('/', rest.app)];
   return `${head}\n${locations.join('\n\n')}\n  }\n}\n`;
 }
 
 function location(match: string, app: string): string {
-  // A name in a variable is looked up for each request; a plain one only at the start.
+  // A host name in a variable is resolved for each request, a literal one only when nginx starts.
   return `    location ${match} {\n      set $app ${app};\n      proxy_pass http://$app:${appPort};\n    }`;
 }
 

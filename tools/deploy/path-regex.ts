@@ -1,6 +1,6 @@
 import { patternOf } from '@muster/contracts';
 
-/** The row's pattern as proxies write it: JavaScript escapes the slash, which has no meaning elsewhere. */
+/** Returns the pattern of a path for proxies. The slash is not escaped, because only JavaScript requires that. */
 export function pathRegex(path: string): string {
   return patternOf(path).source.replaceAll('\\/', '/');
 }

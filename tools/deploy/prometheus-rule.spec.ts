@@ -12,9 +12,9 @@ const chart = readYaml<{ name: string; version: string; appVersion: string }>('k
 const template = readText('k8s/chart/templates/prometheusrule.yaml');
 const helpers = readText('k8s/chart/templates/_helpers.tpl');
 
-/** Without Helm: the template's own actions carried out one by one. One that is not known here fails. */
+/** Renders the template without Helm: this file lists the result of each action, and an unknown action fails the test. */
 describe('the chart’s PrometheusRule', () => {
-  it('is there where it is asked for, and holds every alert as it is written', () => {
+  it('is created only if it is enabled, and contains every alert unchanged', () => {
     expect(rendered({ enabled: false, labels: {} }).trim()).toBe('');
     const rule = parse(rendered({ enabled: true, labels: {} })) as Rule;
     expect(rule).toMatchObject({ apiVersion: 'monitoring.coreos.com/v1', kind: 'PrometheusRule' });
@@ -34,12 +34,12 @@ describe('the chart’s PrometheusRule', () => {
     expect(JSON.stringify(rule.spec)).toContain('{{ $labels.what }}');
   });
 
-  it('carries the labels that a Prometheus selects rules by', () => {
+  it('has the configured labels, by which a Prometheus selects rules', () => {
     const { metadata } = parse(rendered({ enabled: true, labels: { release: 'prometheus', tier: 'one' } })) as Rule;
     expect(metadata.labels).toMatchObject({ release: 'prometheus', tier: 'one', 'app.kubernetes.io/name': 'muster' });
   });
 
-  it('is packed with the file that it reads', () => {
+  it('reads a file that is part of the chart', () => {
     const [, path] = /\.Files\.Get "([^"]+)"/.exec(template)!;
     expect(readText(`k8s/chart/${path!}`)).toContain('groups:');
     const ignored = readText('k8s/chart/.helmignore').split('\n').filter(Boolean);
@@ -81,7 +81,7 @@ function helper(name: string): string {
   }).trim();
 }
 
-/** A dash eats the white space on its side; a condition that does not hold, all up to its end. */
+/** Renders a template. A dash removes the white space on its side; a false condition removes everything up to its end. */
 function carriedOut(text: string, actions: Record<string, string | boolean>): string {
   const parts = text.split(/(\s*{{-.*?}}|{{.*?}})/);
   const open: boolean[] = [];
@@ -97,7 +97,7 @@ function carriedOut(text: string, actions: Record<string, string | boolean>): st
     }
     eats = after === '-';
     if (action === 'end') open.pop();
-    else if (!(action in actions)) throw new Error(`it is not known here what {{ ${action} }} is`);
+    else if (!(action in actions)) throw new Error(`this spec has no result for the action {{ ${action} }}; add one`);
     else if (typeof actions[action] === 'boolean') open.push(actions[action]);
     else if (isShown) written += actions[action];
   }

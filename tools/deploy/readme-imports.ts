@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** As they stand above each other: what is named first may import what is named later. */
+/** All projects, from the top layer to the bottom one: a project may import only those after it. */
 const layers = [
   ...['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering', 'feedback-sync'],
   ...[
@@ -23,7 +23,7 @@ const layers = [
 const tests = /\.(spec|harness)\.ts$/;
 const importLine = /\*\*Imports\*\* .*\.$/m;
 
-/** The README of each app and lib, its last sentence made of what its sources import. Tests are no part of it. */
+/** Returns the README of each app and lib, with its imports line computed from its sources without tests. */
 export function readmesWithImports(root: string): Record<string, () => string> {
   const namesIn = (kind: string) => (existsSync(join(root, kind)) ? readdirSync(join(root, kind)) : []);
   const folders = ['apps', 'libs'].flatMap((kind) => namesIn(kind).map((name) => `${kind}/${name}`));
@@ -35,7 +35,7 @@ function withImports(root: string, path: string): string {
   const text = readFileSync(join(root, path), 'utf8');
   const folder = path.replace('/README.md', '');
   const names = importsOf(join(root, folder), folder.split('/')[1]!);
-  const line = `**Imports** ${names.join(', ') || 'nothing of ours'}.`;
+  const line = `**Imports** ${names.join(', ') || 'no other project'}.`;
   return importLine.test(text) ? text.replace(importLine, line) : `${text.trimEnd()}\n\n${line}\n`;
 }
 
@@ -43,7 +43,7 @@ function importsOf(folder: string, own: string): string[] {
   const sources = existsSync(join(folder, 'src')) ? readdirSync(join(folder, 'src'), { recursive: true }) : [];
   const found = new Set(
     (sources as string[])
-      // Of what consists of tests, they are the sources.
+      // The sources of e2e are its tests.
       .filter((file) => /\.tsx?$/.test(file) && (own === 'e2e' || !tests.test(file)))
       .flatMap((file) => [
         ...readFileSync(join(folder, 'src', file), 'utf8').matchAll(/'@muster\/([\w-]+)(?:\/(?:words|operations))?'/g),
@@ -51,6 +51,6 @@ function importsOf(folder: string, own: string): string[] {
       .map(([, name]) => name!),
   );
   const unknown = [...found].filter((name) => !layers.includes(name));
-  if (unknown.length) throw new Error(`say in the layers where ${unknown.join(', ')} stands`);
+  if (unknown.length) throw new Error(`add ${unknown.join(', ')} to the layers in tools/deploy/readme-imports.ts`);
   return layers.filter((name) => found.has(name) && name !== own);
 }

@@ -4,7 +4,7 @@ import { nginxConf } from './nginx-conf';
 
 const agent = '019a52a0-6d5b-7c3e-9f3a-0c6a8f1f2b11';
 
-/** For every row a path that it owns, and beside them the paths that are nearly one of its. */
+/** One path of every row, and paths that almost match a row. */
 const samples = [
   ...pathOwners.map(({ path }) => path.replaceAll(/:[a-zA-Z]+/g, agent).replace(/\/\*$/, '/a/b')),
   `/api/agents/${agent}/commands/x/result`,
@@ -40,7 +40,7 @@ const samples = [
 describe('the proxy of the compose file', () => {
   const locations = locationsOf(readText('docker/nginx.conf'));
 
-  it.each(samples)('brings %s to the app that owns it', (path) => {
+  it.each(samples)('routes %s to the app that owns it', (path) => {
     expect(appByNginx(locations, path)).toBe(ownerOf(path));
   });
 
@@ -48,7 +48,7 @@ describe('the proxy of the compose file', () => {
     expect(locations).toHaveLength(pathOwners.length);
   });
 
-  it('is refused where the last row is not everything else', () => {
+  it('cannot be generated if the last row does not match all other paths', () => {
     expect(() => nginxConf(pathOwners.slice(0, -1))).toThrow('the last row');
   });
 });
@@ -56,11 +56,11 @@ describe('the proxy of the compose file', () => {
 describe('the ingress of the chart', () => {
   const { paths } = readYaml<{ paths: IngressRule[] }>('k8s/chart/generated/paths.yaml');
 
-  it.each(samples)('brings %s to the app that owns it', (path) => {
+  it.each(samples)('routes %s to the app that owns it', (path) => {
     expect(appByIngress(paths, path)).toBe(ownerOf(path));
   });
 
-  it('has paths that Kubernetes takes', () => {
+  it('has paths that Kubernetes accepts', () => {
     for (const { path } of paths) expect(path).toMatch(/^\//);
     expect(new Set(paths.map(({ path }) => path)).size).toBe(paths.length);
   });
@@ -70,12 +70,12 @@ describe('the route of the chart', () => {
   const { routes } = readYaml<{ routes: Route[] }>('k8s/chart/generated/paths.yaml');
   const matches = routes.flatMap(({ app, matches }) => matches.map((match) => ({ ...match, app })));
 
-  it.each(samples)('brings %s to the app that owns it, however the gateway orders expressions', (path) => {
+  it.each(samples)('routes %s to the app that owns it, in every order of regular expressions', (path) => {
     const byLength = [...matches].sort((a, b) => b.value.length - a.value.length);
     expect([matches, byLength].map((order) => appByRoute(order, path))).toEqual([ownerOf(path), ownerOf(path)]);
   });
 
-  it('fits into one HTTPRoute, and leaves nothing to how prefixes and expressions stand to each other', () => {
+  it('fits into one HTTPRoute and uses no prefixes', () => {
     expect(routes.length).toBeLessThanOrEqual(16);
     for (const { matches } of routes) expect(matches.length).toBeLessThanOrEqual(64);
     expect(matches).toHaveLength(pathOwners.length);
@@ -91,7 +91,7 @@ interface Route {
   matches: { type: string; value: string }[];
 }
 
-/** Exact before everything; then the first expression. Some search and some want the whole path: both are the same. */
+/** Exact matches first, then the first regular expression. Matching a part or the whole path gives the same result. */
 function appByRoute(order: { type: string; value: string; app: string }[], path: string): string | undefined {
   const exact = order.find(({ type, value }) => type === 'Exact' && value === path);
   return (exact ?? order.find(({ type, value }) => type === 'RegularExpression' && new RegExp(value).test(path)))?.app;
@@ -108,7 +108,7 @@ function locationsOf(conf: string): Location[] {
   return [...conf.matchAll(pattern)].map(([, modifier = '', match, app]) => ({ modifier, match: match!, app: app! }));
 }
 
-/** nginx's order: exact; the longest prefix when it says ^~; regular expressions as they stand; the longest prefix. */
+/** The order of nginx: exact; the longest prefix if it has ^~; regular expressions in file order; the longest prefix. */
 function appByNginx(locations: Location[], path: string): string | undefined {
   const exact = locations.find(({ modifier, match }) => modifier === '=' && match === path);
   if (exact) return exact.app;
@@ -116,7 +116,7 @@ function appByNginx(locations: Location[], path: string): string | undefined {
     .filter(({ modifier, match }) => ['', '^~'].includes(modifier) && path.startsWith(match))
     .sort((a, b) => b.match.length - a.match.length);
   if (prefix?.modifier === '^~') return prefix.app;
-  // Consecutive slashes are one to a location.
+  // nginx merges consecutive slashes before it matches locations.
   const merged = path.replaceAll(/\/+/g, '/');
   const regex = locations.find(
     ({ modifier, match }) =>
@@ -132,7 +132,7 @@ interface IngressRule {
   app: string;
 }
 
-/** Ingress controllers: every path an expression from its beginning, without case, the longest path first. */
+/** Like an ingress controller: paths are regular expressions without case, anchored at the start, the longest first. */
 function appByIngress(rules: IngressRule[], path: string): string | undefined {
   return [...rules]
     .sort((a, b) => b.path.length - a.path.length)

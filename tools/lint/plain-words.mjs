@@ -92,7 +92,6 @@ export const notYetPlain = [
   'tools/bench/**',
   'tools/build/**',
   'tools/demo-month/**',
-  'tools/deploy/**',
   'tools/dev-proxy/**',
   'tools/dev-stack/**',
   'tools/rollups/**',
@@ -106,6 +105,7 @@ export const notYetRenamed = [
   ...notYetPlain.filter((each) => !each.startsWith('!')),
   'apps/{cli,console}/**',
   'libs/{contracts,sdk}/**',
+  'tools/deploy/**',
 ];
 
 /** Names that say nothing about the value. */

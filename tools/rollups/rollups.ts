@@ -35,10 +35,11 @@ async function verify(database: Database, organizationId: string): Promise<numbe
   const faults = await verifyRollups(database, organizationId);
   for (const { workflowId, differs } of faults) {
     const of = workflowId ? `workflow ${workflowId}` : 'all workflows';
-    console.log(`organization ${organizationId}: ${of}: not what the claims say: ${someOf(differs)}`);
+    console.log(`organization ${organizationId}: ${of}: the rollups differ from the claims on ${someOf(differs)}`);
   }
   const days = await verifyCostDays(database, organizationId);
-  if (days.length > 0) console.log(`organization ${organizationId}: costs: not what the runs cost: ${someOf(days)}`);
+  if (days.length > 0)
+    console.log(`organization ${organizationId}: costs: the rollups differ from the runs on ${someOf(days)}`);
   const count = faults.length + days.length;
   if (count === 0) console.log(`organization ${organizationId}: equal`);
   return count;
@@ -52,6 +53,6 @@ function someOf(days: string[]): string {
 async function rebuild(database: Database, organizationId: string): Promise<number> {
   const { days } = await rebuildRollups(database, organizationId);
   const costs = await rebuildCostDays(database, organizationId);
-  console.log(`organization ${organizationId}: ${days} days made anew, and ${costs.days} of costs`);
+  console.log(`organization ${organizationId}: recomputed ${days} days of returns and ${costs.days} days of costs`);
   return 0;
 }

@@ -34,7 +34,7 @@ function urlOfStart(dataDir: string): string {
   try {
     return `postgres://muster:${read('password')}@127.0.0.1:${read('port')}/muster`;
   } catch {
-    console.error(`There is no database below ${dataDir}: set DATABASE_URL, or MUSTER_DATA_DIR as npm start has it.`);
+    console.error(`There is no database in ${dataDir}; set DATABASE_URL, or set MUSTER_DATA_DIR like for npm start.`);
     process.exit(2);
   }
 }

@@ -20,9 +20,9 @@ describe('the number of processes', () => {
   });
 
   it('is said with the cores that they share, which is a container’s share and not the machine', () => {
-    expect(divided(1, 2)).toBe('1 for everything (2 cores; --processes N for more)');
-    expect(divided(1, 1)).toBe('1 for everything (1 core; --processes N for more)');
+    expect(divided(1, 2)).toBe('1 with the whole service (2 cores; --processes N for more)');
+    expect(divided(1, 1)).toBe('1 with the whole service (1 core; --processes N for more)');
     expect(divided(1, 1.5)).toContain('(1.5 cores;');
-    expect(divided(4, 8)).toBe('4 behind the one port, each the whole service (8 cores; --processes)');
+    expect(divided(4, 8)).toBe('4 behind one port, each with the whole service (8 cores; --processes)');
   });
 });

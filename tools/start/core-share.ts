@@ -20,8 +20,8 @@ export function usableCores(file = '/sys/fs/cgroup/cpu.max'): number {
 export function divided(processes: number, usable: number): string {
   const cores = `${Math.round(usable * 100) / 100} ${usable === 1 ? 'core' : 'cores'}`;
   return processes === 1
-    ? `1 for everything (${cores}; --processes N for more)`
-    : `${processes} behind the one port, each the whole service (${cores}; --processes)`;
+    ? `1 with the whole service (${cores}; --processes N for more)`
+    : `${processes} behind one port, each with the whole service (${cores}; --processes)`;
 }
 
 function contentsOf(file: string): string {

@@ -14,7 +14,7 @@ export async function findImaging({ dataDir, env, say }: FindImaging): Promise<P
   if (!env['IMAGING_ROOT'] && !env['IMAGING_ALLOWED_ROOTS']) return {};
   const found = await findPillow({ dataDir, env, onProgress: say }).catch((error: Error) => [error.message]);
   if (!Array.isArray(found)) return found;
-  const why = `no Pillow is here and none could be fetched (${found.join('; ')})`;
+  const why = `Pillow was not found and could not be downloaded (${found.join('; ')})`;
   say(`imaging does not work on local agents: ${why}; run \`apt-get install python3-pil\``);
   return {};
 }

@@ -44,10 +44,10 @@ export async function countInstalled(root, folders) {
  * @param {number} total
  */
 export function installLine(count, before, total) {
-  if (count < before) return `npm removes the packages of before, ${count} are left`;
-  if (count === 0) return 'npm looks up the packages and fetches the first ones';
+  if (count < before) return `npm is removing old packages, ${count} are left`;
+  if (count === 0) return 'npm is resolving packages and downloading the first ones';
   if (count === before && count > 0.98 * total)
-    return `${count} packages are there, npm runs the install scripts of some`;
+    return `${count} packages are installed, npm is running install scripts`;
   return `${count} of about ${total} packages`;
 }
 

@@ -23,14 +23,14 @@ export interface StartOptions {
 
 export const usage = `npm start -- [--port N] [--host ADDRESS] [--data-dir DIR] [--processes N] [--reset] [--no-demo] [--no-backup]
 
-  --port N         the one port that serves everything (PORT; 3000)
-  --host ADDRESS   the address that it listens on; 0.0.0.0 lets other machines in (HOST; 127.0.0.1)
-  --data-dir DIR   where Postgres, Redis, objects and keys are kept (MUSTER_DATA_DIR; .muster/data)
-  --processes N    how many processes share the port, each the whole service (MUSTER_PROCESSES; one for every two
-                   cores, at most 4)
-  --reset          begin without the data of earlier starts
-  --no-demo        bring no example agent and workflow
-  --no-backup      bring data of an older version to this one without a backup
+  --port N         port of the service (PORT; 3000)
+  --host ADDRESS   address that the port listens on; 0.0.0.0 accepts other machines (HOST; 127.0.0.1)
+  --data-dir DIR   folder of Postgres, Redis, objects and keys (MUSTER_DATA_DIR; .muster/data)
+  --processes N    number of processes behind the port, each with the whole service (MUSTER_PROCESSES; one for every
+                   two cores, at most 4)
+  --reset          delete the data of earlier starts first
+  --no-demo        create no example agent and workflow
+  --no-backup      upgrade the data of an older version without a backup
 `;
 
 /** Where this machine reaches the service: an address that stands for every one is no address to call. */
@@ -44,10 +44,13 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv, root: string
   const values = parse(args);
   const portText = values.port ?? env['PORT'] ?? '3000';
   const port = wholeNumber(portText, 65_535);
-  if (!port) throw new StartError(`"${portText}" is not a port; give --port a number from 1 to 65535.`);
+  if (!port) throw new StartError(`"${portText}" is not a port; use --port with a number from 1 to 65535.`);
   const processesText = values.processes ?? (env['MUSTER_PROCESSES'] || String(processesFor(usableCores())));
   const processes = wholeNumber(processesText, 64);
-  if (!processes) throw new StartError(`"${processesText}" is no number of processes; give --processes 1 to 64.`);
+  if (!processes)
+    throw new StartError(
+      `"${processesText}" is not a number of processes; use --processes with a number from 1 to 64.`,
+    );
   return {
     port,
     host: values.host || env['HOST'] || '127.0.0.1',
@@ -83,6 +86,6 @@ function parse(args: string[]) {
     });
     return values;
   } catch (error) {
-    throw new StartError(`${(error as Error).message.split('. ')[0]}; npm start -- --help shows what there is.`);
+    throw new StartError(`${(error as Error).message.split('. ')[0]}; run npm start -- --help for the options.`);
   }
 }

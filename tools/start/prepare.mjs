@@ -73,7 +73,7 @@ async function install(say) {
         .split('\n')
         .find((line) => /npm (error|ERR)/.test(line)) ?? `npm ended with ${code}`;
     throw new Sorry(
-      `The dependencies could not be installed (${reason.replace(/^npm (error|ERR!?) ?/, '').trim()}); run npm ci to see all of it.`,
+      `The dependencies could not be installed (${reason.replace(/^npm (error|ERR!?) ?/, '').trim()}); run npm ci to see the whole output.`,
     );
   }
   await writeFile(stampFile, wanted);
@@ -125,7 +125,7 @@ async function withLock(say, work) {
   await mkdir(folder, { recursive: true }).catch((error) => {
     throw error.code === 'ENOSPC'
       ? diskFull()
-      : new Sorry(`The folder ${root} cannot be written to; Muster keeps what it builds there.`);
+      : new Sorry(`The folder ${root} cannot be written; Muster stores its build there. Change its permissions.`);
   });
   for (let tries = 0; ; tries += 1) {
     try {
@@ -137,7 +137,7 @@ async function withLock(say, work) {
       if (error.code !== 'EEXIST') throw error;
       if (await isStale(lock)) await rm(lock, { recursive: true, force: true });
       else {
-        if (tries === 5) say('waiting for another start or test, which is installing or building in this clone');
+        if (tries === 5) say('waiting for another start or test that is installing or building in this folder');
         await new Promise((resume) => setTimeout(resume, 200));
       }
     }
@@ -166,5 +166,5 @@ async function freeBytes(folder) {
 }
 
 function diskFull() {
-  return new Sorry(`The disk that holds ${root} is full; make some room and start again.`);
+  return new Sorry(`The disk of ${root} is full; free some space and start again.`);
 }

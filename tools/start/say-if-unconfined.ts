@@ -9,5 +9,8 @@ export async function sayIfUnconfined(dataDir: string, env: NodeJS.ProcessEnv): 
   if (process.getuid!() === 0) await chmod(dataDir, 0o711);
   const root = env['LOCAL_AGENTS_DIR'] || join(dataDir, 'agents');
   const fault = await whyUnconfined(root, env).catch((error: Error) => error.message);
-  return fault && `scripts of local agents run unconfined, and see what this user sees (${fault}): see docs/running.md`;
+  return (
+    fault &&
+    `scripts of local agents run without isolation and can access everything that this user can (${fault}); see “Isolation of scripts” in docs/running.md`
+  );
 }

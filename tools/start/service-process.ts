@@ -39,7 +39,7 @@ export class ServiceProcess {
       });
       worker.once('exit', (code: number) => {
         const reason = said.trim().replace(/^standalone: /, '');
-        reject(new StartError(reason || `The service ended with code ${code}; read ${log.file}.`));
+        reject(new StartError(reason || `The service exited with code ${code}; see ${log.file}.`));
       });
     });
   }
@@ -58,11 +58,11 @@ export class ServiceProcess {
   private died(how: string): void {
     if (this.ending) return;
     const { say, name, log } = this.options;
-    say(`${name} ended unexpectedly (${how}), see ${log.file}; starting it again`);
+    say(`${name} ended unexpectedly (${how}), see ${log.file}; restarting it`);
     setTimeout(() => {
       if (this.ending) return;
       this.start().then(
-        () => say(`${name} is back`),
+        () => say(`${name} is running again`),
         (error: Error) => this.died(error.message.split('\n')[0]!),
       );
     }, this.backoff.next());

@@ -51,7 +51,7 @@ export async function startCommand({ args, env, root, phases, say }: StartInput)
   try {
     await mkdir(dataDir, { recursive: true, mode: 0o700 }).catch((error: Error) => {
       throw new StartError(
-        `The data folder ${dataDir} cannot be made (${error.message.split(',')[0]}); give --data-dir another one.`,
+        `The data folder ${dataDir} cannot be created (${error.message.split(',')[0]}); choose another one with --data-dir.`,
       );
     });
     const preparation = (running.preparation = new Preparation(env));
@@ -117,7 +117,7 @@ async function showDemo(address: string, first: FirstCredentials, say: (line: st
     const jobId = await ensureDemo({ address, email, password });
     say(`“Hello, Muster” runs on the demo agent: ${address}/app/runs/${jobId}`);
   } catch (error) {
-    say(`the example could not be brought: ${(error as Error).message}`);
+    say(`the example could not be created: ${(error as Error).message}`);
   }
 }
 
@@ -169,7 +169,8 @@ function endLeftWorkers(folder: string): Promise<void> {
 
 /** A start right after the end of another one waits for that: it lets go of the port and the folder step by step. */
 async function waitForOneBefore(options: StartOptions, say: (line: string) => void): Promise<void> {
-  const onWait = (pid: number) => say(`waiting for the Muster that is ending on this data (pid ${pid})`);
+  const onWait = (pid: number) =>
+    say(`waiting for another Muster that is shutting down in this data folder (pid ${pid})`);
   const deadline = Date.now() + endWithinMs;
   const before = await waitForEndOf(options.dataDir, { onWait });
   // Who goes on using the folder probably has the port too, and the folder is what is said then.
@@ -190,10 +191,10 @@ function requireFreePort({ port, host }: StartOptions): Promise<void> {
     probe.once('error', ({ code }: NodeJS.ErrnoException) => {
       const reason =
         code === 'EACCES'
-          ? `Port ${port} may not be used by this user; choose one above 1023: npm start -- --port 3000.`
+          ? `Port ${port} cannot be used by this user; choose one above 1023: npm start -- --port 3000.`
           : code === 'EADDRINUSE'
-            ? `Port ${port} is taken by another program; choose a free one: npm start -- --port ${port + 1}.`
-            : `Port ${port} on ${host} cannot be listened on (${code}).`;
+            ? `Port ${port} is used by another program; choose a free one: npm start -- --port ${port + 1}.`
+            : `The service cannot listen on port ${port} of ${host} (${code}); choose another --host or --port.`;
       reject(new StartError(reason));
     });
     probe.listen(port, host, () => probe.close(() => resolve()));
@@ -250,7 +251,7 @@ function announce({ options, first, internalPorts, times }: Announcement): void 
   if (first) {
     closeOutput(1);
     lines.push(
-      'Shown this once:',
+      'Shown only once:',
       `  organization   ${first.BOOTSTRAP_ORGANIZATION}`,
       `  admin          ${first.BOOTSTRAP_ADMIN_EMAIL}  ${first.BOOTSTRAP_ADMIN_PASSWORD}`,
       `  super admin    ${first.BOOTSTRAP_SUPER_ADMIN_EMAIL}  ${first.BOOTSTRAP_SUPER_ADMIN_PASSWORD}`,

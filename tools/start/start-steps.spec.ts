@@ -41,10 +41,10 @@ describe('a start', () => {
     expect(await countInstalled(root, folders)).toBe(1);
     await rm(root, { recursive: true });
 
-    expect(installLine(300, 400, 1000)).toBe('npm removes the packages of before, 300 are left');
-    expect(installLine(0, 0, 1000)).toBe('npm looks up the packages and fetches the first ones');
+    expect(installLine(300, 400, 1000)).toBe('npm is removing old packages, 300 are left');
+    expect(installLine(0, 0, 1000)).toBe('npm is resolving packages and downloading the first ones');
     expect(installLine(400, 400, 1000)).toBe('400 of about 1000 packages');
-    expect(installLine(999, 999, 1000)).toBe('999 packages are there, npm runs the install scripts of some');
+    expect(installLine(999, 999, 1000)).toBe('999 packages are installed, npm is running install scripts');
   });
 
   it('starts again at once what died, and ever later what dies again and again within a minute', () => {

@@ -42,12 +42,14 @@ describe('data of another version', () => {
       throw new Error('no room\nat line 1');
     };
     await expect(upgradeData(given({ run }))).rejects.toThrow(
-      /could not be brought to Muster \S+ \(no room\); it was restored as it was before, from the backup \S+Z\./,
+      /could not be upgraded to Muster \S+ \(no room\); its earlier state was restored from the backup \S+Z\./,
     );
     expect(said).toEqual([
-      expect.stringMatching(/^the data is of an older version \(2 migrations\): backing it up into .*backups first$/),
-      expect.stringMatching(/^backup \S+ is whole; bringing the data to Muster/),
-      'that failed: restoring the backup',
+      expect.stringMatching(
+        /^the data belongs to an older version \(2 migrations\): backing it up into .*backups first$/,
+      ),
+      expect.stringMatching(/^backup \S+ is complete; upgrading the data to Muster/),
+      'the upgrade failed: restoring the backup',
     ]);
     expect(await query('SELECT name FROM organization')).toEqual([{ name: 'Practice' }]);
     expect(await query('SELECT name FROM schema_migration WHERE name = ANY($1)', [newest])).toEqual([]);
@@ -65,7 +67,7 @@ describe('data of another version', () => {
   it('is refused where it is newer, with the version that it needs', async () => {
     await query("INSERT INTO schema_migration (timestamp, name) VALUES (1900000000000, 'Later1900000000000')");
     await expect(upgradeData(given({ pending: 0 }))).rejects.toThrow(
-      /is of a newer Muster than this one \(\S+\): it has the migration Later1900000000000\. Start the version that made it/,
+      /belongs to a newer Muster than this one \(\S+\): it has the migration Later1900000000000\. Start the version that created it/,
     );
   });
 

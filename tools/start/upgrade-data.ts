@@ -19,19 +19,21 @@ export async function upgradeData(asked: UpgradeData): Promise<string[]> {
     await writeFile(versionFile(dataDir), `${version}\n`);
     return migrated;
   }
-  say(`the data is of an older version (${pending} migrations): backing it up into ${join(dataDir, 'backups')} first`);
+  say(
+    `the data belongs to an older version (${pending} migrations): backing it up into ${join(dataDir, 'backups')} first`,
+  );
   const { id, restore } = await saveBefore(asked, version);
-  say(`backup ${id} is whole; bringing the data to Muster ${version}`);
+  say(`backup ${id} is complete; upgrading the data to Muster ${version}`);
   try {
     const migrated = await run(databaseUrl);
     await writeFile(versionFile(dataDir), `${version}\n`);
     return migrated;
   } catch (error) {
-    say('that failed: restoring the backup');
+    say('the upgrade failed: restoring the backup');
     await restore();
     throw new StartError(
-      `The data could not be brought to Muster ${version} (${(error as Error).message.split('\n')[0]}); it was restored ` +
-        `as it was before, from the backup ${id}. Start the version that it was used with before.`,
+      `The data could not be upgraded to Muster ${version} (${(error as Error).message.split('\n')[0]}); its earlier state was restored ` +
+        `from the backup ${id}. Start the version that used it before.`,
     );
   }
 }
@@ -41,8 +43,8 @@ async function refuseNewer({ databaseUrl, dataDir }: UpgradeData): Promise<void>
   if (unknown.length === 0) return;
   const newest = (await readFile(versionFile(dataDir), 'utf8').catch(() => '')).trim();
   throw new StartError(
-    `The data in ${dataDir} is of a newer Muster than this one (${version}): it has the migration ${unknown.at(-1)}. ` +
-      `Start ${newest && newest !== version ? `Muster ${newest}` : 'the version that made it'} or a newer one, or choose another folder with --data-dir.`,
+    `The data in ${dataDir} belongs to a newer Muster than this one (${version}): it has the migration ${unknown.at(-1)}. ` +
+      `Start ${newest && newest !== version ? `Muster ${newest}` : 'the version that created it'} or a newer one, or choose another folder with --data-dir.`,
   );
 }
 

@@ -66,7 +66,7 @@ module.exports = class SuiteReporter {
     const { MUSTER_TEST_TIMES: times } = process.env;
     if (times) writeFileSync(times, `${JSON.stringify(files, null, 2)}\n`);
     clearInterval(this.watch);
-    setTimeout(() => void endRun('the tests ended and the run did not'), exitTakesAtMostMs).unref();
+    setTimeout(() => void endRun('the tests ended but the test run did not'), exitTakesAtMostMs).unref();
   }
 };
 

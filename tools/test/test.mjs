@@ -28,7 +28,7 @@ if (words) {
   process.exitCode = await jest(words);
   // The whole long suite includes the other dates; a part of it does not.
   if (args.length === 1 && args[0] === '--long') process.exitCode = (await runUnderOtherDates()) || process.exitCode;
-} else console.log('nothing changed that a test can reach\n\n0 passed, 0 failed');
+} else console.log('no change affects a test\n\n0 passed, 0 failed');
 
 /** The arguments for Jest; null if no file is to be run. */
 function wordsForJest(args) {
@@ -95,7 +95,7 @@ async function bringBrowser(args) {
   if (typeof found === 'string') env.PATH = `${env.PATH}${delimiter}${dirname(found)}`;
   else
     console.log(
-      `  no browser, so tests of pages are left out: ${found.join('; ')}. Install Chromium, or name it in CHROMIUM.`,
+      `  no browser, so tests of pages are skipped: ${found.join('; ')}. Install Chromium, or set CHROMIUM to its path.`,
     );
 }
 

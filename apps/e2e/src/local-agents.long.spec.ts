@@ -52,7 +52,7 @@ describe.each(starters.filter(able))('scripts of local agents of $name', (starte
   afterAll(() => start?.end());
 
   it('find none of the service’s secrets and nothing of another agent, and change and end nothing of them', async () => {
-    expect(start.said).not.toMatch(/unconfined/);
+    expect(start.said).not.toMatch(/run without isolation/);
     const vaultSecret = randomBytes(20).toString('hex');
     await theirs.put('/api/vault/PORTAL_PASSWORD', { value: vaultSecret });
     const [enemy, victim] = await Promise.all([local(ours, 'Enemy'), local(theirs, 'Victim')]);
@@ -125,10 +125,10 @@ describe.each(starters.filter(able))('scripts of local agents of $name', (starte
 describe('npm start where nothing keeps scripts from it', () => {
   it('says so in one line', async () => {
     const start = await StartedAs.begin(starters[0]!, ['--no-demo'], { PYTHON: '/nowhere/python3' });
-    const lines = () => start.said.split('\n').filter((line) => line.includes('unconfined'));
+    const lines = () => start.said.split('\n').filter((line) => line.includes('run without isolation'));
     await waitFor('the line', () => lines().length > 0);
     expect(lines()).toEqual([
-      expect.stringMatching(/^scripts of local agents run unconfined.*nowhere.*docs\/running.md$/),
+      expect.stringMatching(/^scripts of local agents run without isolation.*nowhere.*docs\/running.md$/),
     ]);
     await start.end();
   });

@@ -53,7 +53,7 @@ describe('npm start as several processes', () => {
   };
 
   it('says how it is divided, and gives each process its part of the connections', async () => {
-    expect(begun.output).toContain('2 behind the one port');
+    expect(begun.output).toContain('2 behind one port');
     expect(service()).toHaveLength(2);
     for (let n = 0; n < 20; n += 1) expect((await anew('/api/health')).status).toBe(200);
     const ports = [...begun.output.matchAll(/:(\d+)\/metrics/g)].map(([, internal]) => internal!);
@@ -101,7 +101,11 @@ describe('npm start as several processes', () => {
       return pid !== victim && pid;
     });
     expect(before).toContain(heir);
-    await waitFor('two again', () => begun.output.includes('of the service is back') && service().length === 2, 40_000);
+    await waitFor(
+      'two again',
+      () => begun.output.includes('of the service is running again') && service().length === 2,
+      40_000,
+    );
     for (const id of jobs) {
       await waitFor(`run ${id}`, async () => (await api.get(`/api/jobs/${id}`)).body.status === 'completed', 60_000);
     }

@@ -5,9 +5,9 @@ export function envExampleOf(configs: readonly (new () => object)[]): string {
   const seen = new Set<string>();
   const variables = configs.flatMap(variablesOf).filter(({ name }) => !seen.has(name) && seen.add(name));
   return [
-    '# What the services read from their environment. A variable that stands here without a # must be set.',
-    '# A secret may be given as NAME_FILE instead, the path of a file that holds it.',
-    '# Made from the configuration classes by npm run generate.',
+    '# Environment variables of the services. A variable without a leading # is required; the others show their defaults.',
+    '# A secret can be in a file: set NAME_FILE to the path of the file instead of NAME.',
+    '# Generated from the configuration classes by npm run generate; do not edit.',
     ...variables.flatMap((variable) => ['', ...explain(variable)]),
     '',
   ].join('\n');

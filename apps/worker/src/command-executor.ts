@@ -66,7 +66,7 @@ export class CommandExecutor {
       const kept = results.has(id) ? null : keptCommand(folder, id, Date.now());
       if (kept) {
         inOrigin(originOf(kept), () => {
-          log('info', 'a command goes on', { commandId: id, kind: kept.kind });
+          log('info', 'resuming a command', { commandId: id, kind: kept.kind });
           this.work(kept);
         });
         continue;
@@ -97,12 +97,12 @@ export class CommandExecutor {
     if (this.closed) return 'stopping';
     if (kind === 'run' && journal.hasStopped(jobId!)) {
       // The stop overtook the run, and was answered: nothing of this job runs any more, nor ever will.
-      log('info', 'a run came after its stop', { commandId, jobId });
+      log('info', 'a run arrived after its stop and was not started', { commandId, jobId });
       return 'known';
     }
     if (kind === 'run' && runs.isBusy) return 'busy';
     journal.start(commandId, kind, kind === 'stop_job' ? stoppedBy(command) : jobId, Date.now());
-    log('info', 'a command starts', { commandId, kind, jobId });
+    log('info', 'starting a command', { commandId, kind, jobId });
     if (kind === 'run') this.startRun(command);
     else this.work(command);
     return 'taken';
@@ -114,7 +114,7 @@ export class CommandExecutor {
       runs.start(command);
     } catch (error) {
       // Journaled and not begun: the next start of the worker reports it.
-      log('error', 'a run could not be started', { jobId: command.jobId, why: messageOf(error) });
+      log('error', 'could not start a run', { jobId: command.jobId, why: messageOf(error) });
     }
   }
 
@@ -135,7 +135,7 @@ export class CommandExecutor {
         const isRestart = kind === 'repair' || kind === 'restart';
         if (isRestart && result.status === 'success') this.options.onRestart(commandId);
       })
-      .catch((error: unknown) => log('error', 'a result could not be kept', { commandId, why: messageOf(error) }))
+      .catch((error: unknown) => log('error', 'could not save a result', { commandId, why: messageOf(error) }))
       .finally(() => {
         this.working.delete(commandId);
         onChange();
@@ -218,14 +218,14 @@ function sessionRoot(folder: string, { commandId, payload }: Command): string {
 }
 
 function keepScript(folder: string, { action, filename, script }: Record<string, unknown>): Result {
-  if (action !== 'push') return { status: 'failed', error: 'only the action push is for a worker' };
+  if (action !== 'push') return { status: 'failed', error: 'a worker accepts only the action push' };
   const parts = textOf(filename).split('/');
   const bad = parts.some((part) => !/^[^\0\\/]{1,200}$/.test(part) || part.startsWith('.'));
-  if (bad || parts.length > 16) return { status: 'failed', error: 'the filename leads outside the scripts folder' };
-  if (typeof script !== 'string') return { status: 'failed', error: 'there is no script' };
+  if (bad || parts.length > 16) return { status: 'failed', error: 'the filename must stay in the scripts folder' };
+  if (typeof script !== 'string') return { status: 'failed', error: 'the script is missing' };
   const path = join(folder, 'scripts', ...parts);
   for (let at = dirname(path); at.startsWith(join(folder, 'scripts')); at = dirname(at)) {
-    if (existsSync(at) && !lstatSync(at).isDirectory()) return { status: 'failed', error: 'a link is in the way' };
+    if (existsSync(at) && !lstatSync(at).isDirectory()) return { status: 'failed', error: 'the path contains a link' };
   }
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   writeWhole(path, script);

@@ -39,14 +39,14 @@ describe('Commands', () => {
         const parsed = line.startsWith('{') ? (JSON.parse(line) as Json) : {};
         return parsed.message === message ? [parsed] : [];
       });
-    await service.until('both to start', () => linesOf('a command starts').length === 2);
+    await service.until('both to start', () => linesOf('starting a command').length === 2);
     await worker.kill();
     await worker.start();
-    await service.until('it to be taken over', () => linesOf('a run is taken over').length === 1);
-    for (const line of [...linesOf('a command starts'), ...linesOf('a run is taken over')]) {
+    await service.until('it to be taken over', () => linesOf('resuming a run').length === 1);
+    for (const line of [...linesOf('starting a command'), ...linesOf('resuming a run')]) {
       expect(line).toMatchObject({ requestId: 'asked-1', traceId });
     }
-    for (const line of linesOf('the service knows this worker')) expect(line).not.toHaveProperty('traceId');
+    for (const line of linesOf('the service accepted the handshake')) expect(line).not.toHaveProperty('traceId');
   });
 
   it('for another agent, of an unknown kind, or with a path for an id are refused', async () => {
@@ -101,7 +101,7 @@ describe('Commands', () => {
     expect((await answer(commandOf('stop_recording', overtaken))).status).toBe('failed');
     expect(await answer(commandOf('start_recording', overtaken))).toEqual({
       status: 'failed',
-      error: 'the recording was stopped before it began',
+      error: 'the recording was stopped before it started',
     });
   });
 
@@ -111,7 +111,7 @@ describe('Commands', () => {
       path.endsWith('/result') && body.output.length > 200_000 ? { status: 400 } : undefined;
     const result = await answer(commandOf('snippet', { code: 'print("x" * 300000)' }));
     expect(result).toMatchObject({ status: 'success', exitCode: 0 });
-    expect(result.output).toMatch(/^x{100000}\n… \[cut: the output was refused\]$/);
+    expect(result.output).toMatch(/^x{100000}\n… \[cut: the service rejected the output\]$/);
   });
 
   it('find an environment of their own, not the worker’s', async () => {

@@ -87,7 +87,7 @@ export function readSettings(env: Variables = process.env): Settings {
     bundleCacheBytes: positive('MUSTER_BUNDLE_CACHE_BYTES', 1024 * 1024 * 1024),
     ...readMachine(env),
   };
-  if (faults.length) throw new Error(`the worker's environment is wrong: ${faults.join('; ')}`);
+  if (faults.length) throw new Error(`the worker's environment is not valid: ${faults.join('; ')}`);
   return settings;
 }
 
@@ -123,16 +123,16 @@ export function readPublishSettings(
   const given = flags.keyFile ? (readText(flags.keyFile)?.trim() ?? '') : env.SERVICE_API_KEY?.trim();
   const apiKey = given || (flags.keyFile ? '' : ofWorker) || '';
   const faults = [
-    ...(isHttpUrl(baseUrl) ? [] : ['which service? Say --service <url>, or set SERVICE_BASE_URL']),
+    ...(isHttpUrl(baseUrl) ? [] : ['the service is missing; use --service <url>, or set SERVICE_BASE_URL']),
     ...(apiKey
       ? []
       : [
           flags.keyFile
             ? `there is no key in ${flags.keyFile}`
-            : 'which key? Set SERVICE_API_KEY, or say --key-file <path>',
+            : 'the key is missing; set SERVICE_API_KEY, or use --key-file <path>',
         ]),
   ];
-  if (faults.length) throw new Error(`${faults.join('; ')} (no worker was found that runs in ${folder})`);
+  if (faults.length) throw new Error(`${faults.join('; ')} (no worker is running in ${folder})`);
   return { baseUrl: baseUrl.replace(/\/+$/, ''), apiKey };
 }
 

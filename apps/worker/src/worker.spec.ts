@@ -36,7 +36,7 @@ describe('The start', () => {
   it('names every fault of the environment at once', () => {
     const env = { SERVICE_BASE_URL: 'ftp://x', MUSTER_WORKER_LISTEN: 'nowhere', MUSTER_FENCE_MS: '-1' };
     expect(() => readSettings(env)).toThrow(
-      "the worker's environment is wrong: SERVICE_BASE_URL must be an http or https URL; AGENT_ID is missing; " +
+      "the worker's environment is not valid: SERVICE_BASE_URL must be an http or https URL; AGENT_ID is missing; " +
         'SERVICE_API_KEY is missing; MUSTER_WORKER_LISTEN must be host:port or off; ' +
         'MUSTER_FENCE_MS must be a whole number of at least 1',
     );
@@ -74,7 +74,7 @@ describe('The start', () => {
       await worker.kill();
       service.interfere = () => undefined;
       const child = worker.spawn({ SERVICE_API_KEY: 'msk_wrong_key_0123456789' });
-      await service.until('its word', () => worker.stderr.includes('the service refuses SERVICE_API_KEY'));
+      await service.until('its word', () => worker.stderr.includes('the service rejects SERVICE_API_KEY'));
       expect(child.exitCode).toBeNull();
       expect(worker.stderr).not.toContain('msk_wrong_key_0123456789');
     } finally {

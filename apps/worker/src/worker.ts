@@ -156,7 +156,7 @@ export class Worker {
     ending: Ending | null = failedWith('worker_stopped', 'the worker was stopped'),
   ) {
     if (this.stopping.signal.aborted) return;
-    this.log('info', 'the worker ends', { why });
+    this.log('info', 'the worker is stopping', { why });
     this.end = { outcome, ending };
     this.commands.close();
     this.stopping.abort();
@@ -221,7 +221,7 @@ export class Worker {
       );
       Object.assign(facts, { organizationId, signingSecret, apiKey: keys.current });
       this.fence.renew();
-      log('info', 'the service knows this worker', { agentId, organizationId, bootId, tunnel });
+      log('info', 'the service accepted the handshake', { agentId, organizationId, bootId, tunnel });
       return heartbeatMs;
     } catch (error) {
       if (error instanceof BootOver) this.stop(error.message, ...afterBoot[error.end]);
@@ -245,14 +245,14 @@ export class Worker {
     if (this.runs.isBusy && this.fence.isLost) {
       // The service may have given this job to another worker: two must not work on one claim.
       void this.runs.stopAll(
-        failedWith('service_unreachable', `fenced: the service was not reached for ${fenceMs} ms`),
+        failedWith('service_unreachable', `the run was stopped because the service was unreachable for ${fenceMs} ms`),
       );
     }
     if (leaseFile && Date.now() - (modifiedAt(leaseFile) ?? this.began) > leaseMs) {
       this.stop(
-        'the lease is over',
+        'the lease file is no longer updated',
         { exitCode: 4 },
-        failedWith('worker_stopped', 'the worker was stopped: its lease is over'),
+        failedWith('worker_stopped', 'the worker was stopped because its lease file is no longer updated'),
       );
     }
   }
@@ -274,7 +274,7 @@ export class Worker {
   private async restart(commandId: string): Promise<void> {
     // With the old key, if that is still good; if not, the answer goes out with the new one.
     await Promise.race([this.results.settled(commandId), sleep(lastDeliveryMs / 2, undefined, { ref: false })]);
-    this.stop('it begins again', 'restart', null);
+    this.stop('a restart was requested', 'restart', null);
   }
 }
 

@@ -75,13 +75,13 @@ describe('why a machine is on, and until when', () => {
   it.each([
     [{ running: true }, 'it has work'],
     [{ queued: true }, 'it has work'],
-    [{ commands: true }, 'a command is under way'],
+    [{ commands: true }, 'a command is in progress'],
     [{ waking: true }, 'it is being woken'],
     [{ drain: 'finish' as const }, 'it is being drained'],
     [{ status: 'draining' as const }, 'it is being drained'],
     [{ idleAutoStopExempt: true }, 'it is pinned'],
     [{ autoStopEnabled: false }, 'idle stop is off'],
-    [{ provider: 'external' as const }, 'its machine is external and has its switch elsewhere'],
+    [{ provider: 'external' as const }, 'its machine is external and cannot be stopped by the service'],
   ])('has no end with %j', (facts, reason) => {
     const { stopAt, why } = explain({ ...agent, ...facts });
     expect([stopAt, why]).toEqual([null, expect.stringContaining(`It stays on: ${reason}.`)]);

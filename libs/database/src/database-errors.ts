@@ -34,13 +34,13 @@ const conflictCodes = new Set([
 export function readDatabaseError(error: unknown): AppError | undefined {
   if (fullCodes.has(codeOf(error) ?? '')) {
     return new AppError('service_unavailable', {
-      detail: 'The database has no room to write; nothing was changed. Try again later.',
+      detail: 'The disk of the database is full; nothing was changed. Try again later.',
       cause: error,
     });
   }
   if (conflictCodes.has(codeOf(error) ?? '')) {
     return new AppError('service_unavailable', {
-      detail: 'Other changes of the same data came first; nothing was changed. Try again.',
+      detail: 'Concurrent changes of the same data were made first; nothing was changed. Try again.',
       cause: error,
     });
   }

@@ -89,10 +89,12 @@ export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShut
         if (!heard.has(client)) client.on('error', () => undefined);
         heard.add(client);
       });
-      await this.clockSync.start().catch((error: Error) => this.logger.warn(`clock sync failed: ${error.message}`));
-      if (complained) this.logger.log('connected');
+      await this.clockSync
+        .start()
+        .catch((error: Error) => this.logger.warn(`could not read the database's clock: ${error.message}`));
+      if (complained) this.logger.log('connected to the database');
     } catch (error) {
-      if (!complained) this.logger.warn(`not connected yet: ${(error as Error).message}`);
+      if (!complained) this.logger.warn(`could not connect to the database; trying again: ${(error as Error).message}`);
       if (!this.ended) this.retry = setTimeout(() => void this.connect(true), 500);
     }
   }

@@ -72,7 +72,10 @@ export class PostgresListener implements OnApplicationBootstrap, OnApplicationSh
     delete this.client;
     for (const { lost } of [...this.listeners.values()].flat()) lost();
     if (this.ended) return;
-    if (wasConnected) this.logger.warn(`no notifications from the database: ${error?.message ?? 'connection ended'}`);
+    if (wasConnected)
+      this.logger.warn(
+        `lost the connection for database notifications; reconnecting: ${error?.message ?? 'the connection ended'}`,
+      );
     this.retry = setTimeout(() => void this.connect(), 500);
   }
 }

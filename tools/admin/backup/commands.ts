@@ -17,20 +17,19 @@ const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 const keyOptions = { 'passphrase-file': text };
 const openOptions = { ...keyOptions, identity: { type: 'string', multiple: true } as const };
-const place =
-  'A place is a folder, or s3://bucket/prefix (with BACKUP_S3_ENDPOINT and so on where they are not those of S3_*).';
+const place = 'PLACE is a folder or s3://bucket/prefix. Set BACKUP_S3_ENDPOINT and so on if they differ from S3_*.';
 const openedBy =
-  'It is opened by MUSTER_BACKUP_PASSPHRASE or --passphrase-file, or by --identity with a file of age secret keys.';
+  'It is decrypted with MUSTER_BACKUP_PASSPHRASE or --passphrase-file, or with the age secret keys in the file --identity.';
 
 export const backupCommands: Record<string, Command> = {
   backup: {
     usage: '--to PLACE [--data-dir DIR] [--recipient age1…] [--with-keys] [--jobs N]',
-    summary: 'saves the database, the objects that its rows name, and settings that are no secret',
+    summary: 'saves the database, the objects that its rows refer to, and settings that are not secret',
     about: `${place}
-Of the data folder of npm start, which may run, or of the Muster that DATABASE_URL and S3_* name. Everything is encrypted:
-for --recipient (several may be given), or by MUSTER_BACKUP_PASSPHRASE or --passphrase-file. The master keys are not part
-of it without --with-keys: without them, what they sealed cannot be opened. Only objects that no earlier backup has are
-saved; one that was cut off goes on with those that it has not saved yet.`,
+Backs up the data folder of npm start, which may be running, or the Muster of DATABASE_URL and S3_*. Everything is
+encrypted: for --recipient (can be repeated), or with MUSTER_BACKUP_PASSPHRASE or --passphrase-file. The backup contains the
+master keys only with --with-keys; the secrets in it cannot be decrypted without them. Only objects that are in no earlier
+backup are saved. After an interruption, the next backup saves the objects that are still missing.`,
     options: {
       to: text,
       'data-dir': text,
@@ -57,7 +56,7 @@ saved; one that was cut off goes on with those that it has not saved yet.`,
           const rows = tables.reduce((sum, table) => sum + table.rows, 0);
           call.write(
             `Backup ${id}: ${rows} rows of ${tables.length} tables, ${objects.count} objects (${objects.added} new ones` +
-              `${objects.absent ? `; ${objects.absent} that rows name are not in the bucket` : ''}).`,
+              `${objects.absent ? `; ${objects.absent} objects are not in the bucket although rows refer to them` : ''}).`,
           );
         } finally {
           await house.close();
@@ -67,7 +66,7 @@ saved; one that was cut off goes on with those that it has not saved yet.`,
   },
   list: {
     usage: '--from PLACE',
-    summary: 'which backups there are',
+    summary: 'lists the backups',
     about: place,
     options: { from: text },
     run: (call) =>
@@ -78,14 +77,14 @@ saved; one that was cut off goes on with those that it has not saved yet.`,
           const rows = manifest?.tables.reduce((sum, table) => sum + table.rows, 0);
           const facts = manifest
             ? `Muster ${manifest.version}, ${rows} rows, ${manifest.objects.count} objects, master keys ${manifest.masterKeys}`
-            : (fault ?? 'cut off: it is not whole');
+            : (fault ?? 'interrupted: not complete');
           call.write(`${id}  ${facts}`);
         }
       }),
   },
   verify: {
     usage: '--from PLACE [--backup ID]',
-    summary: 'reads a backup as a restore would, the newest one unless it is named',
+    summary: 'reads a backup like a restore; the newest one by default',
     about: `${place}\n${openedBy}`,
     options: { from: text, backup: text, ...openOptions },
     run: async (call) => {
@@ -95,18 +94,18 @@ saved; one that was cut off goes on with those that it has not saved yet.`,
         const manifest = await chooseBackup(at, call.text('backup'));
         await verifyBackup(repository, manifest, call.onProgress);
         call.write(
-          `The backup ${manifest.id} is whole: ${manifest.tables.length} tables and ${manifest.objects.count} objects.`,
+          `The backup ${manifest.id} is complete: ${manifest.tables.length} tables and ${manifest.objects.count} objects.`,
         );
       });
     },
   },
   restore: {
     usage: '--from PLACE [--backup ID] [--data-dir DIR] [--without-keys] [--jobs N]',
-    summary: 'restores a backup into an empty place, and compares the two',
+    summary: 'restores a backup into an empty database or folder, and compares the result',
     about: `${place}
-Into a new data folder for npm start (--data-dir), or into the empty database and the bucket that DATABASE_URL and S3_*
-name, whose user may create databases: it is loaded into a database beside that one, which takes its name at the end.
-${openedBy} The master keys are those of the backup, or MASTER_KEYS.`,
+Restores into a new data folder for npm start (--data-dir), or into the empty database of DATABASE_URL and the bucket of
+S3_*. The database user must be able to create databases: the backup is loaded into a temporary database, which is renamed at
+the end. ${openedBy} The master keys are those in the backup, or MASTER_KEYS.`,
     options: { from: text, backup: text, 'data-dir': text, 'without-keys': flag, jobs: text, ...openOptions },
     run: async (call) => {
       const keys = await keysOf(call);
@@ -124,26 +123,26 @@ ${openedBy} The master keys are those of the backup, or MASTER_KEYS.`,
         });
         call.write(`The backup ${id} was restored and verified: ${tables.length} tables, ${objects.count} objects.`);
         if (dataDir) call.write(`Start it with: npm start -- --data-dir ${dataDir}`);
-        call.write('Nothing of it acts by itself until: muster-admin release');
+        call.write('It starts no machine, command or schedule until you run: muster-admin release');
       });
     },
   },
   prune: {
     usage: '--from PLACE --keep daily=7,weekly=4',
-    summary: 'removes the other backups, and objects that no backup names any more',
-    about: `${place}\n--keep takes last, hourly, daily, weekly, monthly and yearly: the newest backup of each of the newest so many.`,
+    summary: 'removes all other backups, and objects that no backup refers to',
+    about: `${place}\n--keep accepts last, hourly, daily, weekly, monthly and yearly. daily=7 keeps the newest backup of each of the last 7 days.`,
     options: { from: text, keep: text },
     run: (call) =>
       atPlace(call, 'from', async (at) => {
-        const keep = parseKeep(call.text('keep') ?? fail('--keep is missing, as in --keep daily=7,weekly=4.'));
+        const keep = parseKeep(call.text('keep') ?? fail('--keep is missing; for example --keep daily=7,weekly=4.'));
         const { removed, kept, objects } = await pruneBackups(at, { keep, now: new Date() });
-        call.write(`Removed ${removed.length} backups and ${objects} objects; ${kept.length} backups stay.`);
+        call.write(`Removed ${removed.length} backups and ${objects} objects; ${kept.length} backups remain.`);
       }),
   },
 };
 
 async function atPlace(call: Call, option: 'to' | 'from', work: (at: Place) => Promise<void>): Promise<void> {
-  const named = call.text(option) ?? fail(`--${option} is missing: a folder, or s3://bucket/prefix.`);
+  const named = call.text(option) ?? fail(`--${option} is missing; specify a folder or s3://bucket/prefix.`);
   const { place: at, close } = openPlace(named, call.environment);
   try {
     await work(at);
@@ -162,7 +161,7 @@ async function keysOf(call: Call): Promise<BackupKeys> {
 
 function jobsOf(call: Call): number {
   const jobs = Number(call.text('jobs') ?? Math.min(4, availableParallelism()));
-  return Number.isInteger(jobs) && jobs >= 1 && jobs <= 32 ? jobs : fail('--jobs takes 1 to 32.');
+  return Number.isInteger(jobs) && jobs >= 1 && jobs <= 32 ? jobs : fail('--jobs must be a number from 1 to 32.');
 }
 
 function fail(sentence: string): never {

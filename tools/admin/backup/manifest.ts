@@ -54,7 +54,9 @@ export async function readManifest(place: Place, id: string): Promise<Manifest> 
   const text = await readText(place, paths.manifest(id));
   if (text === null) {
     for await (const _ of place.list(`backups/${id}/`))
-      throw new AdminError(`The backup ${id} in ${place.name} was cut off before it was whole; choose another one.`);
+      throw new AdminError(
+        `The backup ${id} in ${place.name} was interrupted and is not complete; choose another one.`,
+      );
     throw new AdminError(`There is no backup ${id} in ${place.name}.`);
   }
   const damaged = new AdminError(`The backup ${id} in ${place.name} is damaged: its backup.json was changed.`);
@@ -104,7 +106,7 @@ export async function chooseBackup(place: Place, id?: string): Promise<Manifest>
   // An older one is only restored when it is asked for.
   if (found?.fault) throw new AdminError(found.fault);
   const newest = found?.manifest;
-  if (!newest) throw new AdminError(`There is no whole backup in ${place.name}.`);
+  if (!newest) throw new AdminError(`There is no complete backup in ${place.name}.`);
   return newest;
 }
 

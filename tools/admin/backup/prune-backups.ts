@@ -25,7 +25,7 @@ export function parseKeep(text: string): Keep {
     const [, period, count] = /^(\w+)=(\d+)$/.exec(part.trim()) ?? [];
     if (!period || !(period in periods))
       throw new AdminError(
-        `"${part}" is no rule of --keep; it takes ${Object.keys(periods).join(', ')}, as in daily=7,weekly=4.`,
+        `"${part}" is not a valid rule of --keep; use ${Object.keys(periods).join(', ')}, for example daily=7,weekly=4.`,
       );
     keep[period as Period] = Number(count);
   }
@@ -62,7 +62,7 @@ export async function pruneBackups(
   );
   const keptMoments = keptOf([...moments.values()], keep);
   if (moments.size > 0 && keptMoments.size === 0)
-    throw new AdminError('These rules keep no backup at all; nothing was removed.');
+    throw new AdminError('These rules would remove all backups; nothing was removed.');
   const damaged = all.filter(({ fault }) => fault);
   if (damaged.length > 0) throw new AdminError(`${damaged[0]!.fault} Remove its folder first; nothing was removed.`);
   const isOld = ({ id }: ListedBackup) => now.getTime() - momentOf(id) > partialForMs;

@@ -75,13 +75,13 @@ export class Repository {
     const { sealedFor } = this.header;
     const asked =
       sealedFor === 'passphrase'
-        ? 'MUSTER_BACKUP_PASSPHRASE or --passphrase-file with the passphrase that the first backup was taken with'
-        : `--identity with the file of the secret key of ${sealedFor.join(' or ')}`;
+        ? 'MUSTER_BACKUP_PASSPHRASE or --passphrase-file to the passphrase of the first backup'
+        : `--identity to the file with the secret key of ${sealedFor.join(' or ')}`;
     if (sealedFor === 'passphrase' ? !passphrase : identities.length === 0)
       throw new AdminError(`The backups in ${this.place.name} are encrypted: set ${asked}.`);
     const sealed = await this.place.read(keyPath);
     if (!sealed)
-      throw new AdminError(`The file ${keyPath} is missing in ${this.place.name}: nothing there can be opened.`);
+      throw new AdminError(`The file ${keyPath} is missing in ${this.place.name}; its backups cannot be decrypted.`);
     const decrypter = new Decrypter();
     if (sealedFor === 'passphrase') decrypter.addPassphrase(passphrase!);
     else for (const identity of identities) decrypter.addIdentity(identity);
@@ -92,7 +92,7 @@ export class Repository {
       throw new AdminError(
         isOther
           ? `The backups in ${this.place.name} were encrypted with another key: set ${asked}.`
-          : `The file ${keyPath} of ${this.place.name} is damaged: nothing there can be opened.`,
+          : `The file ${keyPath} of ${this.place.name} is damaged; its backups cannot be decrypted.`,
       );
     }
   }
@@ -102,10 +102,10 @@ export class Repository {
     const { passphrase, recipients } = this.keys;
     if (sealedFor === 'passphrase') {
       if (passphrase) await this.requireIdentity();
-      else throw new AdminError(`The backups in ${this.place.name} are encrypted by a passphrase: set that one.`);
+      else throw new AdminError(`The backups in ${this.place.name} are encrypted with a passphrase; use the same one.`);
     } else if (recipients.toSorted().join() !== sealedFor.join()) {
       throw new AdminError(
-        `The backups in ${this.place.name} are encrypted for ${sealedFor.join(', ')}: use --recipient with the same, or another place.`,
+        `The backups in ${this.place.name} are encrypted for ${sealedFor.join(', ')}; use the same --recipient, or another place.`,
       );
     }
   }
@@ -128,10 +128,10 @@ async function begin(place: Place, { passphrase, recipients }: BackupKeys): Prom
   } else if (passphrase) encrypter.setPassphrase(passphrase);
   else
     throw new AdminError(
-      'Backups are encrypted: give --recipient age1…, or set a passphrase by MUSTER_BACKUP_PASSPHRASE or --passphrase-file.',
+      'Backups are encrypted; specify --recipient age1…, or a passphrase with MUSTER_BACKUP_PASSPHRASE or --passphrase-file.',
     );
   for await (const path of place.list(''))
-    throw new AdminError(`${place.name} holds other files (${path}); give an empty place for backups.`);
+    throw new AdminError(`${place.name} contains other files (${path}); choose an empty place for backups.`);
   const identity = await generateX25519Identity();
   await place.write(keyPath, Readable.from([Buffer.from(await encrypter.encrypt(identity))]));
   const header: RepositoryHeader = {
@@ -147,7 +147,9 @@ function addRecipient(encrypter: Encrypter, recipient: string): void {
   try {
     encrypter.addRecipient(recipient);
   } catch {
-    throw new AdminError(`"${recipient}" is no age recipient; they look like age1… (age-keygen makes one).`);
+    throw new AdminError(
+      `"${recipient}" is not an age recipient; recipients look like age1… (age-keygen creates one).`,
+    );
   }
 }
 

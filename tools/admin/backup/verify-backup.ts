@@ -28,13 +28,13 @@ export async function verifyBackup(
     const sum = new RowSum();
     for await (const chunk of await openTable(repository, manifest, table)) sum.add(chunk as Buffer);
     if (sum.rows !== table.rows || sum.hash !== table.hash)
-      throw damaged(repository, paths.table(id, table.name), 'its rows are not the ones that were saved');
+      throw damaged(repository, paths.table(id, table.name), 'its rows differ from the saved ones');
     count += 1;
     onProgress(`verify: ${count} of ${tables.length} tables`);
   });
   const objects = await readObjectKeys(repository, manifest);
   if (objects.length !== manifest.objects.count)
-    throw damaged(repository, paths.objectKeys(id), `it names ${objects.length} objects of ${manifest.objects.count}`);
+    throw damaged(repository, paths.objectKeys(id), `it lists ${objects.length} of ${manifest.objects.count} objects`);
   count = 0;
   await eachOf(objects, atOnce, async (object) => {
     const path = paths.object(object.name);
@@ -46,7 +46,8 @@ export async function verifyBackup(
     } catch {
       throw damaged(repository, path, `it cannot be decrypted (the object ${object.key})`);
     }
-    if (size !== object.size) throw damaged(repository, path, `${object.key} has ${size} bytes of ${object.size}`);
+    if (size !== object.size)
+      throw damaged(repository, path, `${object.key} has ${size} bytes instead of ${object.size}`);
     count += 1;
     onProgress(`verify: ${count} of ${objects.length} objects`);
   });

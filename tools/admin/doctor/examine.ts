@@ -59,14 +59,14 @@ const checks: Record<string, Check> = {
     return held
       ? [
           warning(
-            `The backup ${held.backup} was restored and nothing acts by itself: look at its machines, then muster-admin release.`,
+            `The backup ${held.backup} was restored and the service waits: check its machines, then run muster-admin release.`,
           ),
         ]
       : [];
   },
   settings: async ({ environment }) => {
     const keys = environment['MASTER_KEYS'];
-    return keys ? readMasterKeys(keys).faults.map((each) => fault(`${each}: what is sealed cannot be opened.`)) : [];
+    return keys ? readMasterKeys(keys).faults.map((each) => fault(`${each}: secrets cannot be decrypted.`)) : [];
   },
 
   clocks: async (_, client) => {
@@ -76,7 +76,7 @@ const checks: Record<string, Check> = {
     return Math.abs(seconds) > 2
       ? [
           fault(
-            `The database's clock differs from this machine's by ${Math.round(seconds)} s: synchronise both by NTP.`,
+            `The database's clock differs from this machine's by ${Math.round(seconds)} s: synchronise both with NTP.`,
           ),
         ]
       : [];
@@ -93,10 +93,14 @@ const checks: Record<string, Check> = {
     return [
       ...(Number(postgres) < 15 ? [fault(`Postgres ${postgres} is too old: 15 or newer is needed.`)] : []),
       ...(pending.length
-        ? [fault(`${pending.length} migrations of Muster ${version} did not run: run them before its apps.`)]
+        ? [fault(`${pending.length} migrations of Muster ${version} have not run: run them before you start its apps.`)]
         : []),
       ...(unknown.length
-        ? [warning(`The database is of a newer Muster than this muster-admin (${version}); it has ${unknown.at(-1)}.`)]
+        ? [
+            warning(
+              `The database belongs to a newer Muster than this muster-admin (${version}); it has the migration ${unknown.at(-1)}. Use a newer muster-admin.`,
+            ),
+          ]
         : []),
     ];
   },
@@ -123,7 +127,7 @@ const checks: Record<string, Check> = {
     );
     return rows.map(({ pid, seconds }) =>
       warning(
-        `A transaction is open for ${Math.round(seconds / 60)} minutes (pid ${pid}): dead rows stay as long; end it with pg_terminate_backend.`,
+        `A transaction is open for ${Math.round(seconds / 60)} minutes (pid ${pid}): until it ends, VACUUM cannot remove dead rows; end it with pg_terminate_backend.`,
       ),
     );
   },
@@ -138,7 +142,7 @@ const checks: Record<string, Check> = {
       ...(late
         ? [
             fault(
-              `${late} messages of the queue ${queue} wait for longer than 5 minutes: is the app that handles it running, and Redis?`,
+              `${late} messages of the queue ${queue} have waited for more than 5 minutes: check that its app and Redis are running.`,
             ),
           ]
         : []),
@@ -155,7 +159,11 @@ const checks: Record<string, Check> = {
   'unsent facts': async (_, client) => {
     const [{ late }] = await rowsOf<{ late: number }>(client, unsentFacts);
     return late
-      ? [fault(`${late} webhook deliveries are due for longer than 10 minutes: is feedback-sync running?`)]
+      ? [
+          fault(
+            `${late} webhook deliveries have been due for more than 10 minutes: check that feedback-sync is running.`,
+          ),
+        ]
       : [];
   },
 
@@ -167,7 +175,7 @@ const checks: Record<string, Check> = {
        FROM loop_run ORDER BY name`,
     );
     return rows.flatMap(({ name, app, minutes, error, late }) => [
-      ...(late ? [fault(`The loop “${name}” ran ${minutes} minutes ago for the last time: is ${app} running?`)] : []),
+      ...(late ? [fault(`The loop “${name}” last ran ${minutes} minutes ago: check that ${app} is running.`)] : []),
       ...(error && !late ? [fault(`The loop “${name}” of ${app} fails: ${error}`)] : []),
     ]);
   },
@@ -181,7 +189,7 @@ const checks: Record<string, Check> = {
       ? []
       : [
           fault(
-            'The timeline has no partition of the next month, when no machine could report: is the scheduler running?',
+            'The timeline has no partition for the next month, so no machine could report then: check that the scheduler is running.',
           ),
         ];
   },
@@ -200,11 +208,13 @@ const checks: Record<string, Check> = {
     return [
       ...rows.map(({ name, dead, live }) =>
         warning(
-          `The table ${name} has ${dead} dead rows beside ${live}: run VACUUM ${name}, and look for transactions that stay open.`,
+          `The table ${name} has ${dead} dead rows and ${live} live rows: run VACUUM ${name}, and look for transactions that stay open.`,
         ),
       ),
       ...invalid.map(({ name }) =>
-        fault(`The index ${name} was not finished: DROP INDEX CONCURRENTLY ${name}, and make it again.`),
+        fault(
+          `The index ${name} is not valid because its creation failed: run DROP INDEX CONCURRENTLY ${name}, and create it again.`,
+        ),
       ),
     ];
   },
@@ -218,7 +228,9 @@ const checks: Record<string, Check> = {
     return rows
       .filter(({ worker }) => worker !== version)
       .map(({ worker, machines }) =>
-        warning(`${machines} connected machines have worker ${worker} and not ${version}: muster worker upgrade.`),
+        warning(
+          `${machines} connected machines have the worker ${worker} instead of ${version}: run muster worker upgrade on them.`,
+        ),
       );
   },
 
@@ -227,13 +239,13 @@ const checks: Record<string, Check> = {
     try {
       await storage.put(key, Buffer.from('x'), 'text/plain');
       if ((await storage.get(key))?.toString() !== 'x')
-        return [fault('The bucket does not return what was put into it.')];
+        return [fault('The bucket does not return the stored content: check S3_*.')];
       await storage.delete(key);
       return [];
     } catch (error) {
       return [
         fault(
-          `The bucket cannot be written, read and deleted from (${(error as Error).message}): check S3_* and its policy.`,
+          `Objects cannot be written, read and deleted in the bucket (${(error as Error).message}): check S3_* and its policy.`,
         ),
       ];
     }
@@ -256,11 +268,16 @@ const checks: Record<string, Check> = {
   },
 
   backups: async ({ backups, now }) => {
-    if (!backups) return [warning('How old the newest backup is was not looked at: name their place by --backups.')];
+    if (!backups)
+      return [
+        warning('The age of the newest backup was not checked: specify the place of the backups with --backups.'),
+      ];
     const newest = (await listBackups(backups)).findLast(({ manifest }) => manifest)?.manifest;
-    if (!newest) return [fault(`There is no whole backup in ${backups.name}: run muster-admin backup.`)];
+    if (!newest) return [fault(`There is no complete backup in ${backups.name}: run muster-admin backup.`)];
     const hours = Math.floor((now.getTime() - Date.parse(newest.takenAt)) / 3_600_000);
-    return hours > 26 ? [fault(`The newest backup is ${hours} hours old: look at what runs muster-admin backup.`)] : [];
+    return hours > 26
+      ? [fault(`The newest backup is ${hours} hours old: check the job that runs muster-admin backup.`)]
+      : [];
   },
 };
 

@@ -24,9 +24,9 @@ export async function release(databaseUrl: string, { fireMissed }: { fireMissed:
       client,
       'SELECT backup, released_at AS "releasedAt" FROM recovery_hold FOR UPDATE',
     );
-    if (!recovery) throw new AdminError('This Muster was not restored from a backup: there is nothing to release.');
+    if (!recovery) throw new AdminError('This Muster was not restored from a backup, so there is nothing to release.');
     if (recovery.releasedAt)
-      throw new AdminError(`This Muster was released at ${recovery.releasedAt.toISOString()} already.`);
+      throw new AdminError(`This Muster was already released at ${recovery.releasedAt.toISOString()}.`);
     const missed = await rowsOf<Missed>(client, missedSchedules);
     const [{ underWay }] = await rowsOf<{ underWay: number }>(client, runsUnderWay);
     await client.query('UPDATE recovery_hold SET released_at = clock_timestamp(), fire_missed = $1', [fireMissed]);

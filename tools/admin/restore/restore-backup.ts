@@ -101,9 +101,7 @@ const leftover = '.restoring-';
 async function requireNoFolder(dataDir: string): Promise<void> {
   const files = await readdir(dataDir).catch(() => []);
   if (files.length > 0)
-    throw new AdminError(
-      `The folder ${dataDir} is not empty; restore into one that is empty or not there. Nothing was changed.`,
-    );
+    throw new AdminError(`The folder ${dataDir} is not empty; choose an empty or a new folder. Nothing was changed.`);
 }
 
 /** Of restores that were killed. */
@@ -131,7 +129,7 @@ async function masterKeysOf({ repository, manifest, environment, withoutKeys }: 
   if (!withoutKeys)
     throw new AdminError(
       `The backup ${manifest.id} was taken without the master keys (${manifest.masterKeyIds.join(', ')}): set MASTER_KEYS to them ` +
-        '(masterKeys in secrets.json of the data folder), or give --without-keys and lose what they sealed. Nothing was changed.',
+        '(masterKeys in secrets.json of the data folder), or use --without-keys and lose the secrets that they encrypt. Nothing was changed.',
     );
   return `k1:${randomBytes(32).toString('base64')}`;
 }

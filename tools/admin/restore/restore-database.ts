@@ -17,7 +17,7 @@ import { verifyDatabase } from './verify-database';
 export async function restoreDatabase(options: RestoreDatabaseOptions): Promise<void> {
   const { manifest, onProgress } = options;
   const begun = await begunRestore(options);
-  onProgress('database: making the tables');
+  onProgress('database: creating the tables');
   await migrate(begun.url, { only: manifest.migrations });
   const client = await connect(begun.url);
   try {

@@ -48,7 +48,7 @@ export async function restoreObjects({
   const after = new Map<string, number>();
   if (objects.length > 0) for await (const { key, size } of storage.list('')) after.set(key, size);
   const missing = objects.find(({ key, size }) => after.get(key) !== size);
-  if (missing) throw new AdminError(`The object ${missing.key} was restored and is not there.`);
+  if (missing) throw new AdminError(`The object ${missing.key} was restored but is missing in the bucket.`);
 }
 
 async function putLarge(

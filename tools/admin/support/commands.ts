@@ -21,16 +21,16 @@ const mostLogBytes = 20 * 1024 * 1024;
 export const supportCommands: Record<string, Command> = {
   'support-bundle': {
     usage: '--to FILE.zip [--data-dir DIR] [--backups PLACE] [--log FILE]…',
-    summary: 'writes what doctor finds, with counts, settings and logs, for somebody who helps',
-    about: `A zip of texts: what doctor says, versions, sizes of tables and indexes, runs, machines and queues by status, and the
-newest 20 MiB of each log. Nothing that people entered is in it: no names, variables, results, secrets or addresses. Lines
-of a log keep their fixed fields; in their messages what is quoted, e-mail addresses, numbers and names are masked, and of
-errors the kind and the stack are kept. Logs are those of the data folder and each --log, such as kubectl logs writes it.`,
+    summary: 'writes the findings of doctor, counts, settings and logs into a file for support',
+    about: `Writes a zip of text files: the findings of doctor, versions, sizes of tables and indexes, runs, machines and queues by
+status, and the newest 20 MiB of each log. It contains nothing that people entered: no names, variables, results, secrets or
+addresses. Log lines keep their fixed fields; quoted texts, e-mail addresses, numbers and names in their messages are masked;
+errors keep their kind and stack. The logs are those of the data folder and each --log, such as the output of kubectl logs.`,
     options: { to: text, 'data-dir': text, backups: text, log: { type: 'string', multiple: true } },
     run: async (call) => {
       const to = call.text('to');
-      if (!to) throw new AdminError('Where to is not known: --to FILE.zip');
-      if (existsSync(to)) throw new AdminError(`${to} is there already: name a new file.`);
+      if (!to) throw new AdminError('--to is missing; specify --to FILE.zip.');
+      if (existsSync(to)) throw new AdminError(`${to} already exists; choose a new file.`);
       const dataDir = call.text('data-dir');
       const logs = [
         ...(dataDir
@@ -39,7 +39,7 @@ errors the kind and the stack are kept. Logs are those of the data folder and ea
         ...call.list('log'),
       ];
       const missing = logs.find((file) => !existsSync(file));
-      if (missing) throw new AdminError(`There is no ${missing}.`);
+      if (missing) throw new AdminError(`The log file ${missing} does not exist.`);
       const house = await openHouse(dataDir, call.environment);
       const backups = call.text('backups');
       const place = backups ? openPlace(backups, call.environment) : undefined;
@@ -54,7 +54,7 @@ errors the kind and the stack are kept. Logs are those of the data folder and ea
         const files: Record<string, string> = {
           'doctor.txt': [
             ...findings.map(({ level, says }) => `${level}: ${maskedFinding(says)}`),
-            `looked at ${examined.join(', ')}`,
+            `checked ${examined.join(', ')}`,
             '',
           ].join('\n'),
           'version.txt': `Muster ${version}\nNode ${process.version}\n${platform()} ${release()} ${arch()}, ${cpus().length} processors, ${Math.round(totalmem() / 2 ** 30)} GiB\nwritten ${new Date().toISOString()}\n`,
@@ -69,7 +69,7 @@ errors the kind and the stack are kept. Logs are those of the data folder and ea
           ),
         );
         for (const name of Object.keys(files)) call.write(`  ${name}`);
-        call.write(`Wrote ${to}. Look through it before you send it.`);
+        call.write(`Wrote ${to}. Check its content before you send it.`);
       } finally {
         await place?.close();
         await house.close();
@@ -101,7 +101,7 @@ async function newestLines(file: string): Promise<string> {
     if (shown === null) left += 1;
     else lines.push(shown);
   }
-  if (left > 0) lines.push(JSON.stringify({ msg: `${left} lines that are no JSON are left out` }));
+  if (left > 0) lines.push(JSON.stringify({ msg: `${left} lines that are not JSON were left out` }));
   return `${lines.join('\n')}\n`;
 }
 

@@ -45,7 +45,7 @@ it('takes the one that is named, or one on PATH that runs', async () => {
 });
 
 it('says why there is none', async () => {
-  await expect(cachedChromium(setting('none'))).resolves.toEqual(['there is no apt-get']);
+  await expect(cachedChromium(setting('none'))).resolves.toEqual(['apt-get is not installed']);
   apt(`[ "$1" = --version ] && exit 0; echo "E: Unable to locate package chromium"; exit 100`);
   await expect(cachedChromium(setting('none'))).resolves.toEqual(['Unable to locate package chromium']);
   expect(readdirSync(join(folder, 'none'))).toEqual([]);
@@ -64,8 +64,8 @@ it('says why there is none', async () => {
   const found = await cachedChromium({ ...setting('cache'), onProgress: (line) => said.push(line) });
   const kept = dirname(found as string);
   expect(said).toEqual([
-    'chromium: fetching libpulse0 libnss3 chromium (apt-get download)',
-    `chromium: kept in ${kept} for the next time`,
+    'chromium: downloading libpulse0 libnss3 chromium (apt-get download)',
+    `chromium: cached in ${kept}`,
   ]);
   const places = ['usr/lib/x86_64-linux-gnu', 'usr/lib/x86_64-linux-gnu/pulseaudio'].map((each) => join(kept, each));
   const output = execFileSync(found as string, { encoding: 'utf8' })

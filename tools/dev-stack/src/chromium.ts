@@ -43,7 +43,7 @@ async function fetchChromium(target: string, { env, onProgress }: ChromiumSettin
   const work = await mkdtemp(join(target, '..', 'fetch-'));
   try {
     const tools = new DebianPackages(work, env, onProgress, 'chromium');
-    if (!(await tools.exist())) return ['there is no apt-get'];
+    if (!(await tools.exist())) return ['apt-get is not installed'];
     const faults: string[] = [];
     for (const prepare of [async () => undefined, () => tools.useFreshLists()]) {
       await prepare();
@@ -57,7 +57,7 @@ async function fetchChromium(target: string, { env, onProgress }: ChromiumSettin
       await keepAt(target, root);
       const program = join(target, 'chromium');
       if (!(await works(program, env))) return ['the Chromium of Debian’s package does not run here'];
-      onProgress(`chromium: kept in ${target} for the next time`);
+      onProgress(`chromium: cached in ${target}`);
       return program;
     }
     return [...new Set(faults)];

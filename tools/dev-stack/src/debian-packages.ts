@@ -32,7 +32,7 @@ export class DebianPackages {
     await mkdir(join(lists, 'partial'), { recursive: true });
     await mkdir(join(cache, 'archives/partial'), { recursive: true });
     this.options.push('-o', `Dir::State::lists=${lists}`, '-o', `Dir::Cache=${cache}`);
-    this.onProgress(`${this.what}: fetching the list of packages (apt-get update, into a folder of our own)`);
+    this.onProgress(`${this.what}: downloading the list of packages (apt-get update, into a separate folder)`);
     // One unreachable source makes it fail although the others are there: the download tells.
     await run({ command: ['apt-get', ...this.options, 'update'], env: this.env });
   }
@@ -53,8 +53,8 @@ export class DebianPackages {
   }
 
   async download(packages: string[]): Promise<{ archives: string[]; fault?: string }> {
-    const named = packages.length > 4 ? [...packages.slice(-1), `and ${packages.length - 1} that it needs`] : packages;
-    this.onProgress(`${this.what}: fetching ${named.join(' ')} (apt-get download)`);
+    const named = packages.length > 4 ? [...packages.slice(-1), `and ${packages.length - 1} dependencies`] : packages;
+    this.onProgress(`${this.what}: downloading ${named.join(' ')} (apt-get download)`);
     const folder = await mkdtemp(join(this.work, 'archives-'));
     const command = ['apt-get', ...this.options, 'download', ...packages];
     const { ok, output } = await run({ command, env: this.env, cwd: folder });

@@ -304,7 +304,9 @@ describe('who runs it', () => {
       await expect(query(reset.databaseUrl, 'SELECT * FROM outside')).rejects.toThrow(/does not exist/);
       await reset.stop();
       rmSync(outside, { recursive: true });
-      await expect(start({ dataDir, env, parts: ['postgres'] })).rejects.toThrow(/was kept in .* --reset/);
+      await expect(start({ dataDir, env, parts: ['postgres'] })).rejects.toThrow(
+        /was in .* which no longer exists.* --reset/,
+      );
     } finally {
       rmSync(outside, { recursive: true, force: true });
     }
@@ -332,7 +334,7 @@ describe('where the programs come from', () => {
     const options = { env, cacheDir, parts: ['redis' as const], onProgress: (line: string) => lines.push(line) };
     const both = await Promise.all([start(options), start(options)]);
     expect(both.map(({ report }) => report[0]!.source)).toEqual(['cache', 'cache']);
-    expect(lines).toContainEqual(expect.stringMatching(/^redis: fetching .*redis-server/));
+    expect(lines).toContainEqual(expect.stringMatching(/^redis: downloading .*redis-server/));
     expect(readdirSync(cacheDir)).toEqual([expect.stringMatching(/^redis-\w+/)]);
 
     lines.length = 0;
@@ -384,7 +386,7 @@ describe('says in one sentence', () => {
     await (await start({ dataDir, parts: ['postgres'] })).stop();
     writeFileSync(join(dataDir, 'postgres/data/PG_VERSION'), '99\n');
     expect(await faultOf(start({ dataDir, parts: ['postgres'] }))).toMatch(
-      /made by Postgres 99 .* only Postgres \d+.* --reset/,
+      /created by Postgres 99, .* only Postgres \d+.* --reset/,
     );
   });
 
@@ -392,7 +394,7 @@ describe('says in one sentence', () => {
     const dataDir = folder();
     await (await start({ dataDir, parts: ['postgres'] })).stop();
     rmSync(join(dataDir, 'postgres/password'));
-    expect(await faultOf(start({ dataDir, parts: ['postgres'] }))).toMatch(/another password .*--reset/);
+    expect(await faultOf(start({ dataDir, parts: ['postgres'] }))).toMatch(/The password of the database .*--reset/);
   });
 
   it('what a part itself gave as its reason, and where its log is', async () => {
@@ -401,7 +403,7 @@ describe('says in one sentence', () => {
     writeFileSync(join(dataDir, 'postgres/data/postgresql.conf'), 'nonsense\n');
     const log = join(dataDir, 'postgres/postgres.log');
     expect(await faultOf(start({ dataDir, parts: ['postgres'] }))).toMatch(
-      new RegExp(`^Postgres did not start: .*FATAL.*; the whole story is in ${log}`),
+      new RegExp(`^Postgres did not start: .*FATAL.*; see ${log}`),
     );
     expect(existsSync(join(dataDir, 'lock'))).toBe(false);
   });
@@ -416,7 +418,7 @@ describe('says in one sentence', () => {
   it('that no Redis can be had', async () => {
     const env = { ...envWith({}), PATH: pathWithout('redis-server', 'valkey-server', 'apt-get') };
     const error = await faultOf(start({ env, cacheDir: folder(), parts: ['redis'] }));
-    expect(error).toMatch(/No Redis is here .*there is no apt-get.* `apt-get install redis-server`.* REDIS_URL/);
+    expect(error).toMatch(/No Redis was found .*apt-get is not installed.* `apt-get install redis-server`.* REDIS_URL/);
   });
 
   it('that a Postgres lacks a library, or is not there at all', async () => {

@@ -50,7 +50,7 @@ async function fetchPillow(target: string, { env, onProgress }: PillowSetting): 
   const work = await mkdtemp(join(target, '..', 'fetch-'));
   try {
     const tools = new DebianPackages(work, env, onProgress, 'imaging');
-    if (!(await tools.exist())) return ['there is no apt-get'];
+    if (!(await tools.exist())) return ['apt-get is not installed'];
     const faults: string[] = [];
     for (const prepare of [async () => undefined, () => tools.useFreshLists()]) {
       await prepare();
@@ -61,8 +61,8 @@ async function fetchPillow(target: string, { env, onProgress }: PillowSetting): 
         continue;
       }
       await keepAt(target, root);
-      onProgress(`imaging: Pillow is kept in ${target} for the next time`);
-      return (await extracted(target)) ?? ['the packages hold no Pillow'];
+      onProgress(`imaging: Pillow is cached in ${target}`);
+      return (await extracted(target)) ?? ['the packages do not contain Pillow'];
     }
     return [...new Set(faults)];
   } finally {
@@ -73,13 +73,13 @@ async function fetchPillow(target: string, { env, onProgress }: PillowSetting): 
 /** The packages themselves, then the libraries that this machine turns out to lack, a few layers deep. */
 async function extractInto(root: string, tools: DebianPackages, env: NodeJS.ProcessEnv): Promise<string | null> {
   const fetched = new Set<string>();
-  let fault = 'its libraries could not be fetched';
+  let fault = 'its libraries could not be downloaded';
   for (let layer = 0, wanted = packages; layer < 8 && wanted.length; layer += 1) {
     const { archives, fault: notFetched } = await tools.download(wanted);
     if (notFetched) return notFetched;
     await tools.extract(archives, root);
     const found = await extracted(root);
-    if (!found) return 'the packages hold no Pillow';
+    if (!found) return 'the packages do not contain Pillow';
     const left = await faultOf(found, env);
     if (!left) return null;
     fault = left;

@@ -23,7 +23,7 @@ export async function placeCluster(setting: PartSetting, user: PostgresUser): Pr
     const data = join(noted, 'data');
     if ((await majorOf(data)) === undefined)
       throw new DevStackError(
-        `The database of ${dataDir} was kept in ${noted}, and that is gone; bring it back, or start with --reset to begin with an empty one.`,
+        `The database of ${dataDir} was in ${noted}, which no longer exists; restore that folder, or start with --reset to create an empty database.`,
       );
     return { data, outside: noted };
   }
@@ -64,8 +64,10 @@ export async function ensureCluster(
   const { data, outside } = place;
   if ((await majorOf(data)) === undefined) {
     if ((await readdir(data).catch(() => [])).length)
-      throw new DevStackError(`The database in ${data} is damaged; start with --reset to begin with an empty one.`);
-    setting.onProgress(`postgres: making the database in ${data} (once)`);
+      throw new DevStackError(
+        `The database in ${data} is damaged; restore a backup, or start with --reset to create an empty one.`,
+      );
+    setting.onProgress(`postgres: creating the database in ${data} (once)`);
     await makeCluster(setting, { place, install, user });
     if (outside) await writeFile(noteFile(setting.folder), `${outside}\n`);
   } else if ((await stat(data)).uid !== user.uid) {

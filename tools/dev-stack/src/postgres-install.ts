@@ -142,8 +142,8 @@ async function copyOfPackage(folder: string, search: PostgresSearch): Promise<st
 function noPostgres(search: PostgresSearch, faults: string[], majors: number[]): DevStackError {
   if (majors.length)
     return new DevStackError(
-      `The database in ${search.dataFolder} was made by Postgres ${search.dataMajor} and here is only Postgres ` +
-        `${[...new Set(majors)].join(' and ')}; install version ${search.dataMajor}, or start with --reset to begin with an empty one.`,
+      `The database in ${search.dataFolder} was created by Postgres ${search.dataMajor}, but this machine has only Postgres ` +
+        `${[...new Set(majors)].join(' and ')}; install version ${search.dataMajor}, or start with --reset to create an empty database.`,
     );
   const why = faults.length ? `No usable Postgres: ${faults.join(', and ')}` : 'No Postgres was found';
   return new DevStackError(

@@ -34,7 +34,7 @@ export async function postgresUser(env: NodeJS.ProcessEnv): Promise<PostgresUser
   }
   if (uid === 0) return { ...other, isAnother: true, as: (launch) => ({ ...launch, ...other }) };
   throw new DevStackError(
-    `Postgres cannot run as user ${uid}, which /etc/passwd does not know; add such a user, or set DATABASE_URL.`,
+    `Postgres cannot run as user ${uid}, who is not in /etc/passwd; add such a user, or set DATABASE_URL.`,
   );
 }
 

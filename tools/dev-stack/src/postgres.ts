@@ -104,7 +104,7 @@ async function versionOf(connection: ClientConfig, data: string): Promise<string
     // Whoever refuses our password is our own Postgres only once that says that it is up.
     if (code === '28P01' && /^ready/m.test(await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')))
       throw new DevStackError(
-        `The database in ${data} has another password than the file "password" beside it; restore that file, or start with --reset.`,
+        `The password of the database in ${data} differs from the file "password" next to it; restore that file, or start with --reset.`,
       );
     return undefined;
   }

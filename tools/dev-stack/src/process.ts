@@ -30,10 +30,8 @@ export function programFault(program: string, said: string, folder: string, logF
     );
   const lines = said.split('\n').filter((line) => line.trim());
   const line =
-    lines.findLast((each) => /FATAL|PANIC|ERROR|error:|\*\*\*/.test(each)) ?? lines.at(-1) ?? 'it said nothing';
-  return new DevStackError(
-    `${program} did not start: ${line.trim()}${logFile ? `; the whole story is in ${logFile}` : ''}.`,
-  );
+    lines.findLast((each) => /FATAL|PANIC|ERROR|error:|\*\*\*/.test(each)) ?? lines.at(-1) ?? 'it printed nothing';
+  return new DevStackError(`${program} did not start: ${line.trim()}${logFile ? `; see ${logFile} for details` : ''}.`);
 }
 
 export function isDiskFull(said: string): boolean {
@@ -42,7 +40,7 @@ export function isDiskFull(said: string): boolean {
 
 export function diskFull(folder: string): DevStackError {
   return new DevStackError(
-    `The disk is full at ${folder}; free some space there, or choose a folder elsewhere with --data-dir.`,
+    `The disk is full at ${folder}; free some space there, or choose another folder with --data-dir.`,
   );
 }
 
@@ -73,9 +71,7 @@ export function spawnGuarded(launch: Launch, out: number | 'pipe', orphanSignal:
   const child = spawn('/bin/sh', ['-c', gate, 'sh', ...command], { ...options, stdio: ['pipe', out, out] });
   if (!child.pid) {
     child.once('error', () => undefined);
-    throw new DevStackError(
-      `No process can be started here (${command[0]}); check the limits on processes and memory.`,
-    );
+    throw new DevStackError(`The process ${command[0]} cannot be started; check the limits on processes and memory.`);
   }
   const watcher = spawn('/bin/sh', ['-c', guard, 'sh', orphanSignal.slice(3), String(child.pid)], {
     cwd: '/',

@@ -26,7 +26,7 @@ export async function findPromtool({ dataDir, env, onProgress }: PromtoolSetting
   const work = await mkdtemp(join(cache, 'fetch-'));
   try {
     const tools = new DebianPackages(work, env, onProgress, 'promtool');
-    if (!(await tools.exist())) return ['there is no promtool on PATH, and no apt-get'];
+    if (!(await tools.exist())) return ['promtool is not on PATH, and apt-get is not installed'];
     const faults: string[] = [];
     for (const prepare of [async () => undefined, () => tools.useFreshLists()]) {
       await prepare();

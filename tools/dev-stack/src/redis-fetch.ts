@@ -18,7 +18,7 @@ export async function fetchRedis({ target, env, onProgress }: RedisFetch): Promi
   try {
     const tools = new DebianPackages(work, env, onProgress, 'redis');
     const faults: string[] = [];
-    if (!(await tools.exist())) return ['there is no apt-get'];
+    if (!(await tools.exist())) return ['apt-get is not installed'];
     for (const prepare of [async () => undefined, () => tools.useFreshLists()]) {
       await prepare();
       for (const packages of [
@@ -48,11 +48,11 @@ async function fetchPackages(tools: DebianPackages, packages: string[], root: st
     const found = await extractedRedis(root);
     if (!Array.isArray(found)) return undefined;
     if (!found.some((each) => each.includes('shared libraries')))
-      return found.join('; ') || 'no program in the packages';
+      return found.join('; ') || 'the packages do not contain the program';
     wanted.forEach((name) => fetched.add(name));
     wanted = (await tools.missingLibraries(archives)).filter((name) => !fetched.has(name));
   }
-  return 'its libraries could not be fetched';
+  return 'its libraries could not be downloaded';
 }
 
 // Two processes may have fetched at the same time: the first one in place stays.
@@ -67,7 +67,7 @@ async function keep(
   await rename(root, target).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
   });
-  onProgress(`redis: kept in ${target} for the next time`);
+  onProgress(`redis: cached in ${target}`);
   return extractedRedis(target);
 }
 

@@ -27,7 +27,7 @@ export async function findRedis({ env, cacheDirs, writableCache, onProgress }: P
   const fetched = await fetchRedis({ target: join(await writableCache(), name), env, onProgress });
   if (!Array.isArray(fetched)) return { ...fetched, source: 'cache' };
   throw new DevStackError(
-    `No Redis is here and none could be fetched (${[...new Set([...faults, ...fetched])].join('; ')}); ` +
-      'run `apt-get install redis-server` (any Redis or Valkey from 6.2 on PATH will do), or set REDIS_URL.',
+    `No Redis was found and none could be downloaded (${[...new Set([...faults, ...fetched])].join('; ')}); ` +
+      'run `apt-get install redis-server` (any Redis or Valkey 6.2 or newer on PATH works), or set REDIS_URL.',
   );
 }

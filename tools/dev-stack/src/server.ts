@@ -85,7 +85,7 @@ export async function startServer(
   };
   const portTaken = () =>
     new DevStackError(
-      `Port ${port} for ${spec.name} is used by another program; end that program, or ask for another port.`,
+      `Port ${port} for ${spec.name} is used by another program; end that program, or choose another port.`,
     );
 
   // One at a time: a stop() that meets a restart() waits for it, and ends what it started.
@@ -96,8 +96,8 @@ export async function startServer(
     void next(async () => {
       for (let attempt = 1; !ending; attempt += 1) {
         const outcome = await startOn(port).catch((error: Error) => error.message);
-        if (outcome === 'started') return onProgress(`${spec.part} is back`);
-        if (attempt === 30) return onProgress(`${spec.part} does not come back: ${outcome}`);
+        if (outcome === 'started') return onProgress(`${spec.part} is running again`);
+        if (attempt === 30) return onProgress(`${spec.part} could not be restarted: ${outcome}`);
         await delay(1000);
       }
     });
@@ -162,7 +162,7 @@ async function launchServer(
     try {
       server.version = (await spec.answers(port, server.pid)) ?? '';
       if (!server.version && Date.now() > deadline)
-        throw new DevStackError(`${spec.name} did not answer within ${readyTimeoutMs / 1000} s; read ${logFile}.`);
+        throw new DevStackError(`${spec.name} did not answer within ${readyTimeoutMs / 1000} s; see ${logFile}.`);
     } catch (error) {
       await endServer(server, 'SIGKILL');
       throw error;

@@ -24,7 +24,9 @@ export async function readEnvironment(root: string): Promise<Environment> {
 export function environmentOf(app: Served, stack: Environment, own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   for (const name of ['DATABASE_URL', 'REDIS_URL', 'S3_ENDPOINT']) {
     if (own[name] && own[name] !== stack[name]) {
-      throw new Error(`the development stack that runs uses another ${name}; end all serves first, or unset ${name}`);
+      throw new Error(
+        `the running development stack uses another ${name}; stop all serve commands first, or unset ${name}`,
+      );
     }
   }
   const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== ''));

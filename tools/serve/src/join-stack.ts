@@ -34,7 +34,7 @@ export async function joinStack(options: {
     if (socket && welcome) {
       if (welcome.root !== root) {
         socket.destroy();
-        throw new Error(`${welcome.root} is being served on these ports; end that, or set MUSTER_DEV_PORT`);
+        throw new Error(`${welcome.root} is already served on these ports; stop it, or set MUSTER_DEV_PORT`);
       }
       socket.once('close', lost);
       const leave = () => void socket.off('close', lost).end();
@@ -44,7 +44,7 @@ export async function joinStack(options: {
       throw new Error(
         socket
           ? `port ${portOf.stack} is used by another program; set MUSTER_DEV_PORT`
-          : `the development stack does not start, see ${stackLog(root)}`,
+          : `the development stack did not start; see ${stackLog(root)}`,
       );
     }
     // Several may do so at once: the port lets one of them be it, and the others leave.

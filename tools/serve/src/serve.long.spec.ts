@@ -73,7 +73,7 @@ describe('nx serve', () => {
     const settings = await fetch(`${at(0)}/api/organization/settings`, { headers: { 'x-api-key': key! } });
     expect(settings.status).toBe(200);
     expect(await answers(`${at(0)}/api/cron/tick`)).toBe(502);
-    await waitFor('standalone to say so', () => standalone.said.includes('idle while any of the six apps is served'));
+    await waitFor('standalone to say so', () => standalone.said.includes('idle while one of the six apps is served'));
     expect(await isListening(first + 7)).toBe(false);
 
     expect(await stop(gateway, 'SIGTERM')).toBe(0);

@@ -40,16 +40,17 @@ export async function serve(name: Served, root: string): Promise<void> {
         if (message.alone === alone) return;
         alone = message.alone;
         if (alone) return app?.start();
-        say('idle while any of the six apps is served: it would run all of them a second time');
+        say('idle while one of the six apps is served, because standalone would run all of them a second time');
         return app?.stop();
       case 'changed': {
         const mine = message.files.filter((file) => isMadeFrom(name, file));
         if (!mine.length || !app?.isWanted) return;
-        say(`${mine.slice(0, 3).join(', ')}${mine.length > 3 ? ' …' : ''} changed: starting again`);
+        say(`${mine.slice(0, 3).join(', ')}${mine.length > 3 ? ' …' : ''} changed: restarting`);
         return app.start();
       }
       case 'broken':
-        if (app?.isWanted && message.files.some((file) => isMadeFrom(name, file))) say(`not built: ${message.error}`);
+        if (app?.isWanted && message.files.some((file) => isMadeFrom(name, file)))
+          say(`could not compile: ${message.error}`);
         return;
       case 'failed':
         throw new Error(message.error);
@@ -67,7 +68,7 @@ export async function serve(name: Served, root: string): Promise<void> {
       heard: (message) => {
         turn = turn.then(() => heard(message)).catch(fail);
       },
-      lost: () => fail(new Error(`the development stack has ended, see ${stackLog(root)}`)),
+      lost: () => fail(new Error(`the development stack has ended; see ${stackLog(root)}`)),
     }).then((result) => {
       joined = result;
       resolve();
@@ -85,7 +86,7 @@ async function announce(root: string, firstStart: boolean, say: (line: string) =
   say(`all apps together: ${publicUrl} (nx run-many -t serve); data and logs: ${folder}`);
   if (!firstStart) return;
   const text = await readFile(join(folder, 'first-start.json'), 'utf8');
-  say(`the first organization, shown this once and kept in ${join(folder, 'first-start.json')}:`);
+  say(`the first organization; shown only once, stored in ${join(folder, 'first-start.json')}:`);
   for (const [variable, value] of Object.entries(JSON.parse(text) as Record<string, string>)) {
     say(`  ${variable.replace('BOOTSTRAP_', '').toLowerCase().replaceAll('_', ' ').padEnd(20)} ${value}`);
   }

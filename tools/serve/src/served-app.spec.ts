@@ -24,7 +24,7 @@ describe('an app under nx serve', () => {
     const [first] = await waitFor('its start', async () => (await starts()).length === 1 && starts());
     process.kill(first!, 'SIGKILL');
     await waitFor('a second start', async () => (await starts()).length === 2);
-    expect(said).toEqual(['ended by itself (SIGKILL); it starts again at once']);
+    expect(said).toEqual(['exited unexpectedly (SIGKILL); it is restarted at once']);
 
     // One that is waiting to be started again is stopped as well.
     process.kill((await starts())[1]!, 'SIGKILL');

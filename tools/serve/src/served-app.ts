@@ -48,8 +48,8 @@ export class ServedApp {
       if (this.child !== child) return;
       this.child = undefined;
       const waitMs = this.backoff.next();
-      const when = waitMs < 1000 ? 'at once' : `in ${Math.round(waitMs / 1000)} s, or with the next change`;
-      this.say(`ended by itself (${how}); it starts again ${when}`);
+      const when = waitMs < 1000 ? 'at once' : `in ${Math.round(waitMs / 1000)} s, or at the next change`;
+      this.say(`exited unexpectedly (${how}); it is restarted ${when}`);
       this.revival = setTimeout(() => void this.next(async () => this.wanted && !this.child && this.begin()), waitMs);
     };
     child.once('error', (error) => died(error.message));

@@ -72,7 +72,7 @@ describeHosts('a machine that its own command line makes an agent (takes root, f
       const said = await cli.run(['agents', 'run-snippet', 'Far', '-c', 'print("back")']);
       return said.out === 'back\n';
     });
-    expect((await cli.run(['worker', 'logs', '-n', '200'])).out).toContain('the service knows this worker');
+    expect((await cli.run(['worker', 'logs', '-n', '200'])).out).toContain('the service accepted the handshake');
     // What it was installed with lasts, whoever begins it.
     expect(readFileSync(join(place, 'worker.env'), 'utf8')).toMatch(/^PATH=/m);
     expect((await cli.run(['worker', 'uninstall'])).out).toContain('The worker is removed from this machine.');

@@ -110,7 +110,7 @@ describe('the outcome of an agent action that is a command', () => {
     await failOverdueCommands(harness.db);
     expect(await statusOf(commandId)).toEqual({
       status: 'failed',
-      error: 'The agent did not take it in time.',
+      error: 'The agent did not accept the command in time.',
       code: 'execution_timeout',
     });
     await harness.db.transaction('system', (tx) =>
@@ -118,7 +118,11 @@ describe('the outcome of an agent action that is a command', () => {
     );
     const ends = (await timeline()).filter(({ level }: { level: string }) => level === 'error');
     expect(ends).toMatchObject([
-      { source: 'watchdog', message: 'repair failed: The agent did not take it in time.', data: { commandId } },
+      {
+        source: 'watchdog',
+        message: 'repair failed: The agent did not accept the command in time.',
+        data: { commandId },
+      },
       { source: 'api', message: 'start_recording failed: The agent was terminated.' },
     ]);
   });

@@ -157,7 +157,7 @@ describe('draining', () => {
           {
             code: 'agent_not_ready',
             agentStatus: status === 'online' ? 'draining' : 'stopped',
-            detail: 'The agent is being drained and takes nothing new.',
+            detail: 'The agent is being drained and accepts no new work.',
           },
         ]);
         expect(await sql('SELECT FROM agent_command WHERE agent_id = $1', [id])).toEqual([]);

@@ -90,7 +90,7 @@ describe('a container without the organization’s label', () => {
     expect([await statusOf(id), orders]).toEqual(['terminated', []]);
     const message = (await tenant.api.get(`/api/agents/${id}/logs?kind=provisioning`)).body.entries[0]
       .message as string;
-    expect(message).toMatch(/^its keys are revoked; its machine is left as it is: The container x is not labelled/);
+    expect(message).toMatch(/^its keys are revoked; its machine was not terminated: The container x is not labelled/);
   });
 
   it('hides the state and the address of an unlabelled container', async () => {

@@ -73,9 +73,9 @@ describe('batches from CSV', () => {
       { row: 2, errors: ['the row has 1 cell and the table 2 columns: PAYER is missing'] },
       { row: 3, errors: ['the row has 3 cells and the table 2 columns'] },
       { row: 4, errors: ['PAYER: is not valid UTF-8'] },
-      { row: 5, errors: ['CLAIM_ID: has 1,000,000 characters; at most 65,536 are taken'] },
-      { row: 6, errors: ['line 7: a quote stands inside a cell that does not begin with one'] },
-      { row: 7, errors: ['PAYER: has a U+0000'] },
+      { row: 5, errors: ['CLAIM_ID: has 1,000,000 characters; at most 65,536 are allowed'] },
+      { row: 6, errors: ['line 7: a cell contains a quote but does not start with one'] },
+      { row: 7, errors: ['PAYER: contains U+0000'] },
     ]);
     expect((await jobsOf(created.body.batchId)).map(({ batchRow }) => batchRow)).toEqual([1, 8]);
   });
@@ -98,12 +98,12 @@ describe('batches from CSV', () => {
   });
 
   it.each([
-    ['no content', '', /no row of names/],
-    ['only a header', 'CLAIM_ID,PAYER\n', /no rows below/],
+    ['no content', '', /no row with column names/],
+    ['only a header', 'CLAIM_ID,PAYER\n', /no rows after/],
     ['a repeated column name', 'CLAIM_ID,CLAIM_ID\na,b\n', /two columns CLAIM_ID/],
     ['UTF-16', Buffer.from('\ufeffCLAIM_ID,PAYER\nC-1,D\n', 'utf16le'), /UTF-16/],
     ['a quote that is not closed', 'CLAIM_ID,PAYER\nC-1,"Delta\nC-2,D\n', /not closed/],
-    ['text after a closing quote', 'CLAIM_ID,PAYER\nC-1,"Del"ta\nC-2,D\n', /Line 2: something stands behind/],
+    ['text after a closing quote', 'CLAIM_ID,PAYER\nC-1,"Del"ta\nC-2,D\n', /Line 2: there is text after a closing quote/],
     ['10,001 rows', `CLAIM_ID,PAYER\n${'a,b\n'.repeat(10_001)}`, /more than 10,000 rows/],
   ])('refuse a CSV file with %s', async (_, table, message) => {
     const { status, body } = await send(table);

@@ -88,8 +88,8 @@ describe('batches', () => {
       expect(body.rejected).toEqual([
         { row: 2, errors: ['the workflow needs the variable PAYER'] },
         { row: 3, errors: ['the workflow has no variable SURPLUS'] },
-        { row: 4, errors: ['CLAIM_ID: must be a text', 'PAYER: must be a text'] },
-        { row: 5, errors: ['CLAIM_ID: has 65,537 characters; at most 65,536 are taken'] },
+        { row: 4, errors: ['CLAIM_ID: must be a string', 'PAYER: must be a string'] },
+        { row: 5, errors: ['CLAIM_ID: has 65,537 characters; at most 65,536 are allowed'] },
       ]);
       expect((await jobsOf(body.batchId)).map(({ batchRow }) => batchRow)).toEqual([1, 6]);
       const read = await tenant.api.get(`/api/batches/${body.batchId}`);

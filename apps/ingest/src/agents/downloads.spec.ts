@@ -63,7 +63,7 @@ describe('the file of an extension command', () => {
     expect(await contentOf({ version: '1.0', key })).toBe('named');
     expect(await contentOf({ version: '1.0', key: id })).toBe('named');
     expect(await contentOf({ version: '1.0', key: 'extensions/none.zip' })).toBe(
-      '404 There is no artifact of that key, and no pack with a version in production, in pilot or pinned.',
+      '404 There is no artifact with this key, and no pack with this key that has a version in production, in pilot or pinned.',
     );
   });
 
@@ -81,7 +81,7 @@ describe('the file of an extension command', () => {
     }
     expect(await contentOf({ version: '1.4.0' })).toBe('second');
     expect(await contentOf({ version: 'v1.4.0' })).toBe('second');
-    expect(await contentOf({ version: '9.9' })).toMatch(/^404 No extension of version 9.9 has been uploaded/);
+    expect(await contentOf({ version: '9.9' })).toMatch(/^404 No extension of version 9\.9 was uploaded/);
     expect(await contentOf({ version: '.*' })).toMatch(/^404 /);
   });
 
@@ -109,7 +109,7 @@ describe('the file of an extension command', () => {
     expect(await contentOf({ version: '1.0', key: packId })).toBe(contents[1]);
     const { body } = await ask(await order({ version: '1.0', key: packId }));
     expect(body).toMatchObject({ filename: `${workerKey}-2.zip`, digest: versions[1]!.digest });
-    expect(await stages('deprecated', 'draft', 'archived')).toMatch(/^404 There is no artifact of that key, and no/);
+    expect(await stages('deprecated', 'draft', 'archived')).toMatch(/^404 There is no artifact with this key, and no/);
     const foreign = await makeInstallation(harness.db, { organizationId: otherTenant.organizationId, contents: ['x'] });
     expect(await contentOf({ version: '1.0', key: foreign.packId })).toMatch(/^404 /);
   });

@@ -98,7 +98,7 @@ export class Chromium {
     } catch (error) {
       const said = browser.lastWords();
       await browser.close();
-      throw new Error(`the browser could not be started${said && `: ${said}`}`, { cause: error });
+      throw new Error(`the browser did not start${said && `: ${said}`}`, { cause: error });
     }
   }
 
@@ -107,7 +107,7 @@ export class Chromium {
     const id = (this.count += 1);
     const answer = new Promise<Params>((settle, fail) => this.waiting.set(id, { settle, fail }));
     const timer = setTimeout(
-      () => this.waiting.get(id)?.fail(new Error(`${method} was not answered within ${answerMs} ms`)),
+      () => this.waiting.get(id)?.fail(new Error(`the browser did not answer ${method} within ${answerMs} ms`)),
       answerMs,
     );
     try {

@@ -107,17 +107,17 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
     const link = [...extension('1.5.0'), { name: 'link', content: '/etc/passwd', mode: 0o120777 }];
     const broken = extension('1.5.0', { more: { background: { service_worker: 'gone.js' } } });
     for (const [file, error, code] of [
-      [null, 'the service does not say where the extension is: it answered 404', 'extension_not_found'],
-      [Buffer.from('no zip'), 'this is no zip'],
-      [zipOf([{ name: 'readme.txt', content: 'x' }]), 'there is no browser extension in it'],
+      [null, 'the service returned no download URL for the extension (status 404)', 'extension_not_found'],
+      [Buffer.from('no zip'), 'this is not a zip'],
+      [zipOf([{ name: 'readme.txt', content: 'x' }]), 'the file contains no browser extension'],
       [
         zipOf([...extension('1.5.0', { folder: 'a/' }), ...extension('1.5.0', { folder: 'b/' })]),
         'more than one extension',
       ],
-      [zipOf(outside), 'an entry that leads outside'],
-      [zipOf(link), 'neither file nor folder'],
+      [zipOf(outside), 'an entry has a path that contains ..'],
+      [zipOf(link), 'an entry is a link'],
       [zipOf(broken), 'Extensions.loadUnpacked: '],
-      [zipOf(extension('1.6.0')), 'the extension is of version 1.6.0, and not 1.5.0', 'extension_version_mismatch'],
+      [zipOf(extension('1.6.0')), 'the extension has the version 1.6.0 instead of 1.5.0', 'extension_version_mismatch'],
     ] as const) {
       const result = await deploy(file, '1.5.0');
       expect(result).toMatchObject({ status: 'failed', error: expect.stringContaining(error) });

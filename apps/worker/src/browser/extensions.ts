@@ -14,7 +14,7 @@ const packedBytes = 64 * 1024 * 1024;
 export const noBrowser: Result = {
   status: 'failed',
   code: 'browser_unavailable',
-  error: 'there is no browser on this machine: install Chromium, or say in CHROMIUM where it is',
+  error: 'there is no browser on this machine; install Chromium, or set CHROMIUM to the path of a browser',
 };
 
 export interface ExtensionsOptions {
@@ -62,13 +62,13 @@ export class Extensions {
       if (!downloadUrl) return { status: 'failed', error: why, ...(code ? { code } : {}) };
       const bytes = await download(new URL(downloadUrl, service.baseUrl), packedBytes, stopping);
       if (digest && digest !== digestOf(bytes)) {
-        return { status: 'failed', code: 'bundle_rejected', error: 'the bundle is not what its digest says' };
+        return { status: 'failed', code: 'bundle_rejected', error: 'the bundle does not match its digest' };
       }
       const wanted = textOf(payload.version);
       const source = await unpackExtension(bytes, staging, { version: wanted, stop: stopping });
       const found = await this.load(program, join(staging, 'browser'), source);
       if (wanted && !isSameVersion(found.version, wanted)) {
-        const error = `the extension is of version ${found.version}, and not ${wanted}`;
+        const error = `the extension has the version ${found.version} instead of ${wanted}`;
         return { status: 'failed', code: 'extension_version_mismatch', error, output: { version: found.version } };
       }
       const { id, name, version } = await this.keep(program, staging, source, found);
@@ -102,7 +102,7 @@ export class Extensions {
       const { id } = await browser.call('Extensions.loadUnpacked', { path });
       const loaded = (await browser.extensions()).find((each) => each.id === id);
       if (!loaded) throw new Error('the browser did not load the extension');
-      if (!loaded.enabled) throw new Error(`the browser has loaded ${loaded.name} ${loaded.version}, and disabled it`);
+      if (!loaded.enabled) throw new Error(`the browser loaded ${loaded.name} ${loaded.version} but disabled it`);
       return loaded;
     } finally {
       await browser.close();
@@ -129,7 +129,7 @@ async function askWhere(service: Service, agentId: string, commandId: string) {
   const call = { method: 'POST' as const, path: `/api/agents/${agentId}/downloads`, text };
   const { status, body } = await service.insist<DownloadTicket>(() => call);
   const downloadUrl = textOf(body.downloadUrl);
-  const why = textOf(body.detail) || `the service does not say where the extension is: it answered ${status}`;
+  const why = textOf(body.detail) || `the service returned no download URL for the extension (status ${status})`;
   return { downloadUrl, digest: textOf(body.digest), why, code: status === 404 ? 'extension_not_found' : undefined };
 }
 

@@ -73,11 +73,11 @@ function foldersIn(folder: string): string[] {
 }
 
 function severalExtensions(): Error {
-  return new Error('there is more than one extension in it');
+  return new Error('the file contains more than one extension');
 }
 
 function noExtension(): Error {
-  return new Error('there is no browser extension in it: no manifest.json with a manifest_version');
+  return new Error('the file contains no browser extension: it has no manifest.json with a manifest_version');
 }
 
 function isManifest(path: string): boolean {

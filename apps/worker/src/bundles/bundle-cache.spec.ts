@@ -139,7 +139,7 @@ describe('The cache of bundles', () => {
     store.refusals = [403];
     await expect(read(gone)).rejects.toMatchObject({
       code: 'bundle_unavailable',
-      message: "the bundle's address answered 403",
+      message: "the bundle's URL returned status 403",
     });
     expect(store.fetched(gone)).toBe(1);
   });
@@ -148,7 +148,7 @@ describe('The cache of bundles', () => {
     const bundle = store.put(randomBytes(10), 'f'.repeat(64));
     await expect(read(bundle)).rejects.toMatchObject({
       code: 'bundle_rejected',
-      message: 'the bundle is not what its digest says',
+      message: 'the bundle does not match its digest',
     });
     expect(readdirSync(join(folder, 'bundles'))).toEqual([]);
   });
@@ -189,7 +189,7 @@ describe('The cache of bundles', () => {
       expect(readdirSync(disk)).toEqual([`${second.digest}.zip`]);
       await expect(read(store.put(randomBytes(1_500_000)))).rejects.toMatchObject({
         code: 'bundle_unavailable',
-        message: `the disk is full: there is no room in ${disk} for the bundle`,
+        message: `the disk is full: the bundle does not fit into ${disk}`,
       });
       expect(readdirSync(disk)).toEqual([]);
     } finally {

@@ -81,7 +81,7 @@ export class BundleCache {
       return await this.fetch(bundle, path, stop);
     } catch (error) {
       if (!isDiskFull(error)) throw error;
-      const why = `the disk is full: there is no room in ${this.folder} for the bundle`;
+      const why = `the disk is full: the bundle does not fit into ${this.folder}`;
       throw new BundleUnavailable(why, { cause: error });
     }
   }
@@ -91,7 +91,7 @@ export class BundleCache {
     const part = join(this.folder, `${bundle.digest}.part`);
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
     if (lstatOf(path)) {
-      log('warn', 'a bundle in the cache is not what its digest says, and is fetched again', { digest: bundle.digest });
+      log('warn', 'a cached bundle does not match its digest; downloading it again', { digest: bundle.digest });
       rmSync(path, { recursive: true, force: true });
     }
     const url = new URL(bundle.url, baseUrl);
@@ -115,7 +115,7 @@ export class BundleCache {
       if (!isResumed) break;
     }
     rmSync(part, { recursive: true, force: true });
-    throw new BundleRejected('the bundle is not what its digest says');
+    throw new BundleRejected('the bundle does not match its digest');
   }
 
   /** What was used longest ago goes first, and never what somebody uses. */

@@ -53,7 +53,7 @@ describe('A run with a bundle', () => {
     expect(await run('', [{ name: 'other.py', content: '' }])).toMatchObject({
       status: 'failed',
       errorCode: 'nothing_to_run',
-      error: 'the workflow has no script, and the bundle no main.py',
+      error: 'the workflow has no script, and the bundle has no main.py',
     });
   });
 
@@ -100,7 +100,7 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
     expect(await run('pass', { digest: 'a'.repeat(64), url: bundle.url.replace(/[^/]+$/, 'gone') })).toMatchObject({
       status: 'failed',
       errorCode: 'bundle_unavailable',
-      error: "the bundle's address answered 404",
+      error: "the bundle's URL returned status 404",
     });
   });
 

@@ -95,7 +95,7 @@ muster.result([word, os.path.relpath(pack.__file__, os.environ["MUSTER_RUN_ROOT"
       ['size_mismatch', [right, { name: 'bomb', content: ' '.repeat(9_000_000), size: 1_000_000 }]],
       ['ratio', [right, { name: 'bomb', content: ' '.repeat(11_000_000) }]],
       ['not_a_zip', store.put(Buffer.from('print("no zip")'))],
-      ['the bundle is not what its digest says', store.put(zipOf([right]), '0'.repeat(64))],
+      ['the bundle does not match its digest', store.put(zipOf([right]), '0'.repeat(64))],
     ];
     for (const [why, files] of hostile) {
       const { root, status, errorCode, error } = await run(script, files);

@@ -28,7 +28,7 @@ export async function downloadBundle(url: URL, path: string, options: DownloadOp
       stop.throwIfAborted();
       const isFinal = error instanceof BundleRejected || error instanceof BundleUnavailable || isDiskFull(error);
       if (isFinal) throw error;
-      if (attempt === attempts) throw new BundleUnavailable(`the bundle could not be fetched: ${messageOf(error)}`);
+      if (attempt === attempts) throw new BundleUnavailable(`the bundle could not be downloaded: ${messageOf(error)}`);
       await rest(backoffMs(attempt), stop);
     }
   }
@@ -68,7 +68,10 @@ function startOf(response: Response, before: number): number | null {
 
 async function append(file: FileHandle, from: number, response: Response, stop: AbortSignal): Promise<void> {
   const silence = new AbortController();
-  const timer = setTimeout(() => silence.abort(new Error(`the store was silent for ${silentMs} ms`)), silentMs);
+  const timer = setTimeout(
+    () => silence.abort(new Error(`the object storage sent nothing for ${silentMs} ms`)),
+    silentMs,
+  );
   const reader = response.body!.getReader();
   const onSilence = (): void => void reader.cancel(silence.signal.reason).catch(() => undefined);
   silence.signal.addEventListener('abort', onSilence);
@@ -90,7 +93,7 @@ async function append(file: FileHandle, from: number, response: Response, stop: 
 }
 
 function refusalOf(status: number): Error {
-  const why = `the bundle's address answered ${status}`;
+  const why = `the bundle's URL returned status ${status}`;
   // An address that has expired does not become right; the run's next attempt gets another one.
   return status >= 400 && status < 500 && ![408, 425, 429].includes(status)
     ? new BundleUnavailable(why)

@@ -59,8 +59,7 @@ async function unpack(bytes: Buffer, folder: string, options: UnzipOptions): Pro
     // Half a bundle is none.
     rmSync(folder, { recursive: true, force: true });
     if (error instanceof ZipFault) throw new BundleRejected(error.message);
-    if (isDiskFull(error))
-      throw new BundleUnavailable(`the disk is full: there is no room in ${folder} for the bundle`);
+    if (isDiskFull(error)) throw new BundleUnavailable(`the disk is full: the bundle does not fit into ${folder}`);
     throw error;
   }
 }

@@ -51,9 +51,9 @@ class Place {
 
   constructor(runs: string, path: string) {
     const segments = path.split('/').filter((part) => part !== '' && part !== '.');
-    if (path.length > longestPath || path.includes('\0')) throw new Refusal('invalid_payload', 'that is no path');
+    if (path.length > longestPath || path.includes('\0')) throw new Refusal('invalid_payload', 'the path is not valid');
     if (path.startsWith('/') || segments.includes('..')) {
-      throw new Refusal('permission_denied', 'a path is relative to the folder of runs and stays in it');
+      throw new Refusal('permission_denied', 'the path must be relative and stay in the folder of runs');
     }
     this.path = segments.join('/');
     this.wanted = join(realpathSync(runs), ...segments);
@@ -126,23 +126,23 @@ function asText(bytes: Buffer): string {
   } catch {
     // Not UTF-8.
   }
-  throw new Refusal('unsupported_media_type', 'the file is not a text');
+  throw new Refusal('unsupported_media_type', 'the file is not a text file');
 }
 
 function requireKind(stats: Stats, wants: 'folder' | 'file'): void {
   if (stats.isSymbolicLink()) throw outside();
   if (wants === 'folder' ? stats.isDirectory() : stats.isFile()) return;
   const isPlain = stats.isDirectory() || stats.isFile();
-  if (!isPlain) throw new Refusal('permission_denied', 'it is neither a file nor a folder');
-  throw new Refusal('invalid_payload', wants === 'folder' ? 'it is no folder' : 'it is no file');
+  if (!isPlain) throw new Refusal('permission_denied', 'the path is neither a file nor a folder');
+  throw new Refusal('invalid_payload', wants === 'folder' ? 'the path is not a folder' : 'the path is not a file');
 }
 
 function outside(): Refusal {
-  return new Refusal('permission_denied', 'a link is in the way: it may lead outside the folder of runs');
+  return new Refusal('permission_denied', 'the path contains a link, which may lead outside the folder of runs');
 }
 
 function tooLarge(size: number): Refusal {
-  return new Refusal('payload_too_large', `the file has ${size} bytes; up to 1 MiB can be read`);
+  return new Refusal('payload_too_large', `the file has ${size} bytes; only files up to 1 MiB can be read`);
 }
 
 function refusalOf(error: unknown): Refusal {
@@ -151,5 +151,5 @@ function refusalOf(error: unknown): Refusal {
   if (code === 'ELOOP') return outside();
   if (code === 'ENOENT' || code === 'ENOTDIR') return new Refusal('not_found', 'there is no such file');
   if (code === 'ENAMETOOLONG') return new Refusal('invalid_payload', 'the path is too long');
-  return new Refusal('permission_denied', `it cannot be read (${code ?? 'unknown'})`);
+  return new Refusal('permission_denied', `the path cannot be read (${code ?? 'unknown'})`);
 }

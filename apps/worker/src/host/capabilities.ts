@@ -16,9 +16,9 @@ export async function capabilitiesOf(machine: MachineSettings): Promise<(Machine
   const { scriptBase } = machine;
   const found: Record<MachinePart, Answer | Promise<Answer>> = {
     python: askPython(machine, 'import platform\nprint(platform.python_version())', `${machine.python} does not run`),
-    chromium: programOf(findBrowser(scriptBase), 'no browser is on PATH, in CHROMIUM or in a usual place'),
-    ffmpeg: programOf(findProgram('ffmpeg', scriptBase), 'it is not on PATH'),
-    pillow: askPython(machine, hasPillow(), 'Python does not find it, or it cannot read TIFF and JPEG'),
+    chromium: programOf(findBrowser(scriptBase), 'no browser was found on PATH, in CHROMIUM or in a standard location'),
+    ffmpeg: programOf(findProgram('ffmpeg', scriptBase), 'ffmpeg is not on PATH'),
+    pillow: askPython(machine, hasPillow(), 'Python does not find Pillow, or Pillow cannot read TIFF and JPEG'),
     odbc: askPython(machine, 'import pyodbc\nprint(pyodbc.version)', 'Python does not find pyodbc'),
     sandbox: sandboxOf(scriptBase),
   };
@@ -46,7 +46,12 @@ function programOf(path: string | null, otherwise: string): Found {
 async function sandboxOf(env: Record<string, string>): Promise<Answer> {
   if (process.geteuid?.() === 0) return { available: false, detail: 'the worker runs as root' };
   if (process.platform !== 'linux') return { available: true, detail: null };
-  return ask('unshare', ['--user', '--map-root-user', 'true'], env, 'the system gives ordinary users no namespaces');
+  return ask(
+    'unshare',
+    ['--user', '--map-root-user', 'true'],
+    env,
+    'the system does not allow ordinary users to create namespaces',
+  );
 }
 
 /** Whether the program succeeds, with what it prints. */

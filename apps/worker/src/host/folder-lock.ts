@@ -7,7 +7,9 @@ export function takeFolder(folder: string): void {
   const path = join(folder, 'worker.lock');
   const holder = readJson<{ pid: number; startTime: string }>(path);
   if (holder && holder.pid !== process.pid && isAlive(holder)) {
-    throw new Error(`another worker (pid ${holder.pid}) works in ${folder}`);
+    throw new Error(
+      `another worker (pid ${holder.pid}) is using ${folder}; stop it, or set MUSTER_WORKER_DIR to another folder`,
+    );
   }
   writeWhole(path, JSON.stringify({ pid: process.pid, startTime: readProcess(process.pid)?.startTime ?? '' }));
 }

@@ -37,10 +37,10 @@ describe('The health of a worker', () => {
     const taken = join(folder, 'taken');
     mkdirSync(join(taken, 'health'), { recursive: true });
     expect(new Health({ folder: taken, python: 'python3' }, () => 0).problems()).toEqual([
-      expect.stringMatching(/^its folder cannot be written/),
+      expect.stringMatching(/^the worker's folder cannot be written/),
     ]);
     expect(new Health({ folder, python: 'python3' }, () => 121_000).problems()).toEqual([
-      'no poll for commands was answered for 121 s',
+      'the service has not answered a poll for commands for 121 s',
     ]);
   });
 });

@@ -25,7 +25,9 @@ export class Health {
     void this.lookAtPython();
     const silentMs = this.pollsSilentForMs();
     const polls =
-      silentMs > pollsSilentMs ? `no poll for commands was answered for ${Math.round(silentMs / 1000)} s` : null;
+      silentMs > pollsSilentMs
+        ? `the service has not answered a poll for commands for ${Math.round(silentMs / 1000)} s`
+        : null;
     return [this.folderProblem(), this.python?.problem ?? null, polls].filter((problem) => problem !== null);
   }
 
@@ -37,7 +39,7 @@ export class Health {
       rmSync(path);
       return null;
     } catch (error) {
-      return `its folder cannot be written: ${messageOf(error)}`;
+      return `the worker's folder cannot be written: ${messageOf(error)}`;
     }
   }
 

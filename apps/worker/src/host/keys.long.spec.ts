@@ -40,7 +40,7 @@ describe('The key of a worker', () => {
     await worker.start();
     expect(await answer(commandOf('repair', { apiKey: refused }))).toEqual({
       status: 'failed',
-      error: `the service refuses the new key for this agent (${status}); the old one stays`,
+      error: `the service rejects the new key for this agent (${status}); the old key remains in use`,
     });
     expect(existsSync(file)).toBe(false);
     expect(service.accepted('/api/agents/handshake')).toHaveLength(1);
@@ -73,7 +73,7 @@ describe('The key of a worker', () => {
     );
     await service.push(run);
     expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ result: true });
-    expect(worker.stderr).toContain('the service refuses the key of a repair');
+    expect(worker.stderr).toContain('the service rejects the key that a repair set');
     expect(worker.stderr).not.toContain(refused);
   });
 

@@ -63,7 +63,7 @@ export async function repairKey(
   stopping: AbortSignal,
 ): Promise<Result> {
   if (typeof apiKey !== 'string' || !/^[\x21-\x7e]{8,500}$/.test(apiKey)) {
-    return { status: 'failed', error: 'the apiKey is none' };
+    return { status: 'failed', error: 'the apiKey is not a valid key' };
   }
   const path = `/api/agents/${agentId}/commands?wait=0`;
   const until = Date.now() + trialMs;
@@ -71,12 +71,15 @@ export async function repairKey(
     const answer = await service.call({ method: 'GET', path, apiKey, until: stopping }).catch(() => null);
     if (answer && answer.status < 300) break;
     if (answer && refusesKey(answer.status)) {
-      const error = `the service refuses the new key for this agent (${answer.status}); the old one stays`;
+      const error = `the service rejects the new key for this agent (${answer.status}); the old key remains in use`;
       return { status: 'failed', error };
     }
     if (stopping.aborted || Date.now() > until) {
-      const why = answer ? `it answered ${answer.status}` : 'it gave no answer';
-      return { status: 'failed', error: `the service could not be asked about the new key: ${why}; the old one stays` };
+      const why = answer ? `it returned status ${answer.status}` : 'it did not answer';
+      return {
+        status: 'failed',
+        error: `the new key could not be checked with the service: ${why}; the old key remains in use`,
+      };
     }
     await rest(backoffMs(attempt, undefined, answer?.retryAfterMs), stopping);
   }

@@ -48,7 +48,7 @@ export async function runImaging(command: Command, context: ImagingContext): Pro
   // What it printed may name what it read: only how it ended is told.
   const { code, exitCode } = result;
   if (code || isStopped) return { status: 'failed', ...(code ? { code } : {}), error: result.error ?? 'it ended' };
-  return { status: 'failed', error: `imaging ended without an outcome (exit code ${exitCode ?? 'unknown'})` };
+  return { status: 'failed', error: `imaging ended without a result (exit code ${exitCode ?? 'unknown'})` };
 }
 
 function keep(command: Command, place: string): void {

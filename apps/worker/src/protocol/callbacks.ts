@@ -59,7 +59,7 @@ export function callbackOf(items: Item[], { agentId, jobId, signingSecret, scree
       return { ...call, headers: { 'x-service-signature': signature } };
     }
     case 'upload':
-      throw new Error('an upload takes two requests');
+      throw new Error('an upload requires two requests');
   }
 }
 

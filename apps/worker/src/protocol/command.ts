@@ -52,16 +52,17 @@ const id = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
  * the clocks; otherwise a machine that is 90 s ahead would refuse a snippet of 30 s.
  */
 export function readCommand(body: unknown, agentId: string, aheadMs: number): Command | string {
-  if (!isObject(body)) return 'a command is an object';
+  if (!isObject(body)) return 'the command must be an object';
   const given: Fields<AgentCommand> = body;
   const { commandId, kind, deadline, organizationId } = given;
   // Absent and null are the same here.
   const [jobId, env, payload] = [given.jobId ?? null, given.env ?? {}, given.payload ?? {}];
   if (typeof commandId !== 'string' || !id.test(commandId)) return 'commandId must be an id';
-  if (typeof kind !== 'string' || !Object.hasOwn(kinds, kind)) return 'kind is not one that this worker knows';
+  if (typeof kind !== 'string' || !Object.hasOwn(kinds, kind))
+    return 'this worker does not know the kind of the command; upgrade the worker';
   if (given.agentId !== agentId) return 'the command is for another agent';
   if (jobId !== null && (typeof jobId !== 'string' || !id.test(jobId))) return 'jobId must be an id';
-  if (kind === 'run' && jobId === null) return 'a run needs its jobId';
+  if (kind === 'run' && jobId === null) return 'a command of the kind run requires jobId';
   if (!isObject(env)) return 'env must be an object';
   if (!isObject(payload)) return 'payload must be an object';
   const time = typeof deadline === 'string' ? Date.parse(deadline) : NaN;

@@ -118,7 +118,11 @@ export class Delivery {
   /** It was refused for good: less of it may be taken, and what is missing then is noted. */
   private async leaveOut(lane: Lane, item: Item, why: string): Promise<void> {
     const less = lessOf(item);
-    this.context.log('error', 'a callback was refused and is dropped', { jobId: this.jobId, kind: item.kind, why });
+    this.context.log('error', 'the service rejected a report; it is dropped', {
+      jobId: this.jobId,
+      kind: item.kind,
+      why,
+    });
     // Of several claims each is judged by itself.
     if (item.kind !== 'claims' || !less) this.spool.noteLack(lackOf(item, why));
     // The log goes out in front of the end.
@@ -138,7 +142,8 @@ export class Delivery {
       const { verdict, why, retryAfterMs, isPatient } = outcome;
       if (isPatient) patience -= 1;
       if (verdict !== 'later' || patience === 0) return outcome;
-      if (attempt === 1) this.context.log('warn', 'a callback waits', { jobId: this.jobId, lane, why });
+      if (attempt === 1)
+        this.context.log('warn', 'could not deliver a report; trying again', { jobId: this.jobId, lane, why });
       await sleep(backoffMs(attempt, undefined, retryAfterMs), undefined, { signal: this.stopping.signal });
     }
   }

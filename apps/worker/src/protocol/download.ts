@@ -6,7 +6,7 @@ const downloadMs = 5 * 60_000;
 export async function download(url: URL, limitBytes: number, stop: AbortSignal): Promise<Buffer> {
   return within(downloadMs, [stop], async (signal) => {
     const response = await fetch(url, { signal, redirect: 'error' });
-    if (!response.ok) throw new Error(`the store answered ${response.status}`);
+    if (!response.ok) throw new Error(`the object storage returned status ${response.status}`);
     const pieces: Uint8Array[] = [];
     let size = 0;
     for await (const piece of response.body ?? []) {

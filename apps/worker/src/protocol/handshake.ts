@@ -25,7 +25,7 @@ export interface HandshakeOptions {
 
 export class BootOver extends Error {
   constructor(readonly end: BootEnd | 'terminated') {
-    super(`the service does not hear this boot any more: ${end}`);
+    super(`the service no longer accepts this boot: ${end}`);
   }
 }
 
@@ -65,7 +65,7 @@ export async function shakeHands(
       if (end) throw new BootOver(end);
       retryAfterMs = answer.retryAfterMs;
       if (refusesKey(answer.status) && keys.takeOther()) {
-        log('error', 'the service refuses the key of a repair; the one of the environment is tried', {
+        log('error', 'the service rejects the key that a repair set; trying SERVICE_API_KEY', {
           status: answer.status,
           agentId,
         });
@@ -74,9 +74,9 @@ export async function shakeHands(
       }
       if ([401, 403].includes(answer.status)) {
         limits = refusedKeyBackoff;
-        log('error', 'the service refuses SERVICE_API_KEY for this AGENT_ID', { status: answer.status, agentId });
+        log('error', 'the service rejects SERVICE_API_KEY for this AGENT_ID', { status: answer.status, agentId });
       } else {
-        log('error', 'the handshake was refused', { status: answer.status, code: answer.body.code });
+        log('error', 'the service rejected the handshake', { status: answer.status, code: answer.body.code });
       }
     } catch (error) {
       stopping.throwIfAborted();

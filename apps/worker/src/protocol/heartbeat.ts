@@ -57,7 +57,7 @@ export class Heartbeat {
       } catch (error) {
         if (this.stopping.aborted) return;
         failures += 1;
-        if (failures === 1) log('warn', 'heartbeats fail', { why: messageOf(error) });
+        if (failures === 1) log('warn', 'could not send a heartbeat; trying again', { why: messageOf(error) });
         restMs = Math.min(everyMs, backoffMs(failures));
       }
       await rest(restMs, this.stopping, this.changed.signal);
@@ -69,7 +69,7 @@ export class Heartbeat {
   private async beat(): Promise<void> {
     const { service, agentId, bootId, tunnel, metrics, health, running, log } = this.options;
     const problems = health.problems();
-    if (problems.length && !this.wasUnhealthy) log('error', 'this worker is not well', { problems });
+    if (problems.length && !this.wasUnhealthy) log('error', 'this worker is unhealthy', { problems });
     this.wasUnhealthy = problems.length > 0;
     const { jobIds, active } = running();
     const vmIp = machineIp();
@@ -93,11 +93,11 @@ export class Heartbeat {
       await this.options.onUnknown();
       return;
     }
-    if (verdictOf(answer.status) !== 'delivered') throw new Error(`answered ${answer.status}`);
+    if (verdictOf(answer.status) !== 'delivered') throw new Error(`the service returned status ${answer.status}`);
     this.options.onAnswered();
     const { tunnel: state } = answer.body;
     if (state === 'unreachable' && !this.tunnelFails)
-      log('warn', 'the service cannot push to us; we fetch', { tunnel });
+      log('warn', 'the service cannot push commands to this worker; polling for them', { tunnel });
     this.tunnelFails = state === 'unreachable';
     for (const jobId of Array.isArray(abandon) ? abandon.map(String) : []) this.options.onAbandon(jobId);
     if (Number(pendingCommands) > 0) this.options.onPending();

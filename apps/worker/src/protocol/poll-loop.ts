@@ -63,7 +63,7 @@ export class PollLoop {
       } catch (error) {
         if (this.stopping.aborted) return;
         failures += 1;
-        if (failures === 1) log('warn', 'polling for commands fails', { why: messageOf(error) });
+        if (failures === 1) log('warn', 'could not poll for commands; trying again', { why: messageOf(error) });
         restMs = backoffMs(failures);
       }
       if (restMs) await this.pause(restMs, failures > 0);
@@ -80,13 +80,13 @@ export class PollLoop {
     const call = { method: 'GET', path: `${path}?wait=${wait}`, timeoutMs, until } as const;
     const { status, body, serviceMs } = await service.call<AgentCommandList>(call);
     const aheadMs = clockAheadMs(serviceMs, Date.now());
-    if (verdictOf(status) !== 'delivered') throw new Error(`answered ${status}`);
+    if (verdictOf(status) !== 'delivered') throw new Error(`the service returned status ${status}`);
     let stuck = false;
     const commands = Array.isArray(body.commands) ? (body.commands as unknown[]) : [];
     for (const offered of commands) {
       const command = readCommand(offered, agentId, aheadMs);
       if (typeof command === 'string') {
-        log('error', 'a command is wrong', { why: command });
+        log('error', 'rejected a command that is not valid', { why: command });
         stuck = true;
         const named: Fields<AgentCommand> = isObject(offered) ? offered : {};
         const { commandId } = named;

@@ -37,14 +37,14 @@ export async function sendUpload(
   signal: AbortSignal,
 ): Promise<{ verdict: Verdict; key?: string; why: string; retryAfterMs: number }> {
   const size = sizeOf(path);
-  if (size === null) return { verdict: 'refused', why: 'the file is gone', retryAfterMs: 0 };
+  if (size === null) return { verdict: 'refused', why: 'the file no longer exists', retryAfterMs: 0 };
   const contentType = types[extname(filename).toLowerCase()] ?? 'application/octet-stream';
   const text = textOfBody<UploadBody>({ jobId, filename, contentType, size });
   const asked = await service.call<UploadTicket>({ method: 'POST', path: `/api/agents/${agentId}/uploads`, text });
   const { key, uploadUrl, method, headers } = asked.body;
   const verdict = verdictOf(asked.status);
   if (verdict !== 'delivered' || !textOf(uploadUrl)) {
-    const why = verdict === 'delivered' ? 'the answer has no uploadUrl' : whyOf(asked);
+    const why = verdict === 'delivered' ? 'the response has no uploadUrl' : whyOf(asked);
     return { verdict: verdict === 'delivered' ? 'later' : verdict, why, retryAfterMs: asked.retryAfterMs };
   }
 
@@ -68,7 +68,7 @@ export async function sendUpload(
     // An address that is refused may have expired: the next attempt asks for another.
     verdict: response.ok ? 'delivered' : 'later',
     key: textOf(key),
-    why: `the store answered ${response.status}`,
+    why: `the object storage returned status ${response.status}`,
     retryAfterMs: 0,
   };
 }

@@ -17,7 +17,7 @@ export function makeBundle(folder: string): MadeBundle {
   const files = readFolder(folder);
   const zip = writeZip(files);
   if (zip.length > largestBundleBytes) {
-    throw new Unpublishable(`the bundle has ${zip.length} bytes zipped, and ${largestBundleBytes} is the most`);
+    throw new Unpublishable(`the zipped bundle has ${zip.length} bytes; at most ${largestBundleBytes} are allowed`);
   }
   try {
     readZip(zip, limits);

@@ -8,21 +8,21 @@ import { Unpublishable } from './read-folder';
 
 export const packHelp = `muster-worker pack publish <folder> --pack <id>
 
-Makes a bundle of a folder and publishes it as the draft of a workflow pack. Left out are __pycache__ and .git; links
-are refused. The same files make the same bundle. A draft that somebody else has published meanwhile is not replaced.
+Bundles a folder and publishes it as the draft of a workflow pack. Skips __pycache__ and .git, and rejects links. The
+same files always give the same bundle. Does not replace a draft that another person has published in between.
 
   --pack <id>         the pack
-  --base <id>|none    the draft that this one is to replace; without it the one that was published from this folder
-                      last, which ${'`.muster-pack.json`'} in it remembers, or none
-  --force             replace whatever draft there is
-  --service <url>     the service; without it SERVICE_BASE_URL, or that of the worker that runs on this machine
-  --key-file <path>   holds the key; without it SERVICE_API_KEY, or that worker's
-  --worker-dir <path> that worker's folder; without it MUSTER_WORKER_DIR, or ~/.muster-worker
-  --dry-run           say what would be published
-  --json              the answer as JSON
+  --base <id>|none    the draft that this one replaces; default: the draft that was last published from this folder
+                      (stored in ${'`.muster-pack.json`'}), or none
+  --force             replace any draft
+  --service <url>     the service; default: SERVICE_BASE_URL, or the service of the worker on this machine
+  --key-file <path>   the file with the key; default: SERVICE_API_KEY, or the key of that worker
+  --worker-dir <path> the folder of that worker; default: MUSTER_WORKER_DIR, or ~/.muster-worker
+  --dry-run           show what would be published
+  --json              print the result as JSON
 
-Ends with 0 when it is published, 1 when it is refused, 2 when something about the call is wrong, 3 when another draft
-is there, 4 when the service or its store gave no answer.
+Exit codes: 0 published, 1 rejected, 2 wrong usage, 3 there is another draft, 4 the service or its object storage did
+not answer.
 `;
 
 export interface Streams {
@@ -69,7 +69,7 @@ async function run(args: string[], out: (text: string) => void, stop: AbortSigna
     return 0;
   }
   if (verb !== 'publish' || !folder || more.length)
-    throw new Error('say: pack publish <folder> --pack <id>, or --help');
+    throw new Error('usage: muster-worker pack publish <folder> --pack <id>; see --help');
   const pack = idOf('--pack', values.pack);
   const bundle = makeBundle(folder);
   const bytes = bundle.files.reduce((sum, { size }) => sum + size, 0);
@@ -95,21 +95,21 @@ async function run(args: string[], out: (text: string) => void, stop: AbortSigna
   const published = await publishBundle({ service, pack, bundle, base, force: values.force, stop });
   say(`published as the draft ${published.runtimeBundleId} of the pack ${pack}`);
   if (!keepDraft(place, published))
-    say(`the folder cannot be written to: next time say --base ${published.runtimeBundleId}`);
+    say(`the folder cannot be written; next time use --base ${published.runtimeBundleId}`);
   answer(published);
   return 0;
 }
 
 function explained({ current, expected, since }: HeadMoved): string {
-  const there = current ? `the draft there is ${current}${since ? ` (${since})` : ''}` : 'there is no draft';
-  const meant = expected ? `this one was to replace ${expected}` : 'this one was to be the first';
+  const there = current ? `the current draft is ${current}${since ? ` (${since})` : ''}` : 'there is no draft';
+  const meant = expected ? `this upload was based on ${expected}` : 'this upload was based on no draft';
   const goOn = current
-    ? `Look at it first; then say --base ${current} to replace exactly that one, or --force to replace whatever is there.`
-    : 'Say --base none to publish all the same.';
+    ? `Check that draft first. Then use --base ${current} to replace it, or --force to replace any draft.`
+    : 'Use --base none to publish anyway.';
   return `nothing was published: ${there}, and ${meant} (draft_head_conflict).\n${goOn}`;
 }
 
 function idOf(flag: string, text: string | undefined): string {
-  if (!text || !/^[\w-]{1,100}$/.test(text)) throw new Error(`${flag} needs an id`);
+  if (!text || !/^[\w-]{1,100}$/.test(text)) throw new Error(`${flag} requires an id`);
   return text;
 }

@@ -20,7 +20,7 @@ export class HeadMoved extends Error {
     readonly expected: string | null,
     readonly since: string,
   ) {
-    super('the draft has changed meanwhile');
+    super('the draft was changed in between');
   }
 }
 
@@ -67,7 +67,8 @@ type Said = Record<string, unknown>;
 async function ask(service: Service, path: string, body: Said, stop: AbortSignal): Promise<Said> {
   const answer = await insist(stop, async () => {
     const got = await service.call({ method: 'POST', path, text: JSON.stringify(body), timeoutMs: finalizeMs });
-    if (got.status >= 500 || got.status === 429) throw new Error(`the service answered ${got.status}${detailOf(got)}`);
+    if (got.status >= 500 || got.status === 429)
+      throw new Error(`the service returned status ${got.status}${detailOf(got)}`);
     return got;
   });
   if (answer.status < 300) return answer.body as Said;
@@ -89,11 +90,11 @@ async function put(ticket: Said, baseUrl: string, zip: Buffer, stop: AbortSignal
         signal,
       });
       await answer.arrayBuffer();
-      if (answer.status >= 500) throw new Error(`the store answered ${answer.status}`);
+      if (answer.status >= 500) throw new Error(`the object storage returned status ${answer.status}`);
       return answer.status;
     }),
   );
-  if (status >= 300) throw new Refused(`the store answered ${status} to the upload`);
+  if (status >= 300) throw new Refused(`the object storage rejected the upload with status ${status}`);
 }
 
 async function insist<T>(stop: AbortSignal, work: () => Promise<T>): Promise<T> {
@@ -119,7 +120,7 @@ function refusalOf(answer: Answer, body: Said): Error {
     return `\n  ${where ? `${where}: ` : ''}${what}`;
   });
   const word = textOf(said.code) ? ` (${textOf(said.code)})` : '';
-  return new Refused(`the service answered ${answer.status}${word}${detailOf(answer)}${lines.join('')}`);
+  return new Refused(`the service returned status ${answer.status}${word}${detailOf(answer)}${lines.join('')}`);
 }
 
 function detailOf({ body }: Answer): string {

@@ -74,8 +74,8 @@ describe('muster-worker pack publish', () => {
     service.head = 'theirs';
     const { code, err } = await publish();
     expect(code).toBe(3);
-    expect(err).toContain('nothing was published: the draft there is theirs, and this one was to replace');
-    expect(err).toContain('say --base theirs to replace exactly that one, or --force to replace whatever is there');
+    expect(err).toContain('nothing was published: the current draft is theirs, and this upload was based on');
+    expect(err).toContain('use --base theirs to replace it, or --force to replace any draft');
     expect(service.published).toHaveLength(2);
     expect((await publish('--base', 'theirs')).code).toBe(0);
     service.head = 'theirs again';
@@ -119,12 +119,12 @@ describe('muster-worker pack publish', () => {
     symlinkSync('/etc/passwd', join(folder, 'lib', 'link'));
     expect(await publish()).toMatchObject({
       code: 1,
-      err: expect.stringContaining('lib/link is a link to /etc/passwd: put the file itself there'),
+      err: expect.stringContaining('lib/link is a link to /etc/passwd: replace it with the file'),
     });
     const refused = async (path: string) => (await call(['pack', 'publish', path, '--pack', service.packId])).err;
-    expect(await refused(join(around, 'nothing'))).toContain('is no folder');
+    expect(await refused(join(around, 'nothing'))).toContain('is not a folder');
     mkdirSync(join(around, 'empty'));
-    expect(await refused(join(around, 'empty'))).toContain('there is no file in');
+    expect(await refused(join(around, 'empty'))).toContain('there are no files in');
     expect(service.published).toEqual([]);
   });
 
@@ -134,7 +134,10 @@ describe('muster-worker pack publish', () => {
     const worker = new WorkerHarness(fake);
     try {
       const bare = ['pack', 'publish', folder, '--pack', service.packId, '--worker-dir', worker.folder];
-      expect(await call(bare, {})).toMatchObject({ code: 2, err: expect.stringMatching(/which service.*which key/) });
+      expect(await call(bare, {})).toMatchObject({
+        code: 2,
+        err: expect.stringMatching(/the service is missing.*the key is missing/),
+      });
       await worker.start();
       // The worker's service is another; its key is none there.
       expect(await call([...bare, '--service', service.url], {})).toMatchObject({

@@ -14,15 +14,17 @@ export class Unpublishable extends Error {}
 /** Every file below a folder, by its path from there. */
 export function readFolder(folder: string): FileToZip[] {
   const found = lstatSync(folder, { throwIfNoEntry: false });
-  if (!found?.isDirectory()) throw new Unpublishable(`${folder} is no folder`);
+  if (!found?.isDirectory()) throw new Unpublishable(`${folder} is not a folder`);
   const paths = pathsIn(folder, '');
-  if (!paths.length) throw new Unpublishable(`there is no file in ${folder}`);
+  if (!paths.length) throw new Unpublishable(`there are no files in ${folder}`);
   if (paths.length > limits.entries) {
-    throw new Unpublishable(`there are ${paths.length} files in ${folder}, and a bundle has ${limits.entries} at most`);
+    throw new Unpublishable(
+      `there are ${paths.length} files in ${folder}; a bundle may have at most ${limits.entries}`,
+    );
   }
   const bytes = paths.reduce((sum, path) => sum + lstatSync(join(folder, path)).size, 0);
   if (bytes > limits.bytes)
-    throw new Unpublishable(`${folder} holds ${bytes} bytes, and a bundle ${limits.bytes} at most`);
+    throw new Unpublishable(`the files in ${folder} have ${bytes} bytes; a bundle may have at most ${limits.bytes}`);
   return paths.map((path) => ({
     path,
     content: readFileSync(join(folder, path)),
@@ -36,8 +38,10 @@ function pathsIn(folder: string, below: string): string[] {
     const path = below ? `${below}/${entry.name}` : entry.name;
     if (entry.isDirectory()) return pathsIn(folder, path);
     if (entry.isFile()) return [path];
-    if (!entry.isSymbolicLink()) throw new Unpublishable(`${path} is neither file nor folder`);
+    if (!entry.isSymbolicLink()) throw new Unpublishable(`${path} is neither a file nor a folder`);
     const target = readlinkSync(join(folder, path));
-    throw new Unpublishable(`${path} is a link to ${target}: put the file itself there, a bundle has no links`);
+    throw new Unpublishable(
+      `${path} is a link to ${target}; replace it with the file, because a bundle cannot contain links`,
+    );
   });
 }

@@ -58,7 +58,7 @@ export class Recorder {
     if (kind === 'start_recording') return this.start(recordingId, payload);
     if (kind === 'stop_recording') this.stopped.add(recordingId);
     const going = this.recordings.get(recordingId);
-    if (!going) return { status: 'failed', error: 'there is no such recording here' };
+    if (!going) return { status: 'failed', error: 'this worker has no such recording' };
     if (kind === 'attach_recording') return { status: 'success', output: { recordingId, recording: true } };
     return this.stop(recordingId, going);
   }
@@ -70,7 +70,8 @@ export class Recorder {
 
   private async start(recordingId: string, payload: Record<string, unknown>): Promise<Result> {
     if (this.recordings.has(recordingId)) return { status: 'success', output: { recordingId, recording: true } };
-    if (this.stopped.has(recordingId)) return { status: 'failed', error: 'the recording was stopped before it began' };
+    if (this.stopped.has(recordingId))
+      return { status: 'failed', error: 'the recording was stopped before it started' };
     const kind = this.kindOf(payload);
     const folder = join(this.options.folder, 'recordings', recordingId);
     rmSync(folder, { recursive: true, force: true });
@@ -148,10 +149,10 @@ export class Recorder {
       }
       // A service that is older knows one file, by this name.
       const key = keys['video'] ?? keys['events'];
-      if (!key) return { status: 'failed', error: 'nothing came of the recording' };
+      if (!key) return { status: 'failed', error: 'the recording produced no file' };
       return { status: 'success', output: { recordingId, kind, key, ...keys, ...more } };
     } catch (error) {
-      return { status: 'failed', error: `the recording could not be sent: ${messageOf(error)}` };
+      return { status: 'failed', error: `the recording could not be uploaded: ${messageOf(error)}` };
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

@@ -70,7 +70,8 @@ export class Asks {
       this.known.add(key);
       if (this.isAnswered(key)) continue;
       this.follow(key).catch((error: unknown) => {
-        if (!this.over.signal.aborted) this.context.log('error', 'a question is lost', { key, why: messageOf(error) });
+        if (!this.over.signal.aborted)
+          this.context.log('error', 'could not send a question of the script', { key, why: messageOf(error) });
       });
     }
   }
@@ -159,7 +160,9 @@ export class Asks {
       if (sent?.verdict === 'refused') break;
       await rest(backoffMs(attempt, undefined, sent?.retryAfterMs), this.over.signal);
     }
-    log('warn', 'a question goes without its picture', { jobId: this.jobId });
+    log('warn', 'could not upload the screenshot of a question; sending the question without it', {
+      jobId: this.jobId,
+    });
     return undefined;
   }
 

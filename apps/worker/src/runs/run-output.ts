@@ -59,7 +59,7 @@ export class RunOutput {
     this.spool.append([...items, ...heard.items], state);
     // Behind what was read with it, as it takes a number of the log.
     for (const what of [...this.strange, ...heard.strange]) {
-      this.spool.noteLack({ kind: 'report', reason: `a report of the script that cannot be read: ${what}` });
+      this.spool.noteLack({ kind: 'report', reason: `a report of the script could not be read: ${what}` });
     }
     this.strange = [];
     return true;
@@ -131,7 +131,7 @@ export class RunOutput {
     if (position.skipping) begin = bytes.indexOf(10) + 1 || bytes.length;
     else if (!bytes.includes(10)) {
       if (bytes.length < longestEventBytes) return { events: [], position: { ...position, offset } };
-      this.strange.push('an overlong line');
+      this.strange.push('a line is too long');
       return { events: [], position: { offset: offset + bytes.length, skipping: true } };
     }
     const end = Math.max(begin, bytes.lastIndexOf(10) + 1);

@@ -228,7 +228,7 @@ export class Run {
     await placeBundle(this.context.bundles, bundle, { root: this.root, stop: this.wake.signal });
     if (textOf(payload.script).trim()) return script;
     const main = mainOf(this.root);
-    if (!main) throw new NothingToRun('the workflow has no script, and the bundle no main.py');
+    if (!main) throw new NothingToRun('the workflow has no script, and the bundle has no main.py');
     return main;
   }
 
@@ -278,7 +278,7 @@ export class Run {
       }
       const unread = this.isUnreadable ? output.unreadBytes() : 0;
       if (unread > 0) {
-        const reason = `the last ${unread} bytes that it wrote: nobody knows any more which secrets are in them`;
+        const reason = `the last ${unread} bytes of output: after a restart the worker no longer knows which secrets they may contain`;
         this.spool.noteLack({ kind: 'report', reason });
       }
       const body = this.lastWord(output);
@@ -317,7 +317,7 @@ export class Run {
   private fits(result: unknown): boolean {
     const isSmall = Buffer.byteLength(JSON.stringify(result)) <= largestResultBytes;
     if (!isSmall) {
-      const reason = `the run’s result: it has more than ${largestResultBytes} bytes`;
+      const reason = `the run’s result has more than ${largestResultBytes} bytes`;
       this.spool.noteLack({ kind: 'result', reason });
     }
     return isSmall;

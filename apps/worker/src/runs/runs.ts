@@ -11,7 +11,7 @@ import { removeOldBundles } from '../bundles/place-bundle';
 import { firstState } from './run-state';
 import { Spool } from '../spool/spool';
 
-const jobOver: Ending = { status: 'cancelled', error: 'the service says that the job is over', graceMs: 2_000 };
+const jobOver: Ending = { status: 'cancelled', error: 'the service reported that the job has ended', graceMs: 2_000 };
 
 /** The run of this moment, and all runs of which something is still to be delivered. */
 export class Runs {
@@ -51,9 +51,9 @@ export class Runs {
     this.follow(run);
     const isNeeded = (name: string): boolean => this.jobIds().includes(name);
     const old = removeOldRoots(this.folders.runs, isNeeded, Date.now());
-    if (old.length) this.context.log('info', 'old run folders removed', { count: old.length });
+    if (old.length) this.context.log('info', 'removed old run folders', { count: old.length });
     removeOldBundles(this.folders.runs, isNeeded).catch((error: unknown) =>
-      this.context.log('warn', 'old bundles stay', { error: String(error) }),
+      this.context.log('warn', 'could not remove old bundles', { error: String(error) }),
     );
   }
 
@@ -68,7 +68,7 @@ export class Runs {
         continue;
       }
       inOrigin(spool.state.origin ?? {}, () => {
-        this.context.log('info', 'a run is taken over', { jobId });
+        this.context.log('info', 'resuming a run', { jobId });
         this.follow(Run.adopt(id, spool, this.context));
       });
     }
@@ -87,7 +87,7 @@ export class Runs {
 
   /** An answer to what the run of a job asks; one that is over needs none. */
   answer({ jobId, payload }: Command): Result {
-    if (this.current?.jobId !== jobId) return { status: 'failed', error: 'the run is not here any more' };
+    if (this.current?.jobId !== jobId) return { status: 'failed', error: 'the run is no longer on this worker' };
     this.current.answer(payload);
     return { status: 'success' };
   }
@@ -104,7 +104,7 @@ export class Runs {
   /** The service wants nothing more of this job: its processes go, and what it still had to say. */
   async abandon(jobId: string): Promise<void> {
     if (this.current?.jobId === jobId) {
-      this.context.log('warn', 'the run is abandoned', { jobId });
+      this.context.log('warn', 'the service abandoned the run; ending it', { jobId });
       await this.current.stop({ status: 'silent', error: '', graceMs: 2_000 });
     }
     for (const [id, { delivery, spool, done }] of this.deliveries) {
@@ -135,7 +135,9 @@ export class Runs {
     this.addDelivery(run.commandId, run.spool);
     this.onChange();
     void run.concluded
-      .catch((error: unknown) => this.context.log('error', 'a run broke', { jobId: run.jobId, error: String(error) }))
+      .catch((error: unknown) =>
+        this.context.log('error', 'the supervision of a run failed', { jobId: run.jobId, error: String(error) }),
+      )
       .then(() => {
         if (run.isDetached) return;
         this.journal.finish(run.commandId);
@@ -162,7 +164,10 @@ export class Runs {
     try {
       if (!(await delivery.run())) return;
     } catch (error) {
-      this.context.log('error', 'a spool cannot be read', { jobId: delivery.jobId, error: String(error) });
+      this.context.log('error', 'could not read the unsent reports of a run', {
+        jobId: delivery.jobId,
+        error: String(error),
+      });
       return;
     }
     spool.remove();

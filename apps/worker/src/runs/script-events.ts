@@ -42,7 +42,7 @@ export function progressOf(state: RunState): Item {
 export function closeSteps(state: RunState, completed: boolean, now: number): Item[] {
   const open = Object.values(state.openSteps).sort((a, b) => a.order - b.order);
   state.openSteps = {};
-  const error = completed ? undefined : 'the run ended within this step';
+  const error = completed ? undefined : 'the run ended during this step';
   return open.map((step) => stepItem(state, step, { status: completed ? 'passed' : 'failed', finishedAt: now, error }));
 }
 
@@ -60,7 +60,7 @@ function hearEvent(heard: Heard, event: Record<string, unknown>, now: number): v
     }
     case 'step_finished': {
       const step = state.openSteps[textOf(event.key)];
-      if (!step) return void heard.strange.push('a step ended that is not open');
+      if (!step) return void heard.strange.push('a step ended that was not started');
       delete state.openSteps[textOf(event.key)];
       const status = event.status === 'failed' ? 'failed' : 'passed';
       const error = textOf(event.error) || undefined;
@@ -81,7 +81,7 @@ function hearEvent(heard: Heard, event: Record<string, unknown>, now: number): v
       return;
     }
     case 'claim': {
-      if (!isObject(event.claim)) return void heard.strange.push('a claim is an object');
+      if (!isObject(event.claim)) return void heard.strange.push('a claim must be an object');
       const last = items.at(-1);
       if (last?.kind === 'claims' && last.claims.length < claimsPerRequest) last.claims.push(event.claim);
       else items.push({ kind: 'claims', claims: [event.claim] });
@@ -89,7 +89,7 @@ function hearEvent(heard: Heard, event: Record<string, unknown>, now: number): v
     }
     case 'upload': {
       const [file, filename] = [textOf(event.file), textOf(event.filename)];
-      if (!/^[0-9a-f]{32}$/.test(file) || !filename) return void heard.strange.push('an upload names its file');
+      if (!/^[0-9a-f]{32}$/.test(file) || !filename) return void heard.strange.push('an upload must name its file');
       items.push({ kind: 'upload', file, filename, screenshot: event.screenshot === true });
       return;
     }
@@ -98,7 +98,8 @@ function hearEvent(heard: Heard, event: Record<string, unknown>, now: number): v
       return;
     case 'error_code': {
       const code = textOf(event.code);
-      if (!/^[a-z][a-z0-9_]{0,63}$/.test(code)) return void heard.strange.push('an error code is a word');
+      if (!/^[a-z][a-z0-9_]{0,63}$/.test(code))
+        return void heard.strange.push('an error code must have 1 to 64 letters, digits and underscores');
       state.errorCode = code as ScriptErrorCode;
       return;
     }

@@ -109,7 +109,8 @@ async function execute(
   { python, stopping, tell }: Pick<SnippetContext, 'python' | 'stopping'> & { tell: SnippetContext['tell'] | null },
 ): Promise<Result> {
   const timeoutMs = timeoutOf(command, Date.now());
-  if (timeoutMs <= 0) return { status: 'failed', code: 'execution_timeout', error: 'the deadline had passed' };
+  if (timeoutMs <= 0)
+    return { status: 'failed', code: 'execution_timeout', error: 'the deadline had passed before the start' };
   const script = join(folder, 'script.py');
   const exitFile = join(folder, 'exit-code');
   const child = launch({ python, exitFile, script, cwd: folder, env, stdout: 'pipe', stderr: 'pipe' });
@@ -147,7 +148,7 @@ async function execute(
   const output = cutOutput(redactor, stdout!);
   const result = { output, ...(exitCode === null ? {} : { exitCode }) };
   if ((ended as string) === 'timeout') {
-    const error = `execution_timeout: it took longer than ${timeoutMs} ms`;
+    const error = `execution_timeout: the code took longer than ${timeoutMs} ms`;
     return { ...result, status: 'failed', code: 'execution_timeout', error };
   }
   if ((ended as string) === 'stopped') return { ...result, status: 'failed', error: 'the worker was stopped' };

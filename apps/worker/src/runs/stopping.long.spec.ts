@@ -189,7 +189,7 @@ describe('What ends a run', () => {
     service.interfere = () => undefined;
     expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
       status: 'failed',
-      error: 'fenced: the service was not reached for 700 ms',
+      error: 'the run was stopped because the service was unreachable for 700 ms',
       errorCode: 'service_unreachable',
     });
   });

@@ -158,7 +158,7 @@ export class Session {
         if (isDetached()) return { is: 'detached' };
         const attempted = this.interruption(commandId);
         if (!isAlive) return { is: 'gone', attempted, why: this.lastWords() };
-        if (Date.now() > deadline) return { is: 'late', attempted, why: 'it did not answer in time' };
+        if (Date.now() > deadline) return { is: 'late', attempted, why: 'the browser process did not answer in time' };
         await sleep(pollMs);
       }
     } finally {
@@ -186,9 +186,9 @@ export class Session {
     if (over) return over;
     try {
       const lines = readFileSync(join(this.folder, 'messages.log'), 'utf8').trim().split('\n');
-      return lines.at(-1)?.slice(-500) || 'its browser was ended';
+      return lines.at(-1)?.slice(-500) || 'the browser was ended';
     } catch {
-      return 'its browser was ended';
+      return 'the browser was ended';
     }
   }
 

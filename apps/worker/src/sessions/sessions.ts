@@ -61,7 +61,8 @@ export class Sessions {
     if (command.kind === 'autopilot_close') return this.close(sessionId);
     if (command.kind === 'autopilot_open') return this.begin(sessionId, command);
     const session = this.open.get(sessionId);
-    if (!session?.isAlive()) return failed('browser_lost', session?.lastWords() || 'the session has no browser here');
+    if (!session?.isAlive())
+      return failed('browser_lost', session?.lastWords() || 'this worker has no browser for the session');
     session.ask(command, Date.now());
     return this.settle(session, command.commandId);
   }
@@ -70,7 +71,7 @@ export class Sessions {
   async resume(commandId: string): Promise<Result | null> {
     const session = [...this.open.values()].find((each) => each.wasAsked(commandId));
     if (session) return this.settle(session, commandId);
-    return interrupted('the worker was restarted before it was begun', { submit: 'none', at: 0 });
+    return interrupted('the worker was restarted before the command started', { submit: 'none', at: 0 });
   }
 
   /** Its result is on its way. */
@@ -109,7 +110,7 @@ export class Sessions {
     });
     this.open.set(sessionId, session);
     this.watchOver();
-    log('info', 'a session has a browser', { sessionId });
+    log('info', 'started the browser of a session', { sessionId });
     return this.settle(session, command.commandId);
   }
 
@@ -120,7 +121,7 @@ export class Sessions {
     const { is, why, attempted } = outcome;
     await this.clear(session);
     if (is === 'late') return { ...failed('execution_timeout', `the browser was ended: ${why}`), output: attempted };
-    if (session.isOpening(commandId)) return failed('browser_lost', `the browser could not be kept open: ${why}`);
+    if (session.isOpening(commandId)) return failed('browser_lost', `the browser did not stay open: ${why}`);
     return interrupted(why, attempted);
   }
 
@@ -155,7 +156,7 @@ export class Sessions {
       fault = why;
       if (verdict === 'refused') break;
     }
-    return { screenshotFault: `the picture could not be sent: ${fault}` };
+    return { screenshotFault: `the screenshot could not be uploaded: ${fault}` };
   }
 
   private async close(sessionId: string): Promise<Result> {
@@ -202,5 +203,10 @@ function failed(code: SessionFault, error: string): Result {
 }
 
 function interrupted(why: string, output: InterruptedAttempt): Result {
-  return { status: 'failed', code: 'interrupted', error: `the browser ended meanwhile: ${why}`, output } as Result;
+  return {
+    status: 'failed',
+    code: 'interrupted',
+    error: `the browser ended during the command: ${why}`,
+    output,
+  } as Result;
 }

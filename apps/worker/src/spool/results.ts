@@ -74,12 +74,15 @@ export class Results {
     let answer = await send(result);
     if ([400, 413, 422].includes(answer.status) && typeof result.output === 'string') {
       // An end without its output is better than no end, for whoever waits for it.
-      this.log('error', 'an output was refused and is left out', { commandId, status: answer.status });
-      const output = `${result.output.slice(0, shortOutput)}\n… [cut: the output was refused]`;
+      this.log('error', 'the service rejected the output of a command; sending the result without it', {
+        commandId,
+        status: answer.status,
+      });
+      const output = `${result.output.slice(0, shortOutput)}\n… [cut: the service rejected the output]`;
       answer = await send({ ...result, output });
     }
     if (verdictOf(answer.status) === 'refused') {
-      this.log('error', 'a result was refused and is dropped', { commandId, status: answer.status });
+      this.log('error', 'the service rejected a result; it is dropped', { commandId, status: answer.status });
     }
     rmSync(this.pathOf(commandId), { force: true });
   }

@@ -174,7 +174,7 @@ function refuseCollisions(rows: Row[]): void {
     else files.add(path);
     const same = folded.get(path.toLowerCase());
     if (same !== undefined && same !== path)
-      throw new ZipFault('case_collision', name, `beside ${JSON.stringify(same)}`);
+      throw new ZipFault('case_collision', name, `the other name is ${JSON.stringify(same)}`);
     folded.set(path.toLowerCase(), path);
   }
   for (const { name } of rows) {
@@ -192,9 +192,10 @@ function withContents(bytes: Buffer, rows: Row[], end: number): ZipEntry[] {
     if (at + 30 + rawName.length > end || bytes.readUInt32LE(at) !== 0x04034b50) throw new ZipFault('truncated', name);
     const start = at + 30 + bytes.readUInt16LE(at + 26) + bytes.readUInt16LE(at + 28);
     const isNamed = bytes.subarray(at + 30, at + 30 + bytes.readUInt16LE(at + 26)).equals(rawName);
-    if (!isNamed) throw new ZipFault('bad_name', name, 'its own header has another one');
+    if (!isNamed) throw new ZipFault('bad_name', name, 'its local header has another name');
     if (start + packedSize > end) throw new ZipFault('truncated', name);
-    if (method !== 0 && method !== 8) throw new ZipFault('truncated', name, `compression ${method} is not taken`);
+    if (method !== 0 && method !== 8)
+      throw new ZipFault('truncated', name, `compression method ${method} is not supported`);
     ends.set(row, start + packedSize);
     return { name, isFolder, isProgram, method, crc, size, packed: bytes.subarray(start, start + packedSize) };
   });

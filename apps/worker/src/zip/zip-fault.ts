@@ -17,21 +17,21 @@ export type ZipReason =
   | 'digest_mismatch';
 
 const words: Record<ZipReason, string> = {
-  not_a_zip: 'this is no zip',
+  not_a_zip: 'this is not a zip',
   truncated: 'the zip is cut off or damaged',
-  encrypted: 'an encrypted zip is not taken',
-  absolute_path: 'an entry that leads outside, by an absolute path',
-  parent_path: 'an entry that leads outside, upwards',
-  link: 'an entry that is neither file nor folder, but a link',
-  device: 'an entry that is neither file nor folder, but a device',
-  duplicate_path: 'two entries of one name',
-  case_collision: 'two names that differ in case alone',
-  bad_name: 'an entry whose name is none',
+  encrypted: 'an encrypted zip is not supported',
+  absolute_path: 'an entry has an absolute path',
+  parent_path: 'an entry has a path that contains ..',
+  link: 'an entry is a link',
+  device: 'an entry is a device',
+  duplicate_path: 'two entries have the same name',
+  case_collision: 'two names differ only in case',
+  bad_name: 'the name of an entry is not valid',
   too_many_entries: 'the zip has too many entries',
   too_large: 'the zip is too large when unpacked',
-  ratio: 'the zip is packed too densely to be honest',
-  size_mismatch: 'an entry that is not as large as it says',
-  digest_mismatch: 'content that is not what its sum says',
+  ratio: 'the compression ratio of the zip is too high',
+  size_mismatch: 'the size of an entry does not match its header',
+  digest_mismatch: 'the content does not match its digest',
 };
 
 /** A zip of which nothing more is unpacked. */

@@ -46,7 +46,7 @@ export async function startRecording(
   const recordingId = newId();
   const { name, kind, startUrl } = body;
   if (kind === 'screen' && startUrl) {
-    throw invalidField('startUrl', 'startUrl is for a recording of the kind browser');
+    throw invalidField('startUrl', 'startUrl is only allowed for a recording of the kind browser');
   }
   const asked = { ...(name ? { name } : {}), ...(kind ? { kind } : {}), ...(startUrl ? { startUrl } : {}) };
   const payload = { recordingId, ...asked };
@@ -85,7 +85,7 @@ export function deployExtension(
 export function needed(body: AgentActionBody, field: 'jobId' | 'apiKey' | 'recordingId' | 'version'): string {
   const value = body[field];
   if (value === undefined) {
-    throw invalidField(field, `${body.action} needs ${/^[aeiou]/.test(field) ? 'an' : 'a'} ${field}`);
+    throw invalidField(field, `${field} is required for the action ${body.action}`);
   }
   return value;
 }
@@ -101,7 +101,10 @@ async function keyToRepair(
   await loadAgent(tx, organizationId, id);
   const apiKey = needed(body, 'apiKey');
   if (await isWorkerKeyOf(tx, apiKey, { organizationId, agentId: id, now })) return apiKey;
-  throw invalidField('apiKey', 'apiKey must be a live worker key of this organization, for this agent or for any');
+  throw invalidField(
+    'apiKey',
+    'apiKey must be a valid worker key of this organization, for this agent or for all agents',
+  );
 }
 
 interface ActionCommand {

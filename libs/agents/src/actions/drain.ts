@@ -57,7 +57,7 @@ export async function undrainAgent(tx: Transaction, caller: Principal, id: strin
      WHERE id = $1`,
     [id],
   );
-  const [source, reason] = [sourceOf(caller), `let go again by ${spokenNameOf(caller)}`];
+  const [source, reason] = [sourceOf(caller), `undrained by ${spokenNameOf(caller)}`];
   await moveAgent(tx, { organizationId, agentId: id, move: 'undrain', to: 'online', source, reason });
   audit(tx, caller, {
     action: 'agent.undrain',

@@ -99,7 +99,7 @@ async function order(
 export function requireSwitch({ provider, status }: Pick<AgentRow, 'provider' | 'status'>, done: string): void {
   if (provider !== 'external') return;
   throw new AppError('agent_not_ready', {
-    detail: `The agent is ${status}. Its machine is external and cannot be ${done} from here; do it where it is.`,
+    detail: `The agent is ${status}. Its machine is external and cannot be ${done} by the service; use the machine’s own controls.`,
     extra: { agentStatus: status },
   });
 }
@@ -119,13 +119,13 @@ export function requireFree(
 ): void {
   if (autopilotSessionId) {
     throw new AppError('agent_not_ready', {
-      detail: `Autopilot session ${autopilotSessionId} has the agent, which is not ${done} under it; cancel it, or repeat this with force: true.`,
+      detail: `The agent cannot be ${done} because autopilot session ${autopilotSessionId} uses it. Cancel the session, or repeat the request with force: true.`,
       extra: { agentStatus: status, sessionId: autopilotSessionId },
     });
   }
   if (!jobId && !running) return;
   throw new AppError('agent_not_ready', {
-    detail: `${jobId ? `Job ${jobId}` : 'A job'} runs on the agent, which is not ${done} under it; wait for it, or repeat this with force: true.`,
+    detail: `The agent cannot be ${done} because ${jobId ? `job ${jobId}` : 'a job'} is running on it. Wait for its end, or repeat the request with force: true.`,
     extra: { agentStatus: status, ...(jobId ? { jobId } : {}) },
   });
 }

@@ -17,7 +17,7 @@ export async function terminateAgent(
 ): Promise<void> {
   const { organizationId } = caller;
   const agent = await loadAgent(tx, organizationId, id, 'lock');
-  if (agent.status === 'terminated') throw notReady('The agent is terminated already.', agent.status);
+  if (agent.status === 'terminated') throw notReady('The agent is already terminated.', agent.status);
   if (!force) requireFree(agent, 'terminated');
   await moveAgent(tx, {
     organizationId,

@@ -45,7 +45,7 @@ async function readCommand(
     [commandId, agentId, organizationId],
     'awaited_command',
   );
-  if (!row) throw new AppError('not_found', { detail: 'The command is gone.' });
+  if (!row) throw new AppError('not_found', { detail: 'The command was deleted.' });
   const { status, output, error, errorCode } = row;
   return {
     status,

@@ -31,9 +31,9 @@ export async function requireWoken(
   if (end?.state === 'ready') return 'online';
   const { status: agentStatus } = await findAgent(database, wake.organizationId, wake.agentId);
   const extra = { jobId: wake.jobId, agentStatus };
-  const rest = `The job stays queued and starts once the agent is on.`;
+  const rest = `The job stays queued and starts when the agent is online.`;
   if (end === null || end.state === 'timeout') {
-    throw new AppError('execution_timeout', { detail: `The agent was not on in time. ${rest}`, extra });
+    throw new AppError('execution_timeout', { detail: `The agent was not online in time. ${rest}`, extra });
   }
   throw new AppError('agent_not_woken', {
     detail: `The agent could not be woken: ${end.error ?? end.state} ${rest}`,
@@ -58,7 +58,7 @@ async function waitForWake(
         [wake.wakeId],
         'wake_state',
       );
-      if (!row) return { state: 'cancelled', error: 'the agent is gone' };
+      if (!row) return { state: 'cancelled', error: 'the agent was deleted' };
       if (row.state !== 'open') return { state: row.state, error: row.error };
       // A notice can be lost, so it also looks by itself.
       await within(lookMs, heard, () => undefined, signal);

@@ -59,7 +59,7 @@ async function phaseSnippet(tx: Transaction, organizationId: string, portal: str
     throw invalidField(
       'phase',
       `phase has no snippet for ${portal}`,
-      `There is no snippet for this phase: send code, or keep it as the function ${name}.`,
+      `There is no snippet for this phase. Send code, or save the snippet as the function ${name}.`,
     );
   }
 }

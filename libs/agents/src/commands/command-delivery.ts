@@ -39,7 +39,7 @@ type Claimed = ClaimedCommand;
 
 /** What makes a worker well again reaches one that is offline too: a push is signed, and needs no key of the worker's. */
 const mending: readonly CommandKind[] = ['repair', 'restart'];
-const sealedError = 'its secrets cannot be opened';
+const sealedError = 'its secrets cannot be decrypted';
 const pushedAtOnce = 100;
 const pushTimeoutMs = 10_000;
 const firstBackoffMs = 500;
@@ -146,7 +146,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     const { workerKeys } = command;
     const parts = { database: this.database, keyRing: this.keyRing, storage: this.storage, serviceUrl, workerKeys };
     const [composed] = await composeDeliveries(parts, [command]).catch((error: Error) => {
-      this.logger.error(`command ${command.id} cannot be composed`, { err: error });
+      this.logger.error(`could not compose command ${command.id}`, { err: error });
       return [null];
     });
     if (!composed) return this.postpone(command, 'sealed', maxBackoffMs, sealedError);
@@ -236,7 +236,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
   /** Past its deadline: a run's job decides what becomes of it, anything else has failed. */
   private async giveUp(command: Claimed): Promise<DeliveryOutcome> {
     if (command.kind !== 'run') {
-      const error = 'The agent did not take it in time.';
+      const error = 'The agent did not accept the command in time.';
       await failCommand(this.database, command, { code: 'execution_timeout', error });
       return 'over';
     }

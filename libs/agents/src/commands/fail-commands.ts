@@ -64,8 +64,8 @@ async function failIfOverdue(tx: Transaction, id: string): Promise<boolean> {
   const ended = await tx.query<EndedCommand>(
     `UPDATE agent_command
      SET status = 'failed', error_code = 'execution_timeout', finished_at = muster_now(), next_push_at = NULL,
-         ${forgetSealed}, error = CASE WHEN taken_at IS NULL THEN 'The agent did not take it in time.'
-                      ELSE 'The agent did not finish it in time.' END
+         ${forgetSealed}, error = CASE WHEN taken_at IS NULL THEN 'The agent did not accept the command in time.'
+                      ELSE 'The agent did not finish the command in time.' END
      WHERE id = (
        SELECT id FROM agent_command
        WHERE id = $1 AND status = 'pending' AND deadline <= muster_now() FOR UPDATE SKIP LOCKED)

@@ -71,7 +71,7 @@ export class CommandPolls implements OnApplicationShutdown {
     const most = this.agents.commandPollsMaxPerOrganization;
     if ((this.countOf.get(organizationId) ?? 0) < most) return;
     throw new AppError('rate_limited', {
-      detail: `${most} machines of the organization wait here already; ask again in a moment.`,
+      detail: `Too many workers of the organization are waiting for commands (at most ${most}); try again in a few seconds.`,
       headers: { 'retry-after': '5' },
     });
   }
@@ -124,7 +124,7 @@ export class CommandPolls implements OnApplicationShutdown {
       return await composeDeliveries(parts, rows);
     } catch (error) {
       if (rows.length === 1) {
-        this.logger.error(`command ${rows[0]!.id} cannot be composed`, { err: error });
+        this.logger.error(`could not compose command ${rows[0]!.id}`, { err: error });
         return [];
       }
       return (await Promise.all(rows.map((row) => this.compose([row])))).flat();

@@ -104,7 +104,7 @@ export async function receiveResult(
 function textOf(output: unknown): string | null {
   if (output === undefined || output === null) return null;
   if (typeof output !== 'string' && (typeof output !== 'object' || Array.isArray(output))) {
-    const message = 'output must be a text or a JSON object';
+    const message = 'output must be a string or a JSON object';
     throw invalidField('output', message, message);
   }
   const text = typeof output === 'string' ? output : JSON.stringify(output);

@@ -41,7 +41,7 @@ export function decideCommand({ drain, ...agent }: WorkFacts, kind: CommandKind)
       return { action: 'issue' };
     case 'after_drain':
       if (passesDrain) return { action: 'issue' };
-      return { action: 'refuse', reason: 'The agent is being drained and takes nothing new.' };
+      return { action: 'refuse', reason: 'The agent is being drained and accepts no new work.' };
     case 'never':
       return { action: 'refuse', reason: 'The agent is terminated.' };
     case 'after_wake':

@@ -79,7 +79,7 @@ describe('a row that cannot be settled', () => {
     expect(await delivery.deliverDue(round)).toMatchObject({ looked: 105, postponed: 5 });
     expect(round.failed).toBe(100);
     expect(sealed.map((id) => `command ${id}`)).toContain(round.failures[0]!.row);
-    expect(round.failures[0]!.error).toBe('its secrets cannot be opened');
+    expect(round.failures[0]!.error).toBe('its secrets cannot be decrypted');
     await query('DELETE FROM agent_command');
   });
 

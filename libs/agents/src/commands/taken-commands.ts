@@ -41,7 +41,7 @@ export class TakenCommands {
     const ids = [...this.waiting.values()];
     this.waiting.clear();
     await this.write(ids).catch((error: Error) => {
-      this.logger.warn(`commands that were taken are pushed again: ${error.message}`);
+      this.logger.warn(`could not record that commands were accepted; they are pushed again: ${error.message}`);
     });
   }
 

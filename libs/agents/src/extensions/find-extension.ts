@@ -35,8 +35,8 @@ export async function findExtension(
   const packed = named ? await findInPacks(organizationId, key) : null;
   if (packed) return packed;
   const detail = named
-    ? 'There is no artifact of that key, and no pack with a version in production, in pilot or pinned.'
-    : `No extension of version ${version} has been uploaded: no .zip or .crx has that version in its name.`;
+    ? 'There is no artifact with this key, and no pack with this key that has a version in production, in pilot or pinned.'
+    : `No extension of version ${version} was uploaded. The name of a .zip or .crx file must contain the version.`;
   throw new AppError('not_found', { detail });
 }
 

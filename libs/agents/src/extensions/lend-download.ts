@@ -27,12 +27,15 @@ export async function lendDownload(
     'lend_download',
   );
   if (!command) throw noSuchCommand();
-  if (command.status !== 'pending') throw new AppError('conflict', { detail: 'The command is over.' });
+  if (command.status !== 'pending') throw new AppError('conflict', { detail: 'The command has already ended.' });
   const { objectKey, filename, digest } = await findExtension(database, organizationId, command, findInPacks);
   const downloadUrl = await storage
     .presignGet(objectKey, { expiresInSeconds: lifetimeSeconds })
     .catch((cause: unknown) => {
-      throw new AppError('service_unavailable', { detail: 'The file cannot be lent at the moment.', cause });
+      throw new AppError('service_unavailable', {
+        detail: 'The download URL cannot be created now; try again later.',
+        cause,
+      });
     });
   const expiresAt = new Date(now.getTime() + lifetimeSeconds * 1000).toISOString();
   return { downloadUrl, filename, expiresAt, ...(digest ? { digest } : {}) };

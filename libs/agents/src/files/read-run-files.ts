@@ -34,7 +34,7 @@ export async function readRunFiles(
   const commandId = await database.transaction({ organizationId }, async (tx) => {
     const { status } = await loadAgent(tx, organizationId, agentId, 'lock');
     if (!isOn(status)) {
-      const detail = `The agent is ${status}: its files can be read while it is online.`;
+      const detail = `The agent is ${status}. Its files can only be read while it is online.`;
       throw new AppError('agent_not_ready', { detail, extra: { agentStatus: status } });
     }
     const deadline = new Date(clock.now().getTime() + waitMs);
@@ -50,7 +50,7 @@ export async function readRunFiles(
   if (status === 'pending' || code === 'execution_timeout') {
     throw new AppError('execution_timeout', { detail: 'The machine’s worker did not answer in time.' });
   }
-  if (status === 'failed') return { refused: { error: error ?? 'The worker refused.', code } };
+  if (status === 'failed') return { refused: { error: error ?? 'The worker refused without a reason.', code } };
   await database.queryUnflushed(
     { organizationId },
     `UPDATE agent_command SET output = NULL WHERE id = $1 AND organization_id = $2`,

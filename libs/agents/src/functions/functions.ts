@@ -115,7 +115,7 @@ async function refuseTakenName<T>(write: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (violatedConstraint(error) !== 'agent_function_name_key') throw error;
     throw new AppError('conflict', {
-      detail: 'There is a function with this name already.',
+      detail: 'A function with this name already exists.',
       errors: [{ field: 'name', message: 'name is taken' }],
     });
   }

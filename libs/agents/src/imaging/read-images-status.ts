@@ -87,7 +87,7 @@ async function present(
   if (!width || !height || !bytes || said?.error !== undefined) {
     const nothing = { fullKey: null, thumbnailKey: null, fullUrl: null, thumbnailUrl: null };
     const why = {
-      error: textOf(said?.error) ?? 'the worker said nothing of it',
+      error: textOf(said?.error) ?? 'the worker did not report this image',
       code: textOf(said?.code) ?? 'damaged',
     };
     return { ordinal, filename, ...nothing, width: null, height: null, bytes: null, ...why };

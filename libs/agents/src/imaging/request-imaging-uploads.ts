@@ -76,16 +76,16 @@ async function findCommand(
     'imaging_uploads_of',
   );
   if (!command) throw noSuchCommand();
-  if (command.status !== 'pending') throw new AppError('conflict', { detail: 'The command is over.' });
+  if (command.status !== 'pending') throw new AppError('conflict', { detail: 'The command has already ended.' });
   return command;
 }
 
 function requireOwnObject(command: Found, { name, ordinal, size }: CommandUploadObject, at: number): void {
   if (size > maxUploadBytes) {
-    throw new AppError('payload_too_large', { detail: 'A picture may have at most 100 MiB.' });
+    throw new AppError('payload_too_large', { detail: 'An image may have at most 100 MiB.' });
   }
   if ((name === 'composite') !== (command.kind === 'imaging_composite')) {
-    throw invalidField(`objects.${at}.name`, `objects.${at}.name is none of this command`);
+    throw invalidField(`objects.${at}.name`, `objects.${at}.name does not belong to this kind of command`);
   }
   if (name !== 'composite' && !command.ordinals.includes(ordinal ?? -1)) {
     throw invalidField(`objects.${at}.ordinal`, `objects.${at}.ordinal must be one of the command’s images`);

@@ -31,7 +31,8 @@ export async function startImaging(
 export function requireDistinct({ images }: ImagingImagesBody): void {
   const seen = new Set<number>();
   for (const [at, { ordinal }] of images.entries()) {
-    if (seen.has(ordinal)) throw invalidField(`images.${at}.ordinal`, `images.${at}.ordinal is there twice`);
+    if (seen.has(ordinal))
+      throw invalidField(`images.${at}.ordinal`, `images.${at}.ordinal occurs twice; it must be unique`);
     seen.add(ordinal);
   }
 }

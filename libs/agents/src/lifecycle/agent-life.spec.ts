@@ -55,11 +55,13 @@ describe('an agent’s life', () => {
 
   it('refuses an end, and an event, that the table does not have', () => {
     expect(() => originsOf({ move: 'drain', to: 'online' } as never)).toThrow(
-      'no agent becomes online by the move drain',
+      'the move drain cannot lead to the status online',
     );
-    expect(() => originsOf({ move: 'fly', to: 'online' } as never)).toThrow('by the move fly');
+    expect(() => originsOf({ move: 'fly', to: 'online' } as never)).toThrow(
+      'the move fly cannot lead to the status online',
+    );
     const wrong = { move: 'stop', to: 'stopping', eventType: 'wake_ready' } as never;
-    expect(() => originsOf(wrong)).toThrow('the move stop is no wake_ready');
+    expect(() => originsOf(wrong)).toThrow('the move stop has no lifecycle event wake_ready');
   });
 
   describe('in the database', () => {

@@ -66,8 +66,9 @@ export type MoveOf<Name extends MoveName = MoveName> = {
 /** Where the move begins. Throws where the table has no such move, whatever a type said. */
 export function originsOf({ move, to, eventType }: MoveOf): readonly AgentStatus[] {
   const row: MoveRow = agentMoves[move];
-  if (!row?.to.includes(to)) throw new Error(`no agent becomes ${to} by the move ${move}`);
-  if (eventType && !row.events?.includes(eventType)) throw new Error(`the move ${move} is no ${eventType}`);
+  if (!row?.to.includes(to)) throw new Error(`the move ${move} cannot lead to the status ${to}`);
+  if (eventType && !row.events?.includes(eventType))
+    throw new Error(`the move ${move} has no lifecycle event ${eventType}`);
   return row.from;
 }
 

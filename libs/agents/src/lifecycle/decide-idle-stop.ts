@@ -79,13 +79,13 @@ export function decideIdleStop(facts: IdleFacts, now: Date): IdleDecision {
 
 function reasonToStay(facts: IdleFacts): string | null {
   const { status } = facts;
-  if (facts.provider === 'external') return 'its machine is external and has its switch elsewhere';
+  if (facts.provider === 'external') return 'its machine is external and cannot be stopped by the service';
   if (status === 'draining' || (status === 'online' && facts.drain)) return 'it is being drained';
   if (status !== 'online' && status !== 'offline') return `it is ${status}`;
   if (facts.running || (facts.queued && status === 'online')) return 'it has work';
   // A paused one too: its browser is to be as it was when somebody answers. It ends by itself after a day.
-  if (facts.autopilotSessionId) return 'an autopilot session has it';
-  if (facts.commands) return 'a command is under way';
+  if (facts.autopilotSessionId) return 'an autopilot session uses it';
+  if (facts.commands) return 'a command is in progress';
   if (facts.waking) return 'it is being woken';
   if (facts.idleAutoStopExempt) return 'it is pinned';
   if (!facts.autoStopEnabled) return 'idle stop is off';

@@ -91,7 +91,7 @@ async function terminate(parts: MachineParts, order: Order): Promise<void> {
       return later(parts, order, { delayMs: backoffMs(order.attempt, 3_600_000), error: reasonOf(error) });
     }
     left = reasonOf(error);
-    logger.warn(`agent ${agentId}: its machine was not terminated: ${left}`);
+    logger.warn(`could not terminate the machine of agent ${agentId}: ${left}`);
   }
   await database.transaction('system', async (tx) => {
     await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]);
@@ -117,7 +117,7 @@ async function terminate(parts: MachineParts, order: Order): Promise<void> {
 }
 
 function leftAlone(reason: string): string {
-  return `its machine is left as it is: ${reason}`;
+  return `its machine was not terminated: ${reason}`;
 }
 
 /** A machine that was there before its agent is as its control plane says. */

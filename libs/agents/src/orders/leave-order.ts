@@ -30,7 +30,7 @@ export async function leaveOrder(
       reason,
     });
     if (!moved) return;
-    if (failed) logger.warn(`agent ${agentId}: ${reason}`);
+    if (failed) logger.warn(`agent ${agentId}: ${status} failed: ${reason}`);
     await tx.execute('DELETE FROM agent_control WHERE agent_id = $1', [agentId]);
     await tx.execute(
       `UPDATE agent SET vm_state = COALESCE($2, vm_state), vm_ip = CASE WHEN $3 THEN NULL ELSE vm_ip END,

@@ -53,7 +53,7 @@ export class LocalAgentRows implements LocalAgents {
         reason,
       });
     });
-    this.logger.error(`agent ${agentId} is offline: ${reason}`);
+    this.logger.error(`agent ${agentId} became offline: ${reason}`);
   }
 
   private async organizationOf(agentId: string): Promise<string | null> {

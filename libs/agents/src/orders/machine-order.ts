@@ -103,5 +103,5 @@ export function isRefusal(error: unknown): boolean {
 }
 
 export function reasonOf(error: unknown): string {
-  return error instanceof MachineError ? error.message : `It failed: ${(error as Error).message}`;
+  return error instanceof MachineError ? error.message : `The provider call failed: ${(error as Error).message}`;
 }

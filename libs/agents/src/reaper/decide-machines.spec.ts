@@ -27,7 +27,7 @@ describe('a machine is nobody’s', () => {
       'it carries the name of an agent with another machine, and its time is over',
       { expiresAt: earlier },
       { isOwned: false, claimed: { status: 'online', ending: false } as const },
-      /another one/,
+      /another machine/,
     ],
   ])('when %s', (_, input, facts, words) => {
     expect(decideOrphan({ ...machine, ...input }, facts, now)).toMatch(words);

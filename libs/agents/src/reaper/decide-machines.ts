@@ -20,7 +20,7 @@ export function decideOrphan(
   const expired = machine.expiresAt !== null && machine.expiresAt <= now;
   if (claimed && claimed.status !== 'terminated') {
     // A copy of an agent's machine carries its name too, and has the time that its owner gave it.
-    return expired ? 'it carries the name of an agent whose machine is another one, and has expired' : null;
+    return expired ? 'it has the tag of an agent that has another machine, and it has expired' : null;
   }
   if (claimed) return claimed.ending ? null : 'its agent is terminated';
   // Its owner says until when it is needed.
@@ -48,6 +48,6 @@ export function decideGone(
   if (status === 'offline' && heardAgoMs !== null && heardAgoMs < confirmMs) return null;
   // Where a provider has never heard of a machine, it may be we who ask the wrong one: other credentials, another host.
   return listed
-    ? { to: 'terminated', reason: 'its provider says that its machine has ended for good' }
-    : { to: 'offline', reason: 'its provider knows no such machine' };
+    ? { to: 'terminated', reason: 'its provider reports that its machine was terminated' }
+    : { to: 'offline', reason: 'its provider has no such machine' };
 }

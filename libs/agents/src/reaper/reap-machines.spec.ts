@@ -230,7 +230,7 @@ describe('the reaper', () => {
     expect(await pass()).toMatchObject({ goneOffline: 1 });
     await elapse();
     expect(await pass()).toMatchObject({ goneOffline: 0, goneFound: 0 });
-    expect(await rowOf(id)).toMatchObject({ status: 'offline', statusReason: 'its provider knows no such machine' });
+    expect(await rowOf(id)).toMatchObject({ status: 'offline', statusReason: 'its provider has no such machine' });
     expect((await entriesOf(id)).filter((message) => message.startsWith('offline:'))).toHaveLength(1);
     tagged('i-1', { state: 'stopped' });
     await pass();

@@ -41,7 +41,7 @@ async function decide(
     'reaper_missed',
   );
   if (finding!.isNew) {
-    const message = `${reason}; if that stays so, the agent becomes ${to}`;
+    const message = `${reason}; if the next checks confirm this, the agent becomes ${to}`;
     appendTimeline(tx, of, [{ kind: 'provisioning', source: 'watchdog', level: 'warn', message }]);
     return 'found';
   }

@@ -37,14 +37,14 @@ export async function settleOrphan(
     await unless(limits.signal, stopLimitMs, provider.stop(machineOfOrphan(place.asking, found)));
   } catch (error) {
     const said = (error as Error).message;
-    logger.error(`${what} could not be stopped, though ${reason}: ${said}`);
+    logger.error(`could not stop ${what} (${reason}): ${said}`);
     await database.transaction('system', async (tx) => {
       await tx.execute(`UPDATE machine_finding SET acted_at = NULL ${whereOrphan}`, keyOf(place, found));
       record(tx, owner, 'error', `the machine ${found.ref}, which no agent owns, could not be stopped: ${said}`);
     });
     return 'failed';
   }
-  logger.warn(`${what} was stopped: ${reason}`);
+  logger.warn(`stopped ${what}: ${reason}`);
   await database.transaction('system', (tx) => {
     record(tx, owner, 'warn', `the machine ${found.ref} was stopped: ${reason}`);
     return Promise.resolve();
@@ -102,7 +102,7 @@ async function decide(
   );
   const { isNew } = finding!;
   if (isNew) {
-    logger.warn(`${place.provider} machine ${found.ref} at ${place.name} is ${found.state}, and ${reason}`);
+    logger.warn(`found ${place.provider} machine ${found.ref} at ${place.name} in the state ${found.state}: ${reason}`);
     record(tx, owner, 'warn', `its provider has the machine ${found.ref}, which is ${found.state}: ${reason}`);
   }
   const isOn = found.state === 'running' || found.state === 'starting';

@@ -95,7 +95,7 @@ export function unless<T>(signal: AbortSignal, limitMs: number, work: Promise<T>
   const late = (ended: boolean): never => {
     throw new MachineError(
       'unreachable',
-      ended ? 'The service is ending.' : `There was no answer within ${limitMs} ms.`,
+      ended ? 'The service is shutting down.' : `There was no answer within ${limitMs} ms.`,
     );
   };
   return within(limitMs, work, late, signal);

@@ -56,7 +56,7 @@ async function statusOf(tx: Transaction, of: RecordingOf): Promise<RecordingStat
 function notGoingOn(recordingStatus: RecordingStatus): AppError {
   const detail =
     recordingStatus === 'stopping'
-      ? 'The recording is stopping already.'
-      : `The recording is over: it is ${recordingStatus}.`;
+      ? 'The recording is already stopping.'
+      : `The recording has already ended with the status ${recordingStatus}.`;
   return new AppError('conflict', { detail, extra: { recordingStatus } });
 }

@@ -175,13 +175,13 @@ describe('a recording', () => {
     await take(taken);
     await timeOut(untaken);
     await timeOut(taken);
-    expect(await stateOf(untaken)).toEqual(failed('The agent did not take it in time.'));
-    expect(await stateOf(taken)).toEqual(failed('The agent did not finish it in time.'));
+    expect(await stateOf(untaken)).toEqual(failed('The agent did not accept the command in time.'));
+    expect(await stateOf(taken)).toEqual(failed('The agent did not finish the command in time.'));
     await succeeds(unstopped);
     const ending = await stop(unstopped);
     await timeOut(ending);
     const row = await rowOf(unstopped);
-    expect(row).toMatchObject({ status: 'failed', error: 'The agent did not take it in time.' });
+    expect(row).toMatchObject({ status: 'failed', error: 'The agent did not accept the command in time.' });
     expect((await succeeds(ending, { key: (await sent()).key })).accepted).toBe(false);
     await succeeds(taken);
     expect(await rowOf(unstopped)).toEqual(row);

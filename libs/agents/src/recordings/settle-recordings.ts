@@ -27,7 +27,7 @@ export function recordingOutputOf(output: unknown): RecordingOutput {
   };
 }
 
-const unsaid = 'The worker did not say why.';
+const unsaid = 'The worker gave no reason.';
 
 /** A command of a recording that is over. */
 interface EndedCommand {

@@ -61,7 +61,7 @@ export async function createAgent(
 }
 
 function refuseLocal(): never {
-  const message = 'provider local does not exist on this service';
+  const message = 'provider local is not enabled on this service (LOCAL_AGENTS)';
   throw invalidField('provider', message);
 }
 
@@ -72,7 +72,7 @@ export async function refuseTakenName<T>(write: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (violatedConstraint(error) !== 'agent_name_key') throw error;
     throw new AppError('conflict', {
-      detail: 'There is an agent with this name already.',
+      detail: 'An agent with this name already exists.',
       errors: [{ field: 'name', message: 'name is taken' }],
     });
   }

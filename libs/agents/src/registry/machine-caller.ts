@@ -4,7 +4,7 @@ import { type AgentStatus, AppError, type BootEnd, type MachineRefusal } from '@
 /** A key that is bound to an agent speaks for it alone; an unbound worker key for every agent of its organization. */
 export function requireOwnAgent(caller: Principal, agentId: string): void {
   if (caller.kind !== 'api_key' || caller.agentId === null || caller.agentId === agentId) return;
-  throw new AppError('permission_denied', { detail: 'This key speaks for another agent.' });
+  throw new AppError('permission_denied', { detail: 'This key belongs to another agent.' });
 }
 
 /** What a machine wants, and its agent's state does not allow. */

@@ -27,7 +27,7 @@ export function readProviderConfig(
   const names = new Set([...Object.keys(fields), ...Object.keys(given)]);
   const errors = [...names].flatMap((name): FieldError[] => {
     const check = (fields as Record<string, Check | undefined>)[name];
-    const fault = check ? check(given[name]) : `is not a field of ${provider}`;
+    const fault = check ? check(given[name]) : `is not a field of the provider ${provider}`;
     return fault ? [{ field: `providerConfig.${name}`, message: `providerConfig.${name} ${fault}` }] : [];
   });
   if (errors.length) throw new AppError('invalid_payload', { detail: errors[0]!.message, errors });
@@ -43,11 +43,11 @@ function hourlyPrice(value: unknown): string | null {
 }
 
 function needed(check: (text: string) => string | null): Check {
-  return (value) => (typeof value === 'string' && value.length > 0 ? check(value) : 'must be a text');
+  return (value) => (typeof value === 'string' && value.length > 0 ? check(value) : 'must be a string');
 }
 
 function word(text: string): string | null {
-  return /^[\w.:-]{1,200}$/.test(text) ? null : 'must be of letters, digits and . _ : -';
+  return /^[\w.:-]{1,200}$/.test(text) ? null : 'must have 1 to 200 letters, digits and . _ : -';
 }
 
 function like(pattern: RegExp): (text: string) => string | null {
@@ -59,8 +59,8 @@ function httpUrl(text: string): string | null {
   if (text.length > 2048 || !URL.canParse(text)) return 'must be a URL';
   const { protocol, username, password, search, hash } = new URL(text);
   if (protocol !== 'http:' && protocol !== 'https:') return 'must start with http:// or https://';
-  if (username || password) return 'must have no credentials in it';
-  return search || hash ? 'must have no query and no fragment' : null;
+  if (username || password) return 'must not contain credentials';
+  return search || hash ? 'must not contain a query or a fragment' : null;
 }
 
 function dockerHost(value: unknown): string | null {

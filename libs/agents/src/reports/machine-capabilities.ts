@@ -26,7 +26,7 @@ export function missingParts(
 /** For people: what to do about it. */
 export function lacksText(missing: readonly MachinePart[]): string {
   const names = missing.map((part) => machineParts[part]).join(' and ');
-  return `the machine has no ${names}, as its worker said in its last handshake; install it there and restart the worker`;
+  return `the machine has no ${names}, according to its worker’s last handshake; install it there and restart the worker`;
 }
 
 export function machineCannot(missing: readonly MachinePart[]): AppError {

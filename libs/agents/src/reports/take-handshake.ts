@@ -87,6 +87,14 @@ async function requireLivingBoot(tx: Transaction, { id, status }: AgentRow, boot
   );
   if (!over) return;
   throw over.isLatest
-    ? refusedMachine('This boot ended with its machine: report as another one.', status, 'ended')
-    : refusedMachine('Another boot has taken the place of this one.', status, 'superseded');
+    ? refusedMachine(
+        'This boot id is no longer valid because the service stopped or rebooted the machine. Handshake again with a new boot id.',
+        status,
+        'ended',
+      )
+    : refusedMachine(
+        'This boot id is no longer valid because another boot of this agent has shaken hands. Stop this worker.',
+        status,
+        'superseded',
+      );
 }

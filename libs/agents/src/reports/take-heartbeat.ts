@@ -63,7 +63,10 @@ export async function takeHeartbeat(
   const { status, unhealthyBefore, unhealthyNow, drain, pendingCommands } = beat;
   if (status === 'terminated') throw refusedMachine('The agent is terminated.', status);
   if (unhealthyNow === null) {
-    throw refusedMachine('This boot has not shaken hands, or is over: shake hands.', status);
+    throw refusedMachine(
+      'This boot id is not the agent’s current one. Handshake first, with a new boot id if the service stopped or rebooted the machine.',
+      status,
+    );
   }
   const of = { organizationId, agentId };
   if (healthy && beat.recovering) await database.transaction({ organizationId }, (tx) => settleRecovery(tx, of));
@@ -134,7 +137,7 @@ async function applyMove(
     const note = {
       kind: 'provisioning' as const,
       source: 'heartbeat',
-      message: `Auto-recovery: the agent ${reason}; commands and queued jobs go on`,
+      message: `Auto-recovery: the agent ${reason}; commands and queued jobs continue`,
       data: { autoRecovery: true, reason },
     };
     appendTimeline(tx, of, [note]);

@@ -48,7 +48,7 @@ async function requireOwnJob(
     'upload_owner',
   );
   if (!agent) throw noSuchAgent();
-  if (!agent.hasJob) throw new AppError('not_found', { detail: 'There is no such job of this agent.' });
+  if (!agent.hasJob) throw new AppError('not_found', { detail: 'This agent has no such job.' });
 }
 
 /** A name that is one segment of a key and needs no escaping anywhere. */

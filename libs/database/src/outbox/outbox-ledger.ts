@@ -63,7 +63,9 @@ export class OutboxLedger extends MessageLedger implements OnApplicationShutdown
       await this.handledIds.add(id);
     } catch (error) {
       // It is published again, and its handler finds nothing left to do.
-      this.logger.warn(`a handled message stays on the table: ${(error as Error).message}`);
+      this.logger.warn(
+        `could not delete a handled outbox row; it will be published again and handled as a no-op: ${(error as Error).message}`,
+      );
     }
   }
 

@@ -68,7 +68,7 @@ export class OutboxRelay implements OnApplicationShutdown {
         this.remember(batch);
       } catch (error) {
         this.silentUntil = performance.now() + 1000;
-        this.logger.warn(`publishing is left to the sweep: ${(error as Error).message}`);
+        this.logger.warn(`could not publish messages; the sweep will publish them: ${(error as Error).message}`);
       }
     }
   }
@@ -101,7 +101,9 @@ export class OutboxRelay implements OnApplicationShutdown {
       await runScoped(this.dataSource, 'system', { text, values, name: 'outbox_note' }, { forgettable: true });
     } catch (error) {
       // The sweep publishes them again; the queue knows their ids.
-      this.logger.debug?.(`published rows not noted: ${(error as Error).message}`);
+      this.logger.debug?.(
+        `could not record that messages were published; they are published again: ${(error as Error).message}`,
+      );
     }
   }
 }

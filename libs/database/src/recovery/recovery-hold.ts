@@ -38,7 +38,7 @@ export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBoo
   onModuleDestroy(): void {
     this.ended = true;
     clearTimeout(this.timer);
-    this.reject(new Error('The process ends, and the service was not released.'));
+    this.reject(new Error('The process is shutting down before the restored service was released.'));
   }
 
   private async ask(said = false): Promise<void> {
@@ -46,13 +46,13 @@ export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBoo
     if (this.ended) return;
     if (recovery !== 'unknown' && !recovery?.held) {
       this.held = false;
-      if (said) this.logger.log('released');
+      if (said) this.logger.log('the restored service was released');
       return this.resolve();
     }
     const isKnown = recovery !== 'unknown';
     if (isKnown && !said) {
       this.logger.warn(
-        `restored from a backup of ${recovery!.savedAt.toISOString()}: nothing acts by itself until muster-admin release`,
+        `this service was restored from a backup of ${recovery!.savedAt.toISOString()}; it starts no machine, command or schedule until muster-admin release`,
       );
     }
     const again = () => void this.ask(said || isKnown);

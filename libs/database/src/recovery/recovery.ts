@@ -25,6 +25,6 @@ export async function requireReleased(database: Database): Promise<Recovery | un
   const recovery = await readRecovery(database);
   if (!recovery?.held) return recovery;
   throw new AppError('conflict', {
-    detail: `The service was restored from a backup of ${recovery.savedAt.toISOString()} and waits for an operator: muster-admin release.`,
+    detail: `The service was restored from a backup of ${recovery.savedAt.toISOString()} and does not act until an operator runs muster-admin release.`,
   });
 }

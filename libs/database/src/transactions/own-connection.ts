@@ -49,7 +49,7 @@ export class OwnConnection implements TransactionConnection {
     const answers = await this.send([...statements, commit]);
     this.hasBegun = false;
     // Postgres answers COMMIT in a failed transaction with a rollback and reports it as a success.
-    if (answers.pop()!.command !== 'COMMIT') throw new Error('a statement had failed, so nothing was committed');
+    if (answers.pop()!.command !== 'COMMIT') throw new Error('nothing was committed because a statement of the transaction had failed');
     return answers;
   }
 

@@ -127,7 +127,7 @@ export class StatementBatch implements WireStatement {
   }
 
   handleCopyInResponse(connection: WireConnection): void {
-    connection.sendCopyFail('there is nothing to copy from');
+    connection.sendCopyFail('COPY FROM STDIN is not supported');
   }
 
   handleEmptyQuery(): void {
@@ -156,6 +156,6 @@ function preparedIn(connection: WireConnection) {
 }
 
 function checked({ text, name, values = [] }: Statement, knownText: string | undefined): WireValue[] {
-  if (knownText !== undefined && knownText !== text) throw new Error(`two statements have the name ${name}`);
+  if (knownText !== undefined && knownText !== text) throw new Error(`two different statements have the name ${name}`);
   return values.map((value) => utils.prepareValue(value));
 }

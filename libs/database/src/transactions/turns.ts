@@ -6,7 +6,7 @@ import { AppError } from '@muster/contracts';
  */
 export class TakeTurn extends Error {
   constructor(readonly key: string) {
-    super(`this transaction runs alone among those of "${key}"`);
+    super(`this transaction must wait for its turn among those of "${key}"`);
   }
 }
 
@@ -35,7 +35,7 @@ export class Turns {
   private wait(line: (() => void)[]): Promise<void> {
     if (line.length >= this.maxWaiting) {
       throw new AppError('service_unavailable', {
-        detail: 'Too many of these requests are waiting for each other; nothing was changed. Try again.',
+        detail: 'Too many requests of this kind are waiting for each other; nothing was changed. Try again.',
       });
     }
     return new Promise((resolve) => line.push(resolve));

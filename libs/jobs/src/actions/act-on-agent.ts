@@ -60,7 +60,7 @@ export async function actOnAgent(
 
 async function terminate(tx: Transaction, caller: Principal, id: string, { force }: AgentActionBody): Promise<void> {
   if (!hasRole(caller.role, 'admin')) {
-    throw new AppError('permission_denied', { detail: 'Terminating an agent needs the role admin.' });
+    throw new AppError('permission_denied', { detail: 'Only an admin can terminate an agent.' });
   }
   requireSwitch(await loadAgent(tx, caller.organizationId, id, 'lock'), 'terminated');
   await terminateAgentAndRuns(tx, caller, id, { force });

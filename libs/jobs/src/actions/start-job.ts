@@ -63,7 +63,7 @@ export async function requireJobOf(
   jobId: string,
 ): Promise<{ status: JobStatus }> {
   const job = await findJob(database, caller.organizationId, jobId);
-  if (job.agentId !== agentId) throw new AppError('not_found', { detail: 'The agent has no such job.' });
+  if (job.agentId !== agentId) throw new AppError('not_found', { detail: 'This agent has no such job.' });
   return job;
 }
 
@@ -86,7 +86,7 @@ async function jobToStart(
 
 function requireOne({ jobId, workflowId }: AgentActionBody): void {
   if (!jobId && !workflowId) {
-    throw invalidField('workflowId', 'start_job needs a workflowId, or the jobId of a queued job');
+    throw invalidField('workflowId', 'start_job requires a workflowId, or the jobId of a queued job');
   }
-  if (workflowId && jobId) throw invalidField('jobId', 'start_job takes a workflowId or a jobId, not both');
+  if (workflowId && jobId) throw invalidField('jobId', 'start_job accepts a workflowId or a jobId, not both');
 }

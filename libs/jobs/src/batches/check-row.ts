@@ -71,12 +71,12 @@ function surplus(cells: Cells, names: ReadonlySet<string>): string[] {
 }
 
 function faultOf(text: unknown): string | null {
-  if (typeof text !== 'string') return 'must be a text';
+  if (typeof text !== 'string') return 'must be a string';
   if (text.length > maxCharacters) {
-    return `has ${text.length.toLocaleString('en-US')} characters; at most ${maxCharacters.toLocaleString('en-US')} are taken`;
+    return `has ${text.length.toLocaleString('en-US')} characters; at most ${maxCharacters.toLocaleString('en-US')} are allowed`;
   }
-  if (text.includes('\0')) return 'has a U+0000';
-  if (hasHalfPair(text)) return 'has a character that is not valid Unicode';
+  if (text.includes('\0')) return 'contains U+0000';
+  if (hasHalfPair(text)) return 'contains a character that is not valid Unicode';
   return null;
 }
 

@@ -68,7 +68,7 @@ export class CsvRecords {
         if (ends) this.endRecord();
         else this.endCell();
       } else if (this.state === 'quote in quoted') {
-        if (code !== quote) throw new TornTable(this.line, 'something stands behind a closing quote');
+        if (code !== quote) throw new TornTable(this.line, 'there is text after a closing quote');
         this.cell += '"';
         this.state = 'quoted';
       } else if (this.state === 'cell begins' && code === quote) {
@@ -95,7 +95,7 @@ export class CsvRecords {
   /** The record that nothing ended. */
   end(): CsvRecord[] {
     this.ready = [];
-    if (this.state === 'quoted') throw new TornTable(this.line, 'a quote that was opened is not closed');
+    if (this.state === 'quoted') throw new TornTable(this.line, 'a quote is not closed');
     if (this.state !== 'cell begins' || this.count > 0) this.endRecord();
     return this.ready;
   }

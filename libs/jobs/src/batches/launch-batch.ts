@@ -217,7 +217,7 @@ function refused(rejected: RejectedRow[]): AppError {
     faults.map((message) => ({ field: `rows.${row}`, message })),
   );
   return new AppError('invalid_payload', {
-    detail: `Nothing was queued: ${rejected.length} rows are wrong; row ${rejected[0]!.row}: ${rejected[0]!.errors[0]}.`,
+    detail: `Nothing was queued because rows are not valid (${rejected.length}). Row ${rejected[0]!.row}: ${rejected[0]!.errors[0]}.`,
     errors: errors.slice(0, shownErrors),
     extra: { rejected },
   });

@@ -45,8 +45,8 @@ describe('a table', () => {
 
   it('numbers its lines as an editor does', async () => {
     const [, second] = await read('a,b\r\n"1\r\n2\n3",x\r\ny"z,1\r\n');
-    expect(second!.errors).toEqual(['line 5: a quote stands inside a cell that does not begin with one']);
-    expect(await whyNot('a,b\n"1\n2",x\n"y" ,1\n')).toMatch(/^Line 4: something stands behind a closing quote/);
+    expect(second!.errors).toEqual(['line 5: a cell contains a quote but does not start with one']);
+    expect(await whyNot('a,b\n"1\n2",x\n"y" ,1\n')).toMatch(/^Line 4: there is text after a closing quote/);
   });
 
   it.each([
@@ -60,7 +60,7 @@ describe('a table', () => {
       `${Array.from({ length: 1000 }, (_, at) => `c${at}`).join()}\n${`${','.repeat(999)}\n`.repeat(8000)}`,
       'taken',
     ],
-    ['nothing but line ends', '\n'.repeat(8_000_000), /no row of names/],
+    ['nothing but line ends', '\n'.repeat(8_000_000), /no row with column names/],
   ])('of %s holds nobody up', async (_, table, outcome) => {
     const bytes = Buffer.from(table);
     let told: string | undefined;

@@ -15,7 +15,7 @@ export async function readCsv(chunks: AsyncIterable<Buffer>): Promise<GivenRow[]
     table.add(records.end());
   } catch (error) {
     if (!(error instanceof TornTable)) throw error;
-    throw unreadable(`Line ${error.line}: ${error.message}, so where its rows end cannot be told.`);
+    throw unreadable(`Line ${error.line}: ${error.message}, so the ends of the rows are unclear.`);
   }
   return table.finished();
 }
@@ -34,8 +34,8 @@ class Table {
   }
 
   finished(): GivenRow[] {
-    if (!this.columns) throw unreadable('It has no row of names.');
-    if (this.rows.length === 0) throw unreadable('It has no rows below the names.');
+    if (!this.columns) throw unreadable('It has no row with column names.');
+    if (this.rows.length === 0) throw unreadable('It has no rows after the column names.');
     return this.rows;
   }
 }
@@ -48,13 +48,13 @@ interface Columns {
 }
 
 function readHeader({ cells, count, straysQuote }: CsvRecord): Columns {
-  if (straysQuote) throw unreadable('It has no row of names.');
+  if (straysQuote) throw unreadable('It has no row with column names.');
   if (count > maxColumns) throw unreadable(`It has more than ${maxColumns.toLocaleString('en-US')} columns.`);
   const at = new Map<string, number>();
   const names = cells.map((cell, index) => {
     const name = decode(cell)?.trim();
     if (name === undefined) throw unreadable(`The name of column ${index + 1} is not valid UTF-8.`);
-    if (name && at.has(name)) throw unreadable(`It has two columns ${name.slice(0, 100)}.`);
+    if (name && at.has(name)) throw unreadable(`Two columns have the name ${name.slice(0, 100)}.`);
     if (name) at.set(name, index);
     return name;
   });
@@ -68,7 +68,7 @@ const maxErrors = 10;
 
 function readRow({ cells, count, line, straysQuote }: CsvRecord, columns: Columns): Omit<GivenRow, 'row'> {
   if (straysQuote) {
-    return { cells: none, errors: [`line ${line}: a quote stands inside a cell that does not begin with one`] };
+    return { cells: none, errors: [`line ${line}: a cell contains a quote but does not start with one`] };
   }
   if (count !== columns.count) {
     const named = columns.names.slice(count).filter(Boolean);
@@ -82,7 +82,7 @@ function readRow({ cells, count, line, straysQuote }: CsvRecord, columns: Column
     const name = columns.names[at];
     if (errors.length === maxErrors) return '';
     if (text === undefined) errors.push(`${name || `column ${at + 1}`}: is not valid UTF-8`);
-    else if (!name && text) errors.push(`column ${at + 1} has a text and no name`);
+    else if (!name && text) errors.push(`column ${at + 1} has a value but no name`);
     return text ?? '';
   });
   return { cells: errors.length ? none : new TableRow(columns.at, texts), errors };
@@ -152,10 +152,10 @@ async function* withoutMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffe
 
 function unmarked(head: Buffer): Buffer {
   const mark = head.toString('hex', 0, 2);
-  if (mark === 'fffe' || mark === 'feff') throw unreadable('It is UTF-16; save it as UTF-8.');
+  if (mark === 'fffe' || mark === 'feff') throw unreadable('It is encoded in UTF-16; save it as UTF-8.');
   return head.toString('hex', 0, 3) === 'efbbbf' ? head.subarray(3) : head;
 }
 
 function unreadable(why: string): AppError {
-  return invalidField('file', why, `The table cannot be taken: ${why}`);
+  return invalidField('file', why, `The table cannot be read: ${why}`);
 }

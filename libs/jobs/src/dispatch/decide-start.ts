@@ -44,25 +44,28 @@ export type StartDecision =
 /** May the agent's first job start now, and if not, why not? */
 export function decideStart(facts: StartFacts): StartDecision {
   const { agent, head, gate, autoWake } = facts;
-  if (!head) return { action: 'none', reason: 'nothing is queued that may start yet' };
+  if (!head) return { action: 'none', reason: 'no queued job can start yet' };
   const work = mayTakeWork({ ...agent, autoWake });
   if (work.takes === 'never') return withoutAgent;
   if (head.nothingToRun) {
     return { action: 'fail', code: 'nothing_to_run', reason: 'the workflow has neither a script nor steps' };
   }
-  if (agent.currentJobId) return wait('agent_busy', `job ${agent.currentJobId} has the machine`);
+  if (agent.currentJobId) return wait('agent_busy', `job ${agent.currentJobId} occupies the agent`);
   if (agent.autopilotSessionId)
-    return wait('agent_busy', `autopilot session ${agent.autopilotSessionId} has the machine`);
-  if (agent.clearing) return wait('agent_busy', 'what is left of its last job is being killed');
+    return wait('agent_busy', `autopilot session ${agent.autopilotSessionId} occupies the agent`);
+  if (agent.clearing) return wait('agent_busy', 'the remaining processes of its last job are being killed');
   if (work.takes === 'after_drain') return drained;
   if (facts.missingSecrets.length) return withoutSecrets(facts.missingSecrets);
   if (!gate.canLaunchRuns) return wait('billing_gate', gate.reason ?? 'the billing gate is closed');
   if (facts.maxConcurrentRuns !== null && facts.runningInOrganization >= facts.maxConcurrentRuns) {
-    return wait('concurrency_limit', `${facts.runningInOrganization} runs of ${facts.maxConcurrentRuns} are under way`);
+    return wait(
+      'concurrency_limit',
+      `${facts.runningInOrganization} of at most ${facts.maxConcurrentRuns} runs are in progress`,
+    );
   }
   const [full] = facts.fullKeys ?? [];
   if (full)
-    return wait('concurrency_key', `${full.held} runs of ${full.most} hold or are next for the key ${full.key}`);
+    return wait('concurrency_key', `${full.held} of at most ${full.most} runs hold or will get the key ${full.key}`);
   const readiness = decideReadiness(agent, facts);
   // One that is off may have what it lacked once it has booted: its worker says so when it is on.
   return readiness.action === 'start' && facts.missingParts?.length ? withoutParts(facts.missingParts) : readiness;
@@ -103,17 +106,17 @@ export function decideReadiness(
       return withoutAgent;
     case 'after_wake':
       if (!canWake(status)) {
-        return wait('agent_offline', `the agent is ${status}; it is woken once it has stopped`);
+        return wait('agent_offline', `the agent is ${status}; it is started again once it has stopped`);
       }
       if (work.by === 'owner') {
-        return wait('agent_offline', `the agent is ${status} and cannot be started from here`);
+        return wait('agent_offline', `the agent is ${status} and cannot be started by the service`);
       }
       if (work.by === 'hand') {
-        const reason = `the agent is ${status} and auto-wake is off; start it by hand`;
+        const reason = `the agent is ${status} and auto-wake is off; start it manually`;
         return { action: 'wait', waiting: 'agent_offline', reason, blocked: true };
       }
       if (wakeRestsUntil) {
-        return wait('agent_offline', `it did not wake; it is tried again at ${wakeRestsUntil.toISOString()}`);
+        return wait('agent_offline', `it could not be started; the next attempt is at ${wakeRestsUntil.toISOString()}`);
       }
       return { action: 'wake', waiting: 'agent_waking', reason: 'a job is queued' };
   }

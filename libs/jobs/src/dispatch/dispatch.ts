@@ -130,7 +130,7 @@ export class Dispatch {
     if (!agent) return nothing('there is no such agent');
     if (agent.currentJobId) return this.resume(tx, agent, agent.currentJobId);
     if (agent.keyed && !head) markKeyed(tx, agentId);
-    if (!head) return nothing('nothing is queued that may start yet');
+    if (!head) return nothing('no queued job can start yet');
     const { organizationId, autoWake, maxConcurrentRuns } = agent;
     // Whoever else would start a run with one of them waits here, and then sees who holds it.
     const full = head.concurrencyKeys
@@ -219,7 +219,7 @@ export class Dispatch {
         jobId,
         status: 'queued',
         previousStatus: 'queued',
-        message: 'given to the agent',
+        message: 'sent to the agent',
         source: 'dispatcher',
       }),
     ]);
@@ -262,7 +262,7 @@ export class Dispatch {
     );
     if (!job) {
       setWaiting(tx, { agentId: agent.agentId, except: jobId, reason: 'agent_busy' });
-      return nothing(`job ${jobId} has the machine`, jobId);
+      return nothing(`job ${jobId} occupies the agent`, jobId);
     }
     const missing = job.vaultKeys.length ? await missingSecrets(tx, agent.organizationId, job.vaultKeys) : [];
     const decision = missing.length
@@ -272,7 +272,7 @@ export class Dispatch {
       const late = Number(agent.dispatchedAt) + this.config.dispatchDeadlineMs < this.clock.now().getTime();
       // Online by its heartbeats, but it takes nothing: what is given is shown to be waiting for it.
       if (late) setWaiting(tx, { agentId: agent.agentId, reason: 'agent_offline' });
-      const outcome = { action: 'resume', reason: 'the command is given again', jobId } as const;
+      const outcome = { action: 'resume', reason: 'the command is delivered again', jobId } as const;
       return { outcome, commandId: job.commandId };
     }
     if (decision.action === 'fail') {

@@ -33,7 +33,8 @@ export async function cancelJob(
   const { organizationId } = caller;
   const job = await lockJob(tx, organizationId, id);
   if (!job) throw noSuchJob();
-  if (isTerminal(job.status)) throw new AppError('conflict', { detail: `The job is over already: it ${job.status}.` });
+  if (isTerminal(job.status))
+    throw new AppError('conflict', { detail: `The job has already ended with the status ${job.status}.` });
   audit(tx, caller, { action: 'job.cancel', target: { type: 'job', id }, changes: { reason: reason ?? null } });
   return stopJob(tx, {
     organizationId,

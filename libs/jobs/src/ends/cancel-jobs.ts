@@ -22,14 +22,14 @@ export async function cancelJobs(
   now: Date,
 ): Promise<CancelCounts> {
   if ((ids === undefined) === (filter === undefined)) {
-    throw invalidField('ids', 'either ids or filter must be given', 'Give either ids or filter.');
+    throw invalidField('ids', 'either ids or filter is required', 'Specify either ids or filter.');
   }
   const { organizationId } = caller;
   if (filter && Object.values(filter).every((value) => value === undefined)) {
     throw invalidField(
       'filter',
       'filter must have at least one field',
-      'filter must name something; every job of the organization is too many to mean.',
+      'filter must have at least one field; an empty filter would cancel every job of the organization.',
     );
   }
   const chosen = ids ?? (await matching(tx, organizationId, filter!));

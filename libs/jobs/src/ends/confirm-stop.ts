@@ -51,7 +51,7 @@ async function clear(
   isOver: boolean,
 ): Promise<void> {
   if (!isOver && provider !== 'external') {
-    const reason = 'the agent did not confirm that nothing of its last job runs';
+    const reason = 'the agent did not confirm that all processes of its last job have ended';
     const of = { organizationId, agentId };
     const moved = await moveAgent(tx, { ...of, move: 'mend', to: 'rebooting', source: 'watchdog', reason });
     if (moved) await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId } });

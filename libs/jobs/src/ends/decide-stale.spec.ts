@@ -39,7 +39,7 @@ describe('a stale job', () => {
   it.each([
     ['stopped', 'The agent was stopped (15 min).'],
     ['rebooting', 'The agent went offline (15 min).'],
-    ['online', 'The agent says nothing of the run any more (15 min).'],
+    ['online', 'The agent no longer reports the run (15 min).'],
   ] as const)('names what became of an agent that is %s', (agentStatus, reason) => {
     const lost = { ...facts, agentStatus, heardAt: ago(15 * minute) };
     expect(decideStale(lost, limits, now)).toEqual({ action: 'fail', code: 'agent_not_ready', reason });

@@ -41,14 +41,14 @@ export function decideStale(
   if (restoredAt && facts.heardAt < restoredAt) {
     if (ago(restoredAt) < lostAfterMs) return none;
     const reason =
-      'The service was restored from a backup in which the run was under way, and its worker does not report it.';
+      'The service was restored from a backup in which the run was in progress, and its worker does not report it.';
     return { action: 'fail', code: 'lost_in_recovery', reason };
   }
   if (status === 'running' && startedAt && ago(startedAt) >= maxRuntimeMs) {
     return {
       action: 'fail',
       code: 'execution_timeout',
-      reason: `The run went past its limit of ${spanOf(maxRuntimeMs)}.`,
+      reason: `The run exceeded its limit of ${spanOf(maxRuntimeMs)}.`,
     };
   }
   if (ago(facts.heardAt) >= lostAfterMs) {
@@ -67,8 +67,8 @@ function whyLost({ status, agentStatus }: StaleFacts): string {
     return isOff(agentStatus) ? `The agent was ${agentStatus}` : 'The agent went offline';
   }
   return status === 'queued'
-    ? 'The agent took the job and never began it'
-    : 'The agent says nothing of the run any more';
+    ? 'The agent accepted the job but did not start it'
+    : 'The agent no longer reports the run';
 }
 
 function spanOf(ms: number): string {

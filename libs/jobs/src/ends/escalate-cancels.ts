@@ -19,9 +19,9 @@ export type CancelStep = { action: 'confirm' | 'kill' | 'reboot' | 'wait'; reaso
 /** What becomes of a cancel that its agent does not confirm: TERM, KILL, reboot, each after its time. */
 export function decideCancelStep({ step, provider, agentStatus, rebooted }: CancelFacts): CancelStep {
   if (isOff(agentStatus)) {
-    return { action: 'confirm', reason: `the machine is ${agentStatus}: nothing runs on it` };
+    return { action: 'confirm', reason: `the machine is ${agentStatus}, so nothing is running on it` };
   }
-  if (step >= 3 && rebooted) return { action: 'confirm', reason: 'the machine has booted anew' };
+  if (step >= 3 && rebooted) return { action: 'confirm', reason: 'the machine has rebooted' };
   if (step === 1) return { action: 'kill', reason: 'the agent did not confirm the stop' };
   if (step === 2 && provider !== 'external') return { action: 'reboot', reason: 'the agent did not confirm the kill' };
   return { action: 'wait', reason: `the agent is ${agentStatus}` };

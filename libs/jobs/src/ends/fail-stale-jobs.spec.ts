@@ -56,7 +56,7 @@ describe('the watchdog of jobs', () => {
     );
     try {
       const late = { lostAfterMs: 15 * minute };
-      await expect(sweep(hour, late)).rejects.toThrow(/waits for an operator: muster-admin release/);
+      await expect(sweep(hour, late)).rejects.toThrow(/does not act until an operator runs muster-admin release/);
       expect((await read(jobId)).status).toBe('running');
       await lab.query('UPDATE recovery_hold SET released_at = now()');
       expect(await sweep(hour, late)).toMatchObject({ failed: [jobId], retried: 0 });
@@ -79,7 +79,7 @@ describe('the watchdog of jobs', () => {
     });
     expect(await read(jobId)).toMatchObject({
       status: 'failed',
-      error: 'The run went past its limit of 10 min.',
+      error: 'The run exceeded its limit of 10 min.',
       errorCode: 'execution_timeout',
     });
     expect(await stops(jobId)).toEqual([
@@ -89,7 +89,7 @@ describe('the watchdog of jobs', () => {
     const retries = await lab.query('SELECT attempt, status FROM job WHERE retry_of = $1', [jobId]);
     expect(retries).toEqual([{ attempt: 2, status: 'queued' }]);
     expect((await entriesOf(jobId)).at(-1)).toEqual({
-      message: 'failed: The run went past its limit of 10 min.',
+      message: 'failed: The run exceeded its limit of 10 min.',
       source: 'watchdog',
       level: 'error',
     });
@@ -102,7 +102,7 @@ describe('the watchdog of jobs', () => {
     const jobId = await running();
     expect((await sweep(12 * hour - 2 * minute)).failed).toEqual([]);
     expect((await sweep(12 * hour + minute)).failed).toEqual([jobId]);
-    expect((await read(jobId)).error).toBe('The run went past its limit of 12 h.');
+    expect((await read(jobId)).error).toBe('The run exceeded its limit of 12 h.');
   });
 
   it('fails a run that nobody hears of once its agent went offline, and tells nobody who is not there', async () => {
@@ -132,7 +132,7 @@ describe('the watchdog of jobs', () => {
       expect((await sweep(minute)).failed).toEqual([jobId]);
       expect(await lab.dispatch.startNext(agentId)).toMatchObject({
         action: 'wait',
-        reason: 'what is left of its last job is being killed',
+        reason: 'the remaining processes of its last job are being killed',
       });
       return { jobId, next };
     }
@@ -177,7 +177,7 @@ describe('the watchdog of jobs', () => {
   it('fails a run whose machine came back without it', async () => {
     const jobId = await running();
     expect(await sweep(16 * minute, { lostAfterMs: 15 * minute })).toMatchObject({ failed: [jobId], killed: 1 });
-    expect((await read(jobId)).error).toMatch(/says nothing of the run/);
+    expect((await read(jobId)).error).toMatch(/no longer reports the run/);
   });
 
   it('believes each of its signs of life', async () => {

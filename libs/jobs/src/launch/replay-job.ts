@@ -48,9 +48,11 @@ export async function replayJob(
   if (!old) throw noSuchJob();
   const { status, agentStatus, runs, ...job } = old;
   if (!isTerminal(status))
-    throw new AppError('conflict', { detail: `The job is ${status}; only an ended one is replayed.` });
+    throw new AppError('conflict', { detail: `The job is ${status}; only a job that has ended can be replayed.` });
   if (agentStatus === 'terminated') {
-    throw new AppError('agent_not_ready', { detail: 'The job’s agent is terminated; launch it on another one.' });
+    throw new AppError('agent_not_ready', {
+      detail: 'The job’s agent is terminated; launch the workflow on another agent.',
+    });
   }
   requireSomethingToRun(runs || job.bundle !== null);
   await requireSecrets(tx, organizationId, job.vaultKeys);

@@ -17,14 +17,17 @@ export function resolveKeys(
       errors.push({ field, message: `the workflow has no variable ${name.trim()}` });
       return '';
     });
-    if (key.trim() === '') errors.push({ field, message: 'with its variables the key is empty' });
+    if (key.trim() === '') errors.push({ field, message: 'the key is empty after its variables are replaced' });
     if (key.length > longestKey) {
-      errors.push({ field, message: `with its variables the key is longer than ${longestKey} characters` });
+      errors.push({
+        field,
+        message: `the key is longer than ${longestKey} characters after its variables are replaced`,
+      });
     }
     limits.set(key, Math.min(limit, limits.get(key) ?? limit));
   }
   if (limits.size > mostKeys) {
-    const message = `with its workflow's a run asks for at most ${mostKeys} keys`;
+    const message = `a run can have at most ${mostKeys} keys, including those of its workflow`;
     errors.push({ field: 'concurrencyKeys', message });
   }
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });

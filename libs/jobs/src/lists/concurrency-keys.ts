@@ -75,7 +75,7 @@ export async function deleteConcurrencyLimit(tx: Transaction, caller: Principal,
     organizationId,
     key,
   ]);
-  if (touched === 0) throw new AppError('not_found', { detail: 'The key has no limit of the organization’s own.' });
+  if (touched === 0) throw new AppError('not_found', { detail: 'The organization has not set a limit for this key.' });
   audit(tx, caller, { action: 'concurrency_key.limit_delete', target: { type: 'concurrency_key', id: key } });
   await enqueueFirst(tx, organizationId, [key], 1000);
 }

@@ -43,7 +43,7 @@ export async function groupFailures(
 ): Promise<FailureCauses> {
   const since = from ? new Date(from) : new Date((to ? Date.parse(to) : now.getTime()) - dayMs);
   if (to && Date.parse(to) <= since.getTime()) {
-    throw new AppError('invalid_payload', { errors: [{ field: 'to', message: 'It must be after `from`.' }] });
+    throw new AppError('invalid_payload', { errors: [{ field: 'to', message: 'to must be after `from`.' }] });
   }
   const rows = await database.query<CauseRow>(
     { organizationId },

@@ -21,7 +21,7 @@ export async function readActivity(
   const since = from ? new Date(from) : new Date(until.getTime() - dayMs);
   const days = (until.getTime() - since.getTime()) / dayMs;
   if (days < 0 || days > mostDays) {
-    const message = `It must be at most ${mostDays} days after \`from\`, and not before it.`;
+    const message = `to must be at most ${mostDays} days after \`from\`, and not before it.`;
     throw new AppError('invalid_payload', { errors: [{ field: to ? 'to' : 'from', message }] });
   }
   const rows = await database.query<HourRow>(

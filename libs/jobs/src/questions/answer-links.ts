@@ -88,5 +88,5 @@ function dashed(hex: string): string {
 }
 
 function noSuchLink(): AppError {
-  return new AppError('not_found', { detail: 'This link is not valid, or not any more.' });
+  return new AppError('not_found', { detail: 'This link is not valid or no longer valid.' });
 }

@@ -65,7 +65,7 @@ export async function declineQuestion(
   audit(tx, actor, { action: 'question.decline', target: { type: 'question', id }, changes: { reason, via } });
   return endQuestion(tx, keyRing, question, {
     ...{ status: 'cancelled', answer: null, code: null, value: null },
-    ...{ answeredBy: nameOf(actor), answeredVia: via, reason: reason ?? 'It was declined.' },
+    ...{ answeredBy: nameOf(actor), answeredVia: via, reason: reason ?? 'The question was declined.' },
   });
 }
 
@@ -105,9 +105,9 @@ async function lockFor(tx: Transaction, { actor, audiences }: Answerer, id: stri
   if (!question) throw noSuchQuestion();
   const { audience, status, expiresAt } = question;
   if (audiences && audience.length > 0 && !audience.some((entry) => audiences.includes(entry))) {
-    throw new AppError('permission_denied', { detail: 'Others were asked, and not you.' });
+    throw new AppError('permission_denied', { detail: 'Only the recipients of the question can answer it.' });
   }
-  if (status === 'answered') throw new AppError('already_answered', { detail: 'The question is answered already.' });
+  if (status === 'answered') throw new AppError('already_answered', { detail: 'The question is already answered.' });
   if (status !== 'open' || expiresAt <= tx.now) {
     throw new AppError('question_over', { detail: `The question is ${status === 'open' ? 'expired' : status}.` });
   }

@@ -70,7 +70,9 @@ export function askQuestion(
       ...{ defaultAnswer: 'default' in body ? { value: body.default ?? null } : null, context: body.context ?? null },
       ...{ screenshotKey: body.screenshotKey ?? null, inboundId, expiresAt, cut },
     });
-    const said = cut ? `asks until ${expiresAt.toISOString()}, when its time is over` : 'asks';
+    const said = cut
+      ? `asks until ${expiresAt.toISOString()}, because the run reaches its time limit soon after`
+      : 'asks';
     appendTimeline(tx, { organizationId, agentId: job.agentId }, [
       jobEntry({
         jobId,
@@ -152,17 +154,18 @@ async function findInbound(
     [organizationId, name],
     'inbound_of_question',
   );
-  const wrong = row ? 'it is for questions of the kind code' : `there is no inbound address ${name}`;
-  if (!row || kind !== 'code') throw invalidField('inbound', wrong, `Of inbound, ${wrong}.`);
+  const wrong = row ? 'it can only be used for questions of the kind code' : `there is no inbound address ${name}`;
+  if (!row || kind !== 'code') throw invalidField('inbound', wrong, `inbound is not valid: ${wrong}.`);
   return row.id;
 }
 
 function requireAsking({ status, dispatched, cancelRequestedAt, openQuestions }: Asking): void {
-  if (isTerminal(status)) throw new AppError('conflict', { detail: `The run is over: it ${status}.` });
-  if (!dispatched) throw new AppError('conflict', { detail: 'The job does not run yet.' });
+  if (isTerminal(status))
+    throw new AppError('conflict', { detail: `The run has already ended with the status ${status}.` });
+  if (!dispatched) throw new AppError('conflict', { detail: 'The job is not running yet.' });
   if (cancelRequestedAt) throw new AppError('conflict', { detail: 'The run is being cancelled.' });
   if (openQuestions >= mostOpen) {
-    throw new AppError('conflict', { detail: `The run waits for ${mostOpen} answers already.` });
+    throw new AppError('conflict', { detail: `The run already waits for ${mostOpen} answers.` });
   }
 }
 
@@ -181,11 +184,11 @@ function checkAudience(to: string[]): string[] {
   return to.map((given, at) => {
     const entry = given.toLowerCase();
     if (roles.some((role) => entry === `role:${role}`) || /^[^\s@:]+@[^\s@]+$/.test(entry)) return entry;
-    const message = 'it is role:viewer, role:member, role:admin, or an e-mail address';
+    const message = 'must be role:viewer, role:member, role:admin, or an e-mail address';
     throw invalidField(
       `to.${at}`,
       message,
-      `Of to, each is role:viewer, role:member, role:admin, or an e-mail address.`,
+      `Each entry of to must be role:viewer, role:member, role:admin, or an e-mail address.`,
     );
   });
 }

@@ -60,7 +60,7 @@ async function readQuestion(
 function presentForWorker(row: Read, keyRing: KeyRing): QuestionForWorker {
   const { id: questionId, questionKey, kind, status, reason, expiresAt } = row;
   if (status === 'answered' && kind === 'code' && !row.sealed) {
-    throw new AppError('question_over', { detail: 'The run is over, and with it the code is gone.' });
+    throw new AppError('question_over', { detail: 'The run has ended, so the code was deleted.' });
   }
   const answer = isSealedText(row.sealed)
     ? openText(keyRing, placeOfCode(questionId), row.sealed)

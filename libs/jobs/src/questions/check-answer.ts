@@ -21,28 +21,29 @@ interface Asked {
 
 /** What a question offers, in one form; throws where it does not fit its kind. */
 export function checkOffer({ kind, choices, fields }: Asked): { choices: string[] | null; fields: FormField[] | null } {
-  if (kind === 'choice' && !choices?.length) throw refused('choices', 'a choice needs its choices');
-  if (kind === 'form' && !fields?.length) throw refused('fields', 'a form needs its fields');
+  if (kind === 'choice' && !choices?.length) throw refused('choices', 'a question of the kind choice requires choices');
+  if (kind === 'form' && !fields?.length) throw refused('fields', 'a question of the kind form requires fields');
   const checked = kind === 'form' ? fields!.map(checkField) : null;
   const names = new Set(checked?.map(({ name }) => name));
-  if (checked && names.size !== checked.length) throw refused('fields', 'each field of a form has a name of its own');
+  if (checked && names.size !== checked.length)
+    throw refused('fields', 'the fields of a form must have different names');
   return { choices: kind === 'choice' ? choices! : null, fields: checked };
 }
 
 function checkField(field: Record<string, unknown>, at: number): FormField {
   const { name, label = name, type = 'text', choices, required = true } = field;
   const place = `fields.${at}`;
-  if (!isText(name, longestName)) throw refused(`${place}.name`, 'a field has a name of at most 100 characters');
-  if (!isText(label, 500)) throw refused(`${place}.label`, 'a label has at most 500 characters');
+  if (!isText(name, longestName)) throw refused(`${place}.name`, 'a field must have a name of at most 100 characters');
+  if (!isText(label, 500)) throw refused(`${place}.label`, 'a label may have at most 500 characters');
   if (!fieldTypes.includes(type as FormField['type'])) {
-    throw refused(`${place}.type`, `the type of a field is one of ${fieldTypes.join(', ')}`);
+    throw refused(`${place}.type`, `the type of a field must be one of ${fieldTypes.join(', ')}`);
   }
-  if (typeof required !== 'boolean') throw refused(`${place}.required`, 'required is true or false');
+  if (typeof required !== 'boolean') throw refused(`${place}.required`, 'required must be true or false');
   const own = { name, label, type: type as FormField['type'], required };
   if (type !== 'choice') return own;
   const isList = Array.isArray(choices) && choices.length > 0 && choices.length <= 50;
   if (!isList || !choices.every((choice) => isText(choice, 500))) {
-    throw refused(`${place}.choices`, 'a field of the type choice has 1 to 50 choices');
+    throw refused(`${place}.choices`, 'a field of the type choice must have 1 to 50 choices');
   }
   return { ...own, choices: choices as string[] };
 }
@@ -52,18 +53,19 @@ export function checkAnswer({ kind, choices, fields }: Asked, answer: unknown): 
   switch (kind) {
     case 'code':
       if (typeof answer !== 'string' || !codePattern.test(answer)) {
-        throw refused('answer', 'a code has 4 to 10 letters and digits');
+        throw refused('answer', 'a code must have 4 to 10 letters and digits');
       }
       return answer;
     case 'text':
-      if (!isText(answer, longestText)) throw refused('answer', 'the answer is a text of at most 10,000 characters');
+      if (!isText(answer, longestText))
+        throw refused('answer', 'the answer must be a text of at most 10,000 characters');
       return answer;
     case 'choice':
       if (typeof answer !== 'string' || !choices?.includes(answer))
-        throw refused('answer', 'it is none of the choices');
+        throw refused('answer', 'the answer must be one of the choices');
       return answer;
     case 'confirm':
-      if (typeof answer !== 'boolean') throw refused('answer', 'the answer is true or false');
+      if (typeof answer !== 'boolean') throw refused('answer', 'the answer must be true or false');
       return answer;
     case 'form':
       return checkForm(fields as unknown as FormField[], answer);
@@ -72,7 +74,7 @@ export function checkAnswer({ kind, choices, fields }: Asked, answer: unknown): 
 
 function checkForm(fields: FormField[], answer: unknown): Record<string, unknown> {
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
-    throw refused('answer', 'the answer is an object of the form’s fields');
+    throw refused('answer', 'the answer must be an object with the form’s fields');
   }
   const given = new Map(Object.entries(answer));
   const values = fields.flatMap((field): [string, unknown][] => {
@@ -82,7 +84,8 @@ function checkForm(fields: FormField[], answer: unknown): Record<string, unknown
       if (field.required) throw refused(`answer.${field.name}`, `the field ${field.name} is missing`);
       return [];
     }
-    if (!fitsField(field, value)) throw refused(`answer.${field.name}`, `the field ${field.name} is no ${field.type}`);
+    if (!fitsField(field, value))
+      throw refused(`answer.${field.name}`, `the field ${field.name} must be a valid ${field.type}`);
     return [[field.name, value]];
   });
   const [stranger] = given.keys();

@@ -20,7 +20,7 @@ export function giveTotp(
       'job_of_totp',
     );
     if (!job) throw noSuchJob();
-    if (isTerminal(job.status) || !job.commandId) throw new AppError('conflict', { detail: 'The run does not run.' });
+    if (isTerminal(job.status) || !job.commandId) throw new AppError('conflict', { detail: 'The run is not running.' });
     return giveCode(tx, keyRing, caller, { key, jobId });
   });
 }

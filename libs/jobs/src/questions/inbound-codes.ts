@@ -32,7 +32,7 @@ export async function createInboundCode(
     return { row: row!, secret };
   } catch (error) {
     if (violatedConstraint(error) !== 'inbound_code_name_key') throw error;
-    throw new AppError('conflict', { detail: `There is an inbound address ${name} already.` });
+    throw new AppError('conflict', { detail: `An inbound address with the name ${name} already exists.` });
   }
 }
 
@@ -57,7 +57,7 @@ export async function deleteInboundCode(tx: Transaction, caller: Principal, id: 
 
 /** A pattern that takes ever longer on some text would hold everybody up: what could is refused. */
 function requirePattern(pattern: string): void {
-  const message = 'it must be a regular expression without repeated groups, back references and lookarounds';
+  const message = 'pattern must be a regular expression without repeated groups, back references and lookarounds';
   const nested = /\)[*+{?]|\\[1-9k]|\(\?[=!<]/.test(pattern);
   const repeats = (pattern.match(/[*+{]/g) ?? []).length;
   let isRegular = true;
@@ -66,7 +66,7 @@ function requirePattern(pattern: string): void {
   } catch {
     isRegular = false;
   }
-  if (!isRegular || nested || repeats > 4) throw invalidField('pattern', message, `Of the pattern, ${message}.`);
+  if (!isRegular || nested || repeats > 4) throw invalidField('pattern', message, `${message}.`);
 }
 
 export function placeOfInbound(id: string): string {

@@ -52,7 +52,7 @@ async function takeMessage(
   )) as [{ count: number }];
   if (count >= mostAMinute) {
     throw new AppError('rate_limited', {
-      detail: `An address takes ${mostAMinute} messages a minute.`,
+      detail: `An inbound address accepts at most ${mostAMinute} messages per minute; try again later.`,
       headers: { 'retry-after': '30' },
     });
   }

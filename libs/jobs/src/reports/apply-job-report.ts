@@ -234,7 +234,7 @@ function saidOf({ progress }: JobWebhookBody): { percent: number | null; current
     throw invalidField(
       'progress',
       'progress must be a number from 0 to 100, or {percent, currentStep}',
-      'progress is a percentage from 0 to 100, or {percent, currentStep}.',
+      'progress must be a number from 0 to 100, or {percent, currentStep}.',
     );
   }
   return { percent, currentStep: typeof currentStep === 'string' ? currentStep.slice(0, 500) : null };

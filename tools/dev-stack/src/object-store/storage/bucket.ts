@@ -63,11 +63,11 @@ function readEntries(directory: string, onLog: (line: string) => void): IndexEnt
   return readdirSync(directory).flatMap((name) => {
     try {
       const { metadata, size } = readStoredMetadata<ObjectMetadata>(join(directory, name));
-      if (fileName(metadata.key) !== name) throw new Error(`${name} holds another key`);
+      if (fileName(metadata.key) !== name) throw new Error(`${name} belongs to another key`);
       return [indexEntry(metadata, size)];
     } catch (error) {
       // One damaged file must not keep every other object away.
-      onLog(`object left out of the index: ${String(error)}`);
+      onLog(`could not index an object; it is not listed: ${String(error)}`);
       return [];
     }
   });

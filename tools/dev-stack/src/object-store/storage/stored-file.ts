@@ -130,11 +130,11 @@ function encodeFooter(metadata: unknown): Buffer {
 
 function footerBytes(path: string, tail: Buffer): number {
   const lengthAt = tail.length - MAGIC.length - LENGTH_BYTES;
-  if (lengthAt < 0 || !tail.subarray(lengthAt + LENGTH_BYTES).equals(MAGIC)) throw new Error(`${path} is not whole`);
+  if (lengthAt < 0 || !tail.subarray(lengthAt + LENGTH_BYTES).equals(MAGIC)) throw new Error(`${path} is not complete`);
   return tail.readUInt32BE(lengthAt) + LENGTH_BYTES + MAGIC.length;
 }
 
 function parseFooter<Metadata>(path: string, tail: Buffer, bytes: number): Metadata {
-  if (bytes > tail.length) throw new Error(`${path} is not whole`);
+  if (bytes > tail.length) throw new Error(`${path} is not complete`);
   return JSON.parse(tail.toString('utf8', tail.length - bytes, tail.length - MAGIC.length - LENGTH_BYTES)) as Metadata;
 }
