@@ -42,10 +42,10 @@ export async function runApp({ name, configs: types, modules, env = processEnvir
 
 function explain(error: unknown, env: Environment): string {
   const { code, port, message, stack } = error as { code?: string; port?: number; message?: string; stack?: string };
-  if (code === 'EADDRINUSE') return `port ${port ?? env['PORT']} is taken; set PORT to a free one`;
-  if (code === 'EACCES') return `port ${port ?? env['PORT']} may not be used by this user; set PORT above 1023`;
+  if (code === 'EADDRINUSE') return `port ${port ?? env['PORT']} is already in use; set PORT to a free one`;
+  if (code === 'EACCES') return `port ${port ?? env['PORT']} cannot be used by this user; set PORT above 1023`;
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return `HOST ${env['HOST'] ?? ''} is no address of this machine`;
+    return `HOST ${env['HOST'] ?? ''} is not an address of this machine`;
   return stack ?? message ?? String(error);
 }
 
@@ -56,13 +56,13 @@ function endOnSignals(app: App, timeoutMs: number, logger: Logger): void {
     ending = true;
     logger.log(`${signal}: shutting down`);
     setTimeout(() => {
-      logger.error(`not closed after ${timeoutMs} ms: leaving`);
+      logger.error(`the shutdown did not finish within ${timeoutMs} ms; exiting`);
       process.exit(1);
     }, timeoutMs).unref();
     app.close().then(
       () => process.exit(0),
       (error: unknown) => {
-        logger.error('closing failed', { err: error });
+        logger.error('the shutdown failed', { err: error });
         process.exit(1);
       },
     );

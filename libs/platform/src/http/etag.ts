@@ -17,7 +17,7 @@ export function requireMatch(ifMatch: string | undefined, current: string): void
   const given = ifMatch.split(',').map((tag) => tag.trim());
   if (!given.includes(current)) {
     throw new AppError('precondition_failed', {
-      detail: 'It has changed since you read it; read it again and repeat the change.',
+      detail: 'The resource has changed since you read it. Read it again and repeat the change.',
       headers: { etag: current },
     });
   }

@@ -99,7 +99,7 @@ function addBodyParsers(fastify: FastifyInstance): void {
   }
   fastify.addContentTypeParser('multipart/form-data', (request, _payload, done) => {
     const taken = request.routeOptions.config.form === true;
-    done(taken ? null : new AppError('unsupported_media_type', { detail: 'This route takes no form.' }), undefined);
+    done(taken ? null : new AppError('unsupported_media_type', { detail: 'This route does not accept a form.' }), undefined);
   });
 }
 
@@ -191,7 +191,7 @@ function identify(request: FastifyRequest, reply: FastifyReply): void {
 function startTimeout(request: FastifyRequest, reply: FastifyReply, timeoutMs: number, logger: Logger): void {
   request.timeout = setTimeout(() => {
     void reply.header('connection', 'close');
-    const detail = `There was no answer within ${timeoutMs} ms. What was asked may still happen.`;
+    const detail = `The request was not finished within ${timeoutMs} ms. It may still take effect.`;
     sendProblem(request, reply, new AppError('request_timeout', { detail }), logger);
   }, timeoutMs);
   // `onResponse` does not run for a client that goes away while it sends its body.
@@ -212,11 +212,11 @@ function refusedUrl(request: FastifyRequest): AppError | undefined {
   const question = request.url.indexOf('?');
   if (question !== -1 && keyInQuery.test(request.url.slice(question))) {
     return new AppError('invalid_payload', {
-      detail: 'Send the API key in the x-api-key header; a key in a URL is never accepted. Treat this one as leaked.',
+      detail: 'Send the API key in the x-api-key header; a key in a URL is never accepted. Revoke this key, because URLs are logged.',
     });
   }
   if (hasNul(request.query) || hasNul(request.params) || request.url.includes('%00')) {
-    return new AppError('invalid_payload', { detail: 'The URL has a U+0000.' });
+    return new AppError('invalid_payload', { detail: 'The URL contains U+0000.' });
   }
   return isDecodable(request.url) ? undefined : new AppError('invalid_payload', { detail: 'The URL is not valid.' });
 }
@@ -236,5 +236,5 @@ function isDecodable(url: string): boolean {
 function noRoute(request: FastifyRequest, paths: KnownPaths): AppError {
   const allow = paths.methodsAt(request.url.split('?')[0]!);
   if (allow === '') return new AppError('not_found', { detail: 'There is nothing at this path.' });
-  return new AppError('method_not_allowed', { detail: `This path takes ${allow}.`, headers: { allow } });
+  return new AppError('method_not_allowed', { detail: `This path allows only ${allow}.`, headers: { allow } });
 }

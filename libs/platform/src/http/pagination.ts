@@ -88,5 +88,5 @@ function readCursor(cursor: string, kinds: SortKind[], sort: string | undefined)
   } catch {
     // Falls through to the one answer for every cursor that we did not write.
   }
-  throw invalidField('cursor', 'cursor is not valid', "cursor must be a nextCursor of this list's earlier answer.");
+  throw invalidField('cursor', 'cursor is not valid', "cursor must be the nextCursor of an earlier response of this list.");
 }

@@ -104,7 +104,7 @@ function readHttpException(error: unknown): AppError | undefined {
 function readFastifyError(error: unknown): AppError | undefined {
   const { code, statusCode } = (error ?? {}) as { code?: string; statusCode?: number };
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
-    return new AppError('unsupported_media_type', { detail: 'Send JSON as application/json.' });
+    return new AppError('unsupported_media_type', { detail: 'The content type must be application/json.' });
   }
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
     return new AppError('payload_too_large', { detail: 'The body is too large.' });

@@ -94,7 +94,7 @@ export class RateLimiter {
       return await this.counters.add(key, amount, windowSeconds * 2);
     } catch (error) {
       this.aloneUntil = this.clock.now().getTime() + 5000;
-      this.logger.warn(`counting requests alone for 5 s: ${(error as Error).message}`);
+      this.logger.warn(`shared rate-limit counters are unavailable; limiting per process for 5 s: ${(error as Error).message}`);
       return null;
     }
   }
@@ -110,7 +110,7 @@ function secondsLeft({ window }: Lease, { windowSeconds }: RatePolicy, now: numb
 
 export function rateRefusal(policy: RatePolicy, resetSeconds: number): AppError {
   return new AppError('rate_limited', {
-    detail: `More than ${policy.limit} in ${policy.windowSeconds} s; try again in ${resetSeconds} s.`,
+    detail: `More than ${policy.limit} requests in ${policy.windowSeconds} s; try again in ${resetSeconds} s.`,
     headers: { ...rateHeaders({ policy, remaining: 0, resetSeconds }), 'retry-after': String(resetSeconds) },
   });
 }

@@ -131,6 +131,6 @@ export class Loop {
     const stuck = [...this.stuck.values()];
     await this.parts.ledger
       .record({ ...run, name, intervalMs, app: this.parts.app, host: hostname(), stuck }, { soon: hasChanged })
-      .catch((error: Error) => this.logger.debug(`its round was not written down: ${error.message}`));
+      .catch((error: Error) => this.logger.debug(`could not record the round: ${error.message}`));
   }
 }

@@ -61,7 +61,7 @@ export class Periodic {
       const dueMs = Math.max(shortestPauseMs, (await dueInMs?.()) ?? Infinity);
       return Math.min(nextInMs?.() ?? intervalMs, dueMs);
     } catch (error) {
-      this.logger.warn(`${name} does not know what is due next: ${(error as Error).message}`);
+      this.logger.warn(`${name} could not read what is due next: ${(error as Error).message}`);
       return intervalMs;
     }
   }

@@ -73,7 +73,7 @@ export class PubSub implements OnApplicationShutdown {
     this.waiting.clear();
     client
       .publish(`${prefix}:${channel}`, JSON.stringify({ from: this.self, topics } satisfies Message))
-      .catch((error: Error) => this.logger.debug?.(`not published: ${error.message}`));
+      .catch((error: Error) => this.logger.debug?.(`could not publish a notification to Redis: ${error.message}`));
   }
 
   private connect(): void {
@@ -87,7 +87,7 @@ export class PubSub implements OnApplicationShutdown {
     });
     this.subscriber
       .subscribe(`${prefix}:${channel}`)
-      .catch((error: Error) => this.logger.debug?.(`not subscribed: ${error.message}`));
+      .catch((error: Error) => this.logger.debug?.(`could not subscribe to notifications of Redis: ${error.message}`));
   }
 
   private hear(topic: Topic, id: string): void {

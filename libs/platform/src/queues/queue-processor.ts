@@ -173,7 +173,7 @@ export abstract class QueueProcessor extends WorkerHost {
     const faults = new Faults();
     const place = { faults, path: '', unknown: 'ignore' } as const;
     const payload = readFields(definition.payload, data.payload ?? {}, place);
-    if (!faults.none) throw new Error(`payload of ${queue}.${name} is not valid: ${faults.errors[0]!.field}`);
+    if (!faults.none) throw new Error(`the payload of ${queue}.${name} is not valid: ${faults.errors[0]!.field}`);
     const methods = this as unknown as Record<string, Handling>;
     await methods[handler.method]!(payload, message);
   }

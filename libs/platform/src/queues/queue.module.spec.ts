@@ -25,7 +25,7 @@ describe('the queue catalogue', () => {
   it('keeps an app from answering another app’s queue', () => {
     expect(catalogueFaults('gateway', [])).toEqual([]);
     expect(catalogueFaults('gateway', [{ queue: 'dispatch', jobs: ['probe'] }])).toEqual([
-      'dispatch belongs to dispatcher, but is handled here',
+      'dispatch belongs to dispatcher, but this app handles it',
     ]);
   });
 

@@ -65,7 +65,7 @@ export class QueueModule implements OnModuleInit {
         jobs: handlersIn(metatype as object).map(({ job }) => job),
       }));
     const faults = catalogueFaults(this.app, processors);
-    if (faults.length) throw new Error(`queues of ${this.app}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    if (faults.length) throw new Error(`the queues of ${this.app} do not match the catalogue:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
     // Connected now, so that the first one who asks in passing need not wait for it.
     const { client } = this.connections.impatient();
     this.readiness.register('queue', async () => void (await client.ping()), { required: false });
@@ -80,7 +80,7 @@ export function catalogueFaults(app: AppName, processors: { queue: string; jobs:
     const { app: owner, jobs } = queueDefinition(queue);
     const handled = processors.filter((processor) => processor.queue === queue).flatMap((processor) => processor.jobs);
     if (!apps.includes(owner)) {
-      if (handled.length) faults.push(`${queue} belongs to ${owner}, but is handled here`);
+      if (handled.length) faults.push(`${queue} belongs to ${owner}, but this app handles it`);
       continue;
     }
     for (const job of Object.keys(jobs)) {

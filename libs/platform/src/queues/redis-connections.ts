@@ -63,7 +63,7 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
       .client.ping()
       .catch(() => null);
     if (answered) return;
-    this.logger.warn('Redis does not answer: leaving without a word to it');
+    this.logger.warn('Redis did not answer a ping during shutdown; closing its connections without waiting for the workers');
     this.disconnect();
   }
 
@@ -90,11 +90,11 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
     });
     let complained = false;
     client.on('error', (error: Error) => {
-      if (!complained) this.logger.warn(`redis (${purpose}): ${error.message || (error as { code?: string }).code}`);
+      if (!complained) this.logger.warn(`lost the Redis connection (${purpose}); reconnecting: ${error.message || (error as { code?: string }).code}`);
       complained = true;
     });
     client.on('ready', () => {
-      if (complained) this.logger.log(`redis (${purpose}): back`);
+      if (complained) this.logger.log(`reconnected to Redis (${purpose})`);
       complained = false;
     });
     this.open.push(client);

@@ -5,7 +5,7 @@ export function readHeaders(text: string): { headers: Record<string, string>; fa
   for (const [at, part] of text.split(',').entries()) {
     const [, name, value] = /^\s*([!#$%&'*+.^_`|~0-9a-z-]+)\s*=\s*([\x21-\x7e]*)\s*$/i.exec(part) ?? [];
     const decoded = value === undefined ? null : decode(value);
-    if (!name || decoded === null) faults.push(`OTEL_EXPORTER_OTLP_HEADERS: header ${at + 1} is not name=value`);
+    if (!name || decoded === null) faults.push(`OTEL_EXPORTER_OTLP_HEADERS: header ${at + 1} does not have the form name=value`);
     else headers[name] = decoded;
   }
   return { headers, faults };

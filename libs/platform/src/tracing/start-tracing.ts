@@ -28,7 +28,7 @@ export async function startTracing(config: BaseConfig, app: AppName, metrics: Me
   const logger = new Logger('tracing');
   let isSaid = false;
   const say = (what: string) => {
-    if (!isSaid) logger.warn(`traces are dropped: ${what}; this is said once, until one is taken again`);
+    if (!isSaid) logger.warn(`spans are dropped: ${what}; this is logged once until spans are sent again`);
     isSaid = true;
   };
   const spans = await OtlpSpans.open({
@@ -44,16 +44,16 @@ export async function startTracing(config: BaseConfig, app: AppName, metrics: Me
     },
     exported: (count) => {
       metrics.spans.inc({ outcome: 'exported' }, count);
-      if (isSaid) logger.log('traces are taken again');
+      if (isSaid) logger.log('spans are sent again');
       isSaid = false;
     },
     dropped: (count) => {
       metrics.spans.inc({ outcome: 'dropped' }, count);
-      say('more of them wait for the collector than there is room for');
+      say('the queue for the collector is full');
     },
     failed: (count, error) => {
       metrics.spans.inc({ outcome: 'failed' }, count);
-      say(`the collector does not take them (${reasonOf(error)})`);
+      say(`the collector did not accept them (${reasonOf(error)})`);
     },
   });
   sampleTraces(samplerOf(config.tracesSampler, await ratioOf(Number(config.tracesSamplerArg))));

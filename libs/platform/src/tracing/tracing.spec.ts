@@ -88,12 +88,12 @@ describe('tracing', () => {
     await waitFor('the batch to be given up', async () => (await count('failed')) === 100);
     for (let at = 0; at < 5000; at += 1) recordSpan(span(at));
     await waitFor('the next one', async () => (await count('failed')) === 200);
-    expect(said).toEqual([expect.stringMatching(/^traces are dropped: .*said once/)]);
+    expect(said).toEqual([expect.stringMatching(/^spans are dropped: .*logged once/)]);
     collector.answer = 200;
     recordSpan(span(0));
     await waitFor('a span to arrive', () => collector.spans.length > 0);
     await waitFor('its answer, which is told', () => said.length > 1);
-    expect(said).toEqual([expect.anything(), 'traces are taken again']);
+    expect(said).toEqual([expect.anything(), 'spans are sent again']);
     await tracing.end();
   });
 
@@ -151,7 +151,7 @@ describe('a collector’s headers', () => {
   });
 
   it.each(['hush', 'a=%ZZ', 'a b=c', 'a=%0Ab', ''])('that are none (%p) are named by place alone', (text) => {
-    expect(readHeaders(text).faults).toEqual(['OTEL_EXPORTER_OTLP_HEADERS: header 1 is not name=value']);
+    expect(readHeaders(text).faults).toEqual(['OTEL_EXPORTER_OTLP_HEADERS: header 1 does not have the form name=value']);
   });
 });
 

@@ -14,7 +14,7 @@ export function isAddressOrRange(word: string): boolean {
 export function outboundFaults(allow: readonly string[]): string[] {
   return allow
     .filter((entry) => !isAddressOrRange(entry) && !/^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i.test(entry))
-    .map((entry) => `OUTBOUND_ALLOW: ${entry} is neither a host nor an address nor a CIDR`);
+    .map((entry) => `OUTBOUND_ALLOW: ${entry} is not a host, an address or a CIDR`);
 }
 
 /** Which addresses the service may call: public ones, and what the deployment names (hosts, addresses, CIDRs). */

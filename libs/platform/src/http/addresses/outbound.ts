@@ -111,19 +111,19 @@ export class Outbound implements OnApplicationShutdown {
     } catch (error) {
       // The other side closed a kept connection at the moment that we used it: it has read nothing of this request.
       if (!(error instanceof StaleConnection)) throw error;
-      if (request.sentOnce) throw new OutboundFailed('the connection broke');
+      if (request.sentOnce) throw new OutboundFailed('the connection was lost');
       return exchange(url);
     }
   }
 
   /** What can be said of a URL without asking anyone. Its parser has made one form of all ways to write an address. */
   private checkUrl(text: string): URL {
-    if (!URL.canParse(text)) throw new OutboundRefused('this is no URL');
+    if (!URL.canParse(text)) throw new OutboundRefused('this is not a valid URL');
     const url = new URL(text);
     if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-      throw new OutboundRefused('only http and https addresses are called');
+      throw new OutboundRefused('only http and https URLs are allowed');
     }
-    if (url.username || url.password) throw new OutboundRefused('an address with credentials in it is not called');
+    if (url.username || url.password) throw new OutboundRefused('a URL with credentials is not allowed');
     const hostname = bareHost(url);
     if (this.policy.isAddress(hostname) && !this.policy.allows(hostname)) {
       throw new OutboundRefused(`${hostname} is not a public address`);
@@ -138,7 +138,7 @@ export class Outbound implements OnApplicationShutdown {
 
   private requireNear(address: string, namedFrom: string | null | undefined): void {
     if (this.isNear(address, namedFrom)) return;
-    throw new OutboundRefused(`${address} is not of the host that named it (${namedFrom ?? 'not known'})`);
+    throw new OutboundRefused(`${address} is neither a public address nor an address of the host that registered it (${namedFrom ?? 'unknown'})`);
   }
 
   /** In place of the system's lookup, so that the address which was checked is the one that is connected to. */
@@ -150,7 +150,7 @@ export class Outbound implements OnApplicationShutdown {
           const allowed = open.filter(({ address }) => this.isNear(address, namedFrom));
           const [first] = allowed;
           if (!first) {
-            const why = open.length ? 'no address of the host that named it' : 'no public address';
+            const why = open.length ? 'neither a public address nor an address of the host that registered it' : 'no public address';
             return answer(new OutboundRefused(`${hostname} has ${why}`), '', 0);
           }
           if (options.all) return answer(null, allowed);
@@ -246,7 +246,7 @@ async function readBody(response: IncomingMessage, maxAnswerBytes: number): Prom
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length;
     // Leaving the loop destroys the response, and with it the connection.
-    if (length > maxAnswerBytes) throw new OutboundFailed(`the answer is longer than ${maxAnswerBytes} bytes`);
+    if (length > maxAnswerBytes) throw new OutboundFailed(`the response is longer than ${maxAnswerBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -264,5 +264,5 @@ function asOutboundError(error: NodeJS.ErrnoException): Error {
 
 function asRefusal(error: Error, hostname: string): Error {
   if (error instanceof OutboundRefused) return error;
-  return new OutboundRefused(`${hostname} cannot be found`, { cause: error });
+  return new OutboundRefused(`the host name ${hostname} cannot be resolved`, { cause: error });
 }

@@ -47,7 +47,7 @@ export async function readForm<T>(
   read: (chunks: AsyncIterable<Buffer>) => Promise<T>,
 ): Promise<Form<T>> {
   if (!isForm(request)) {
-    throw new AppError('unsupported_media_type', { detail: 'Send multipart/form-data.' });
+    throw new AppError('unsupported_media_type', { detail: 'The content type must be multipart/form-data.' });
   }
   const busboy = parserOf(request, rules);
   const texts = new Texts(rules);
@@ -68,7 +68,7 @@ export async function readForm<T>(
         if (name !== rules.file || file) {
           chunks.resume();
           return reject(
-            broken(file ? 'The form has two files.' : `The form's file is ${rules.file}, not ${name}.`, name),
+            broken(file ? 'The form has two files.' : `The form's file must be in the field ${rules.file}, not in ${name}.`, name),
           );
         }
         stream = chunks;
@@ -84,14 +84,14 @@ export async function readForm<T>(
       busboy.on('error', (error) => reject(broken(`The form cannot be read: ${(error as Error).message}.`)));
       busboy.on('finish', resolve);
       request.raw.on('error', reject);
-      request.raw.on('close', () => request.raw.readableEnded || reject(broken('The form ended too soon.')));
+      request.raw.on('close', () => request.raw.readableEnded || reject(broken('The form is not complete.')));
       request.raw.on('data', (chunk: Buffer) => marks.look(chunk));
       request.raw.pipe(slices).pipe(busboy);
     });
     const content = await file?.content;
     const form: Form<T> = { ...texts.read(), ...(file ? { file: { ...file, content: content as T } } : {}) };
     // Each was written by the sender, or else the decoder has left it where bytes were no characters.
-    if (texts.replacements > marks.count - ownMarks.count) throw broken('The form has a text that is not valid UTF-8.');
+    if (texts.replacements > marks.count - ownMarks.count) throw broken('The form contains a text that is not valid UTF-8.');
     // What makes it the same request again, for whoever compares.
     request.body = { fields: form.fields, lists: form.lists, ...(file ? { [rules.file]: hash.digest('hex') } : {}) };
     return form;
@@ -182,14 +182,14 @@ class Texts {
 
   add(name: string, value: string, cut: boolean): AppError | null {
     const { file, lists = [] } = this.rules;
-    if (name === file) return broken(`${name} must be a file: send it with a file name.`, name);
+    if (name === file) return broken(`${name} must be a file. Send it with a file name.`, name);
     const known = this.given.get(name);
-    if (known && !lists.includes(name)) return broken(`The form has ${name} twice.`, name);
+    if (known && !lists.includes(name)) return broken(`The form has the field ${name} twice.`, name);
     this.bytes += name.length + Buffer.byteLength(value);
     if (cut || this.bytes > maxFieldBytes) {
-      return new AppError('payload_too_large', { detail: `The form's fields have more than ${maxFieldBytes} bytes.` });
+      return new AppError('payload_too_large', { detail: `The form's text fields have more than ${maxFieldBytes} bytes.` });
     }
-    if (hasNul(name) || hasNul(value)) return broken('The form has a text with U+0000.', name);
+    if (hasNul(name) || hasNul(value)) return broken('The form contains a text with U+0000.', name);
     this.replacements += (name + value).split('\ufffd').length - 1;
     if (known) known.push(value);
     else this.given.set(name, [value]);

@@ -38,7 +38,7 @@ function parseAtOnce(given: string, halfPairs: 'refuse' | 'replace'): unknown {
   } catch (error) {
     throw /forbidden prototype/i.test((error as Error).message) ? forbidden() : notJson();
   }
-  if (text.includes('\\u0000') && hasNul(value)) throw invalid('The body has a string with U+0000.');
+  if (text.includes('\\u0000') && hasNul(value)) throw invalid('The body contains a string with U+0000.');
   return value;
 }
 

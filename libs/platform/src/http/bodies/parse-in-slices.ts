@@ -133,7 +133,7 @@ class JsonReader {
     this.sizes[at]! += 1;
     if (this.sizes[at]! > this.limits.maxNames) {
       throw new AppError('payload_too_large', {
-        detail: `The body has an object of more than ${this.limits.maxNames.toLocaleString('en-US')} names.`,
+        detail: `The body contains an object of more than ${this.limits.maxNames.toLocaleString('en-US')} names.`,
       });
     }
     const key = this.keys[at]!;
@@ -159,7 +159,7 @@ class JsonReader {
   }
 
   private checked(value: string): string {
-    if (value.includes('\0')) throw invalid('The body has a string with U+0000.');
+    if (value.includes('\0')) throw invalid('The body contains a string with U+0000.');
     if (!hasHalfPair(value)) return value;
     if (this.limits.halfPairs === 'refuse') throw halfPair();
     return value.replace(surrogates, '\ufffd');
@@ -179,11 +179,11 @@ export function notJson(): AppError {
 }
 
 export function forbidden(): AppError {
-  return invalid('The body has a forbidden key.');
+  return invalid('The body contains a forbidden key (__proto__ or constructor).');
 }
 
 export function halfPair(): AppError {
-  return invalid('The body has a string with half of a surrogate pair, which is no character.');
+  return invalid('The body contains a string with half of a surrogate pair, which is not a valid character.');
 }
 
 export function tooDeep(maxDepth: number): AppError {

@@ -18,7 +18,7 @@ export class UnparsedBody {
   /** The body as the class says, for a route that takes JSON and nothing else. */
   async read<T extends object>(type: new () => T): Promise<T> {
     if (!json.test(this.contentType ?? '')) {
-      throw new AppError('unsupported_media_type', { detail: 'This route takes application/json.' });
+      throw new AppError('unsupported_media_type', { detail: 'The content type must be application/json.' });
     }
     const halfPairs: JsonOptions['halfPairs'] = ignoresUnknownFields(type) ? 'replace' : 'refuse';
     return readBody(type, this.bytes.length === 0 ? undefined : await parseJsonBody(this.bytes, { halfPairs }));
