@@ -9,7 +9,7 @@ interface AgentOf {
   agentId: string;
 }
 
-/** Opens an agent's events as a program does. */
+/** Opens an agent's event stream with an API key. */
 export async function followAgent(
   { db, url }: Harness,
   { organizationId, agentId }: AgentOf,

@@ -16,7 +16,7 @@ import { newId } from '@muster/platform';
 import { createHash } from 'node:crypto';
 import { testPassword } from './test-password';
 
-// Rows as a test needs them, without the use cases that usually make them.
+// Functions that insert rows directly, without the use cases that usually create them.
 
 let passwordHash: Promise<string> | undefined;
 
@@ -105,7 +105,7 @@ export async function makeWorkflow(
   return { id, organizationId };
 }
 
-/** A job with a workflow and an agent of its own, unless they are given. */
+/** Creates a job, with a new workflow and a new agent unless they are passed. */
 export async function makeJob(
   db: Database,
   input: Partial<JobEntity> & { organizationId: string },

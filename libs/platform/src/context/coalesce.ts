@@ -1,6 +1,7 @@
 /**
- * Many small questions as few large ones. The first is asked at once; those that come while it is under way are asked
- * together when it is back. So an idle process waits for nothing, and a busy one asks in batches as large as its load.
+ * Combines many small requests into few large ones. The first request is sent at once. Requests that arrive while one
+ * is in progress are sent together as the next one. So an idle process waits for nothing, and the batches of a busy
+ * process are as large as its load.
  */
 export class Coalescer<T, R> {
   private waiting: { item: T; resolve: (answer: R) => void; reject: (error: unknown) => void }[] = [];
@@ -18,13 +19,13 @@ export class Coalescer<T, R> {
     });
   }
 
-  /** Answers when nothing is under way any more. */
+  /** Resolves when no request is in progress any more. */
   async idle(): Promise<void> {
     while (this.asking) await this.asking;
   }
 
   private async work(): Promise<void> {
-    // What comes in the same turn belongs together.
+    // Items that are added in the same turn of the event loop go into the same batch.
     await Promise.resolve();
     while (this.waiting.length > 0) {
       const batch = this.waiting.splice(0, this.atOnce);

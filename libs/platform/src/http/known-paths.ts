@@ -1,4 +1,4 @@
-/** The paths that the process has routes for, and their methods: for the requests that no route takes. */
+/** The paths and methods of the process's routes, for requests that match no route. */
 export class KnownPaths {
   private readonly routes = new Map<string, { segments: string[]; methods: Set<string> }>();
 
@@ -8,7 +8,7 @@ export class KnownPaths {
     this.routes.set(url, known);
   }
 
-  /** In the form of an Allow header; empty where nothing is at the path. */
+  /** Returns the methods of a path in the form of an Allow header; empty if the path does not exist. */
   methodsAt(path: string): string {
     const segments = path.split('/', 100);
     const allowed = new Set<string>();

@@ -3,8 +3,8 @@ import { isTraceparent, spanIdOf } from '../context/trace';
 import { isTracing, recordSpan } from '../tracing/spans';
 
 /**
- * The request as a span: its route, never its path or its query, which hold what callers typed. What is open for as long
- * as somebody listens (streams, long polls, the liveness probe) is none.
+ * Records the request as a span with its route. The path and the query are left out because they contain user input.
+ * Requests that stay open while a client listens (streams, long polls) and the liveness probe are not recorded.
  */
 export function recordRequest(request: FastifyRequest, { route, status }: { route: string; status: number }): void {
   if (!isTracing() || request.is404) return;

@@ -1,23 +1,23 @@
 import { Logger } from '@nestjs/common';
 
-/** A row that a round could not settle. The round goes on, and the next one meets it again. */
+/** A row that a round failed to process. The round continues, and the next round tries the row again. */
 export interface RowFailure {
-  /** What it is and its id: `agent 0192…`. */
+  /** Kind and id of the row, for example `agent 0192…`. */
   row: string;
   error: string;
 }
 
 export interface RoundOptions {
-  /** Nothing new is begun after this. */
+  /** Milliseconds after which the round starts no new work. */
   budgetMs?: number;
-  /** Where the sweeps of the round before ran out of time, by name. */
+  /** Cursors of the sweeps that ran out of time in the previous round, by the name of the sweep. */
   places?: Map<string, unknown>;
 }
 
-/** So many failed rows are named; all are counted. */
+/** Maximum number of failed rows that a round lists. All of them are counted. */
 const named = 50;
 
-/** One round of a maintenance loop: how long it has, and what it could not settle. */
+/** One round of a maintenance loop: its time budget and the rows that it failed to process. */
 export class Round {
   readonly failures: RowFailure[] = [];
   failed = 0;
@@ -37,7 +37,7 @@ export class Round {
     return performance.now() < this.until;
   }
 
-  /** One bad row never stops the rest, and is never lost sight of. */
+  /** Records and logs a failed row. The round continues with the other rows. */
   fail(row: string, error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
     this.failed += 1;

@@ -6,7 +6,7 @@ describe('a sweep', () => {
   beforeAll(() => Logger.overrideLogger(false));
 
   const rows = Array.from({ length: 25 }, (_, at) => at + 1);
-  /** A table of rows that stay candidates until they are settled. */
+  /** A table whose rows stay candidates until they are processed. */
   function table(bad: number[] = []) {
     const settled: number[] = [];
     const tried: number[] = [];
@@ -34,7 +34,7 @@ describe('a sweep', () => {
     };
   }
 
-  it.each([1, 4])('comes to every row, page by page, %i at once, and passes over those that fail', async (atOnce) => {
+  it.each([1, 4])('processes every row page by page, %i at a time, and skips rows that fail', async (atOnce) => {
     const { run, tried } = table([1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13]);
     const round = new Round('test');
     expect(await run(round, atOnce)).toEqual({ looked: 25, done: 9 });
@@ -43,10 +43,10 @@ describe('a sweep', () => {
     expect(round.failures).toContainEqual({ row: 'row 13', error: '13 is bad' });
   });
 
-  it('that runs out of time goes on in the next round from where it was, and then from the beginning', async () => {
+  it('resumes at its cursor in the next round if it runs out of time, and restarts after the last row', async () => {
     const { run, tried } = table(rows);
     const places = new Map<string, unknown>();
-    // Each look at the clock takes time: three rows, and it is over.
+    // Each check of the time uses up a third of it: a round processes three rows.
     const short = () => {
       let looks = 0;
       const round = new Round('test', { places });
@@ -61,7 +61,7 @@ describe('a sweep', () => {
     expect(tried.slice(-3)).toEqual([1, 2, 3]);
   });
 
-  it('without any time begins nothing and forgets no place', async () => {
+  it('processes nothing and keeps its cursor if it has no time', async () => {
     const { run, tried } = table();
     const places = new Map<string, unknown>([['rows', 7]]);
     expect(await run(new Round('test', { budgetMs: 0, places }))).toEqual({ looked: 0, done: 0 });

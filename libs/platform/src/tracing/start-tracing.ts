@@ -11,7 +11,7 @@ import { samplerOf } from './samplers';
 import { sendSpansTo } from './spans';
 
 export interface Tracing {
-  /** Sends what waits, for as long as an end may take. */
+  /** Sends the waiting spans for at most two seconds. */
   end(): Promise<void>;
 }
 
@@ -19,8 +19,8 @@ const endMs = 2000;
 const none: Tracing = { end: () => Promise.resolve() };
 
 /**
- * Traces for a process that was told of a collector; any other loads nothing for it. A collector that is away or slow
- * holds nobody up: what it does not take is dropped, counted, and said once until it takes something again.
+ * Starts tracing if a collector is configured; otherwise nothing is loaded. A slow or unreachable collector delays no
+ * work: spans that it does not accept are dropped and counted. A warning is logged once until spans are accepted again.
  */
 export async function startTracing(config: BaseConfig, app: AppName, metrics: Metrics): Promise<Tracing> {
   const { otlpEndpoint: endpoint } = config;
@@ -67,7 +67,10 @@ export async function startTracing(config: BaseConfig, app: AppName, metrics: Me
   };
 }
 
-/** What the collector answered may be long, and is nobody's business. */
+/**
+ * Returns the status, the error code or the start of the message. The body of the response is left out, because it may
+ * be long or confidential.
+ */
 function reasonOf(error: Error): string {
   const { code } = error as { code?: unknown };
   if (typeof code === 'number') return `it answered ${code}`;

@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import { waitFor } from '../wait-for';
 
-/** Somebody who works in a browser: over its debugging port, with the events of a real mouse and keyboard. */
+/** Controls a browser like a user: over its debugging port, with the events of a real mouse and keyboard. */
 export class BrowserDriver {
   private count = 0;
   private readonly answers = new Map<number, (answer: any) => void>();
@@ -69,12 +69,12 @@ export class BrowserDriver {
     return result.value;
   }
 
-  /** Waits until the expression, in the page, is true. */
+  /** Waits until the expression is true in the page. */
   until(expression: string): Promise<unknown> {
     return waitFor(expression, () => this.evaluate(expression).catch(() => false));
   }
 
-  /** In the middle of what the expression is, once it is there. */
+  /** Clicks the middle of the element that the expression returns, as soon as the element exists. */
   async click(element: string, count = 1): Promise<void> {
     await this.until(`Boolean(${element})`);
     const box = await this.evaluate(

@@ -1,6 +1,9 @@
 import type { House } from './build-house';
 
-/** Every list with each of its filters, by what a usual and a rare value is, and such as nothing is both of. */
+/**
+ * Returns requests for every list with each of its filters: with a usual value, with a rare value, and with
+ * combinations that match nothing.
+ */
 export function listRequests(house: House, now = new Date()): string[] {
   const { agentIds, workflowIds, scheduleIds, batchId, longJobId, endpointId } = house;
   const day = (ago: number) => new Date(now.getTime() - ago * 86_400_000).toISOString();
@@ -192,7 +195,7 @@ export function listRequests(house: House, now = new Date()): string[] {
   return lists.flatMap(([path, filters]) => [path, ...filters.map((filter) => `${path}?${filter}`)]);
 }
 
-/** What else is read as often as lists are. */
+/** Returns the other requests that clients send as often as requests for lists. */
 export function readRequests({ agentIds, scheduleIds, batchId, longJobId }: House, now = new Date()): string[] {
   const day = (ago: number) => new Date(now.getTime() - ago * 86_400_000).toISOString().slice(0, 10);
   const year = `from=${day(364)}&to=${day(0)}`;

@@ -10,9 +10,10 @@ describe('the address that a request is counted under', () => {
     ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
     ['2001:DB8:1:2::ffff', '2001:db8:1:2::/64'],
     ['[2001:db8:1:2::7]:443', '2001:db8:1:2::/64'],
-  ])('of %s is %s', (given, counted) => expect(of(given)).toBe(counted));
+  ])('is derived from %s as %s', (given, counted) => expect(of(given)).toBe(counted));
 
-  it.each(['', 'unknown', 'anything at all', '1.2.3', 'x'.repeat(5000)])('of %p is the connection’s own', (given) =>
-    expect(of(given)).toBe('192.0.2.1'),
+  it.each(['', 'unknown', 'anything at all', '1.2.3', 'x'.repeat(5000)])(
+    'is the address of the connection if the proxies report %p',
+    (given) => expect(of(given)).toBe('192.0.2.1'),
   );
 });
