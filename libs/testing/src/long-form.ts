@@ -3,8 +3,8 @@
  * long one. The environment variable of this name sets any other size.
  */
 export function longForm(variable: string, { short, long }: { short: number; long: number }): number {
-  const { [variable]: asked } = process.env;
-  return asked ? Number(asked) : isLongForm() ? long : short;
+  const { [variable]: size } = process.env;
+  return size ? Number(size) : isLongForm() ? long : short;
 }
 
 /** Whether tests run in their long form. */

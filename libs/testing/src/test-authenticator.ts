@@ -26,8 +26,8 @@ export class TestAuthenticator {
     const length = Buffer.alloc(2);
     const id = Buffer.from(this.id, 'base64url');
     length.writeUInt16BE(id.length);
-    const made = Buffer.concat([Buffer.alloc(16), length, id, coseOf(this.keys.publicKey)]);
-    const authData = Buffer.concat([this.authData(0x41, { counter: 0, ...answering }), made]);
+    const credential = Buffer.concat([Buffer.alloc(16), length, id, coseOf(this.keys.publicKey)]);
+    const authData = Buffer.concat([this.authData(0x41, { counter: 0, ...answering }), credential]);
     const attestationObject = Buffer.concat([
       ...[Buffer.of(0xa3), text('fmt'), text('none'), text('attStmt'), Buffer.of(0xa0)],
       ...[text('authData'), bytes(authData)],

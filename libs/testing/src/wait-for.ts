@@ -1,6 +1,6 @@
 /**
- * Polls the condition until it returns a truthy value, and returns that value. A condition that throws counts as "not yet";
- * its last error is part of the message when the time is up.
+ * Polls the condition until it returns a truthy value, and returns that value. A condition that throws counts as "not
+ * yet"; its last error is part of the message when the time is up.
  */
 export async function waitFor<T>(
   what: string,

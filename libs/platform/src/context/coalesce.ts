@@ -5,32 +5,32 @@
  */
 export class Coalescer<T, R> {
   private waiting: { item: T; resolve: (answer: R) => void; reject: (error: unknown) => void }[] = [];
-  private asking?: Promise<void>;
+  private working?: Promise<void>;
 
   constructor(
-    private readonly ask: (items: T[]) => Promise<(item: T) => R>,
-    private readonly atOnce = 1000,
+    private readonly request: (items: T[]) => Promise<(item: T) => R>,
+    private readonly batchSize = 1000,
   ) {}
 
   add(item: T): Promise<R> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ item, resolve, reject });
-      this.asking ??= this.work().finally(() => delete this.asking);
+      this.working ??= this.work().finally(() => delete this.working);
     });
   }
 
   /** Resolves when no request is in progress any more. */
   async idle(): Promise<void> {
-    while (this.asking) await this.asking;
+    while (this.working) await this.working;
   }
 
   private async work(): Promise<void> {
     // Items that are added in the same turn of the event loop go into the same batch.
     await Promise.resolve();
     while (this.waiting.length > 0) {
-      const batch = this.waiting.splice(0, this.atOnce);
+      const batch = this.waiting.splice(0, this.batchSize);
       try {
-        const answerOf = await this.ask(batch.map(({ item }) => item));
+        const answerOf = await this.request(batch.map(({ item }) => item));
         for (const { item, resolve } of batch) resolve(answerOf(item));
       } catch (error) {
         for (const { reject } of batch) reject(error);

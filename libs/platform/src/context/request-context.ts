@@ -22,7 +22,7 @@ export function currentContext(): RequestContext | undefined {
 }
 
 /** Adds values that become known during a request, such as the organization after authentication. */
-export function describeContext(known: Partial<RequestContext>): void {
+export function describeContext(values: Partial<RequestContext>): void {
   const context = storage.getStore();
-  if (context) Object.assign(context, known);
+  if (context) Object.assign(context, values);
 }

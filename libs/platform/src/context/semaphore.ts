@@ -20,10 +20,10 @@ export class Semaphore {
     signal?.throwIfAborted();
     if (this.free > 0) this.free -= 1;
     else await this.wait(signal);
-    let isOurs = true;
+    let isHeld = true;
     return () => {
-      if (!isOurs) return;
-      isOurs = false;
+      if (!isHeld) return;
+      isHeld = false;
       const next = this.waiting.shift();
       if (next) next();
       else this.free += 1;

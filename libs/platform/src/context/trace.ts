@@ -8,21 +8,21 @@ const requestIdPattern = /^[A-Za-z0-9._-]{1,128}$/;
  * Decides whether a trace is recorded. The second argument is the decision of the caller; undefined if the trace starts
  * here.
  */
-type Sample = (traceId: string, asked: boolean | undefined) => boolean;
+type Sample = (traceId: string, parentSampled: boolean | undefined) => boolean;
 
-let sample: Sample = (_, asked) => asked ?? true;
+let sample: Sample = (_, parentSampled) => parentSampled ?? true;
 
 /** Sets the sampler. By default every trace is recorded unless its caller decided otherwise. */
-export function sampleTraces(by: Sample = (_, asked) => asked ?? true): void {
+export function sampleTraces(by: Sample = (_, parentSampled) => parentSampled ?? true): void {
   sample = by;
 }
 
 /** Continues a valid W3C traceparent with a new span. Any other value starts a new trace. */
-export function continueTrace(given: unknown): string {
+export function continueTrace(parent: unknown): string {
   const span = randomBytes(8).toString('hex');
-  const isGiven = isTraceparent(given);
-  const traceId = isGiven ? traceIdOf(given) : randomBytes(16).toString('hex');
-  return `00-${traceId}-${span}-${sample(traceId, isGiven ? isSampled(given) : undefined) ? '01' : '00'}`;
+  const hasParent = isTraceparent(parent);
+  const traceId = hasParent ? traceIdOf(parent) : randomBytes(16).toString('hex');
+  return `00-${traceId}-${span}-${sample(traceId, hasParent ? isSampled(parent) : undefined) ? '01' : '00'}`;
 }
 
 /** Returns a traceparent that is not recorded, for work that belongs to no trace and must not start one. */
@@ -30,8 +30,8 @@ export function untraced(): string {
   return continueTrace(null).replace(/..$/, '00');
 }
 
-export function isTraceparent(given: unknown): given is string {
-  return typeof given === 'string' && traceparentPattern.test(given);
+export function isTraceparent(value: unknown): value is string {
+  return typeof value === 'string' && traceparentPattern.test(value);
 }
 
 export function traceIdOf(traceparent: string): string {
@@ -52,11 +52,11 @@ export function atSpan(traceparent: string, spanId: string): string {
 }
 
 /** Derives a span id from the subject of the span, so that several processes know the id without exchanging it. */
-export function spanIdFor(what: string, id: string): string {
-  return hash('sha256', `${what} ${id}`).slice(0, 16);
+export function spanIdFor(kind: string, id: string): string {
+  return hash('sha256', `${kind} ${id}`).slice(0, 16);
 }
 
 /** Returns the request id if it is safe in log lines and headers, and otherwise a new one. */
-export function acceptRequestId(given: unknown): string {
-  return typeof given === 'string' && requestIdPattern.test(given) ? given : randomBytes(12).toString('hex');
+export function acceptRequestId(value: unknown): string {
+  return typeof value === 'string' && requestIdPattern.test(value) ? value : randomBytes(12).toString('hex');
 }

@@ -34,12 +34,12 @@ describe('work within a time', () => {
     const work = new Promise<string>((_, reject) => (fail = reject));
     expect(await within(1, work, tooLate)).toBe('late');
     const unhandled: unknown[] = [];
-    const hear = (error: unknown) => unhandled.push(error);
-    process.on('unhandledRejection', hear);
+    const record = (error: unknown) => unhandled.push(error);
+    process.on('unhandledRejection', record);
     fail!(new Error('too late'));
     // Node reports unhandled rejections when the queue of microtasks is empty.
     await sleep(0);
-    process.off('unhandledRejection', hear);
+    process.off('unhandledRejection', record);
     expect(unhandled).toEqual([]);
   });
 });

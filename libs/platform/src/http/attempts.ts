@@ -50,13 +50,13 @@ export class Attempts {
     const window = Math.floor(this.clock.now().getTime() / windowMs);
     const key = `${policy.name}:${subject}:${window}`;
     const add = (amount: number) => this.counters.add(key, amount, policy.windowSeconds * 2).catch(() => null);
-    const alone = this.addOwn(key, 1, (window + 1) * windowMs);
-    const together = await add(1);
+    const ownCount = this.addOwn(key, 1, (window + 1) * windowMs);
+    const sharedCount = await add(1);
     const forgive = () => {
       this.addOwn(key, -1, (window + 1) * windowMs);
-      if (together !== null) void add(-1);
+      if (sharedCount !== null) void add(-1);
     };
-    if (Math.max(alone, together ?? 0) <= policy.limit) return { forgive };
+    if (Math.max(ownCount, sharedCount ?? 0) <= policy.limit) return { forgive };
     forgive();
     return null;
   }

@@ -14,8 +14,8 @@ export function revisionOf(content: unknown): string {
 /** Throws precondition_failed if a change was made against another revision than the current one. */
 export function requireMatch(ifMatch: string | undefined, current: string): void {
   if (ifMatch === undefined || ifMatch.trim() === '*') return;
-  const given = ifMatch.split(',').map((tag) => tag.trim());
-  if (!given.includes(current)) {
+  const tags = ifMatch.split(',').map((tag) => tag.trim());
+  if (!tags.includes(current)) {
     throw new AppError('precondition_failed', {
       detail: 'The resource has changed since you read it. Read it again and repeat the change.',
       headers: { etag: current },

@@ -173,8 +173,8 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
 }
 
 /**
- * Closes each connection with its next response once the app is stopping. A connection that stays open delays the end of the
- * process until it has been idle for `keepAliveTimeout`, and Kubernetes kills the process before that.
+ * Closes each connection with its next response once the app is stopping. A connection that stays open delays the end
+ * of the process until it has been idle for `keepAliveTimeout`, and Kubernetes kills the process before that.
  */
 function closeWhenDraining(fastify: FastifyInstance, readiness: Readiness): void {
   fastify.addHook('onSend', (_request, reply, _payload, done) => {

@@ -3,9 +3,9 @@ export class KnownPaths {
   private readonly routes = new Map<string, { segments: string[]; methods: Set<string> }>();
 
   add(url: string, methods: string | string[]): void {
-    const known = this.routes.get(url) ?? { segments: url.split('/'), methods: new Set<string>() };
-    for (const method of [methods].flat()) known.methods.add(method);
-    this.routes.set(url, known);
+    const existing = this.routes.get(url) ?? { segments: url.split('/'), methods: new Set<string>() };
+    for (const method of [methods].flat()) existing.methods.add(method);
+    this.routes.set(url, existing);
   }
 
   /** Returns the methods of a path in the form of an Allow header; empty if the path does not exist. */
@@ -22,8 +22,8 @@ export class KnownPaths {
 function matches(pattern: string[], path: string[]): boolean {
   for (const [at, part] of pattern.entries()) {
     if (part === '*') return path.length > at;
-    const given = path[at];
-    if (given === undefined || (part.startsWith(':') ? given === '' : part !== given)) return false;
+    const segment = path[at];
+    if (segment === undefined || (part.startsWith(':') ? segment === '' : part !== segment)) return false;
   }
   return pattern.length === path.length;
 }

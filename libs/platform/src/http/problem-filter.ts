@@ -35,14 +35,14 @@ export class ProblemFilter implements ExceptionFilter {
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown, logger: Logger): void {
   const thrown = toAppError(error);
-  const known = request.routeOptions?.config?.failsAs?.(thrown, request) ?? thrown;
+  const mapped = request.routeOptions?.config?.failsAs?.(thrown, request) ?? thrown;
   if (!thrown) logger.error('request failed', { err: error, method: request.method, url: pathOf(request) });
   else if (thrown.status >= 500)
     logger.warn(`${thrown.code}: ${thrown.message}`, { err: thrown.options.cause ?? thrown });
   if (reply.sent || reply.raw.headersSent) return;
   // After a timeout, the rest of the body is not awaited.
   if (thrown?.code !== 'request_timeout') keepForUnread(request, reply);
-  const answer = known ?? new AppError('internal_error', { detail: 'Something failed on our side; it is logged.' });
+  const answer = mapped ?? new AppError('internal_error', { detail: 'Something failed on our side; it is logged.' });
   void reply
     .status(answer.status)
     .headers({ ...(answer.status === 503 ? { 'retry-after': '2' } : {}), ...answer.options.headers })
@@ -72,8 +72,8 @@ function shortFault({ field, message }: FieldError): FieldError {
 export function toAppError(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
   for (const read of readers) {
-    const known = read(error);
-    if (known) return known;
+    const appError = read(error);
+    if (appError) return appError;
   }
   return undefined;
 }

@@ -73,8 +73,8 @@ export class RateLimiter {
   }
 
   private leaseOf(key: string, window: number): Lease {
-    const known = this.leases.get(key);
-    if (known?.window === window) return known;
+    const existing = this.leases.get(key);
+    if (existing?.window === window) return existing;
     if (this.leases.size > 50_000) this.leases.clear();
     const lease: Lease = { window, left: 0, taken: 0 };
     this.leases.set(key, lease);

@@ -10,13 +10,13 @@ export function recordRequest(request: FastifyRequest, { route, status }: { rout
   if (!isTracing() || request.is404) return;
   if (request.method === 'GET' && request.routeOptions.config.noTimeout) return;
   const { traceparent, requestId, organizationId, agentId, jobId } = request.context;
-  const given = request.headers['traceparent'];
+  const parent = request.headers['traceparent'];
   const endMs = Date.now();
   recordSpan({
     name: `${request.method} ${route}`,
     kind: 'server',
     traceparent,
-    parentId: isTraceparent(given) ? spanIdOf(given) : undefined,
+    parentId: isTraceparent(parent) ? spanIdOf(parent) : undefined,
     startMs: endMs - (performance.now() - request.startedAt),
     endMs,
     attributes: {

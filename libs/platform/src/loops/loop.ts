@@ -42,7 +42,7 @@ const restFactor = 5;
 export class Loop {
   private readonly periodic: Periodic;
   private readonly logger: Logger;
-  private readonly places = new Map<string, unknown>();
+  private readonly cursors = new Map<string, unknown>();
   private stuck = new Map<string, StuckRow>();
   private recordedAt = -Infinity;
   private busyAt = performance.now();
@@ -80,7 +80,7 @@ export class Loop {
 
   async runOnce(): Promise<void> {
     const { name, budgetMs } = this.spec;
-    const round = new Round(name, { budgetMs, places: this.places });
+    const round = new Round(name, { budgetMs, cursors: this.cursors });
     const beganAt = new Date();
     const began = performance.now();
     let counts: Record<string, number> = {};
@@ -104,12 +104,12 @@ export class Loop {
   private remember(round: Round, now: Date): void {
     const still = new Map<string, StuckRow>();
     for (const { row, error } of round.failures) {
-      const known = this.stuck.get(row);
-      still.set(row, { row, error, since: known?.since ?? now, times: (known?.times ?? 0) + 1 });
+      const existing = this.stuck.get(row);
+      still.set(row, { row, error, since: existing?.since ?? now, times: (existing?.times ?? 0) + 1 });
     }
     // Rows that the round did not reach may still be stuck.
-    const isOpen = (row: string) => this.places.size > 0 || round.untried.has(row);
-    for (const [row, known] of this.stuck) if (!still.has(row) && isOpen(row)) still.set(row, known);
+    const isOpen = (row: string) => this.cursors.size > 0 || round.untried.has(row);
+    for (const [row, existing] of this.stuck) if (!still.has(row) && isOpen(row)) still.set(row, existing);
     this.stuck = new Map([...still].slice(0, 50));
   }
 
@@ -120,7 +120,7 @@ export class Loop {
     const { name: loop } = this.spec;
     const { loopSeconds, loopRows, loopStuckRows } = this.parts.metrics;
     loopSeconds.observe({ loop, outcome }, durationMs / 1000);
-    for (const [what, count] of Object.entries(counts)) loopRows.inc({ loop, outcome: what }, count);
+    for (const [name, count] of Object.entries(counts)) loopRows.inc({ loop, outcome: name }, count);
     loopRows.inc({ loop, outcome: 'unsettled' }, failed);
     loopStuckRows.set({ loop }, this.stuck.size);
   }

@@ -11,26 +11,26 @@ export interface RoundOptions {
   /** Milliseconds after which the round starts no new work. */
   budgetMs?: number;
   /** Cursors of the sweeps that ran out of time in the previous round, by the name of the sweep. */
-  places?: Map<string, unknown>;
+  cursors?: Map<string, unknown>;
 }
 
 /** Maximum number of failed rows that a round lists. All of them are counted. */
-const named = 50;
+const maxListedFailures = 50;
 
 /** One round of a maintenance loop: its time budget and the rows that it failed to process. */
 export class Round {
   readonly failures: RowFailure[] = [];
   failed = 0;
-  readonly places: Map<string, unknown>;
+  readonly cursors: Map<string, unknown>;
   /** Rows that failed before and have not been tried again yet. */
   readonly untried = new Set<string>();
   private readonly logger: Logger;
   private readonly until: number;
 
-  constructor(loop: string, { budgetMs = 20_000, places = new Map() }: RoundOptions = {}) {
+  constructor(loop: string, { budgetMs = 20_000, cursors = new Map() }: RoundOptions = {}) {
     this.logger = new Logger(loop);
     this.until = performance.now() + budgetMs;
-    this.places = places;
+    this.cursors = cursors;
   }
 
   get hasTime(): boolean {
@@ -41,7 +41,7 @@ export class Round {
   fail(row: string, error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
     this.failed += 1;
-    if (this.failures.length < named) this.failures.push({ row, error: message.slice(0, 500) });
+    if (this.failures.length < maxListedFailures) this.failures.push({ row, error: message.slice(0, 500) });
     this.logger.warn(`${row}: ${message}`);
   }
 }

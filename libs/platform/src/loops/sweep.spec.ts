@@ -8,10 +8,10 @@ describe('a sweep', () => {
   const rows = Array.from({ length: 25 }, (_, at) => at + 1);
   /** A table whose rows stay candidates until they are processed. */
   function table(bad: number[] = []) {
-    const settled: number[] = [];
+    const processed: number[] = [];
     const tried: number[] = [];
     return {
-      settled,
+      processed,
       tried,
       run: (round: Round, atOnce = 1) =>
         sweep<number, 'done'>(round, {
@@ -20,13 +20,13 @@ describe('a sweep', () => {
           limit: 10,
           atOnce,
           candidates: (after, limit) =>
-            Promise.resolve(rows.filter((row) => row > (after ?? 0) && !settled.includes(row)).slice(0, limit)),
+            Promise.resolve(rows.filter((row) => row > (after ?? 0) && !processed.includes(row)).slice(0, limit)),
           settle: async (row) => {
             tried.push(row);
             await Promise.resolve();
             if (bad.includes(row)) throw new Error(`${row} is bad`);
             if (row % 5 === 0) return null;
-            settled.push(row);
+            processed.push(row);
             return 'done';
           },
           rowOf: (row) => `row ${row}`,
@@ -45,11 +45,11 @@ describe('a sweep', () => {
 
   it('resumes at its cursor in the next round if it runs out of time, and restarts after the last row', async () => {
     const { run, tried } = table(rows);
-    const places = new Map<string, unknown>();
-    // Each check of the time uses up a third of it: a round processes three rows.
+    const cursors = new Map<string, unknown>();
+    // Each check of the time uses up a third of the budget, so a round processes three rows.
     const short = () => {
       let looks = 0;
-      const round = new Round('test', { places });
+      const round = new Round('test', { cursors });
       jest.spyOn(round, 'hasTime', 'get').mockImplementation(() => (looks += 1) <= 3);
       return run(round);
     };
@@ -63,9 +63,9 @@ describe('a sweep', () => {
 
   it('processes nothing and keeps its cursor if it has no time', async () => {
     const { run, tried } = table();
-    const places = new Map<string, unknown>([['rows', 7]]);
-    expect(await run(new Round('test', { budgetMs: 0, places }))).toEqual({ looked: 0, done: 0 });
+    const cursors = new Map<string, unknown>([['rows', 7]]);
+    expect(await run(new Round('test', { budgetMs: 0, cursors }))).toEqual({ looked: 0, done: 0 });
     expect(tried).toEqual([]);
-    expect(places.get('rows')).toBe(7);
+    expect(cursors.get('rows')).toBe(7);
   });
 });

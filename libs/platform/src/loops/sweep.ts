@@ -29,8 +29,8 @@ export async function sweep<C, Outcome extends string>(
 ): Promise<SweepCounts<Outcome>> {
   const counts: Record<string, number> = { looked: 0 };
   for (const outcome of outcomes) counts[outcome] = 0;
-  let after = (round.places.get(name) as C | undefined) ?? null;
-  round.places.delete(name);
+  let after = (round.cursors.get(name) as C | undefined) ?? null;
+  round.cursors.delete(name);
   for (;;) {
     const page = await candidates(after, limit);
     const waiting = [...page];
@@ -49,7 +49,7 @@ export async function sweep<C, Outcome extends string>(
     if (waiting.length > 0) {
       // The next round resumes after the last candidate that was started, or where this round started if none was.
       after = page.length > waiting.length ? page[page.length - waiting.length - 1]! : after;
-      if (after !== null) round.places.set(name, after);
+      if (after !== null) round.cursors.set(name, after);
       break;
     }
     if (page.length < limit) break;

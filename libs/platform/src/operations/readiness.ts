@@ -77,12 +77,12 @@ function atMostEvery(ms: number, check: Check): Check {
   let last: { at: number; answer: Promise<void> } | undefined;
   return () => {
     if (last && performance.now() - last.at <= ms) return last.answer;
-    const asked = { at: performance.now(), answer: check() };
-    last = asked;
-    asked.answer.catch(() => {
-      if (last === asked) last = undefined;
+    const attempt = { at: performance.now(), answer: check() };
+    last = attempt;
+    attempt.answer.catch(() => {
+      if (last === attempt) last = undefined;
     });
-    return asked.answer;
+    return attempt.answer;
   };
 }
 

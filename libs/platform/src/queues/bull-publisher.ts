@@ -42,8 +42,8 @@ export class BullPublisher extends MessagePublisher implements OnApplicationShut
   }
 
   private queue(name: QueueName): Queue {
-    const known = this.queues.get(name);
-    if (known) return known;
+    const existing = this.queues.get(name);
+    if (existing) return existing;
     const queue = new Queue(name, {
       connection: this.connections.publisher(),
       prefix: this.connections.queuePrefix,

@@ -14,8 +14,8 @@ export class Handoff {
   private readonly handlers = new Map<QueueName, Handler>();
   /** Number of running handlers by queue, including those of messages from the queue. */
   private readonly running = new Map<QueueName, number>();
-  /** Messages that were started here, with the time at which their rows must be postponed again. */
-  private readonly inHand = new Map<string, number>();
+  /** Messages that were accepted here and are running, with the time at which their rows must be postponed again. */
+  private readonly accepted = new Map<string, number>();
 
   /** Accepts the messages of a queue from now on. */
   open(queue: QueueName, handler: Handler): void {
@@ -32,11 +32,11 @@ export class Handoff {
   }
 
   has(id: string): boolean {
-    return this.inHand.has(id);
+    return this.accepted.has(id);
   }
 
   get isBusy(): boolean {
-    return this.inHand.size > 0;
+    return this.accepted.size > 0;
   }
 
   /**
@@ -45,8 +45,8 @@ export class Handoff {
    */
   putOff(forMs: number): string[] {
     const now = Date.now();
-    const ids = [...this.inHand].filter(([, at]) => at <= now).map(([id]) => id);
-    for (const id of ids) this.inHand.set(id, now + forMs);
+    const ids = [...this.accepted].filter(([, at]) => at <= now).map(([id]) => id);
+    for (const id of ids) this.accepted.set(id, now + forMs);
     return ids;
   }
 
@@ -65,8 +65,8 @@ export class Handoff {
     const handler = this.handlers.get(queue);
     if (!handler || jobDefinition(queue, name)?.byQueue) return false;
     if (this.runningOf(queue) >= queueDefinition(queue).concurrency) return false;
-    this.inHand.set(id, 0);
-    void handler(message).finally(() => this.inHand.delete(id));
+    this.accepted.set(id, 0);
+    void handler(message).finally(() => this.accepted.delete(id));
     return true;
   }
 

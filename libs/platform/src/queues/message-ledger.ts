@@ -1,7 +1,7 @@
 import type { OutboxMessage, RetryPolicy } from '@muster/contracts';
 
 /** A message that is being handled. */
-export interface MessageInHand {
+export interface ReceivedMessage {
   readonly id: string;
   /** Whether a transaction of the handler has deleted the outbox row together with its other changes. */
   isSettled: boolean;

@@ -23,7 +23,7 @@ export function publishedSpan({ id, queue, name, traceparent }: OutboxMessage): 
 }
 
 /** A message as its handler receives it. */
-export interface ReceivedMessage {
+export interface QueuedMessage {
   id: string;
   queue: QueueName;
   name: string;
@@ -33,18 +33,18 @@ export interface ReceivedMessage {
 }
 
 /** Opens the span of a message's handler. Its parent is a span for the time that the message waited in its queue. */
-export function handledSpan(message: ReceivedMessage): Pick<OpenSpan, 'traceparent' | 'fail' | 'end'> {
+export function handledSpan(message: QueuedMessage): Pick<OpenSpan, 'traceparent' | 'fail' | 'end'> {
   const { id, queue, name, data, enqueuedAtMs } = message;
-  const { traceparent: given } = data;
-  if (!isTracing() || !isTraceparent(given)) return noSpan(isTracing() ? untraced() : continueTrace(given));
+  const { traceparent: parent } = data;
+  if (!isTracing() || !isTraceparent(parent)) return noSpan(isTracing() ? untraced() : continueTrace(parent));
   const attributes = attributesOf(id, queue, name);
-  const waited = continueTrace(given);
+  const waited = continueTrace(parent);
   const now = Date.now();
   recordSpan({
     name: `queue ${queue}.${name}`,
     kind: 'consumer',
     traceparent: waited,
-    parentId: spanIdOf(given),
+    parentId: spanIdOf(parent),
     startMs: Math.min(enqueuedAtMs, now),
     endMs: now,
     attributes,

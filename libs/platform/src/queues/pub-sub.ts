@@ -4,8 +4,8 @@ import { newId } from '../context/ids';
 import { RedisConnections } from './redis-connections';
 
 /**
- * Subjects of notifications. A notification carries the id of its subject and wakes the listeners that wait for it. Each
- * notification also wakes the loops of every app.
+ * Subjects of notifications. A notification carries the id of its subject and wakes the listeners that wait for it.
+ * Each notification also wakes the loops of every app.
  *
  * - `timeline`: an agent has new timeline entries. Read by open event streams.
  * - `command`: an agent has a new command, or a command has ended. Read by polling workers and by callers that wait.
@@ -49,7 +49,7 @@ export class PubSub implements OnApplicationShutdown {
     this.waiting.set(topic, waiting);
     for (const id of ids) {
       waiting.add(id);
-      this.hear(topic, id);
+      this.notify(topic, id);
     }
     this.timer ??= setImmediate(() => this.send());
   }
@@ -83,14 +83,14 @@ export class PubSub implements OnApplicationShutdown {
     this.subscriber.on('message', (_channel, message: string) => {
       const { from, topics } = JSON.parse(message) as Message;
       if (from === this.self) return;
-      for (const [topic, ids] of Object.entries(topics)) for (const id of ids) this.hear(topic as Topic, id);
+      for (const [topic, ids] of Object.entries(topics)) for (const id of ids) this.notify(topic as Topic, id);
     });
     this.subscriber
       .subscribe(`${prefix}:${channel}`)
       .catch((error: Error) => this.logger.debug?.(`could not subscribe to notifications of Redis: ${error.message}`));
   }
 
-  private hear(topic: Topic, id: string): void {
+  private notify(topic: Topic, id: string): void {
     for (const listener of this.listeners.get(topic) ?? []) listener(id);
   }
 }

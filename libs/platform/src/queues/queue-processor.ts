@@ -19,8 +19,8 @@ import { RecoveryHold } from '../loops/recovery-hold';
 import { Metrics } from '../operations/metrics';
 import { Handoff } from './handoff';
 import { wordOf } from '../tracing/spans';
-import { type MessageInHand, MessageLedger } from './message-ledger';
-import { handledSpan, publishedSpan, type ReceivedMessage } from './message-spans';
+import { MessageLedger, type ReceivedMessage } from './message-ledger';
+import { handledSpan, publishedSpan, type QueuedMessage } from './message-spans';
 import { minutesKept, QueueRates } from './queue-rates';
 
 /** Key of the BullMQ configuration that contains the connection of workers. */
@@ -54,10 +54,10 @@ export function ProcessesQueue(queue: QueueName): ClassDecorator {
 
 type Handler<Q extends QueueName, N extends JobName<Q>> = (
   payload: JobPayload<Q, N>,
-  message: MessageInHand,
+  message: ReceivedMessage,
 ) => Promise<void>;
 
-type Handling = (payload: object, message: MessageInHand) => Promise<void>;
+type Handling = (payload: object, message: ReceivedMessage) => Promise<void>;
 
 /** Marks the method that handles one job of the queue. The method may run twice for the same payload. */
 export function HandlesJob<Q extends QueueName, N extends JobName<Q>>(_queue: Q, job: N) {
@@ -117,7 +117,7 @@ export abstract class QueueProcessor extends WorkerHost {
     return Reflect.getMetadata(QUEUE_OF_PROCESSOR, this.constructor) as QueueName;
   }
 
-  private async handleInContext(received: ReceivedMessage & { isNew: boolean }): Promise<void> {
+  private async handleInContext(received: QueuedMessage & { isNew: boolean }): Promise<void> {
     if (this.hold.isHeld) await this.hold.released();
     const { organizationId, requestId } = received.data;
     const span = handledSpan(received);
@@ -150,11 +150,11 @@ export abstract class QueueProcessor extends WorkerHost {
     this.logger.debug?.(`worker: ${error.message}`);
   }
 
-  private async handle({ id, queue, name, data, isNew }: ReceivedMessage & { isNew: boolean }): Promise<void> {
+  private async handle({ id, queue, name, data, isNew }: QueuedMessage & { isNew: boolean }): Promise<void> {
     const stop = this.metrics.jobSeconds.startTimer({ queue, job: name });
     const definition = jobDefinition(queue, name);
     const retry = definition?.retry ?? { attempts: 1, backoffMs: 0, maxBackoffMs: 0 };
-    const message: MessageInHand = { id, isSettled: false };
+    const message: ReceivedMessage = { id, isSettled: false };
     try {
       if (!isNew && !definition?.settles && !(await this.ledger.waits(id))) return void stop({ outcome: 'repeated' });
       const limitMs = definition?.timeoutMs ?? 30_000;
@@ -173,15 +173,15 @@ export abstract class QueueProcessor extends WorkerHost {
   }
 
   private async dispatch(
-    { queue, name, data }: Pick<ReceivedMessage, 'queue' | 'name' | 'data'>,
-    message: MessageInHand,
+    { queue, name, data }: Pick<QueuedMessage, 'queue' | 'name' | 'data'>,
+    message: ReceivedMessage,
   ): Promise<void> {
     const definition = jobDefinition(queue, name);
     const handler = handlersIn(this.constructor).find(({ job }) => job === name);
     if (!definition || !handler) throw new Error(`no handler for ${queue}.${name}`);
     const faults = new Faults();
-    const place = { faults, path: '', unknown: 'ignore' } as const;
-    const payload = readFields(definition.payload, data.payload ?? {}, place);
+    const options = { faults, path: '', unknown: 'ignore' } as const;
+    const payload = readFields(definition.payload, data.payload ?? {}, options);
     if (!faults.none) throw new Error(`the payload of ${queue}.${name} is not valid: ${faults.errors[0]!.field}`);
     const methods = this as unknown as Record<string, Handling>;
     await methods[handler.method]!(payload, message);

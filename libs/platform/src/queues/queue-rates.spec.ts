@@ -6,7 +6,7 @@ const none = { meta: { count: 0, prevTS: 0, prevCount: 0 }, data: [], count: 0 }
 /**
  * BullMQ's metrics: messages per minute, the newest minute first, if the last message was handled `ago` minutes ago.
  */
-const kept = (ago: number, current: number, ...data: number[]) => ({
+const metricsOf = (ago: number, current: number, ...data: number[]) => ({
   meta: { count: 1000 + current, prevTS: now - ago * minuteMs, prevCount: 1000 },
   data,
   count: data.length,
@@ -18,7 +18,7 @@ describe('the rate of a queue', () => {
   });
 
   it('counts the last hour including the current minute, and averages whole minutes', () => {
-    expect(rateOf(kept(0, 7, 10, 0, 20, 5, 5, 100), kept(0, 2), now)).toEqual({
+    expect(rateOf(metricsOf(0, 7, 10, 0, 20, 5, 5, 100), metricsOf(0, 2), now)).toEqual({
       handledLastHour: 147,
       handledPerMinute: 8,
       failedLastHour: 2,
@@ -27,7 +27,7 @@ describe('the rate of a queue', () => {
 
   it('adds the messages that processes handled without the queue to their minutes', () => {
     const handedOff = { completed: [3, 5, 5, 5, 5, 5], failed: [1] };
-    expect(rateOf(kept(0, 7, 10, 0, 20, 5, 5), kept(0, 2), now, handedOff)).toEqual({
+    expect(rateOf(metricsOf(0, 7, 10, 0, 20, 5, 5), metricsOf(0, 2), now, handedOff)).toEqual({
       handledLastHour: 47 + 28,
       handledPerMinute: 13,
       failedLastHour: 3,
@@ -35,7 +35,8 @@ describe('the rate of a queue', () => {
   });
 
   it('drops messages that are older than an hour, even if no message followed', () => {
-    const rate = (ago: number) => rateOf(kept(ago, 7, ...Array.from({ length: 59 }, () => 1)), kept(ago, 2), now);
+    const rate = (ago: number) =>
+      rateOf(metricsOf(ago, 7, ...Array.from({ length: 59 }, () => 1)), metricsOf(ago, 2), now);
     expect(rate(2)).toEqual({ handledLastHour: 64, handledPerMinute: 2, failedLastHour: 2 });
     expect(rate(59)).toEqual({ handledLastHour: 7, handledPerMinute: 0, failedLastHour: 2 });
     expect(rate(60)).toEqual({ handledLastHour: 0, handledPerMinute: 0, failedLastHour: 0 });

@@ -35,14 +35,14 @@ export class QueueRates implements BeforeApplicationShutdown, OnApplicationShutd
   async read(name: QueueName): Promise<QueueRate | null> {
     try {
       const queue = this.queue(name);
-      const asked = Promise.all([
+      const requests = Promise.all([
         queue.getMetrics('completed'),
         queue.getMetrics('failed'),
         this.handedOff(name, 'completed'),
         this.handedOff(name, 'failed'),
       ]);
       // A queue's first request waits for the connection without a time limit.
-      const [completed, failed, done, undone] = await within(patienceMs, asked, () => {
+      const [completed, failed, done, undone] = await within(patienceMs, requests, () => {
         throw new Error('Redis does not answer');
       });
       return rateOf(completed, failed, Date.now(), { completed: done, failed: undone });
@@ -89,8 +89,8 @@ export class QueueRates implements BeforeApplicationShutdown, OnApplicationShutd
   }
 
   private queue(name: QueueName): Queue {
-    const known = this.queues.get(name);
-    if (known) return known;
+    const existing = this.queues.get(name);
+    if (existing) return existing;
     const queue = new Queue(name, {
       connection: this.connections.impatient().client,
       prefix: this.connections.queuePrefix,

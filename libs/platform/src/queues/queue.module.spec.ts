@@ -15,7 +15,7 @@ describe('the queue catalogue', () => {
 
   it('reports a job without a handler, a job with two handlers, and an unknown job', () => {
     const [first, ...rest] = whole;
-    const faultsOf = (says: string) => first!.jobs.map((job) => `${first!.queue}.${job} has ${says}`);
+    const faultsOf = (fault: string) => first!.jobs.map((job) => `${first!.queue}.${job} has ${fault}`);
     expect(catalogueFaults('standalone', rest)).toEqual(faultsOf('no handler'));
     expect(catalogueFaults('standalone', [...whole, first!])).toEqual(faultsOf('2 handlers'));
     const surprising = [{ ...first!, jobs: [...first!.jobs, 'surprise'] }, ...rest];

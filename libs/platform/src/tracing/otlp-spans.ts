@@ -18,8 +18,8 @@ export interface OtlpOptions {
   failed(count: number, error: Error): void;
 }
 
-const longestName = 128;
-const longestValue = 256;
+const maxNameLength = 128;
+const maxValueLength = 256;
 const batchSize = 512;
 
 /** Exports spans to a collector. At most `queueSize` spans wait; further spans are dropped. */
@@ -114,7 +114,7 @@ function readable(span: EndedSpan, resource: ReadableSpan['resource']): Readable
   const { name, kind, traceparent, parentId, linked, startMs, endMs, error } = span;
   const own = contextOf(traceparent);
   return {
-    name: name.slice(0, longestName),
+    name: name.slice(0, maxNameLength),
     kind: kinds[kind],
     spanContext: () => own,
     parentSpanContext: parentId ? { ...own, spanId: parentId } : undefined,
@@ -148,7 +148,7 @@ function boundedAttributes(attributes: SpanAttributes, error: string | undefined
   for (const name in attributes) {
     const value = attributes[name];
     if (value === undefined || value === null) continue;
-    bounded[name] = typeof value === 'string' ? value.slice(0, longestValue) : value;
+    bounded[name] = typeof value === 'string' ? value.slice(0, maxValueLength) : value;
   }
   if (error !== undefined) bounded['error.type'] = error;
   return bounded;

@@ -16,7 +16,7 @@ export type SamplerName = (typeof samplers)[number];
 export function samplerOf(
   name: SamplerName,
   isInRatio: (traceId: string) => boolean,
-): (traceId: string, asked: boolean | undefined) => boolean {
+): (traceId: string, parentSampled: boolean | undefined) => boolean {
   const own = (traceId: string) => name.endsWith('always_on') || (name.endsWith('traceidratio') && isInRatio(traceId));
-  return name.startsWith('parentbased_') ? (traceId, asked) => asked ?? own(traceId) : own;
+  return name.startsWith('parentbased_') ? (traceId, parentSampled) => parentSampled ?? own(traceId) : own;
 }

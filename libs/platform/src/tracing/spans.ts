@@ -119,16 +119,16 @@ export function wordOf(error: unknown): string {
  * Returns the current traceparent if it belongs to the same trace as the argument, and otherwise the argument. For work
  * that started outside its own trace.
  */
-export function spanWithin(given: string | null): string | null {
+export function spanWithin(target: string | null): string | null {
   const here = currentContext()?.traceparent;
-  if (!given || !here || !isTraceparent(given)) return given ?? here ?? null;
-  return traceIdOf(here) === traceIdOf(given) ? here : given;
+  if (!target || !here || !isTraceparent(target)) return target ?? here ?? null;
+  return traceIdOf(here) === traceIdOf(target) ? here : target;
 }
 
 /** Runs the work in the trace of the argument if the current context belongs to another trace or to none. */
-export function withinTrace<T>(given: string | null, work: () => T): T {
+export function withinTrace<T>(target: string | null, work: () => T): T {
   const context = currentContext();
-  const traceparent = spanWithin(given);
+  const traceparent = spanWithin(target);
   if (!traceparent || traceparent === context?.traceparent) return work();
   return runInContext({ requestId: acceptRequestId(null), ...context, traceparent }, work);
 }

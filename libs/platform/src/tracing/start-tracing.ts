@@ -26,10 +26,10 @@ export async function startTracing(config: BaseConfig, app: AppName, metrics: Me
   const { otlpEndpoint: endpoint } = config;
   if (!endpoint) return none;
   const logger = new Logger('tracing');
-  let isSaid = false;
-  const say = (what: string) => {
-    if (!isSaid) logger.warn(`spans are dropped: ${what}; this is logged once until spans are sent again`);
-    isSaid = true;
+  let hasWarned = false;
+  const warnOnce = (reason: string) => {
+    if (!hasWarned) logger.warn(`spans are dropped: ${reason}; this is logged once until spans are sent again`);
+    hasWarned = true;
   };
   const spans = await OtlpSpans.open({
     endpoint,
@@ -44,16 +44,16 @@ export async function startTracing(config: BaseConfig, app: AppName, metrics: Me
     },
     exported: (count) => {
       metrics.spans.inc({ outcome: 'exported' }, count);
-      if (isSaid) logger.log('spans are sent again');
-      isSaid = false;
+      if (hasWarned) logger.log('spans are sent again');
+      hasWarned = false;
     },
     dropped: (count) => {
       metrics.spans.inc({ outcome: 'dropped' }, count);
-      say('the queue for the collector is full');
+      warnOnce('the queue for the collector is full');
     },
     failed: (count, error) => {
       metrics.spans.inc({ outcome: 'failed' }, count);
-      say(`the collector did not accept them (${reasonOf(error)})`);
+      warnOnce(`the collector did not accept them (${reasonOf(error)})`);
     },
   });
   sampleTraces(samplerOf(config.tracesSampler, await ratioOf(Number(config.tracesSamplerArg))));

@@ -8,20 +8,20 @@ import { type SamplerName, samplerOf, samplers } from './samplers';
 import { inSpan, recordSpan } from './spans';
 import { startTracing } from './start-tracing';
 
-const given = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+const parent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
 describe('tracing', () => {
   let collector: TraceCollector;
   let metrics: Metrics;
-  const said: string[] = [];
+  const messages: string[] = [];
 
   beforeAll(() => {
-    const write = (message: string) => void said.push(message);
+    const write = (message: string) => void messages.push(message);
     Logger.overrideLogger({ log: write, warn: write, error: write });
   });
   afterAll(() => Logger.overrideLogger(true));
   beforeEach(async () => {
-    said.length = 0;
+    messages.length = 0;
     metrics = new Metrics();
     collector = await TraceCollector.start();
   });
@@ -41,13 +41,13 @@ describe('tracing', () => {
     (await metrics.spans.get()).values.find(({ labels }) => labels.outcome === outcome)?.value ?? 0;
   const span = (at: number) => ({
     ...{ name: `span ${at}`, kind: 'internal' as const, attributes: {}, startMs: Date.now(), endMs: Date.now() },
-    traceparent: continueTrace(given),
+    traceparent: continueTrace(parent),
   });
 
   it('records nested spans of work, and the class but not the message of an error', async () => {
     const tracing = await start();
     const attributes = { long: 'x'.repeat(10_000), none: undefined, 'muster.job_id': 'j' };
-    const failing = inSpan({ name: 'outer', parent: given, attributes }, () =>
+    const failing = inSpan({ name: 'outer', parent, attributes }, () =>
       inSpan({ name: 'inner' }, () => Promise.reject(new TypeError('a-secret'))),
     );
     await expect(failing).rejects.toThrow('a-secret');
@@ -70,9 +70,9 @@ describe('tracing', () => {
   });
 
   it('passes a traceparent on unchanged while it is off', async () => {
-    await inSpan({ name: 'nothing', parent: given }, async ({ traceparent }) => {
-      expect(traceparent).toBe(given);
-      expect(currentContext()?.traceparent).toBe(given);
+    await inSpan({ name: 'nothing', parent }, async ({ traceparent }) => {
+      expect(traceparent).toBe(parent);
+      expect(currentContext()?.traceparent).toBe(parent);
     });
     expect(collector.bodies).toEqual([]);
   });
@@ -88,12 +88,12 @@ describe('tracing', () => {
     await waitFor('the batch to fail', async () => (await count('failed')) === 100);
     for (let at = 0; at < 5000; at += 1) recordSpan(span(at));
     await waitFor('the next batch to fail', async () => (await count('failed')) === 200);
-    expect(said).toEqual([expect.stringMatching(/^spans are dropped: .*logged once/)]);
+    expect(messages).toEqual([expect.stringMatching(/^spans are dropped: .*logged once/)]);
     collector.answer = 200;
     recordSpan(span(0));
     await waitFor('a span to arrive', () => collector.spans.length > 0);
-    await waitFor('the log line after the response', () => said.length > 1);
-    expect(said).toEqual([expect.anything(), 'spans are sent again']);
+    await waitFor('the log line after the response', () => messages.length > 1);
+    expect(messages).toEqual([expect.anything(), 'spans are sent again']);
     await tracing.end();
   });
 
@@ -114,31 +114,31 @@ describe('tracing', () => {
     const tracing = await start({ OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20hush' });
     recordSpan(span(0));
     await waitFor('the response', async () => (await count('failed')) === 1);
-    expect(said).toEqual([expect.stringContaining('it answered 400')]);
+    expect(messages).toEqual([expect.stringContaining('it answered 400')]);
     await tracing.end();
   });
 });
 
 describe('a sampler', () => {
   afterEach(() => sampleTraces());
-  const keeps = (name: SamplerName, traceparent: string | null) => {
+  const records = (name: SamplerName, traceparent: string | null) => {
     sampleTraces(samplerOf(name, (traceId) => traceId.startsWith('0')));
     return isSampled(continueTrace(traceparent));
   };
-  const kept = given;
-  const left = given.replace(/01$/, '00');
+  const sampled = parent;
+  const unsampled = parent.replace(/01$/, '00');
 
   it.each(samplers)('%s decides as OpenTelemetry specifies', (name) => {
     const isParentBased = name.startsWith('parentbased_');
     const own = !name.endsWith('always_off');
-    expect(keeps(name, kept)).toBe(isParentBased || own);
-    expect(keeps(name, left)).toBe(isParentBased ? false : own);
-    if (!name.endsWith('ratio')) expect(keeps(name, null)).toBe(own);
+    expect(records(name, sampled)).toBe(isParentBased || own);
+    expect(records(name, unsampled)).toBe(isParentBased ? false : own);
+    if (!name.endsWith('ratio')) expect(records(name, null)).toBe(own);
   });
 
   it('decides by the trace id, so that all processes record the same traces', () => {
-    expect(keeps('traceidratio', kept)).toBe(true);
-    expect(keeps('traceidratio', kept.replace('0af7', 'faf7'))).toBe(false);
+    expect(records('traceidratio', sampled)).toBe(true);
+    expect(records('traceidratio', sampled.replace('0af7', 'faf7'))).toBe(false);
   });
 });
 
@@ -163,7 +163,7 @@ describe('a collector’s headers', () => {
 describe('the current context', () => {
   it('keeps its request id within a span, and does not exist outside', async () => {
     const requestId = 'r';
-    await runInContext({ requestId, traceparent: given }, () =>
+    await runInContext({ requestId, traceparent: parent }, () =>
       inSpan({ name: 'within' }, async () => expect(currentContext()).toMatchObject({ requestId })),
     );
     expect(currentContext()).toBeUndefined();

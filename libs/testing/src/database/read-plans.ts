@@ -38,9 +38,9 @@ interface PlanNode {
 export async function readPlans(databaseUrl: string, work: () => Promise<unknown>): Promise<ReadPlan[]> {
   const batches: (readonly Statement[])[] = [];
   const query = Client.prototype.query;
-  Client.prototype.query = function (this: Client, asked: { statements?: readonly Statement[] }, ...rest: unknown[]) {
-    if (Array.isArray(asked.statements)) batches.push(asked.statements);
-    return (query as (...values: unknown[]) => unknown).call(this, asked, ...rest);
+  Client.prototype.query = function (this: Client, request: { statements?: readonly Statement[] }, ...rest: unknown[]) {
+    if (Array.isArray(request.statements)) batches.push(request.statements);
+    return (query as (...values: unknown[]) => unknown).call(this, request, ...rest);
   } as never;
   try {
     await work();

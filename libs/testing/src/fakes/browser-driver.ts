@@ -30,7 +30,7 @@ export class BrowserDriver {
   }
 
   static async connect(debuggingUrl: string): Promise<BrowserDriver> {
-    const asked = request(debuggingUrl.replace(/^ws/, 'http'), {
+    const upgrade = request(debuggingUrl.replace(/^ws/, 'http'), {
       headers: {
         connection: 'Upgrade',
         upgrade: 'websocket',
@@ -38,8 +38,8 @@ export class BrowserDriver {
         'sec-websocket-key': randomBytes(16).toString('base64'),
       },
     });
-    asked.end();
-    const [, socket] = (await once(asked, 'upgrade')) as [unknown, Socket];
+    upgrade.end();
+    const [, socket] = (await once(upgrade, 'upgrade')) as [unknown, Socket];
     const driver = new BrowserDriver(socket);
     const { targetInfos } = await driver.call('Target.getTargets');
     const { targetId } = targetInfos.find(({ type }: { type: string }) => type === 'page');
@@ -63,8 +63,8 @@ export class BrowserDriver {
   }
 
   async evaluate(expression: string): Promise<any> {
-    const asked = { expression, returnByValue: true, awaitPromise: true };
-    const { result, exceptionDetails } = await this.call('Runtime.evaluate', asked);
+    const params = { expression, returnByValue: true, awaitPromise: true };
+    const { result, exceptionDetails } = await this.call('Runtime.evaluate', params);
     if (exceptionDetails) throw new Error(`${expression}: ${result.description}`);
     return result.value;
   }

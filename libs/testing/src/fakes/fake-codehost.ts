@@ -39,7 +39,7 @@ const repository = '/repos/acme/portal';
 /** GitHub's links to pages contain the number of the repository, not its name. */
 const numbered = '/repositories/42';
 /** Maximum page size. It is smaller than the requested size, so that there are several pages. */
-const most = 3;
+const maxPageSize = 3;
 
 const perPage = checks.integer(1, 100);
 const order = { direction: checks.oneOf('asc', 'desc'), state: checks.oneOf('open', 'closed', 'all') };
@@ -202,7 +202,7 @@ export class FakeCodehost {
 
 /** Returns a page with links to other pages, as GitHub writes them. */
 function paged(url: URL, rows: object[]): Answered {
-  const size = Math.min(Number(url.searchParams.get('per_page')), most);
+  const size = Math.min(Number(url.searchParams.get('per_page')), maxPageSize);
   const page = Number(url.searchParams.get('page') ?? 1);
   const last = Math.max(Math.ceil(rows.length / size), 1);
   const linkTo = (number: number, rel: string) => {

@@ -24,7 +24,7 @@ export class FakeMachines {
     readonly signingSecret: string,
   ) {}
 
-  static async of(app: Harness): Promise<FakeMachines> {
+  static async create(app: Harness): Promise<FakeMachines> {
     const tenant = await app.makeTenant();
     const { signingSecret } = (await tenant.as.admin.get('/api/organization/signing-secret')).body;
     return new FakeMachines(app, tenant, signingSecret as string);

@@ -114,8 +114,8 @@ export class FakeModel {
   }
 
   private async next(call: FakeModelCall): Promise<Script> {
-    const said = this.script.shift();
-    if (said !== undefined) return said;
+    const scripted = this.script.shift();
+    if (scripted !== undefined) return scripted;
     for (const rule of this.rules) {
       const answer = await rule(call);
       if (answer !== undefined) return answer;
@@ -204,13 +204,13 @@ async function breakOff(response: ServerResponse): Promise<void> {
 
 function answerOf(call: FakeModelCall, { content, json, toolCalls = [], refusal, usage }: ModelScript) {
   const text = json === undefined ? (content ?? '') : JSON.stringify(json);
-  const calls = toolCalls.map(({ name, arguments: given, id }, at) => ({
+  const calls = toolCalls.map(({ name, arguments: args, id }, at) => ({
     ...{ id: id ?? `call_${call.number}_${at}`, type: 'function' as const },
-    function: { name, arguments: typeof given === 'string' ? given : JSON.stringify(given) },
+    function: { name, arguments: typeof args === 'string' ? args : JSON.stringify(args) },
   }));
-  const said = text + (refusal ?? '') + calls.map((each) => each.function.arguments).join('');
+  const written = text + (refusal ?? '') + calls.map((each) => each.function.arguments).join('');
   const input = usage?.inputTokens ?? Math.ceil(JSON.stringify(call.body.messages).length / 4);
-  const output = usage?.outputTokens ?? Math.ceil(said.length / 4);
+  const output = usage?.outputTokens ?? Math.ceil(written.length / 4);
   const counted = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
   return { text, toolCalls: calls, usage: usage === null ? null : counted };
 }

@@ -72,16 +72,16 @@ export class FakeTrackers {
     return this.tasks.filter(({ description }) => description.includes(`muster-feedback:${submissionId}`));
   }
 
-  moveIssue(...of: Parameters<FakeCodehost['moveIssue']>): void {
-    this.codehost.moveIssue(...of);
+  moveIssue(...args: Parameters<FakeCodehost['moveIssue']>): void {
+    this.codehost.moveIssue(...args);
   }
 
-  moveTask(...of: Parameters<FakeTasktracker['moveTask']>): void {
-    this.tasktracker.moveTask(...of);
+  moveTask(...args: Parameters<FakeTasktracker['moveTask']>): void {
+    this.tasktracker.moveTask(...args);
   }
 
-  openPull(...of: Parameters<FakeCodehost['openPull']>): FakePull {
-    return this.codehost.openPull(...of);
+  openPull(...args: Parameters<FakeCodehost['openPull']>): FakePull {
+    return this.codehost.openPull(...args);
   }
 
   closePull(pull: FakePull): void {

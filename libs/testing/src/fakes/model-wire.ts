@@ -50,7 +50,7 @@ export async function readModelCall(request: IncomingMessage): Promise<FakeModel
   };
 }
 
-interface Known {
+interface ModelSetup {
   models: ReadonlySet<string>;
   visionName: string;
   secrets: readonly string[];
@@ -60,11 +60,11 @@ const fields = ['model', 'messages', 'tools', 'stream', 'stream_options', 'respo
 const picture = /^data:image\/(png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
 
 /** Returns a fault for each part of a call that no real API would accept, or that this product must not send. */
-export function checkModelCall(call: FakeModelCall, { models, visionName, secrets }: Known): string[] {
+export function checkModelCall(call: FakeModelCall, { models, visionName, secrets }: ModelSetup): string[] {
   const { method, path, headers, body, pictures, stream } = call;
   const faults: string[] = [];
-  const must = (holds: unknown, what: string) => {
-    if (!holds) faults.push(what);
+  const must = (holds: unknown, fault: string) => {
+    if (!holds) faults.push(fault);
   };
   must(method === 'POST' && path === '/v1/chat/completions', `${method} ${path} is not a route`);
   must(/^application\/json/.test(headers['content-type'] ?? ''), `content-type is ${headers['content-type']}`);

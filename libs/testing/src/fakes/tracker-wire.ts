@@ -21,16 +21,16 @@ export class WireFault extends Error {}
 type Check = (value: unknown) => boolean;
 
 export const checks = {
-  text: (most: number) => (value: unknown) => typeof value === 'string' && value.length > 0 && value.length <= most,
-  texts: (most: number) => (value: unknown) =>
-    Array.isArray(value) && value.every((each) => typeof each === 'string' && each.length > 0 && each.length <= most),
+  text: (max: number) => (value: unknown) => typeof value === 'string' && value.length > 0 && value.length <= max,
+  texts: (max: number) => (value: unknown) =>
+    Array.isArray(value) && value.every((each) => typeof each === 'string' && each.length > 0 && each.length <= max),
   numbers: (value: unknown) => Array.isArray(value) && value.every((each) => Number.isInteger(each)),
   oneOf:
     (...words: unknown[]) =>
     (value: unknown) =>
       words.includes(value),
-  integer: (least: number, most: number) => (value: unknown) =>
-    typeof value === 'string' && /^\d+$/.test(value) && Number(value) >= least && Number(value) <= most,
+  integer: (min: number, max: number) => (value: unknown) =>
+    typeof value === 'string' && /^\d+$/.test(value) && Number(value) >= min && Number(value) <= max,
   like: (form: RegExp) => (value: unknown) => typeof value === 'string' && form.test(value),
 };
 

@@ -12,7 +12,7 @@ const id = (at: string, salt: string) =>
   `overlay(overlay(overlay(md5('{organization}' || ${salt}) PLACING
      lpad(to_hex((extract(epoch FROM ${at}) * 1000)::bigint), 12, '0') FROM 1) PLACING '7' FROM 13) PLACING '8' FROM 17)::uuid`;
 
-const things = (kind: string, count: string) => `
+const tempTable = (kind: string, count: string) => `
   DROP TABLE IF EXISTS house_${kind};
   CREATE TEMP TABLE house_${kind} AS
   SELECT n, ${id(time('n', count), `'${kind}' || n`)} AS id, ${time('n', count)} AS at
@@ -24,10 +24,10 @@ const named = (kind: string, n: string) => `LEFT JOIN house_${kind} ON house_${k
 export const houseStatements = [
   `INSERT INTO organization (id, name) VALUES ('{organization}', 'House') ON CONFLICT DO NOTHING`,
   `INSERT INTO organization_settings (organization_id) VALUES ('{organization}') ON CONFLICT DO NOTHING`,
-  things('agent', '{agents}'),
-  things('workflow', '20'),
-  things('schedule', 'greatest(20, {agents})'),
-  things('batch', '{jobs} / 100 + 1'),
+  tempTable('agent', '{agents}'),
+  tempTable('workflow', '20'),
+  tempTable('schedule', 'greatest(20, {agents})'),
+  tempTable('batch', '{jobs} / 100 + 1'),
   ...analyzed,
   `DROP TABLE IF EXISTS house_job;
    CREATE TEMP TABLE house_job AS

@@ -59,10 +59,10 @@ export class AddressPolicy {
 export function isOfHost(address: string, from: string | null): boolean {
   if (!from || !ipaddr.isValid(address) || !ipaddr.isValid(from)) return false;
   const [one, other] = [ipaddr.process(address), ipaddr.process(from)];
-  return one.toNormalizedString() === other.toNormalizedString() || (isOurs(one) && isOurs(other));
+  return one.toNormalizedString() === other.toNormalizedString() || (isOfThisMachine(one) && isOfThisMachine(other));
 }
 
-function isOurs(address: Address): boolean {
+function isOfThisMachine(address: Address): boolean {
   if (address.range() === 'loopback') return true;
   const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   return own.some(({ address: text }) => ipaddr.process(text).toNormalizedString() === address.toNormalizedString());

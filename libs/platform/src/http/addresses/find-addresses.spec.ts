@@ -11,13 +11,13 @@ describe('the lookup of a host name', () => {
   let server: Socket;
   let servers: string[];
   const zone = new Map<string, Records>();
-  const asked: string[] = [];
+  const queries: string[] = [];
 
   beforeAll(async () => {
     server = createSocket('udp4');
     server.on('message', (query, from) => {
       const { name, type, question } = read(query);
-      asked.push(`${type} ${name}`);
+      queries.push(`${type} ${name}`);
       const records = zone.get(name) ?? (name.startsWith('silent') ? 'silent' : 'none');
       if (records === 'silent') return;
       const addresses = typeof records === 'object' && type ? (records[type] ?? []) : [];
@@ -30,7 +30,7 @@ describe('the lookup of a host name', () => {
   });
   afterAll(() => server.close());
   beforeEach(() => {
-    asked.length = 0;
+    queries.length = 0;
   });
 
   const names = (more: object = {}) => new Names({ inside: false, servers, ...more });
@@ -48,7 +48,7 @@ describe('the lookup of a host name', () => {
 
   it('finds a name of this machine in the hosts file without a query', async () => {
     expect((await names().find('LOCALHOST')).map(({ address }) => address)).toContain('127.0.0.1');
-    expect(asked).toEqual([]);
+    expect(queries).toEqual([]);
   });
 
   it('reports why a name has no addresses, and private addresses are refused', async () => {
@@ -87,7 +87,7 @@ describe('the lookup of a host name', () => {
     const before = server.listeners('message')[0]!;
     server.removeAllListeners('message');
     server.on('message', (query, from) => {
-      if (read(query).type === 'A') (before as (...of: unknown[]) => void)(query, from);
+      if (read(query).type === 'A') (before as (...args: unknown[]) => void)(query, from);
     });
     try {
       expect(await names().find('half.test')).toEqual([{ address: '93.184.216.34', family: 4 }]);
@@ -133,8 +133,8 @@ function answer(query: Buffer, question: Buffer, code: number, addresses: string
 function bytesOf(address: string): Buffer {
   if (!address.includes(':')) return Buffer.from(address.split('.').map(Number));
   const [before = '', after = ''] = address.split('::');
-  const words = (text: string) => text.split(':').filter(Boolean);
-  const zeros = 8 - words(before).length - words(after).length;
-  const all = [...words(before), ...Array.from({ length: zeros }, () => '0'), ...words(after)];
+  const groups = (text: string) => text.split(':').filter(Boolean);
+  const zeros = 8 - groups(before).length - groups(after).length;
+  const all = [...groups(before), ...Array.from({ length: zeros }, () => '0'), ...groups(after)];
   return Buffer.concat(all.map((word) => Buffer.from(word.padStart(4, '0'), 'hex')));
 }

@@ -21,7 +21,7 @@ const askAgainMs = 1500;
 /** Milliseconds to wait for the answer for one address family after the other one was answered. */
 const otherFamilyMs = 300;
 const hostsFile = '/etc/hosts';
-const hostsFreshMs = 5000;
+const hostsCacheMs = 5000;
 
 /**
  * Looks up host names that callers chose. The system's own lookup occupies one of a few threads while the servers of a
@@ -43,8 +43,8 @@ export class Names {
   async find(hostname: string): Promise<FoundAddress[]> {
     const { limitMs = defaultLimitMs } = this.settings;
     const name = hostname.toLowerCase().replace(/\.$/, '');
-    const known = (await this.inHosts()).get(name);
-    if (known) return known;
+    const local = (await this.inHosts()).get(name);
+    if (local) return local;
     const resolver = new Resolver({ timeout: askAgainMs, tries: 2 });
     if (this.settings.servers) resolver.setServers(this.settings.servers);
     const over = new AbortController();
@@ -90,7 +90,7 @@ export class Names {
   }
 
   private async inHosts(): Promise<Map<string, FoundAddress[]>> {
-    if (performance.now() - this.hostsReadAt < hostsFreshMs) return this.hosts;
+    if (performance.now() - this.hostsReadAt < hostsCacheMs) return this.hosts;
     this.hostsReadAt = performance.now();
     const text = await readFile(hostsFile, 'utf8').catch(() => '');
     this.hosts = hostsIn(text);

@@ -86,10 +86,10 @@ describe('outbound calls', () => {
   });
 
   it('refuse a name that resolves to a private address after a successful check', async () => {
-    let asked = 0;
+    let lookups = 0;
     const rebinding = new Outbound([], () => {
-      asked += 1;
-      return Promise.resolve([{ address: asked === 1 ? '93.184.216.34' : '127.0.0.1', family: 4 }]);
+      lookups += 1;
+      return Promise.resolve([{ address: lookups === 1 ? '93.184.216.34' : '127.0.0.1', family: 4 }]);
     });
     await rebinding.check('http://rebind.test/');
     await expect(rebinding.fetch({ url: `http://rebind.test:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
@@ -120,7 +120,7 @@ describe('outbound calls', () => {
     byAddress.onApplicationShutdown();
   });
 
-  it('reach an internal address only for a caller from that host, also by name and on a reused connection', async () => {
+  it('reach an internal address only for a caller from that host, by name and on a reused connection, too', async () => {
     const named = new Outbound(['127.0.0.0/8', 'localhost', '10.0.0.0/8'], () =>
       Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
     );

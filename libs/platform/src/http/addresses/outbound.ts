@@ -69,7 +69,7 @@ const defaultTimeoutMs = 10_000;
 @Injectable()
 export class Outbound implements OnApplicationShutdown {
   private readonly policy: AddressPolicy;
-  private readonly known = new WeakSet<Socket>();
+  private readonly socketsWithListener = new WeakSet<Socket>();
   private readonly resolve: Resolve;
   private readonly agents = {
     'http:': new HttpAgent({ keepAlive: true, maxFreeSockets: 1024 }),
@@ -166,10 +166,10 @@ export class Outbound implements OnApplicationShutdown {
           const allowed = open.filter(({ address }) => this.isNear(address, namedFrom));
           const [first] = allowed;
           if (!first) {
-            const why = open.length
+            const reason = open.length
               ? 'neither a public address nor an address of the host that registered it'
               : 'no public address';
-            return answer(new OutboundRefused(`${hostname} has ${why}`), '', 0);
+            return answer(new OutboundRefused(`${hostname} has ${reason}`), '', 0);
           }
           if (options.all) return answer(null, allowed);
           answer(null, first.address, first.family);
@@ -225,9 +225,9 @@ export class Outbound implements OnApplicationShutdown {
    * Adds an error listener to a connection. A reused connection has no other listener between two requests, and an
    * error without a listener would end the process.
    */
-  private takeErrors(socket: Socket): void {
-    if (this.known.has(socket)) return;
-    this.known.add(socket);
+  private ignoreErrors(socket: Socket): void {
+    if (this.socketsWithListener.has(socket)) return;
+    this.socketsWithListener.add(socket);
     socket.on('error', () => undefined);
   }
 
@@ -242,7 +242,7 @@ export class Outbound implements OnApplicationShutdown {
     });
     // A reused connection may have been made for another caller that used the same name.
     outgoing.on('socket', (socket) => {
-      this.takeErrors(socket);
+      this.ignoreErrors(socket);
       if (socket.connecting || !socket.remoteAddress) return;
       try {
         this.requireNear(socket.remoteAddress, namedFrom);

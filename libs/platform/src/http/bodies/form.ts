@@ -184,7 +184,7 @@ class Replacements {
 /** Collects and checks the text fields of a form. */
 class Texts {
   replacements = 0;
-  private readonly given = new Map<string, string[]>();
+  private readonly values = new Map<string, string[]>();
   private bytes = 0;
 
   constructor(private readonly rules: FormRules) {}
@@ -192,8 +192,8 @@ class Texts {
   add(name: string, value: string, cut: boolean): AppError | null {
     const { file, lists = [] } = this.rules;
     if (name === file) return broken(`${name} must be a file. Send it with a file name.`, name);
-    const known = this.given.get(name);
-    if (known && !lists.includes(name)) return broken(`The form has the field ${name} twice.`, name);
+    const earlier = this.values.get(name);
+    if (earlier && !lists.includes(name)) return broken(`The form has the field ${name} twice.`, name);
     this.bytes += name.length + Buffer.byteLength(value);
     if (cut || this.bytes > maxFieldBytes) {
       return new AppError('payload_too_large', {
@@ -202,14 +202,14 @@ class Texts {
     }
     if (hasNul(name) || hasNul(value)) return broken('The form contains a text with U+0000.', name);
     this.replacements += (name + value).split('\ufffd').length - 1;
-    if (known) known.push(value);
-    else this.given.set(name, [value]);
+    if (earlier) earlier.push(value);
+    else this.values.set(name, [value]);
     return null;
   }
 
   read(): { fields: Record<string, string>; lists: Record<string, unknown> } {
     const { lists = [] } = this.rules;
-    const all = [...this.given];
+    const all = [...this.values];
     return {
       fields: Object.fromEntries(all.flatMap(([name, [text]]) => (lists.includes(name) ? [] : [[name, text!]]))),
       lists: Object.fromEntries(all.flatMap(([name, texts]) => (lists.includes(name) ? [[name, listOf(texts)]] : []))),

@@ -8,7 +8,7 @@ describe.each([
   ['parsed at once', (text: string) => parseJsonBody(Buffer.from(text))],
   ['parsed in slices', (text: string) => parseInSlices(text, limits)],
 ])('a JSON body %s', (_, parse) => {
-  const told = (text: string) =>
+  const parseOrRefuse = (text: string) =>
     parse(text).then(
       (value) => ({ value }),
       () => 'refused',
@@ -31,16 +31,16 @@ describe.each([
     );
     const text = fc.array(token, { maxLength: 7 }).map((tokens) => tokens.join(''));
     await fc.assert(
-      fc.asyncProperty(text, async (given) => {
+      fc.asyncProperty(text, async (input) => {
         // An empty body is handled before the parser.
-        fc.pre(given !== '');
+        fc.pre(input !== '');
         let expected: unknown = 'refused';
         try {
-          expected = { value: JSON.parse(given) };
+          expected = { value: JSON.parse(input) };
         } catch {
           // JSON.parse refuses it.
         }
-        expect(await told(given)).toEqual(expected);
+        expect(await parseOrRefuse(input)).toEqual(expected);
       }),
       { numRuns: 3000 },
     );

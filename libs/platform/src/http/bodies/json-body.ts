@@ -35,8 +35,8 @@ export async function parseJsonBody(raw: Buffer, { halfPairs = 'refuse' }: JsonO
   return parseInSlices(text, { maxDepth, maxValues, maxNames, halfPairs });
 }
 
-function parseAtOnce(given: string, halfPairs: 'refuse' | 'replace'): unknown {
-  const text = withoutHalfPairs(given, halfPairs);
+function parseAtOnce(input: string, halfPairs: 'refuse' | 'replace'): unknown {
+  const text = withoutHalfPairs(input, halfPairs);
   if (depthExceeds(text, maxDepth)) throw tooDeep(maxDepth);
   let value: unknown;
   try {

@@ -10,12 +10,12 @@ export interface JsonLimits {
   halfPairs: 'refuse' | 'replace';
 }
 
-const stepsAtOnce = 10_000;
+const stepsPerTurn = 10_000;
 
 /** Parses like JSON.parse, but in slices, so that other work can run while a large text is parsed. */
 export async function parseInSlices(text: string, limits: JsonLimits): Promise<unknown> {
   const reader = new JsonReader(text, limits);
-  while (!reader.read(stepsAtOnce)) await breathe();
+  while (!reader.read(stepsPerTurn)) await breathe();
   return reader.result;
 }
 

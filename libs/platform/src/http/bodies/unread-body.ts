@@ -20,9 +20,9 @@ export function keepForUnread(request: FastifyRequest, reply: FastifyReply): voi
 export function dropUnread({ raw }: FastifyRequest): void {
   if (raw.complete || raw.destroyed) return;
   const { socket } = raw;
-  const most = socket.bytesRead + maxDroppedBytes;
+  const maxBytesRead = socket.bytesRead + maxDroppedBytes;
   const timer = setInterval(() => {
-    if (!raw.complete && socket.bytesRead > most) socket.destroy();
+    if (!raw.complete && socket.bytesRead > maxBytesRead) socket.destroy();
     if (raw.complete || socket.destroyed) clearInterval(timer);
   }, lookEveryMs).unref();
 }

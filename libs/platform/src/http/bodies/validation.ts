@@ -8,17 +8,17 @@ import { isUuid } from '../../context/ids';
  */
 @Injectable()
 export class InputPipe {
-  transform(given: unknown, { type, metatype, data }: ArgumentMetadata): unknown {
-    if (type === 'custom') return given;
-    if (type === 'param' && data) return checkParam(given, data);
-    if (!metatype || !isObjectType(metatype)) return given;
-    return type === 'body' ? readBody(metatype, given) : read(metatype, given ?? {}, 'ignore');
+  transform(input: unknown, { type, metatype, data }: ArgumentMetadata): unknown {
+    if (type === 'custom') return input;
+    if (type === 'param' && data) return checkParam(input, data);
+    if (!metatype || !isObjectType(metatype)) return input;
+    return type === 'body' ? readBody(metatype, input) : read(metatype, input ?? {}, 'ignore');
   }
 }
 
 /** Validates a JSON body. A missing body counts as an empty object, which is valid if no field is required. */
-export function readBody<T extends object>(type: Class<T>, given: unknown): T {
-  return read(type, given === undefined ? {} : given, ignoresUnknownFields(type) ? 'ignore' : 'refuse');
+export function readBody<T extends object>(type: Class<T>, input: unknown): T {
+  return read(type, input === undefined ? {} : input, ignoresUnknownFields(type) ? 'ignore' : 'refuse');
 }
 
 /** Validates a body that did not arrive as JSON, or not all at once. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { houseStatements } from './house-rows';
 
-export interface HouseSize {
+export interface OrganizationSize {
   jobs: number;
   agents: number;
   /** Entries of all timelines. A fifth of them belongs to one busy agent. */
@@ -10,7 +10,7 @@ export interface HouseSize {
 }
 
 /** An organization with a year of data, and the ids that the requests for its lists need. */
-export interface House extends HouseSize {
+export interface LargeOrganization extends OrganizationSize {
   organizationId: string;
   /** The ids of most runs, and the ids that only three old runs have. */
   agentIds: { busy: string; rare: string };
@@ -23,19 +23,24 @@ export interface House extends HouseSize {
 }
 
 /** Number of days in which the organization has been active. */
-const houseDays = 365;
+const activeDays = 365;
 
 /**
  * Creates the organization by SQL, a million runs within minutes. The client's user must own the schema, which must
  * exist.
  */
-export async function buildHouse(
+export async function seedLargeOrganization(
   client: Client,
-  size: HouseSize,
+  size: OrganizationSize,
   organizationId: string = randomUUID(),
-): Promise<House> {
+): Promise<LargeOrganization> {
   await client.query(monthsOfTheYear);
-  const values: Record<string, unknown> = { organization: organizationId, days: houseDays, until: Date.now(), ...size };
+  const values: Record<string, unknown> = {
+    organization: organizationId,
+    days: activeDays,
+    until: Date.now(),
+    ...size,
+  };
   for (const statement of houseStatements) {
     await client.query(statement.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name])));
   }
