@@ -1,7 +1,7 @@
 import { Autopilot } from '@muster/assistant';
 import type { ProbePayload, SessionPayload } from '@muster/contracts';
 import { answerQueueProbe, Database } from '@muster/database';
-import { HandlesJob, type MessageInHand, ProcessesQueue, QueueProcessor } from '@muster/platform';
+import { HandlesJob, ProcessesQueue, QueueProcessor, type ReceivedMessage } from '@muster/platform';
 import { Inject } from '@nestjs/common';
 
 @ProcessesQueue('autopilot')
@@ -19,7 +19,7 @@ export class AutopilotProcessor extends QueueProcessor {
   }
 
   @HandlesJob('autopilot', 'advance-session')
-  async advanceSession({ sessionId }: SessionPayload, message: MessageInHand): Promise<void> {
+  async advanceSession({ sessionId }: SessionPayload, message: ReceivedMessage): Promise<void> {
     await this.autopilot.advance(sessionId, message);
   }
 }

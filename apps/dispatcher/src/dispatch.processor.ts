@@ -12,7 +12,7 @@ import type {
 } from '@muster/contracts';
 import { answerQueueProbe, Database } from '@muster/database';
 import { cancelBatch, checkBudget, confirmStop, Dispatch, settleStoppedAgent } from '@muster/jobs';
-import { Clock, HandlesJob, type MessageInHand, ProcessesQueue, QueueProcessor } from '@muster/platform';
+import { Clock, HandlesJob, ProcessesQueue, QueueProcessor, type ReceivedMessage } from '@muster/platform';
 import { AnalysisContext } from './analysis-context';
 
 @ProcessesQueue('dispatch')
@@ -34,7 +34,7 @@ export class DispatchProcessor extends QueueProcessor {
   }
 
   @HandlesJob('dispatch', 'dispatch-agent')
-  async dispatchAgent({ agentId }: AgentPayload, message: MessageInHand): Promise<void> {
+  async dispatchAgent({ agentId }: AgentPayload, message: ReceivedMessage): Promise<void> {
     await this.starts.startNext(agentId, message);
   }
 

@@ -1,9 +1,9 @@
 // Long: reads the plan of each list in a large organization.
 // Short: libs/pilot/src/batches/list-plans.spec.ts
 import {
-  buildHouse,
+  seedLargeOrganization,
   type Harness,
-  type House,
+  type LargeOrganization,
   listRequests,
   type ReadPlan,
   readPlans,
@@ -44,14 +44,14 @@ interface Parameter {
 describe('lists of an organization with the data of a year', () => {
   let harness: Harness;
   let tenant: Tenant;
-  let house: House;
+  let house: LargeOrganization;
 
   beforeAll(async () => {
     harness = await startHarness({ ...gateway, env: { RATE_LIMIT_PER_MINUTE: '1000000' } });
     tenant = await harness.makeTenant();
     const client = new Client({ connectionString: harness.databaseUrl });
     await client.connect();
-    house = await buildHouse(client, { jobs: 20_000, agents: 500, entries: 100_000 }, tenant.organizationId);
+    house = await seedLargeOrganization(client, { jobs: 20_000, agents: 500, entries: 100_000 }, tenant.organizationId);
     await client.end();
   }, 240_000);
   afterAll(() => harness.close());
@@ -115,7 +115,7 @@ describe('lists of an organization with the data of a year', () => {
   }, 300_000);
 
   it('costs read no more than lists, from their daily rollups', async () => {
-    while ((await refreshCostDays(harness.db, house.organizationId)).rest);
+    while ((await refreshCostDays(harness.db, house.organizationId)).hasMore);
     const year = ['day', 'workflow', 'schedule', 'model'].map((by) => `from=2025-12-01&to=2026-11-20&groupBy=${by}`);
     for (const query of ['', ...year]) {
       const path = `/api/costs?${query}`;
@@ -156,7 +156,7 @@ function kindOf(value: string): string {
 }
 
 /** Returns the cursor values ten thousand rows deep, by the kinds of values that a list is sorted by. */
-async function deepCursors(databaseUrl: string, { organizationId, entries }: House) {
+async function deepCursors(databaseUrl: string, { organizationId, entries }: LargeOrganization) {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   const { rows } = await client.query<{ id: string; at: Date }>(

@@ -3,14 +3,14 @@ import type { JobPayloadIds, PilotBatchPayload, ProbePayload, RecomputePayload }
 import { answerQueueProbe, Database } from '@muster/database';
 import { removeObjects } from '@muster/agents';
 import { settleJobCost, settleJobCosts } from '@muster/jobs';
-import { Clock, Coalescer, HandlesJob, type MessageInHand, ProcessesQueue, QueueProcessor } from '@muster/platform';
+import { Clock, Coalescer, HandlesJob, ProcessesQueue, QueueProcessor, type ReceivedMessage } from '@muster/platform';
 import { recomputeCosts } from '@muster/pricing';
 import { ObjectStorage } from '@muster/storage';
 import { summarizeSession } from '@muster/pilot';
 
 interface Finished {
   jobId: string;
-  message: MessageInHand;
+  message: ReceivedMessage;
 }
 
 const bookingBatchSize = 50;
@@ -42,7 +42,7 @@ export class MeteringProcessor extends QueueProcessor {
   }
 
   @HandlesJob('metering', 'job-finished')
-  async jobFinished({ jobId }: JobPayloadIds, message: MessageInHand): Promise<void> {
+  async jobFinished({ jobId }: JobPayloadIds, message: ReceivedMessage): Promise<void> {
     const fault = await this.finished.add({ jobId, message });
     if (fault) throw fault;
   }

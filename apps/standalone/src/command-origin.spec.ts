@@ -9,7 +9,7 @@ describe('commands carry the id and the trace of the request that they come from
   beforeAll(async () => {
     const env = { OUTBOUND_ALLOW: '127.0.0.0/8', COMMAND_SWEEP_MS: '50', OUTBOX_SWEEP_MS: '100' };
     harness = await startHarness({ ...standalone, env });
-    machines = await FakeMachines.of(harness);
+    machines = await FakeMachines.create(harness);
     tenant = machines.tenant;
   });
   afterAll(async () => {

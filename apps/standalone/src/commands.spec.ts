@@ -18,7 +18,7 @@ describe('commands', () => {
   beforeAll(async () => {
     const env = { OUTBOUND_ALLOW: '127.0.0.0/8', COMMAND_SWEEP_MS: '50', OUTBOX_SWEEP_MS: '100' };
     harness = await startHarness({ ...standalone, env });
-    machines = await FakeMachines.of(harness);
+    machines = await FakeMachines.create(harness);
     tenant = machines.tenant;
   });
   afterAll(async () => {
@@ -180,7 +180,7 @@ describe('commands', () => {
 
     it('leave room for other organizations’ machines', async () => {
       const few = await startHarness({ ...standalone, env: { COMMAND_POLLS_MAX_PER_ORGANIZATION: '1' } });
-      const [ours, theirs] = [await FakeMachines.of(few), await FakeMachines.of(few)];
+      const [ours, theirs] = [await FakeMachines.create(few), await FakeMachines.create(few)];
       try {
         const machines = [await ours.online({ tunnel: false }), await ours.online({ tunnel: false })];
         const poll = ({ id, client }: { id: string; client: HttpClient }, wait: number) =>

@@ -34,7 +34,7 @@ describe('a deleted job', () => {
   beforeAll(async () => {
     const env = { OUTBOUND_ALLOW: '127.0.0.0/8', COMMAND_SWEEP_MS: '50', OUTBOX_SWEEP_MS: '100', PUBLIC_APP_URL: '' };
     harness = await startHarness({ ...standalone, env });
-    machines = await FakeMachines.of(harness);
+    machines = await FakeMachines.create(harness);
     tenant = machines.tenant;
   });
   afterAll(async () => {

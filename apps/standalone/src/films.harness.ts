@@ -46,7 +46,7 @@ export class FilmDesk {
     const model = await FakeModel.start();
     const env = { OUTBOUND_ALLOW: '127.0.0.0/8', COMMAND_SWEEP_MS: '50', OUTBOX_SWEEP_MS: '100', PUBLIC_APP_URL: '' };
     const harness = await startHarness({ ...standalone, env: { ...env, ...model.env, MODEL_TIMEOUT_MS: '3000' } });
-    const desk = new FilmDesk(harness, model, await FakeMachines.of(harness));
+    const desk = new FilmDesk(harness, model, await FakeMachines.create(harness));
     desk.agentId = await desk.startWorker('with', process.env['PATH']!);
     return desk;
   }

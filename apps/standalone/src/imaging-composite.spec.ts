@@ -17,7 +17,7 @@ describe('a composite of a patient’s teeth', () => {
   beforeAll(async () => {
     const env = { OUTBOUND_ALLOW: '127.0.0.0/8', COMMAND_SWEEP_MS: '50', OUTBOX_SWEEP_MS: '100' };
     harness = await startHarness({ ...standalone, env });
-    machines = await FakeMachines.of(harness);
+    machines = await FakeMachines.create(harness);
   });
   afterAll(async () => {
     await harness.close();
@@ -101,7 +101,7 @@ describe('a composite of a patient’s teeth', () => {
     expect((await ask(id, {}, client)).status).toBe(403);
     expect((await ask(id, {}, harness.http)).status).toBe(401);
     const commandId = await begun({ id });
-    const other = await FakeMachines.of(harness);
+    const other = await FakeMachines.create(harness);
     const theirs = await other.online();
     for (const answer of [
       await ask(id, {}, other.tenant.api),

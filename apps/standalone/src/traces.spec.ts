@@ -34,7 +34,7 @@ describe('a trace', () => {
         SCHEDULE_TICK_MS: '100',
       },
     });
-    machines = await FakeMachines.of(harness);
+    machines = await FakeMachines.create(harness);
     tenant = machines.tenant;
     workflowId = (await makeWorkflow(harness.db, { organizationId: tenant.organizationId })).id;
   });

@@ -11,7 +11,7 @@ describe('a tunnel', () => {
   beforeAll(async () => {
     const env = { OUTBOUND_ALLOW: '127.0.0.0/8,localhost', COMMAND_SWEEP_MS: '50', PUBLIC_APP_URL: '' };
     harness = await startHarness({ ...standalone, env });
-    machines = await FakeMachines.of(harness);
+    machines = await FakeMachines.create(harness);
   });
   afterAll(async () => {
     await harness.close();
@@ -47,7 +47,7 @@ describe('a tunnel', () => {
 
   it('that refuses is pushed to no more until the next handshake: its worker has commands as they come', async () => {
     const { id, client, worker } = await machines.online();
-    const gone = await FakeMachines.of(harness);
+    const gone = await FakeMachines.create(harness);
     const { url: refusing } = (await gone.online()).worker;
     await gone.close();
     await shake(client, id, refusing);

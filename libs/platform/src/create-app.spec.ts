@@ -19,7 +19,7 @@ class CallbackBody {
   @TextField() name!: string;
 }
 
-/** Ends the slow request that is in work, where there is one. */
+/** Finishes the slow request in progress, if there is one. */
 let release: (() => void) | undefined;
 
 @Controller('/api')
@@ -101,13 +101,13 @@ describe('an app', () => {
   });
   afterEach(() => app.close());
 
-  it('answers 503 where a handler does not, and 200 to the next', async () => {
+  it('answers 503 if a handler does not answer in time, and handles the next request', async () => {
     const answer = await http.get('/api/hang');
     expect([answer.status, answer.body.code]).toEqual([503, 'request_timeout']);
     expect((await http.post('/api/strict', { name: 'a' })).status).toBe(200 + 1);
   });
 
-  /** Sends bytes as they are, and returns all that comes until the connection is closed. */
+  /** Sends the bytes unchanged and returns everything that is received until the connection closes. */
   async function sendRaw(text: string): Promise<string> {
     const socket = connect(Number(new URL(http.url).port), '127.0.0.1');
     socket.write(text);
@@ -116,20 +116,20 @@ describe('an app', () => {
     return received;
   }
 
-  it('refuses a request with two Host headers', async () => {
+  it('rejects a request with two Host headers', async () => {
     const answer = await sendRaw('GET /api/known HTTP/1.1\r\nHost: a\r\nhost: b\r\nConnection: close\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1.1 400 /);
     expect(answer).toContain('exactly one Host header');
   });
 
-  it('closes the connection of a body that does not arrive in time', async () => {
+  it('closes the connection if a body does not arrive in time', async () => {
     const head = 'POST /api/strict HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n';
     const answer = await sendRaw(`${head}{"na`);
     expect(answer).toMatch(/^HTTP\/1.1 503 /);
     expect(answer).toMatch(/\r\nconnection: close\r\n/i);
   });
 
-  describe('says to browsers, with every answer,', () => {
+  describe('in every response', () => {
     const about = ({ headers }: { headers: Headers }) => ({
       sniffing: headers.get('x-content-type-options'),
       framing: [headers.get('x-frame-options'), /frame-ancestors 'none'/.test(headers.get('content-security-policy')!)],
@@ -146,11 +146,11 @@ describe('an app', () => {
     };
 
     it.each(['/api/known', '/api/bug', '/api/teapot', '/nowhere', '/api/%ff', '/api/known?token=1', '/api/hang'])(
-      'that it is no page of anybody’s: %s',
+      'forbids browsers to sniff, frame or run it: %s',
       async (path) => expect(about(await http.get(path))).toEqual(careful),
     );
 
-    it('and to come by https alone where that is where it is', async () => {
+    it('requires https if the public URL is https', async () => {
       const config = testConfig('postgres://nobody@127.0.0.1:1/none', { PUBLIC_APP_URL: 'https://muster.test' });
       const secure = await createApp({ name: 'gateway', configs: [config], modules: [TestModule] });
       try {
@@ -165,7 +165,7 @@ describe('an app', () => {
     });
   });
 
-  it('shows nothing of a fault’s inside, and writes it to the log', async () => {
+  it('hides the details of an unexpected error from the client and logs them', async () => {
     const answer = await http.get('/api/bug');
     expect([answer.status, answer.body.code]).toEqual([500, 'internal_error']);
     expect(answer.text).not.toMatch(/inside|TypeError|create-app/);
@@ -173,36 +173,36 @@ describe('an app', () => {
     expect(logs.join('')).toContain(answer.body.requestId);
   });
 
-  it('answers what a problem adds of its own', async () => {
+  it('adds the extra fields and headers of an error to the response, and maps an unknown status to 500', async () => {
     const answer = await http.get('/api/known');
     expect([answer.status, answer.body.state, answer.headers.get('x-extra')]).toEqual([409, 'stopped', '1']);
     expect((await http.get('/api/teapot')).status).toBe(500);
   });
 
-  it('refuses unknown fields, but not in callbacks', async () => {
+  it('rejects unknown fields, but not in callbacks', async () => {
     const body = { name: 'a', newer: true };
     expect((await http.post('/api/strict', body)).status).toBe(400);
     const answer = await http.post('/api/callback', body);
     expect([answer.status, answer.body]).toEqual([201, { name: 'a' }]);
   });
 
-  it('keeps the exact bytes of a body that is signed', async () => {
+  it('passes the exact bytes of a signed body to the handler', async () => {
     const body = '{ "a" : 1.0,\n"b":"\\u00fc" }';
     expect((await http.post('/api/signed', body)).body.raw).toBe(body);
   });
 
-  it('ends its streams and closes, while a request in work still gets its answer', async () => {
+  it('ends its streams when it closes, and still answers a request in progress', async () => {
     const stream = await fetch(`${http.url}/api/stream`);
     await waitFor('the stream to be counted', () => app.streams.count === 1);
     const slow = http.get('/api/slow');
-    await waitFor('the request in work', () => release);
+    await waitFor('the request to be in progress', () => release);
     const closing = app.close();
     expect(await stream.text()).toBe(': open\n\n');
     expect(app.readiness.isDraining).toBe(true);
     release!();
     const answer = await slow;
     expect(answer.body).toEqual({ done: true });
-    // Otherwise the app would wait until the client lets go of the connection.
+    // Otherwise the app would wait until the client closes the connection.
     expect(answer.headers.get('connection')).toBe('close');
     await closing;
   });

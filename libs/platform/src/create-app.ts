@@ -20,7 +20,7 @@ export interface AppDefinition {
   name: AppName;
   configs: [BaseConfig, ...BaseConfig[]];
   modules: (Type | DynamicModule)[];
-  /** Tests hold the clock, and may read what is logged. */
+  /** For tests, which control the clock and may read the log. */
   clock?: Clock;
   logDestination?: DestinationStream;
 }
@@ -34,7 +34,7 @@ export interface App {
   close(): Promise<void>;
 }
 
-/** Builds an app that has not begun to listen. Every service, the standalone process and the tests begin here. */
+/** Creates an app that does not listen yet. All services, the standalone process and the tests use this function. */
 export async function createApp({ name, configs, modules, clock, logDestination }: AppDefinition): Promise<App> {
   const [config] = configs;
   const metrics = new Metrics();

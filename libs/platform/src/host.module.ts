@@ -9,7 +9,7 @@ import { Metrics } from './operations/metrics';
 import { Readiness } from './operations/readiness';
 
 export interface HostParts {
-  /** One for each app of the process; the first one's values are the process's own. */
+  /** One configuration per app of the process. Settings of the process itself are read from the first one. */
   configs: [BaseConfig, ...BaseConfig[]];
   metrics: Metrics;
   readiness: Readiness;
@@ -17,12 +17,12 @@ export interface HostParts {
   clock?: Clock;
 }
 
-/** What every module of a process finds: its configuration, the time, and the process's own instruments. */
+/** Provides the configuration, the clock and the shared instruments of the process to all of its modules. */
 @Global()
 @Module({})
 export class HostModule {
   static with({ configs, metrics, readiness, streams, clock }: HostParts): DynamicModule {
-    // A configuration is found under its own class and that class's parents.
+    // A configuration can be injected by its own class and by the parents of that class.
     const byType = new Map<new () => unknown, BaseConfig>();
     for (const config of configs) {
       for (const type of lineageOf(config)) if (!byType.has(type)) byType.set(type, config);

@@ -13,7 +13,10 @@ export interface RunOptions {
   env?: Environment;
 }
 
-/** A service's main: configuration, both ports, signals. It ends the process itself when it cannot go on. */
+/**
+ * Entry point of a service: reads the configuration, opens both ports and handles signals. Exits the process if it
+ * cannot start.
+ */
 export async function runApp({ name, configs: types, modules, env = processEnvironment }: RunOptions): Promise<void> {
   boundGarbage();
   const logger = new Logger(name);
@@ -31,7 +34,7 @@ export async function runApp({ name, configs: types, modules, env = processEnvir
     });
     await app.nest.listen(config.port, config.host);
     logger.log('listening', { url: await app.nest.getUrl(), internalPort: internal.port });
-    // A supervisor that started this process with a channel learns where it listens.
+    // Reports the addresses to a supervisor that started this process with an IPC channel.
     process.send?.({ ready: true, url: await app.nest.getUrl(), internalPort: internal.port });
   } catch (error) {
     const message = error instanceof ConfigError ? error.message : explain(error, env);
@@ -69,14 +72,15 @@ function endOnSignals(app: App, timeoutMs: number, logger: Logger): void {
   };
   process.on('SIGTERM', () => end('SIGTERM'));
   if (cluster.isWorker) {
-    // What the terminal tells the whole group is for the supervisor, which ends its parts in order.
+    // The terminal sends these signals to the whole process group. The supervisor handles them and ends its processes
+    // in order.
     for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
-    // Else Node would leave at once when the channel closes, and what we have begun would be left behind.
+    // Otherwise Node exits as soon as the channel closes, without finishing the work in progress.
     cluster.worker!.exitedAfterDisconnect = true;
   } else {
     process.on('SIGINT', () => end('SIGINT'));
   }
-  // A supervisor that died cannot send a signal any more; its channel closes.
+  // A supervisor that was killed cannot send a signal, but its channel closes.
   process.on('disconnect', () => end('supervisor gone'));
   process.on('unhandledRejection', (error) => logger.error('unhandled rejection', { err: error }));
   process.on('uncaughtException', (error) => {

@@ -4,15 +4,15 @@ import type { Harness } from './app-harness';
 import { EventStream } from './event-stream';
 import { makeApiKey } from './factories';
 
-interface AgentOf {
+interface AgentRef {
   organizationId: string;
   agentId: string;
 }
 
-/** Opens an agent's events as a program does. */
+/** Opens an agent's event stream with an API key. */
 export async function followAgent(
   { db, url }: Harness,
-  { organizationId, agentId }: AgentOf,
+  { organizationId, agentId }: AgentRef,
   lastEventId?: number | string,
 ): Promise<EventStream> {
   const { secret } = await makeApiKey(db, { organizationId });
@@ -23,8 +23,10 @@ export async function followAgent(
 }
 
 /** Writes entries to an agent's timeline, in one transaction. */
-export function appendEntries(db: Database, of: AgentOf, ...entries: TimelineEntry[]): Promise<void> {
-  return db.transaction({ organizationId: of.organizationId }, async (tx) => appendTimeline(tx, of, entries));
+export function appendEntries(db: Database, agentRef: AgentRef, ...entries: TimelineEntry[]): Promise<void> {
+  return db.transaction({ organizationId: agentRef.organizationId }, async (tx) =>
+    appendTimeline(tx, agentRef, entries),
+  );
 }
 
 export function logLine(message: string, jobId?: string): TimelineEntry {

@@ -15,11 +15,11 @@ export interface HarnessOptions {
   modules: (Type | DynamicModule)[];
   env?: Environment;
   clock?: Clock;
-  /** A database that the test has already; a cloned one otherwise. */
+  /** A database that the test already has; by default a clone is created. */
   database?: ClonedDatabase;
 }
 
-/** An app as it runs in production, in this process, on a free port and a database of its own. */
+/** An app as in production, but in this process, on a free port and with its own database. */
 export interface Harness {
   app: App;
   url: string;
@@ -28,7 +28,7 @@ export interface Harness {
   databaseUrl: string;
   env: Environment;
   logs: string[];
-  /** An organization with a signed-in client for each role, and a key of each scope. */
+  /** Creates an organization with a signed-in client for each role and a key of each scope. */
   makeTenant(name?: string): Promise<Tenant>;
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export interface Tenant {
   userIds: Record<Role, string>;
   api: HttpClient;
   worker: HttpClient;
-  /** After the clock was moved so far that all sessions are over. */
+  /** Signs in again after the test moved the clock so far that all sessions have expired. */
   signInAgain(): Promise<void>;
 }
 

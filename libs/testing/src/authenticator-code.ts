@@ -1,6 +1,9 @@
 import { createHmac } from 'node:crypto';
 
-/** What an authenticator app shows for a secret in base32, by RFC 6238; some windows of 30 seconds later or before. */
+/**
+ * Returns the code that an authenticator app shows for a base32 secret (RFC 6238), or the code a number of 30-second
+ * windows later or earlier.
+ */
 export function authenticatorCode(secret: string, at: Date, windows = 0): string {
   const moment = Buffer.alloc(8);
   moment.writeBigUInt64BE(BigInt(Math.floor(at.getTime() / 30_000) + windows));

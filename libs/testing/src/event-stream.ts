@@ -7,12 +7,12 @@ export interface ReceivedEvent {
   data: any;
 }
 
-/** A reader of server-sent events that remembers all of them. */
+/** A reader of server-sent events that records all of them. */
 export class EventStream {
   readonly events: ReceivedEvent[] = [];
   readonly comments: string[] = [];
   retry?: number;
-  /** What it would send as its Last-Event-ID. */
+  /** The Last-Event-ID that the reader would send if it reconnected. */
   lastEventId?: string;
   ended = false;
   private rest = '';
@@ -24,10 +24,10 @@ export class EventStream {
     response.on('error', () => undefined);
   }
 
-  /** Answers once the answer has begun, whatever it is. */
+  /** Resolves when the response has started, whatever its status is. */
   static open(url: string, headers: Record<string, string> = {}): Promise<EventStream> {
     return new Promise((resolve, reject) => {
-      // A connection of its own, as a reader has.
+      // A separate connection, as real readers have.
       get(url, { headers, agent: false }, (response) => resolve(new EventStream(response))).on('error', reject);
     });
   }
@@ -36,7 +36,7 @@ export class EventStream {
     return this.events.map(({ id }) => Number(id));
   }
 
-  /** Waits for so many events in all. */
+  /** Waits until this number of events has arrived in total. */
   async until(count: number): Promise<ReceivedEvent[]> {
     return waitFor(`${count} events`, () => this.events.length >= count && this.events);
   }

@@ -16,7 +16,7 @@ import { newId } from '@muster/platform';
 import { createHash } from 'node:crypto';
 import { testPassword } from './test-password';
 
-// Rows as a test needs them, without the use cases that usually make them.
+// Functions that insert rows directly, without the use cases that usually create them.
 
 let passwordHash: Promise<string> | undefined;
 
@@ -37,7 +37,8 @@ export async function makeUser(
   input: { organizationId: string; role?: Role; email?: string; disabled?: boolean },
 ): Promise<UserEntity> {
   const id = newId();
-  // One hash for all test accounts, because they have the same password. It is cheap, because each test signs in four times.
+  // One hash for all test accounts, because they have the same password. It is cheap, because each test signs in four
+  // times.
   passwordHash ??= hash(testPassword, { memoryCost: 64, timeCost: 1, parallelism: 1 });
   const row = {
     id,
@@ -105,7 +106,7 @@ export async function makeWorkflow(
   return { id, organizationId };
 }
 
-/** A job with a workflow and an agent of its own, unless they are given. */
+/** Creates a job, with a new workflow and a new agent unless they are passed. */
 export async function makeJob(
   db: Database,
   input: Partial<JobEntity> & { organizationId: string },

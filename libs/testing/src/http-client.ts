@@ -7,7 +7,7 @@ export interface Answer<T = any> {
   text: string;
 }
 
-/** Calls an app as its clients do: over HTTP, with a cookie or a key. */
+/** Calls an app like its clients: over HTTP, with a cookie or a key. */
 export class HttpClient {
   constructor(
     readonly url: string,
@@ -18,7 +18,7 @@ export class HttpClient {
     return new HttpClient(this.url, { ...this.headers, 'x-api-key': key });
   }
 
-  /** The same caller of another app. */
+  /** Returns the same client for another app. */
   at(url: string): HttpClient {
     return new HttpClient(url, this.headers);
   }
@@ -27,7 +27,7 @@ export class HttpClient {
     return new HttpClient(this.url, { ...this.headers, ...headers });
   }
 
-  /** Signs in and answers a client that carries the session. */
+  /** Signs in and returns a client with the session. */
   async signIn(email: string, password: string): Promise<HttpClient> {
     const answer = await this.post('/api/auth/login', { email, password });
     if (answer.status !== 200) throw new Error(`sign-in of ${email} answered ${answer.status}: ${answer.text}`);
@@ -67,7 +67,7 @@ export class HttpClient {
   }
 }
 
-/** Connections are kept, as a browser or an SDK keeps them. */
+/** Connections are reused, as in a browser or an SDK. */
 const agent = new Agent({ keepAlive: true });
 
 function bytesOf(body: unknown): Uint8Array {
@@ -75,7 +75,10 @@ function bytesOf(body: unknown): Uint8Array {
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-/** With Node's HTTP client instead of `fetch`, which takes three times the processor time, and tests send many requests. */
+/**
+ * Uses Node's HTTP client instead of `fetch`, because `fetch` takes three times the processor time and tests send many
+ * requests.
+ */
 function exchange(
   url: URL,
   { body, ...options }: RequestOptions & { body: Uint8Array | undefined },

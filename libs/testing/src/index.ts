@@ -28,7 +28,7 @@ export { type PortalDesign } from './portal/portal-pages';
 export { type Answer, HttpClient } from './http-client';
 export { isLongForm, longForm } from './long-form';
 export { longestTurn, maxTurnMs } from './longest-turn';
-export { buildHouse, type House, type HouseSize } from './house/build-house';
+export { type LargeOrganization, type OrganizationSize, seedLargeOrganization } from './house/seed-large-organization';
 export { listRequests, readRequests } from './house/house-requests';
 export { freePort, killAll, processesOf } from './processes';
 export { type ReadPlan, readPlans } from './database/read-plans';

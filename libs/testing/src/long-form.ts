@@ -1,10 +1,10 @@
 /**
- * How much of it a test does that has a short form, which is part of every run, and a long one, by `npm run test:long`. The
- * environment variable of that name asks for any other size.
+ * Returns the size of a test that has two forms: the short form is part of every run, and `npm run test:long` runs the
+ * long one. The environment variable of this name sets any other size.
  */
 export function longForm(variable: string, { short, long }: { short: number; long: number }): number {
-  const { [variable]: asked } = process.env;
-  return asked ? Number(asked) : isLongForm() ? long : short;
+  const { [variable]: size } = process.env;
+  return size ? Number(size) : isLongForm() ? long : short;
 }
 
 /** Whether tests run in their long form. */

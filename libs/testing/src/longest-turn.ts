@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Nobody waits for another's request for longer than this. */
+/** Maximum number of milliseconds that a request may wait for the turn of another one. */
 export const maxTurnMs = 50;
 
 /**
- * How long the longest turn of the event loop was while the work went on: the time for which nobody else was served.
- * It is this thread's own time on the processor where the system tells that, as a quiet machine would take it, since a
- * machine that is slow or has much else to do is no fault of ours; and what was too long is looked at again, since a
- * fault comes back.
+ * Returns the longest turn of the event loop in milliseconds while the work ran: the time in which no other request was
+ * served. It is measured as processor time of this thread where the system reports that, and scaled to a quiet machine,
+ * because a slow or busy machine is not a defect of the service. A turn that was too long is measured again, because a
+ * defect occurs again.
  */
 export async function longestTurn(work: () => Promise<unknown>, tries = 3): Promise<number> {
   let shortest = Infinity;
@@ -39,12 +39,12 @@ async function measure(work: () => Promise<unknown>): Promise<number> {
   return longest < maxTurnMs ? longest : longest / slowness();
 }
 
-/** How many times longer a fixed piece of work takes this processor now than a quiet one. */
+/** Returns how many times longer a fixed piece of work takes now than on a quiet processor. */
 function slowness(): number {
   return Math.max(1, Math.min(fixedWork(), fixedWork(), fixedWork()) / quietMs);
 }
 
-/** The milliseconds that it took. */
+/** Returns the milliseconds that a fixed piece of work takes. */
 function fixedWork(): number {
   const began = processorMs();
   let sum = 0;

@@ -12,11 +12,14 @@ interface MadeVersion {
 export interface MadeInstallation {
   packId: string;
   installationId: string;
-  /** The first is pinned, the second where a rollback would go. */
+  /** The first version is pinned, and a rollback would return to the second one. */
   versions: MadeVersion[];
 }
 
-/** A pack with versions of these contents, in production, and one place where it is installed; no content, no pin. */
+/**
+ * Creates a pack with a production version for each content, and one installation. Without contents, no version is
+ * pinned.
+ */
 export async function makeInstallation(
   db: Database,
   { organizationId, contents }: { organizationId: string; contents: (string | Buffer)[] },

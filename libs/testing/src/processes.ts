@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 
-/** Living processes whose environment holds the mark, and whose command line holds `argument`. */
+/** Returns the running processes whose environment contains the mark and whose command line contains `argument`. */
 export function processesOf(mark: string, argument = ''): number[] {
   const has = (path: string, text: string): boolean => readFileSync(path, 'latin1').includes(text);
   return readdirSync('/proc')
@@ -22,15 +22,15 @@ export function killAll(pids: readonly number[]): void {
     try {
       process.kill(pid, 'SIGKILL');
     } catch (error) {
-      // It may have ended by itself since it was found.
+      // The process may have ended since it was found.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   }
 }
 
 /**
- * A port that a process is about to listen on. It lies below those that outgoing connections take theirs from, so that
- * none of these has it by then.
+ * Returns a port for a process that is about to listen. The port is below the range of outgoing connections, so that no
+ * connection can occupy it in the meantime.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -4,28 +4,28 @@ import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What the test run started for all its files; tools/test/global-setup.cjs writes it. */
+/** The services that a test run starts for all of its files. tools/test/global-setup.cjs writes this. */
 export interface TestStack {
-  /** The server, with a migrated template database. */
+  /** URL of the Postgres server, which has a migrated template database. */
   databaseUrl: string;
   templateDatabase: string;
   redisUrl: string;
   s3: { endpoint: string; region: string; bucket: string; accessKeyId: string; secretAccessKey: string };
-  /** Where services that spec files share are noted, for the run to end them. */
+  /** Folder with notes about the services that spec files share, so that the run can end them. */
   servicesDir: string;
-  /** The variables by which a worker finds Pillow; null: there is none here. */
+  /** Environment variables by which a worker finds Pillow; null if Pillow is not installed. */
   pillow: Record<string, string> | null;
 }
 
 export function testStack(): TestStack {
   const text = process.env['MUSTER_TEST_STACK'];
-  if (!text) throw new Error('the tests’ Postgres and Redis are not there: run them with npm test or npx jest');
+  if (!text) throw new Error('Postgres and Redis for tests are not running; run the tests with npm test or npx jest');
   return JSON.parse(text) as TestStack;
 }
 
 export const testMasterKey = `test:${Buffer.alloc(32, 7).toString('base64')}`;
 
-/** An app's environment on the test stack, apart from every other test's. */
+/** Returns the environment of an app on the test stack, separate from all other tests. */
 export function testEnvironment(databaseUrl: string, overrides: Environment = {}): Environment {
   const { redisUrl, s3 } = testStack();
   return {
@@ -38,7 +38,7 @@ export function testEnvironment(databaseUrl: string, overrides: Environment = {}
     INTERNAL_PORT: '0',
     LOG_LEVEL: 'debug',
     DATABASE_POOL_SIZE: '5',
-    // Many do the same at once on few connections, on machines that may be busy.
+    // Tests send many requests at once over few connections, on machines that may be busy.
     DATABASE_CONNECT_TIMEOUT_MS: '20000',
     LOCAL_AGENTS: 'true',
     LOCAL_AGENTS_DIR: join(tmpdir(), `muster-agents-${randomBytes(6).toString('hex')}`),

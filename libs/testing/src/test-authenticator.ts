@@ -1,17 +1,17 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
 interface Answering {
-  /** Where the browser says that the page is from. */
+  /** Origin of the page, as the browser reports it. */
   origin?: string;
-  /** For which name the authenticator signs. */
+  /** Relying party id that the authenticator signs for. */
   rpId?: string;
   challenge?: string;
   userVerified?: boolean;
-  /** How often it has signed; 0 where it does not count. */
+  /** Signature counter; 0 if the authenticator does not count. */
   counter?: number;
 }
 
-/** What an authenticator and the browser before it answer to WebAuthn's options; each thing they say can be made wrong. */
+/** Answers WebAuthn options like an authenticator with its browser. Each value of an answer can be made wrong. */
 export class TestAuthenticator {
   readonly id = randomBytes(16).toString('base64url');
   private readonly keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -20,14 +20,14 @@ export class TestAuthenticator {
 
   constructor(private readonly page: { origin: string; rpId: string }) {}
 
-  /** To the options that a passkey is made by. */
+  /** Answers the options for a new passkey. */
   create(options: { challenge: string; user: Record<string, unknown> }, answering: Answering = {}) {
     this.userHandle = options.user['id'] as string;
     const length = Buffer.alloc(2);
     const id = Buffer.from(this.id, 'base64url');
     length.writeUInt16BE(id.length);
-    const made = Buffer.concat([Buffer.alloc(16), length, id, coseOf(this.keys.publicKey)]);
-    const authData = Buffer.concat([this.authData(0x41, { counter: 0, ...answering }), made]);
+    const credential = Buffer.concat([Buffer.alloc(16), length, id, coseOf(this.keys.publicKey)]);
+    const authData = Buffer.concat([this.authData(0x41, { counter: 0, ...answering }), credential]);
     const attestationObject = Buffer.concat([
       ...[Buffer.of(0xa3), text('fmt'), text('none'), text('attStmt'), Buffer.of(0xa0)],
       ...[text('authData'), bytes(authData)],
@@ -38,7 +38,7 @@ export class TestAuthenticator {
     });
   }
 
-  /** To the options of a sign-in. */
+  /** Answers the options of a sign-in. */
   get(options: { challenge: string }, answering: Answering = {}) {
     const counter = answering.counter ?? (this.signed += 1);
     const authenticatorData = this.authData(0x01, { ...answering, counter });
@@ -71,7 +71,7 @@ export class TestAuthenticator {
   }
 }
 
-/** A public key of P-256 in COSE. */
+/** Encodes a P-256 public key in COSE. */
 function coseOf(key: KeyObject): Buffer {
   const { x, y } = key.export({ format: 'jwk' }) as { x: string; y: string };
   const start = Buffer.of(0xa5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01);

@@ -1,2 +1,2 @@
-/** Every test account's. */
+/** Password of every test account. */
 export const testPassword = 'correct horse battery';

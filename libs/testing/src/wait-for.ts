@@ -1,6 +1,6 @@
 /**
- * Polls the condition until it returns a truthy value, and returns that value. A condition that throws counts as "not yet";
- * its last error is part of the message when the time is up.
+ * Polls the condition until it returns a truthy value, and returns that value. A condition that throws counts as "not
+ * yet"; its last error is part of the message when the time is up.
  */
 export async function waitFor<T>(
   what: string,
@@ -24,7 +24,7 @@ export async function waitFor<T>(
 
 function timeoutError(what: string, timeoutMs: number, lastError: unknown): Error {
   const reason = lastError === undefined ? '' : `; the last attempt failed: ${messageOf(lastError)}`;
-  return new Error(`waited ${timeoutMs} ms in vain: ${what}${reason}`, { cause: lastError });
+  return new Error(`timed out after ${timeoutMs} ms while waiting for: ${what}${reason}`, { cause: lastError });
 }
 
 function messageOf(error: unknown): string {

@@ -38,7 +38,7 @@ describe('costs from daily rollups', () => {
     return Promise.all(answers);
   };
   const sumUp = async () => {
-    while ((await refreshCostDays(harness.db, tenant.organizationId)).rest);
+    while ((await refreshCostDays(harness.db, tenant.organizationId)).hasMore);
   };
   const rows = async (table: string) => {
     const sql = `SELECT count(*)::int AS count FROM ${table} WHERE organization_id = $1`;

@@ -97,10 +97,10 @@ describe('a row that cannot be settled', () => {
     await breakRows('agent_control', 'true');
     const machines = harness.app.nest.get(MachineControl, { strict: false });
     const control = jest.spyOn(machines, 'control');
-    const places = new Map<string, unknown>();
+    const cursors = new Map<string, unknown>();
     const told: string[] = [];
     await waitFor('all of them', async () => {
-      const round = new Round('test', { places });
+      const round = new Round('test', { cursors });
       await machines.sweep(round);
       for (const { row, error } of round.failures) told.push(`${row}: ${error}`);
       const tried = new Set(control.mock.calls.map(([id]) => id));

@@ -100,10 +100,10 @@ export class MachineControl {
   ): Promise<number> {
     const room = atOnce - this.working.size;
     if (room <= 0) return 0;
-    const after = (round.places.get(kind) as Candidate | undefined) ?? first;
+    const after = (round.cursors.get(kind) as Candidate | undefined) ?? first;
     const page = await candidates(after, room);
-    if (page.length < room) round.places.delete(kind);
-    else round.places.set(kind, page.at(-1));
+    if (page.length < room) round.cursors.delete(kind);
+    else round.cursors.set(kind, page.at(-1));
     for (const one of page) {
       if (this.working.has(one.id)) continue;
       const row = rowOf(one);

@@ -1,5 +1,5 @@
 import type { Database } from '@muster/database';
-import type { MessageInHand } from '@muster/platform';
+import type { ReceivedMessage } from '@muster/platform';
 import { beginEnding, finishEnding } from './session/end-session';
 import { saveSession } from './session/save-session';
 import { lockSession, readSteps } from './session/session-row';
@@ -17,7 +17,7 @@ const maxDelayMs = 60_000;
 export async function retryOrFailSession(
   database: Database,
   sessionId: string,
-  message?: MessageInHand,
+  message?: ReceivedMessage,
 ): Promise<void> {
   await database.transaction('system', async (tx) => {
     if (message) tx.handles(message);

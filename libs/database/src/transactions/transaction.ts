@@ -1,5 +1,5 @@
 import type { QueueMessage, OutboxMessage } from '@muster/contracts';
-import type { MessageInHand, Metrics, Topic } from '@muster/platform';
+import type { Metrics, ReceivedMessage, Topic } from '@muster/platform';
 import type { QueryResultRow } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { type Condition, insertMessages, insertWhere, messagesOf } from '../outbox/insert-messages';
@@ -18,7 +18,7 @@ import { hurry } from './unflushed';
 export class Transaction {
   private readonly messages: OutboxMessage[] = [];
   private readonly conditional: { message: OutboxMessage; condition: Condition }[] = [];
-  private readonly inHand: MessageInHand[] = [];
+  private readonly inHand: ReceivedMessage[] = [];
   private isForgettable = false;
   private isAlongKeys = false;
   private readonly enqueued = new Set<string>();
@@ -88,7 +88,7 @@ export class Transaction {
   }
 
   /** This is what the message asks for: the message leaves the table with this transaction's commit, or stays with it. */
-  handles(message: MessageInHand): void {
+  handles(message: ReceivedMessage): void {
     this.inHand.push(message);
   }
 
@@ -192,7 +192,7 @@ export class Transaction {
   }
 }
 
-function takeOff(messages: MessageInHand[]): Statement[] {
+function takeOff(messages: ReceivedMessage[]): Statement[] {
   if (messages.length === 0) return [];
   const ids = messages.map(({ id }) => id);
   return ids.length === 1

@@ -26,7 +26,7 @@ import {
 } from '@muster/database';
 import { canLaunchRuns, limitColumns, type LimitFacts, monthOf } from '@muster/pricing';
 import { bundleObject } from '@muster/packs';
-import { Clock, type MessageInHand } from '@muster/platform';
+import { Clock, type ReceivedMessage } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
 import { scriptOf } from '@muster/workflows';
 import { Inject, Injectable } from '@nestjs/common';
@@ -111,7 +111,7 @@ export class Dispatch {
   ) {}
 
   /** Looks at one agent: starts its next job, wakes it, or says what its jobs wait for. */
-  async startNext(agentId: string, message?: MessageInHand): Promise<StartOutcome> {
+  async startNext(agentId: string, message?: ReceivedMessage): Promise<StartOutcome> {
     const { outcome, push, commandId } = await this.database.transaction('system', async (tx) => {
       if (message) tx.handles(message);
       const decided = await this.decide(tx, agentId);

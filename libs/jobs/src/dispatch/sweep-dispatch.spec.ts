@@ -128,14 +128,14 @@ describe('the sweep of what nobody rang for', () => {
     const spy = {
       startNext: async (id: string) => (looked.push(id), { action: 'wait' as const, reason: 'as before' }),
     };
-    const places = new Map<string, unknown>();
+    const cursors = new Map<string, unknown>();
     for (let round = 0; round < 3; round += 1) {
-      await sweepDispatch(lab.harness.db, spy, new Round('test', { budgetMs: 0, places }), 10);
+      await sweepDispatch(lab.harness.db, spy, new Round('test', { budgetMs: 0, cursors }), 10);
     }
     expect(looked).toContain(off);
     // And whoever was not looked at yet has its turn in the rounds that follow.
     for (let round = 0; round < 30; round += 1) {
-      await sweepDispatch(lab.harness.db, spy, new Round('test', { budgetMs: 0, places }), 10);
+      await sweepDispatch(lab.harness.db, spy, new Round('test', { budgetMs: 0, cursors }), 10);
     }
     expect(new Set(looked).size).toBe(101);
   });

@@ -17,8 +17,8 @@ export async function sweepDispatch(
 ): Promise<Record<'looked' | 'started' | 'woken' | 'failed', number>> {
   const counts = { looked: 0, started: 0, woken: 0, failed: 0 };
   const began = database.now();
-  const first = (round.places.get(turn) as number | undefined) ?? 0;
-  round.places.delete(turn);
+  const first = (round.cursors.get(turn) as number | undefined) ?? 0;
+  round.cursors.delete(turn);
   let kinds = [...statements.slice(first), ...statements.slice(0, first)];
   for (let [kind, ...others] = kinds; kind; [kind, ...others] = kinds) {
     const agents = await database.queryUnflushed<Pick<AgentEntity, 'id'>>('system', kind, [began, atOnce]);
@@ -35,7 +35,7 @@ export async function sweepDispatch(
     }
     kinds = agents.length < atOnce ? others : [...others, kind];
     if (!round.hasTime) {
-      if (kinds[0]) round.places.set(turn, statements.indexOf(kinds[0]));
+      if (kinds[0]) round.cursors.set(turn, statements.indexOf(kinds[0]));
       break;
     }
   }

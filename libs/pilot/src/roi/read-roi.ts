@@ -34,7 +34,7 @@ async function readRefreshedRollup(database: Database, read: RollupRead): Promis
   for (let attempt = 1; attempt <= 3; attempt += 1) {
     const sums = await readRollup(database, read);
     if (sums) return sums;
-    if ((await refreshRoiRollups(database, read.organizationId)).rest) return null;
+    if ((await refreshRoiRollups(database, read.organizationId)).hasMore) return null;
   }
   return null;
 }

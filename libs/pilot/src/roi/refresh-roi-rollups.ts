@@ -13,23 +13,23 @@ const changeBatchSize = 32;
 
 /**
  * Recomputes the days whose batches or job costs have changed, the oldest changes first. The same transaction deletes
- * the change rows. `rest`: whether changes are left.
+ * the change rows. `hasMore`: whether changes are left.
  */
 export async function refreshRoiRollups(
   database: Database,
   organizationId: string,
-): Promise<{ days: number; rest: boolean }> {
+): Promise<{ days: number; hasMore: boolean }> {
   return database.transaction({ organizationId }, async (tx) => {
     await lock(tx, 'pilot_roi', organizationId);
     const zone = await zoneOf(tx, organizationId);
     const days = await claimChangedDays(tx, organizationId, zone);
     if (days.length > 0) await recomputeDays(tx, organizationId, days);
-    const [left] = await tx.query<{ rest: boolean }>(
-      'SELECT EXISTS (SELECT FROM pilot_roi_change WHERE organization_id = $1) AS rest',
+    const [left] = await tx.query<{ hasMore: boolean }>(
+      'SELECT EXISTS (SELECT FROM pilot_roi_change WHERE organization_id = $1) AS has_more',
       [organizationId],
       'roi_rest',
     );
-    return { days: days.length, rest: left!.rest };
+    return { days: days.length, hasMore: left!.hasMore };
   });
 }
 

@@ -221,12 +221,12 @@ describe('readRoi', () => {
     }
     const query = { from: '2026-01-01', to: '2026-03-31' };
     expect(await expectEqual(fixture, query)).toBe('computed');
-    while ((await fixture.refresh()).rest);
+    while ((await fixture.refresh()).hasMore);
     expect(await expectEqual(fixture, query)).toBe('rollup');
     fixture.world.zone = 'Asia/Kathmandu';
     await fixture.settings();
     expect(await expectEqual(fixture, query)).toBe('computed');
-    while ((await fixture.refresh()).rest);
+    while ((await fixture.refresh()).hasMore);
     expect(await expectEqual(fixture, query)).toBe('rollup');
   });
 

@@ -1,13 +1,13 @@
 import type { Database, OrganizationSettingsEntity } from '@muster/database';
-import { nilId, type Round, settleSums } from '@muster/platform';
+import { nilId, type Round, refreshRollups } from '@muster/platform';
 import { refreshRoiRollups } from './refresh-roi-rollups';
 
 /** Refreshes the rollups of all organizations with changes, so that reads have little to refresh. */
-export function sweepRollups(database: Database, round: Round): ReturnType<typeof settleSums> {
-  return settleSums(round, {
+export function sweepRollups(database: Database, round: Round): ReturnType<typeof refreshRollups> {
+  return refreshRollups(round, {
     name: 'roi rollups',
     organizations: (after, limit) => organizationsToRefresh(database, after, limit),
-    settle: (organizationId) => refreshRoiRollups(database, organizationId),
+    refresh: (organizationId) => refreshRoiRollups(database, organizationId),
   });
 }
 

@@ -40,7 +40,7 @@ export async function verifyRollups(database: Database, organizationId: string):
 async function differencesOf(database: Database, read: Parameters<typeof readRollup>[1]): Promise<string[]> {
   let differs: string[] = [];
   for (let attempt = 1; attempt <= 3; attempt += 1) {
-    while ((await refreshRoiRollups(database, read.organizationId)).rest);
+    while ((await refreshRoiRollups(database, read.organizationId)).hasMore);
     const rollup = await readRollup(database, read);
     const raw = await computeRoi(database, read.organizationId, read.range, read.workflowId);
     if (!rollup) differs = ['the rollups changed during every comparison'];
@@ -74,6 +74,6 @@ export async function rebuildRollups(database: Database, organizationId: string)
   for (let days = 0; ;) {
     const step = await refreshRoiRollups(database, organizationId);
     days += step.days;
-    if (!step.rest) return { days };
+    if (!step.hasMore) return { days };
   }
 }

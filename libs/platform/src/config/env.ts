@@ -154,9 +154,9 @@ function variable(
   parse: (text: string) => unknown,
 ): PropertyDecorator {
   return (target, property) => {
-    const known = declared.get(target.constructor) ?? [];
+    const existing = declared.get(target.constructor) ?? [];
     declared.set(target.constructor, [
-      ...known,
+      ...existing,
       { name, property: String(property), type, options: options as VariableOptions<unknown>, parse },
     ]);
   };

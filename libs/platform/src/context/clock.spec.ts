@@ -5,7 +5,7 @@ const hourMs = 3_600_000;
 describe("the service's clock", () => {
   afterEach(() => jest.restoreAllMocks());
 
-  /** A reading of the other clock that was answered at once, or after the time. */
+  /** A reading of the other clock that took `tookMs`. */
   const readingOf = (readMs: number, tookMs = 0) => {
     const answeredAt = performance.now();
     return { readMs, requestedAt: answeredAt - tookMs, answeredAt };
@@ -48,16 +48,16 @@ describe("the service's clock", () => {
     expect(offBy(clock, before)).toBeLessThan(500);
   });
 
-  it('stays as it is within the uncertainty of a slow reading', () => {
+  it('stays unchanged within the uncertainty of a slow reading', () => {
     const clock = new ServiceClock();
     const right = Date.now();
     clock.follow(readingOf(right));
-    // Read at any moment of the last 10 s: the clock may well be right.
+    // The value was read at some moment of the last 10 s, so the clock may be right.
     clock.follow(readingOf(right - 4000, 10_000));
     expect(offBy(clock, right)).toBeLessThan(1000);
   });
 
-  it('takes the middle of a slow reading that it contradicts', () => {
+  it('moves to the middle of a slow reading that contradicts it', () => {
     const clock = new ServiceClock();
     const right = Date.now();
     clock.follow(readingOf(right));

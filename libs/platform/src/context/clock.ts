@@ -9,10 +9,10 @@ export abstract class Clock {
 const jumpMs = 1000;
 
 /**
- * The time of the service, which is the same in all of its processes. It starts as the time of this machine and then follows
- * the database (`ClockSync`), because a time that one process stores is compared with the time of another: deadlines, leases,
- * pauses between attempts. Between two readings it advances with the monotonic timer, so a jump of the machine's clock does not
- * move it.
+ * The time of the service, which is the same in all of its processes. It starts as the time of this machine and then
+ * follows the database (`ClockSync`), because a time that one process stores is compared with the time of another:
+ * deadlines, leases, pauses between attempts. Between two readings it advances with the monotonic timer, so a jump of
+ * the machine's clock does not move it.
  */
 @Injectable()
 export class ServiceClock extends Clock {

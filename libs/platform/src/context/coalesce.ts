@@ -1,35 +1,36 @@
 /**
- * Many small questions as few large ones. The first is asked at once; those that come while it is under way are asked
- * together when it is back. So an idle process waits for nothing, and a busy one asks in batches as large as its load.
+ * Combines many small requests into few large ones. The first request is sent at once. Requests that arrive while one
+ * is in progress are sent together as the next one. So an idle process waits for nothing, and the batches of a busy
+ * process are as large as its load.
  */
 export class Coalescer<T, R> {
   private waiting: { item: T; resolve: (answer: R) => void; reject: (error: unknown) => void }[] = [];
-  private asking?: Promise<void>;
+  private working?: Promise<void>;
 
   constructor(
-    private readonly ask: (items: T[]) => Promise<(item: T) => R>,
-    private readonly atOnce = 1000,
+    private readonly request: (items: T[]) => Promise<(item: T) => R>,
+    private readonly batchSize = 1000,
   ) {}
 
   add(item: T): Promise<R> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ item, resolve, reject });
-      this.asking ??= this.work().finally(() => delete this.asking);
+      this.working ??= this.work().finally(() => delete this.working);
     });
   }
 
-  /** Answers when nothing is under way any more. */
+  /** Resolves when no request is in progress any more. */
   async idle(): Promise<void> {
-    while (this.asking) await this.asking;
+    while (this.working) await this.working;
   }
 
   private async work(): Promise<void> {
-    // What comes in the same turn belongs together.
+    // Items that are added in the same turn of the event loop go into the same batch.
     await Promise.resolve();
     while (this.waiting.length > 0) {
-      const batch = this.waiting.splice(0, this.atOnce);
+      const batch = this.waiting.splice(0, this.batchSize);
       try {
-        const answerOf = await this.ask(batch.map(({ item }) => item));
+        const answerOf = await this.request(batch.map(({ item }) => item));
         for (const { item, resolve } of batch) resolve(answerOf(item));
       } catch (error) {
         for (const { reject } of batch) reject(error);

@@ -1,23 +1,28 @@
 import { NIL, v7 } from 'uuid';
 import { randomBytes } from './random-bytes';
 
-/** Before every id. */
+/** Sorts before every other id. */
 export const nilId: string = NIL;
 
 let lastMs = 0;
 let sequence = 0;
 
-/** A time-ordered id, so that new rows land at the end of an index; this process's own ids always ascend. */
+/**
+ * Returns a time-ordered id, so that new rows are added at the end of an index. The ids of one process always ascend.
+ */
 export function newId(): string {
   const random = randomBytes(16);
   const now = Date.now();
-  // The sequence begins at random below its half, so that a millisecond never uses it up.
+  // The sequence starts at a random value in its lower half, so that a millisecond never uses it up.
   sequence = now > lastMs ? random.readUInt32BE(0) >>> 1 : sequence + 1;
   lastMs = Math.max(now, lastMs);
   return v7({ random, msecs: lastMs, seq: sequence });
 }
 
-/** The first id that could be made at this time, for ranges of ids instead of times; far from our times the outermost. */
+/**
+ * Returns the smallest id that can be created at this time, for ranges of ids instead of times. A time that ids cannot
+ * represent is replaced with the nearest one.
+ */
 export function firstIdAt(at: Date): string {
   const hex = Math.min(Math.max(at.getTime(), 0), 2 ** 48 - 1)
     .toString(16)

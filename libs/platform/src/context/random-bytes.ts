@@ -3,7 +3,10 @@ import { randomFillSync } from 'node:crypto';
 const page = Buffer.allocUnsafeSlow(4096);
 let used = page.length;
 
-/** Random bytes, to be used at once. They are drawn a page at a time: a few cost as much as thousands. */
+/**
+ * Returns random bytes, which the caller must use at once because their buffer is reused. They are generated a page at
+ * a time, because a few bytes cost as much as thousands.
+ */
 export function randomBytes(count: number): Buffer {
   if (used + count > page.length) {
     randomFillSync(page);

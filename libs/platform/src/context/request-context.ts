@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** Whose work this is. Log lines carry it, and outbox rows and queue payloads take it along. */
+/** The request that the current work belongs to. It is part of log lines, outbox rows and queue payloads. */
 export interface RequestContext {
   requestId: string;
   traceparent: string;
-  /** By which address of ours the caller came, for links in the answer. */
+  /** Address of the service that the caller used, for links in the response. */
   origin?: string;
   organizationId?: string;
   jobId?: string;
@@ -21,8 +21,8 @@ export function currentContext(): RequestContext | undefined {
   return storage.getStore();
 }
 
-/** Adds what became known on the way, such as the organization once the caller is known. */
-export function describeContext(known: Partial<RequestContext>): void {
+/** Adds values that become known during a request, such as the organization after authentication. */
+export function describeContext(values: Partial<RequestContext>): void {
   const context = storage.getStore();
-  if (context) Object.assign(context, known);
+  if (context) Object.assign(context, values);
 }

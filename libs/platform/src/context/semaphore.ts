@@ -1,4 +1,4 @@
-/** Lets so many work at once, and the others wait for their turn. */
+/** Limits the number of tasks that run at the same time. Further tasks wait for their turn. */
 export class Semaphore {
   private readonly waiting: (() => void)[] = [];
 
@@ -13,15 +13,17 @@ export class Semaphore {
     }
   }
 
-  /** A turn, until it is given back; throws the signal's reason where that comes first. */
+  /**
+   * Waits for a turn and returns the function that releases it. Throws the signal's reason if the signal aborts first.
+   */
   async acquire(signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
     if (this.free > 0) this.free -= 1;
     else await this.wait(signal);
-    let isOurs = true;
+    let isHeld = true;
     return () => {
-      if (!isOurs) return;
-      isOurs = false;
+      if (!isHeld) return;
+      isHeld = false;
       const next = this.waiting.shift();
       if (next) next();
       else this.free += 1;

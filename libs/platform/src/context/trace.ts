@@ -4,31 +4,34 @@ import { randomBytes } from './random-bytes';
 const traceparentPattern = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const requestIdPattern = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** Whether a trace is recorded; what is said where it comes from is undefined where it begins here. */
-type Sample = (traceId: string, asked: boolean | undefined) => boolean;
+/**
+ * Decides whether a trace is recorded. The second argument is the decision of the caller; undefined if the trace starts
+ * here.
+ */
+type Sample = (traceId: string, parentSampled: boolean | undefined) => boolean;
 
-let sample: Sample = (_, asked) => asked ?? true;
+let sample: Sample = (_, parentSampled) => parentSampled ?? true;
 
-/** How traces are sampled from now on; without one all are, unless their caller says otherwise. */
-export function sampleTraces(by: Sample = (_, asked) => asked ?? true): void {
+/** Sets the sampler. By default every trace is recorded unless its caller decided otherwise. */
+export function sampleTraces(by: Sample = (_, parentSampled) => parentSampled ?? true): void {
   sample = by;
 }
 
-/** A given W3C traceparent is continued with a span of our own; anything else starts a new trace. */
-export function continueTrace(given: unknown): string {
+/** Continues a valid W3C traceparent with a new span. Any other value starts a new trace. */
+export function continueTrace(parent: unknown): string {
   const span = randomBytes(8).toString('hex');
-  const isGiven = isTraceparent(given);
-  const traceId = isGiven ? traceIdOf(given) : randomBytes(16).toString('hex');
-  return `00-${traceId}-${span}-${sample(traceId, isGiven ? isSampled(given) : undefined) ? '01' : '00'}`;
+  const hasParent = isTraceparent(parent);
+  const traceId = hasParent ? traceIdOf(parent) : randomBytes(16).toString('hex');
+  return `00-${traceId}-${span}-${sample(traceId, hasParent ? isSampled(parent) : undefined) ? '01' : '00'}`;
 }
 
-/** Work that belongs to no trace, and is not to begin one either. */
+/** Returns a traceparent that is not recorded, for work that belongs to no trace and must not start one. */
 export function untraced(): string {
   return continueTrace(null).replace(/..$/, '00');
 }
 
-export function isTraceparent(given: unknown): given is string {
-  return typeof given === 'string' && traceparentPattern.test(given);
+export function isTraceparent(value: unknown): value is string {
+  return typeof value === 'string' && traceparentPattern.test(value);
 }
 
 export function traceIdOf(traceparent: string): string {
@@ -43,17 +46,17 @@ export function isSampled(traceparent: string): boolean {
   return (Number.parseInt(traceparent.slice(53), 16) & 1) === 1;
 }
 
-/** The same trace, at another of its spans. */
+/** Returns the traceparent of another span of the same trace. */
 export function atSpan(traceparent: string, spanId: string): string {
   return `${traceparent.slice(0, 36)}${spanId}${traceparent.slice(52)}`;
 }
 
-/** The id of a span that several processes know without telling each other: of the thing that it is about. */
-export function spanIdFor(what: string, id: string): string {
-  return hash('sha256', `${what} ${id}`).slice(0, 16);
+/** Derives a span id from the subject of the span, so that several processes know the id without exchanging it. */
+export function spanIdFor(kind: string, id: string): string {
+  return hash('sha256', `${kind} ${id}`).slice(0, 16);
 }
 
-/** A given id is kept when it can safely stand in a log line and a header; else one is made. */
-export function acceptRequestId(given: unknown): string {
-  return typeof given === 'string' && requestIdPattern.test(given) ? given : randomBytes(12).toString('hex');
+/** Returns the request id if it is safe in log lines and headers, and otherwise a new one. */
+export function acceptRequestId(value: unknown): string {
+  return typeof value === 'string' && requestIdPattern.test(value) ? value : randomBytes(12).toString('hex');
 }

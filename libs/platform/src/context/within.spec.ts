@@ -5,15 +5,15 @@ describe('work within a time', () => {
   const never = new Promise<string>(() => undefined);
   const tooLate = (ended: boolean) => (ended ? 'ended' : 'late');
 
-  it('is answered by the work that is in time', async () => {
+  it('returns the result of work that finishes in time', async () => {
     expect(await within(10_000, Promise.resolve('done'), tooLate)).toBe('done');
   });
 
-  it('fails as the work does', async () => {
+  it('fails with the error of the work', async () => {
     await expect(within(10_000, Promise.reject(new Error('no')), tooLate)).rejects.toThrow('no');
   });
 
-  it('is given up when the time is over', async () => {
+  it('calls `late` when the time is over', async () => {
     expect(await within(1, never, tooLate)).toBe('late');
     const refuse = () => {
       throw new Error('no answer within 1 ms');
@@ -21,7 +21,7 @@ describe('work within a time', () => {
     await expect(within(1, never, refuse)).rejects.toThrow('no answer within 1 ms');
   });
 
-  it('is given up at once when the wait is ended, also one that begins afterwards', async () => {
+  it('calls `late` at once when the signal aborts, also if it aborted before', async () => {
     const ending = new AbortController();
     const waiting = within(600_000, never, tooLate, ending.signal);
     ending.abort();
@@ -29,17 +29,17 @@ describe('work within a time', () => {
     expect(await within(600_000, never, tooLate, ending.signal)).toBe('ended');
   });
 
-  it('lets work that fails afterwards fail without a word', async () => {
+  it('ignores an error of the work after the time is over', async () => {
     let fail: ((error: Error) => void) | undefined;
     const work = new Promise<string>((_, reject) => (fail = reject));
     expect(await within(1, work, tooLate)).toBe('late');
     const unhandled: unknown[] = [];
-    const hear = (error: unknown) => unhandled.push(error);
-    process.on('unhandledRejection', hear);
+    const record = (error: unknown) => unhandled.push(error);
+    process.on('unhandledRejection', record);
     fail!(new Error('too late'));
-    // Unhandled rejections are told of once the queue of microtasks is empty.
+    // Node reports unhandled rejections when the queue of microtasks is empty.
     await sleep(0);
-    process.off('unhandledRejection', hear);
+    process.off('unhandledRejection', record);
     expect(unhandled).toEqual([]);
   });
 });

@@ -1,8 +1,8 @@
 const isOver = Symbol('over');
 
 /**
- * What the work answers within the time; otherwise what `late` answers or throws, also at once when the signal ends the
- * wait. The work itself goes on, and nobody hears of it any more.
+ * Returns the result of the work if it finishes in time. Otherwise, or as soon as the signal aborts, returns or throws
+ * the result of `late`. The work itself continues, and its result is ignored.
  */
 export async function within<T, Late>(
   limitMs: number,

@@ -4,7 +4,7 @@ import { Metrics } from '../operations/metrics';
 import { CounterStore } from './counter-store';
 import { rateRefusal, type RatePolicy } from './rate-limiter';
 
-/** Something that is counted already, until it turns out that it does not count. */
+/** A counted attempt. `forgive` takes it off the count. */
 export interface Attempt {
   forgive(): void;
 }
@@ -15,9 +15,9 @@ interface LocalCount {
 }
 
 /**
- * Counts what must not happen often before it is known whether it happened: a guess is counted, then looked at, and a
- * right one is forgiven. So no more than the limit are under way at once, over all replicas. Where the shared counter
- * does not answer, this process's own count holds.
+ * Limits attempts that must be rare, such as wrong passwords. Each attempt is counted before its result is known, and
+ * is taken off the count if it succeeds. So the number of attempts in progress over all replicas never exceeds the
+ * limit. If the shared counter does not answer, this process's own count applies.
  */
 @Injectable()
 export class Attempts {
@@ -29,7 +29,7 @@ export class Attempts {
     @Inject(Metrics) private readonly metrics: Metrics,
   ) {}
 
-  /** Counts one for each of the subjects, or none and throws rate_limited where one of them has no more. */
+  /** Counts one attempt for each subject. If one of them has reached its limit, throws rate_limited and counts none. */
   async begin(policy: RatePolicy, subjects: readonly string[]): Promise<Attempt> {
     const begun: Attempt[] = [];
     const forgive = () => begun.forEach((attempt) => attempt.forgive());
@@ -50,13 +50,13 @@ export class Attempts {
     const window = Math.floor(this.clock.now().getTime() / windowMs);
     const key = `${policy.name}:${subject}:${window}`;
     const add = (amount: number) => this.counters.add(key, amount, policy.windowSeconds * 2).catch(() => null);
-    const alone = this.addOwn(key, 1, (window + 1) * windowMs);
-    const together = await add(1);
+    const ownCount = this.addOwn(key, 1, (window + 1) * windowMs);
+    const sharedCount = await add(1);
     const forgive = () => {
       this.addOwn(key, -1, (window + 1) * windowMs);
-      if (together !== null) void add(-1);
+      if (sharedCount !== null) void add(-1);
     };
-    if (Math.max(alone, together ?? 0) <= policy.limit) return { forgive };
+    if (Math.max(ownCount, sharedCount ?? 0) <= policy.limit) return { forgive };
     forgive();
     return null;
   }
@@ -74,7 +74,7 @@ export class Attempts {
   private forgetEnded(): void {
     const now = this.clock.now().getTime();
     for (const [key, { endsAt }] of this.own) if (endsAt <= now) this.own.delete(key);
-    // More in one window than anybody signs in: the shared counter still knows.
+    // No real use has so many subjects in one window. The shared counter still has their counts.
     if (this.own.size > 50_000) this.own.clear();
   }
 

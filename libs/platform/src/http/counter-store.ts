@@ -3,7 +3,7 @@ import { RedisConnections } from '../queues/redis-connections';
 
 /** A counter that all replicas share. */
 export abstract class CounterStore {
-  /** Adds and answers the new total; throws when it cannot be had within a moment. */
+  /** Adds the amount and returns the new total. Throws if the store does not answer at once. */
   abstract add(key: string, amount: number, keepSeconds: number): Promise<number>;
 }
 

@@ -1,13 +1,13 @@
 /**
- * What a spreadsheet would take for a formula: it begins with one of its signs, in whatever width, however much that
- * cannot be seen stands before it, or with a tab or an end of line, which some drop first.
+ * Matches cells that a spreadsheet would read as a formula. They start with one of the signs of a formula, in any width
+ * and after any invisible characters, or with a tab or a line break, which some spreadsheets drop first.
  */
 const formula = /^[\t\r\n]|^[\s\p{Cf}]*[=+\-@＝＋－＠]/u;
 
-/** Separators of any country's spreadsheet, quotes, ends of lines, and blanks that would be lost. */
+/** Matches separators of any country's spreadsheet, quotes, line breaks, and outer blanks, which would be lost. */
 const special = /[",;\t\r\n]|^\s|\s$/;
 
-/** A cell of RFC 4180 that no spreadsheet runs. */
+/** Returns a cell in the format of RFC 4180 that no spreadsheet runs as a formula. */
 function csvCell(value: string | null): string {
   if (value === null) return '';
   const safe = formula.test(value) ? `'${value}` : value;

@@ -26,17 +26,20 @@ declare module 'fastify' {
     timeout?: NodeJS.Timeout;
   }
   interface FastifyContextConfig {
-    /** Streams, long polls and the liveness probe, which no timeout may cut off. */
+    /** For streams, long polls and the liveness probe: the request timeout does not apply. */
     noTimeout?: boolean;
-    /** Nothing of the body is read but its bytes: the handler verifies their signature before it looks at what they are. */
+    /** Whether the body is not parsed. The handler verifies the signature of its bytes before it parses them. */
     unparsed?: boolean;
-    /** What half of a surrogate pair in a JSON body is; a fault unless said. */
+    /** How half of a surrogate pair in a JSON body is handled. The default is `refuse`. */
     halfPairs?: 'refuse' | 'replace';
-    /** Takes multipart/form-data, which its handler reads. */
+    /** Whether the route accepts multipart/form-data, which its handler reads. */
     form?: boolean;
-    /** A route whose interface names its own errors: what it answers instead of what was thrown, if that is known. */
+    /**
+     * For a route whose interface defines its own errors. Returns the error for the response, if one is defined. The
+     * argument is the thrown error; undefined for an unexpected error.
+     */
     failsAs?: (error: AppError | undefined, request: FastifyRequest) => AppError | undefined;
-    /** How many bytes a body may have, where that is not what all may have. */
+    /** Maximum size of a body in bytes, if it differs from the default. */
     bodyLimit?: number;
   }
 }
@@ -45,12 +48,12 @@ const unparsedBytes = new WeakMap<FastifyRequest, Buffer>();
 const sentTypes = new WeakMap<FastifyRequest, string>();
 const digests = new WeakMap<FastifyRequest, string>();
 
-/** The body of a route that declares `unparsed`. */
+/** Returns the body of a route that declares `unparsed`. */
 export function unparsedBodyOf(request: FastifyRequest): UnparsedBody {
   return new UnparsedBody(unparsedBytes.get(request) ?? Buffer.alloc(0), sentTypes.get(request));
 }
 
-/** The SHA-256 of a JSON body's bytes, where it is too large to be put together from its values again. */
+/** Returns the SHA-256 of a JSON body's bytes if the body is too large to be serialized again from its values. */
 export function digestOf(request: FastifyRequest): string | undefined {
   return digests.get(request);
 }
@@ -58,12 +61,12 @@ export function digestOf(request: FastifyRequest): string | undefined {
 const digestedBytes = 256 * 1024;
 const defaultBodyLimit = 1024 * 1024;
 
-/** Fastify with our conventions: ids and context, strict bodies, the timeout, metrics. */
+/** Creates Fastify with the conventions of the service: ids and context, strict bodies, the timeout, metrics. */
 export function createHttpAdapter(config: BaseConfig, metrics: Metrics, readiness: Readiness): FastifyAdapter {
   const logger = new Logger('http');
   const ownHeaders = securityHeaders(config.publicAppUrl);
   const adapter = new FastifyAdapter({
-    // What Fastify refuses before it has a route, such as a URL that cannot be decoded.
+    // Requests that Fastify rejects before it has found a route, such as a URL that cannot be decoded.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       identify(request, reply);
       void reply.headers(ownHeaders);
@@ -73,7 +76,8 @@ export function createHttpAdapter(config: BaseConfig, metrics: Metrics, readines
     trustProxy: config.trustProxy,
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: false },
     forceCloseConnections: 'idle',
-    // A large object takes its time over a slow line. Whoever dawdles elsewhere has had its answer before: see below.
+    // Long enough for a large object over a slow connection. Other slow requests are answered earlier, by
+    // `startTimeout`.
     requestTimeout: 15 * 60_000,
     keepAliveTimeout: 72_000,
     exposeHeadRoutes: true,
@@ -113,7 +117,7 @@ async function readJson(request: FastifyRequest, raw: Buffer): Promise<unknown> 
     return undefined;
   }
   if (raw.length > digestedBytes) digests.set(request, createHash('sha256').update(raw).digest('hex'));
-  // A client that says JSON and sends nothing means a request without a body.
+  // A JSON content type with an empty body means a request without a body.
   return raw.length === 0 ? undefined : parseJsonBody(raw, { halfPairs });
 }
 
@@ -123,7 +127,7 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
   fastify.decorateRequest('startedAt', 0);
   fastify.decorateRequest('timeout', undefined);
   const ownHeaders = securityHeaders(config.publicAppUrl);
-  // A line that its level keeps back is not worth putting together for every request.
+  // A log line that the level suppresses should not cost time in every request.
   const tellsAnswers = ['trace', 'debug'].includes(config.logLevel);
 
   const paths = new KnownPaths();
@@ -146,7 +150,7 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
     if (!request.routeOptions.config?.noTimeout) startTimeout(request, reply, config.requestTimeoutMs, logger);
     done(refusedHost(request) ?? refusedUrl(request) ?? (request.is404 ? noRoute(request, paths) : undefined));
   });
-  // Body parsing loses the asynchronous context, so it is entered where the handler's own work begins.
+  // Body parsing loses the asynchronous context, so the context is entered just before the handler.
   fastify.addHook('preHandler', (request, _reply, done) => runInContext(request.context, done));
   fastify.addHook('onResponse', (request, reply, done) => {
     clearTimeout(request.timeout);
@@ -169,8 +173,8 @@ function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics
 }
 
 /**
- * Closes each connection with its next response once the app is stopping. A connection that stays open delays the end of the
- * process until it has been idle for `keepAliveTimeout`, and Kubernetes kills the process before that.
+ * Closes each connection with its next response once the app is stopping. A connection that stays open delays the end
+ * of the process until it has been idle for `keepAliveTimeout`, and Kubernetes kills the process before that.
  */
 function closeWhenDraining(fastify: FastifyInstance, readiness: Readiness): void {
   fastify.addHook('onSend', (_request, reply, _payload, done) => {
@@ -179,7 +183,7 @@ function closeWhenDraining(fastify: FastifyInstance, readiness: Readiness): void
   });
 }
 
-/** The bytes are judged by their signature first, whatever their sender calls them. */
+/** Accepts a body of any content type, because its signature is checked before its type. */
 function acceptAnyType(request: FastifyRequest): void {
   const { headers } = request;
   if (headers['content-type'] !== undefined) sentTypes.set(request, headers['content-type']);
@@ -210,7 +214,10 @@ function refusedHost({ raw: { rawHeaders } }: FastifyRequest): AppError | undefi
   return new AppError('invalid_payload', { detail: 'Send exactly one Host header.' });
 }
 
-/** A credential in a URL ends in logs, histories and proxies; nothing else of the request is looked at. */
+/**
+ * Rejects a URL that contains a credential or is not valid. A credential in a URL ends up in logs, histories and
+ * proxies. The rest of the request is not checked for credentials.
+ */
 function refusedUrl(request: FastifyRequest): AppError | undefined {
   const question = request.url.indexOf('?');
   if (question !== -1 && keyInQuery.test(request.url.slice(question))) {
@@ -225,7 +232,7 @@ function refusedUrl(request: FastifyRequest): AppError | undefined {
   return isDecodable(request.url) ? undefined : new AppError('invalid_payload', { detail: 'The URL is not valid.' });
 }
 
-/** Percent-encoded UTF-8, which has no form for half of a surrogate pair. */
+/** Whether the URL is valid percent-encoded UTF-8, which has no form for half of a surrogate pair. */
 function isDecodable(url: string): boolean {
   if (!url.includes('%')) return true;
   try {
@@ -236,7 +243,10 @@ function isDecodable(url: string): boolean {
   }
 }
 
-/** Said before the body comes: nobody will read it. */
+/**
+ * Returns the error for a request that matches no route. It is sent before the body arrives, because no handler would
+ * read the body.
+ */
 function noRoute(request: FastifyRequest, paths: KnownPaths): AppError {
   const allow = paths.methodsAt(request.url.split('?')[0]!);
   if (allow === '') return new AppError('not_found', { detail: 'There is nothing at this path.' });

@@ -1,14 +1,14 @@
-/** The paths that the process has routes for, and their methods: for the requests that no route takes. */
+/** The paths and methods of the process's routes, for requests that match no route. */
 export class KnownPaths {
   private readonly routes = new Map<string, { segments: string[]; methods: Set<string> }>();
 
   add(url: string, methods: string | string[]): void {
-    const known = this.routes.get(url) ?? { segments: url.split('/'), methods: new Set<string>() };
-    for (const method of [methods].flat()) known.methods.add(method);
-    this.routes.set(url, known);
+    const existing = this.routes.get(url) ?? { segments: url.split('/'), methods: new Set<string>() };
+    for (const method of [methods].flat()) existing.methods.add(method);
+    this.routes.set(url, existing);
   }
 
-  /** In the form of an Allow header; empty where nothing is at the path. */
+  /** Returns the methods of a path in the form of an Allow header; empty if the path does not exist. */
   methodsAt(path: string): string {
     const segments = path.split('/', 100);
     const allowed = new Set<string>();
@@ -22,8 +22,8 @@ export class KnownPaths {
 function matches(pattern: string[], path: string[]): boolean {
   for (const [at, part] of pattern.entries()) {
     if (part === '*') return path.length > at;
-    const given = path[at];
-    if (given === undefined || (part.startsWith(':') ? given === '' : part !== given)) return false;
+    const segment = path[at];
+    if (segment === undefined || (part.startsWith(':') ? segment === '' : part !== segment)) return false;
   }
   return pattern.length === path.length;
 }

@@ -4,13 +4,16 @@ import { hasHalfPair } from './bodies/text-faults';
 
 export interface Page {
   limit: number;
-  /** What the last row of the previous page had in the list's order; null for the first page. */
+  /** Sort values of the last row of the previous page; null for the first page. */
   after: string[] | null;
-  /** The order, where it is one of values: its cursors are no places in another. */
+  /** Sort order of the list, if it has several. The cursors of one order are not valid in another. */
   sort?: string | undefined;
 }
 
-/** What a list is sorted by, so that a cursor which we did not write never reaches a statement. */
+/**
+ * Types of the values that a list is sorted by. Values of a cursor are checked, so that a forged cursor never reaches a
+ * statement.
+ */
 export type SortKind = 'id' | 'time' | 'text' | 'integer' | 'bigint' | 'instant' | 'amount';
 
 const fits: Record<SortKind, (value: string) => boolean> = {
@@ -19,12 +22,15 @@ const fits: Record<SortKind, (value: string) => boolean> = {
   text: (value) => !value.includes('\0') && !hasHalfPair(value),
   integer: (value) => /^\d{1,10}$/.test(value) && Number(value) <= 2_147_483_647,
   bigint: (value) => /^\d{1,15}$/.test(value),
-  // A time to the microsecond, and an amount: or nothing, of a row that has none.
+  // A time in microseconds, or an amount. Both are empty for a row without a value.
   instant: (value) => value === '' || (/\.\d{6}Z$/.test(value) && readTime(value) === `${value.slice(0, 23)}Z`),
   amount: (value) => /^(-?\d{1,18})?$/.test(value),
 };
 
-/** The page that a query asks for. A cursor is opaque to clients: the sort values of the last row they saw. */
+/**
+ * Returns the page that a query requests. A cursor is opaque to clients. It contains the sort values of the last row
+ * that they received.
+ */
 export function pageOf(query: { limit?: number; cursor?: string; sort?: string }, ...kinds: SortKind[]): Page {
   const { limit = 50, cursor } = query;
   const sort = kinds.length > 1 ? query.sort : undefined;
@@ -32,8 +38,9 @@ export function pageOf(query: { limit?: number; cursor?: string; sort?: string }
 }
 
 /**
- * Takes one row more than asked for as the sign that there is a next page, or `pageRows` of a page that ended early
- * because its rows are large, or `scanEnd` of a row that a scan came to before it found as many.
+ * Builds a page and the cursor of the next one. There is a next page if there is one row more than requested, if
+ * `pageRows` shows that the page ended early because its rows are large, or if a scan ended early at the row with
+ * `scanEnd`.
  */
 export function paginate<T extends object>(rows: T[], page: Page, sortValues: (row: T) => string[]) {
   const found = rows.filter((row) => (row as Weighed).matches !== false);
@@ -48,15 +55,15 @@ export function paginate<T extends object>(rows: T[], page: Page, sortValues: (r
 interface Weighed {
   pageRows?: number;
   bytesBefore?: number;
-  /** Of a scan: false for the row that it came to, where that is none of those asked for. */
+  /** False for the row that a scan ended at, if the row does not match the filters. */
   matches?: boolean;
   scanEnd?: boolean;
-  /** Of a list that is sorted: what a cursor says of the row, and where it stands. */
+  /** Value of the row in the list's sort order, which its cursor contains, and its position. */
   sortValue?: string | null;
   sortPlace?: number;
 }
 
-/** What a statement says of its page is no part of its rows. */
+/** Removes the columns about the page from a row. */
 function withoutWeight<T extends object>(row: T): T {
   const {
     pageRows,
@@ -81,12 +88,12 @@ function readCursor(cursor: string, kinds: SortKind[], sort: string | undefined)
       const values: unknown[] = parts.slice(0, kinds.length);
       const written =
         kinds.every((kind, index) => typeof values[index] === 'string' && fits[kind](values[index])) &&
-        // Nothing else in it, and of this order.
+        // The cursor contains nothing else, and belongs to this order.
         writeCursor(values as string[], sort) === cursor;
       if (written) return values as string[];
     }
   } catch {
-    // Falls through to the one answer for every cursor that we did not write.
+    // Falls through to the error for every cursor that the service did not create.
   }
   throw invalidField(
     'cursor',

@@ -13,7 +13,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { currentContext } from '../context/request-context';
 import { keepForUnread } from './bodies/unread-body';
 
-/** What other libraries throw, as ours. Each library's owner registers its own reader. */
+/** Converts an error of another library to an AppError. The lib that owns the library registers the reader. */
 export type ErrorReader = (error: unknown) => AppError | undefined;
 
 const readers: ErrorReader[] = [readHttpException, readFastifyError];
@@ -22,7 +22,7 @@ export function registerErrorReader(reader: ErrorReader): void {
   if (!readers.includes(reader)) readers.push(reader);
 }
 
-/** Every failed request leaves as problem+json; a fault of ours leaves without a word of its inside. */
+/** Answers every failed request with problem+json. The response to an unexpected error contains none of its details. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   private readonly logger = new Logger('http');
@@ -35,14 +35,14 @@ export class ProblemFilter implements ExceptionFilter {
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown, logger: Logger): void {
   const thrown = toAppError(error);
-  const known = request.routeOptions?.config?.failsAs?.(thrown, request) ?? thrown;
+  const mapped = request.routeOptions?.config?.failsAs?.(thrown, request) ?? thrown;
   if (!thrown) logger.error('request failed', { err: error, method: request.method, url: pathOf(request) });
   else if (thrown.status >= 500)
     logger.warn(`${thrown.code}: ${thrown.message}`, { err: thrown.options.cause ?? thrown });
   if (reply.sent || reply.raw.headersSent) return;
-  // A body that did not arrive in time is not waited for any longer.
+  // After a timeout, the rest of the body is not awaited.
   if (thrown?.code !== 'request_timeout') keepForUnread(request, reply);
-  const answer = known ?? new AppError('internal_error', { detail: 'Something failed on our side; it is logged.' });
+  const answer = mapped ?? new AppError('internal_error', { detail: 'Something failed on our side; it is logged.' });
   void reply
     .status(answer.status)
     .headers({ ...(answer.status === 503 ? { 'retry-after': '2' } : {}), ...answer.options.headers })
@@ -72,8 +72,8 @@ function shortFault({ field, message }: FieldError): FieldError {
 export function toAppError(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
   for (const read of readers) {
-    const known = read(error);
-    if (known) return known;
+    const appError = read(error);
+    if (appError) return appError;
   }
   return undefined;
 }

@@ -34,18 +34,18 @@ describe('the rate limiter', () => {
     return answers.filter(({ status }) => status === 'fulfilled').length;
   };
 
-  it('lets exactly the limit through over all replicas together', async () => {
+  it('admits exactly the limit over all replicas together', async () => {
     const replicas = [replica(), replica(), replica()];
     const passed = await Promise.all(replicas.map((limiter) => spend(limiter, 90)));
     expect(passed.reduce((sum, count) => sum + count, 0)).toBe(100);
   });
 
-  it('asks the shared counter once for many requests', async () => {
+  it('calls the shared counter once for many requests', async () => {
     expect(await spend(replica(), 100)).toBe(100);
     expect(counters.calls).toBe(20);
   });
 
-  it('says when to come back, and lets in again then', async () => {
+  it('returns the time to wait, and admits requests again after it', async () => {
     const limiter = replica();
     await spend(limiter, 100);
     const refusal: AppError = await limiter.take(policy, 'key').catch((error) => error);
@@ -59,13 +59,13 @@ describe('the rate limiter', () => {
     expect(await spend(limiter, 1)).toBe(1);
   });
 
-  it('keeps subjects apart', async () => {
+  it('counts each subject separately', async () => {
     const limiter = replica();
     await spend(limiter, 150, 'a');
     expect(await spend(limiter, 150, 'b')).toBe(100);
   });
 
-  it('counts alone, up to the limit, while the shared counter does not answer', async () => {
+  it('limits per process while the shared counter does not answer', async () => {
     counters.broken = true;
     const limiter = replica();
     expect(await spend(limiter, 150)).toBe(100);
@@ -76,7 +76,7 @@ describe('the rate limiter', () => {
     expect(counters.calls).toBe(2);
   });
 
-  it('counts down what remains', async () => {
+  it('counts down the remaining requests', async () => {
     const limiter = replica();
     const remaining: number[] = [];
     for (let i = 0; i < 100; i += 1) remaining.push((await limiter.take(policy, 'key')).remaining);

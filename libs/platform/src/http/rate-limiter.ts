@@ -18,17 +18,18 @@ export interface RateState {
 
 interface Lease {
   window: number;
-  /** What this process may still spend without asking. */
+  /** Number of requests that this process may still admit without the shared counter. */
   left: number;
-  /** What all processes together have taken of the window, as of the last asking. */
+  /** Number of requests that all processes have leased in the window, as of the last call to the counter. */
   taken: number;
   asking?: Promise<void>;
 }
 
 /**
- * Fixed windows, counted over all replicas. A process takes leases from the shared counter, a twentieth of the limit
- * at a time, and spends them on its own: the sum can never pass the limit, and most requests ask nobody. Where the
- * counter does not answer (Redis paused or gone), the process counts alone until it is back: no request waits for it.
+ * Limits requests in fixed windows, counted over all replicas. A process leases a twentieth of the limit at a time from
+ * the shared counter and admits requests from its lease. So the total never exceeds the limit, and most requests need
+ * no call to the counter. If the counter does not answer (Redis is paused or unreachable), the process counts alone for
+ * 5 s before it tries again, and no request waits for the counter.
  */
 @Injectable()
 export class RateLimiter {
@@ -42,7 +43,7 @@ export class RateLimiter {
     @Inject(Metrics) private readonly metrics: Metrics,
   ) {}
 
-  /** Spends one of the subject's requests, or throws rate_limited with the time to wait. */
+  /** Counts one request of the subject, or throws rate_limited with the time to wait. */
   async take(policy: RatePolicy, subject: string): Promise<RateState> {
     const now = this.clock.now().getTime();
     const key = `${policy.name}:${subject}`;
@@ -54,7 +55,7 @@ export class RateLimiter {
     return this.spend(lease, policy, now);
   }
 
-  /** As take, where the lease still has one: most requests need not even wait for a promise. Else null. */
+  /** Like `take`, but synchronous, because most requests find a lease. Returns null if the lease is used up. */
   takeLeased(policy: RatePolicy, subject: string): RateState | null {
     const now = this.clock.now().getTime();
     const lease = this.leaseOf(`${policy.name}:${subject}`, windowOf(policy, now));
@@ -72,8 +73,8 @@ export class RateLimiter {
   }
 
   private leaseOf(key: string, window: number): Lease {
-    const known = this.leases.get(key);
-    if (known?.window === window) return known;
+    const existing = this.leases.get(key);
+    if (existing?.window === window) return existing;
     if (this.leases.size > 50_000) this.leases.clear();
     const lease: Lease = { window, left: 0, taken: 0 };
     this.leases.set(key, lease);
@@ -117,7 +118,7 @@ export function rateRefusal(policy: RatePolicy, resetSeconds: number): AppError 
   });
 }
 
-/** The fields of the IETF draft, as structured fields. */
+/** Returns the rate limit headers of the IETF draft as structured fields. */
 export function rateHeaders({ policy, remaining, resetSeconds }: RateState): Record<string, string> {
   return {
     'ratelimit-policy': `"${policy.name}";q=${policy.limit};w=${policy.windowSeconds}`,

@@ -3,20 +3,20 @@ import { isTraceparent, spanIdOf } from '../context/trace';
 import { isTracing, recordSpan } from '../tracing/spans';
 
 /**
- * The request as a span: its route, never its path or its query, which hold what callers typed. What is open for as long
- * as somebody listens (streams, long polls, the liveness probe) is none.
+ * Records the request as a span with its route. The path and the query are left out because they contain user input.
+ * Requests that stay open while a client listens (streams, long polls) and the liveness probe are not recorded.
  */
 export function recordRequest(request: FastifyRequest, { route, status }: { route: string; status: number }): void {
   if (!isTracing() || request.is404) return;
   if (request.method === 'GET' && request.routeOptions.config.noTimeout) return;
   const { traceparent, requestId, organizationId, agentId, jobId } = request.context;
-  const given = request.headers['traceparent'];
+  const parent = request.headers['traceparent'];
   const endMs = Date.now();
   recordSpan({
     name: `${request.method} ${route}`,
     kind: 'server',
     traceparent,
-    parentId: isTraceparent(given) ? spanIdOf(given) : undefined,
+    parentId: isTraceparent(parent) ? spanIdOf(parent) : undefined,
     startMs: endMs - (performance.now() - request.startedAt),
     endMs,
     attributes: {

@@ -11,11 +11,11 @@ function parts(context: ExecutionContext) {
   return { request: http.getRequest<FastifyRequest>(), reply: http.getResponse<FastifyReply>() };
 }
 
-/** What goes out before the body that a handler returns. */
+/** Sets the status and the headers of a response before the body that a handler returns. */
 export class ReplyHead {
   constructor(private readonly reply: FastifyReply) {}
 
-  /** Another status than the route's own. */
+  /** Sets another status than the default of the route. */
   status(status: number): void {
     void this.reply.status(status);
   }
@@ -28,24 +28,24 @@ export class ReplyHead {
     void this.reply.headers(headers);
   }
 
-  /** Where the thing that was made can be read. */
+  /** Sets the path at which the created resource can be read. */
   location(path: string): void {
     void this.reply.header('location', path);
   }
 
-  /** The body is a table, to be kept as a file of this name. */
+  /** Declares the body as a CSV file with this name. */
   csvFile(name: string): void {
     void this.reply.header('content-type', 'text/csv; charset=utf-8');
     void this.reply.header('content-disposition', `attachment; filename="${name}"`);
   }
 
-  /** The connection is not kept: one that stays would hold up the end of the process. */
+  /** Closes the connection after the response. An open connection would delay the end of the process. */
   closeConnection(): void {
     void this.reply.header('connection', 'close');
   }
 }
 
-/** A body that comes as a form, read as it comes in, or as JSON, read already. */
+/** A body that is a form, which is read while it arrives, or JSON, which is already parsed. */
 export class FormOrJson {
   constructor(private readonly request: FastifyRequest) {}
 
@@ -64,14 +64,14 @@ export class FormOrJson {
 
 export const Reply = createParamDecorator((_: unknown, context) => new ReplyHead(parts(context).reply));
 
-/** The body of a route that declares a form. */
+/** The body of a route that declares `form`. */
 export const Given = createParamDecorator((_: unknown, context) => new FormOrJson(parts(context).request));
 
-/** The body of a route that declares `unparsed`: bytes, whose signature is verified before they are read. */
+/** The body of a route that declares `unparsed`: bytes, whose signature is verified before they are parsed. */
 export const Unparsed = createParamDecorator((_: unknown, context) => unparsedBodyOf(parts(context).request));
 
-/** What closes when the client goes away: for answers that wait. */
+/** The socket of the request, which closes when the client disconnects. For responses that wait. */
 export const Connection = createParamDecorator((_: unknown, context): Socket => parts(context).request.raw.socket);
 
-/** Who is counted for a request without credentials. */
+/** The address under which a request without credentials is counted. */
 export const ClientAddress = createParamDecorator((_: unknown, context) => clientAddress(parts(context).request));

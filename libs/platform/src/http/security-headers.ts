@@ -1,20 +1,20 @@
-/** For answers that are no page: nothing of them may run, and nobody may frame them. */
+/** Policy of responses that are not pages: browsers must not run or frame them. */
 const answersPolicy = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-/** Every answer carries these; a page replaces the policy by one of its own (`pagePolicy`). */
+/** Returns the headers of every response. A page replaces the policy with its own (`pagePolicy`). */
 export function securityHeaders(publicAppUrl: string | undefined): Readonly<Record<string, string>> {
   return {
     'x-content-type-options': 'nosniff',
     'content-security-policy': answersPolicy,
     'x-frame-options': 'DENY',
-    // Not no-referrer: with that, browsers send a form of our own pages as one of nobody's.
+    // Not no-referrer, because browsers would then send the forms of our own pages without their origin.
     'referrer-policy': 'same-origin',
-    // Over plain http it would mean nothing, and behind https it is a promise that people can't take back for a year.
+    // Browsers ignore it over plain http. Over https they enforce it for a year, and it cannot be revoked.
     ...(publicAppUrl?.startsWith('https:') ? { 'strict-transport-security': 'max-age=31536000' } : {}),
   };
 }
 
-/** A page that has everything from here, and what it says beside that. */
+/** Returns the policy of a page that loads everything from this service, with further directives. */
 export function pagePolicy(...more: string[]): string {
   return [
     "default-src 'self'",

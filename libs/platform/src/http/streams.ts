@@ -2,10 +2,16 @@ import type { Socket } from 'node:net';
 import { Injectable, Optional } from '@nestjs/common';
 import type { Gauge } from 'prom-client';
 
-/** What waits: a reader of events, a machine for its commands, a run for an answer, a caller for a wake, a reader of a long table, a talk with a model, a tool of its. */
+/**
+ * Kind of an open response: a reader of events, a worker that waits for commands, a caller that waits for a wake, an
+ * export of a long table, a chat with a model, a tool of a chat, or a run that waits for an answer.
+ */
 export type StreamKind = 'events' | 'commands' | 'wake' | 'export' | 'chat' | 'tool' | 'answer';
 
-/** Open responses that never end by themselves. They are ended first at shutdown; closing waits for them else. */
+/**
+ * Open responses that do not end on their own. At shutdown they are ended first, because closing the app waits for
+ * them.
+ */
 @Injectable()
 export class OpenStreams {
   constructor(@Optional() private readonly gauge?: Gauge<'kind'>) {}
@@ -17,7 +23,7 @@ export class OpenStreams {
     return this.ends.size;
   }
 
-  /** Answers the function that takes the stream off the list. One that comes after the end is ended at once. */
+  /** Adds a stream and returns the function that removes it. A stream that is added after `endAll` is ended at once. */
   add(end: () => void, kind: StreamKind = 'events'): () => void {
     let open = true;
     this.ends.add(end);
@@ -30,7 +36,7 @@ export class OpenStreams {
     };
   }
 
-  /** Waits for something to tell, until the client goes away or the process ends: then the signal says so. */
+  /** Runs work that waits for something to send. The signal aborts if the client disconnects or the process ends. */
   async waiting<T>(connection: Socket, kind: StreamKind, work: (ended: AbortSignal) => Promise<T>): Promise<T> {
     const ended = new AbortController();
     const end = () => ended.abort();

@@ -3,7 +3,7 @@ import { type PubSub, topics } from '../queues/pub-sub';
 import { Loop, type LoopParts, type LoopSpec } from './loop';
 import { RecoveryHold } from './recovery-hold';
 
-/** An app's loops, which it names in one table. */
+/** Runs the loops of an app. The subclass passes their specs as one table. */
 export abstract class AppLoops implements OnApplicationBootstrap, OnApplicationShutdown {
   @Inject(RecoveryHold) private readonly hold!: RecoveryHold;
   private readonly loops: Loop[];

@@ -1,13 +1,13 @@
 import type { AppName } from '@muster/contracts';
 import type { RowFailure } from './round';
 
-/** A row that a loop has failed to settle in each round since. */
+/** A row that a loop has failed to process at every try since `since`. */
 export interface StuckRow extends RowFailure {
   since: Date;
   times: number;
 }
 
-/** What a loop's last round did. */
+/** Result of a loop's last round. */
 export interface LoopRun {
   name: string;
   app: AppName;
@@ -16,15 +16,15 @@ export interface LoopRun {
   beganAt: Date;
   durationMs: number;
   counts: Record<string, number>;
-  /** Rows that it could not settle. */
+  /** Number of rows that the round failed to process. */
   failed: number;
-  /** Why the round itself broke off. */
+  /** Reason why the round itself was aborted; null if it was not. */
   error: string | null;
   stuck: StuckRow[];
 }
 
-/** Where the rounds of loops are kept for people to see; the database is it. */
+/** Stores the rounds of loops for operators to read. The database implements it. */
 export abstract class LoopLedger {
-  /** One that did nothing may wait and be written with others. */
+  /** Records a run. Without `soon`, it may be written later, together with other runs. */
   abstract record(run: LoopRun, when: { soon: boolean }): Promise<void>;
 }

@@ -22,7 +22,7 @@ describe('a maintenance loop', () => {
     return { ledger, metrics, loop: new Loop(spec, { app: 'scheduler', metrics, ledger }) };
   }
 
-  it('remembers what it is stuck on, since when and how often, until it is settled', async () => {
+  it('remembers a failing row, since when and how often it has failed, until the row is processed', async () => {
     let bad = ['agent a', 'agent b'];
     const { loop, ledger, metrics } = make((round) => {
       for (const row of bad) round.fail(row, new Error(`${row} broke`));
@@ -49,7 +49,7 @@ describe('a maintenance loop', () => {
     );
   });
 
-  it('tells that a round broke off, and does not take its rows for settled', async () => {
+  it('records the error of an aborted round, and keeps the stuck rows of earlier rounds', async () => {
     let breaks = false;
     const { loop, ledger } = make((round) => {
       if (breaks) return Promise.reject(new Error('no database'));
@@ -62,7 +62,7 @@ describe('a maintenance loop', () => {
     expect(ledger.runs[1]).toMatchObject({ error: 'no database', stuck: [{ row: 'job 1', times: 1 }] });
   });
 
-  it('remembers a row that failed before until it is tried again', async () => {
+  it('remembers a row that failed before until the row is tried again', async () => {
     let next = (round: Round) => round.fail('agent a', new Error('no'));
     const { loop, ledger } = make((round) => {
       next(round);
@@ -80,19 +80,19 @@ describe('a maintenance loop', () => {
     expect(ledger.runs[3]).toMatchObject({ stuck: [] });
   });
 
-  it('writes a round that did nothing down seldom', async () => {
+  it('records rounds that did nothing only seldom', async () => {
     const { loop, ledger } = make(() => Promise.resolve({ looked: 0 }));
     for (let round = 0; round < 5; round += 1) await loop.runOnce();
     expect(ledger.runs).toHaveLength(1);
   });
 
-  it('survives a ledger that does not answer', async () => {
+  it('continues if the ledger fails', async () => {
     const { loop, ledger } = make(() => Promise.resolve({ looked: 1 }));
     jest.spyOn(ledger, 'record').mockRejectedValue(new Error('no database'));
     await expect(loop.runOnce()).resolves.toBeUndefined();
   });
 
-  describe('that may rest', () => {
+  describe('with restsWhenQuiet', () => {
     beforeEach(() => jest.useFakeTimers());
     afterEach(() => jest.useRealTimers());
 
@@ -109,7 +109,7 @@ describe('a maintenance loop', () => {
       return { loop, rounds, within };
     }
 
-    it('comes every fifth time once nothing was found for a while, and at its own pace while something is', async () => {
+    it('runs every fifth interval after a time without work, and every interval while it finds work', async () => {
       const { loop, rounds, within } = makeResting(true);
       loop.start();
       await within(20_000);
@@ -121,7 +121,7 @@ describe('a maintenance loop', () => {
       expect(await within(50_000)).toBe(0);
     });
 
-    it('comes within its interval when something happened, however long it would have rested', async () => {
+    it('runs within one interval after a notification, even if it was resting', async () => {
       const { loop, within } = makeResting(true);
       loop.start();
       await within(60_000);
@@ -132,7 +132,7 @@ describe('a maintenance loop', () => {
       await loop.stop();
     });
 
-    it('does so only where its spec says so', async () => {
+    it('never rests if the option is false', async () => {
       const { loop, within } = makeResting(false);
       loop.start();
       await within(60_000);

@@ -7,20 +7,20 @@ import type { LoopLedger, LoopRun, StuckRow } from './loop-ledger';
 import { Round } from './round';
 
 export interface LoopSpec {
-  /** Of no other loop in any app. */
+  /** Unique among the loops of all apps. */
   name: string;
   intervalMs: number;
   budgetMs?: number;
   /**
-   * Where nothing was found and nobody published anything for a while, it comes only every fifth time: for what is told
-   * of in nearly all cases, and looked for in case that it wasn't.
+   * Whether the loop runs only at every fifth interval after a time without work and without notifications. For loops
+   * whose work is nearly always announced by a notification and that poll only in case one is lost.
    */
   restsWhenQuiet?: boolean;
-  /** One round; answers what it did. It must be safe on any number of replicas at once. */
+  /** Runs one round and returns counts of what it did. Must be safe on any number of replicas at the same time. */
   runOnce(round: Round): Promise<Record<string, number>>;
-  /** In how long something is due before the interval is over; null where that is not known. */
+  /** Returns the milliseconds until something is due before the end of the interval; null if that is unknown. */
   dueInMs?(): Promise<number | null>;
-  /** For what has to end after the last round. */
+  /** Called after the last round. */
   ended?(): Promise<void>;
 }
 
@@ -30,17 +30,19 @@ export interface LoopParts {
   ledger: LoopLedger;
 }
 
-/** A round that did nothing is written down this seldom. */
+/** Rounds that did nothing are recorded at most once in this time. */
 const quietMs = 10_000;
-/** Without a find or a word for so long, a loop that may rests. */
+/**
+ * A loop with `restsWhenQuiet` switches to its longer interval after this time without work and without a notification.
+ */
 const restAfterMs = 10_000;
 const restFactor = 5;
 
-/** A maintenance loop with its memory: where its sweeps go on, and what it fails at again and again. */
+/** A maintenance loop. Between rounds it remembers where its sweeps resume and which rows keep failing. */
 export class Loop {
   private readonly periodic: Periodic;
   private readonly logger: Logger;
-  private readonly places = new Map<string, unknown>();
+  private readonly cursors = new Map<string, unknown>();
   private stuck = new Map<string, StuckRow>();
   private recordedAt = -Infinity;
   private busyAt = performance.now();
@@ -63,7 +65,7 @@ export class Loop {
     await this.spec.ended?.();
   }
 
-  /** Something happened somewhere: there may be something to find. */
+  /** Ends the rest after a notification, because there may be work now. */
   wake(): void {
     this.busyAt = performance.now();
     if (this.resting) this.periodic.hasten();
@@ -78,7 +80,7 @@ export class Loop {
 
   async runOnce(): Promise<void> {
     const { name, budgetMs } = this.spec;
-    const round = new Round(name, { budgetMs, places: this.places });
+    const round = new Round(name, { budgetMs, cursors: this.cursors });
     const beganAt = new Date();
     const began = performance.now();
     let counts: Record<string, number> = {};
@@ -92,7 +94,7 @@ export class Loop {
     const did = Object.values(counts).some((count) => count > 0);
     if (did) this.logger.debug('round', counts);
     if (did || round.failed > 0 || error !== null) this.busyAt = performance.now();
-    // A round that broke off says nothing of the rows that it did not come to.
+    // An aborted round did not reach all rows, so the known stuck rows stay as they are.
     if (error === null) this.remember(round, beganAt);
     const durationMs = performance.now() - began;
     this.measure(counts, { failed: round.failed, durationMs, outcome: error === null ? 'done' : 'failed' });
@@ -102,12 +104,12 @@ export class Loop {
   private remember(round: Round, now: Date): void {
     const still = new Map<string, StuckRow>();
     for (const { row, error } of round.failures) {
-      const known = this.stuck.get(row);
-      still.set(row, { row, error, since: known?.since ?? now, times: (known?.times ?? 0) + 1 });
+      const existing = this.stuck.get(row);
+      still.set(row, { row, error, since: existing?.since ?? now, times: (existing?.times ?? 0) + 1 });
     }
-    // Those that it had no time for are not settled yet.
-    const isOpen = (row: string) => this.places.size > 0 || round.untried.has(row);
-    for (const [row, known] of this.stuck) if (!still.has(row) && isOpen(row)) still.set(row, known);
+    // Rows that the round did not reach may still be stuck.
+    const isOpen = (row: string) => this.cursors.size > 0 || round.untried.has(row);
+    for (const [row, existing] of this.stuck) if (!still.has(row) && isOpen(row)) still.set(row, existing);
     this.stuck = new Map([...still].slice(0, 50));
   }
 
@@ -118,7 +120,7 @@ export class Loop {
     const { name: loop } = this.spec;
     const { loopSeconds, loopRows, loopStuckRows } = this.parts.metrics;
     loopSeconds.observe({ loop, outcome }, durationMs / 1000);
-    for (const [what, count] of Object.entries(counts)) loopRows.inc({ loop, outcome: what }, count);
+    for (const [name, count] of Object.entries(counts)) loopRows.inc({ loop, outcome: name }, count);
     loopRows.inc({ loop, outcome: 'unsettled' }, failed);
     loopStuckRows.set({ loop }, this.stuck.size);
   }

@@ -5,7 +5,7 @@ import { Round } from './round';
 describe('a purge', () => {
   beforeAll(() => Logger.overrideLogger(false));
 
-  /** A table of so many rows to drop, which writes down its turns. */
+  /** A table with a number of rows to delete. Each deletion is noted in `turns`. */
   function table(rows: number, turns: string[], name: string) {
     let left = rows;
     return (limit: number) => {
@@ -16,7 +16,7 @@ describe('a purge', () => {
     };
   }
 
-  it('goes on until nothing is left of any table, each in its turn', async () => {
+  it('deletes from the tables in turn until no rows are left', async () => {
     const turns: string[] = [];
     const round = new Round('test');
     const counts = await purge(round, { a: table(25, turns, 'a'), b: table(3, turns, 'b') }, 10);
@@ -25,7 +25,7 @@ describe('a purge', () => {
     expect(round.failed).toBe(0);
   });
 
-  it('tells of a table that fails, and leaves the others alone', async () => {
+  it('reports a table that fails and continues with the other tables', async () => {
     const turns: string[] = [];
     const round = new Round('test');
     const broken = () => Promise.reject(new Error('no such table'));
@@ -33,7 +33,7 @@ describe('a purge', () => {
     expect(round.failures).toEqual([{ row: 'broken', error: 'no such table' }]);
   });
 
-  it('begins nothing when its time is up', async () => {
+  it('deletes nothing if no time is left', async () => {
     const turns: string[] = [];
     expect(await purge(new Round('test', { budgetMs: 0 }), { a: table(5, turns, 'a') })).toEqual({ a: 0 });
     expect(turns).toEqual([]);

@@ -1,15 +1,15 @@
 import type { Round } from './round';
 
-const piece = 1000;
+const batchSize = 1000;
 
 /**
- * Drops what nobody needs any more, table by table and piece by piece, each in turn, until nothing is left of any or the
- * round's time is up. What fails is told under its name and leaves the others alone.
+ * Deletes rows that are not needed any more, one batch of each table in turn, until no table has any left or the
+ * round's time is up. A table that fails is reported under its name, and the others continue.
  */
 export async function purge<Name extends string>(
   round: Round,
   tables: Record<Name, (limit: number) => Promise<number>>,
-  limit = piece,
+  limit = batchSize,
 ): Promise<Record<Name, number>> {
   const names = Object.keys(tables) as Name[];
   const counts = Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;

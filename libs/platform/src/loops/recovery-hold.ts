@@ -1,11 +1,11 @@
 /**
- * What a restored database believes of machines and runs is old: until an operator releases it, nothing of the service
- * acts by itself.
+ * Holds the service after a restore: a restored database has an outdated state of machines and runs. The service takes
+ * no action on its own until an operator releases it.
  */
 export abstract class RecoveryHold {
-  /** Also while it is not known yet. */
+  /** Whether the service is held. True while this is not known yet. */
   abstract get isHeld(): boolean;
 
-  /** Resolves when the service may act; rejects when the process ends before. */
+  /** Resolves when the service may act; rejects if the process ends before that. */
   abstract released(): Promise<void>;
 }

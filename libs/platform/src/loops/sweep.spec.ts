@@ -6,12 +6,12 @@ describe('a sweep', () => {
   beforeAll(() => Logger.overrideLogger(false));
 
   const rows = Array.from({ length: 25 }, (_, at) => at + 1);
-  /** A table of rows that stay candidates until they are settled. */
+  /** A table whose rows stay candidates until they are processed. */
   function table(bad: number[] = []) {
-    const settled: number[] = [];
+    const processed: number[] = [];
     const tried: number[] = [];
     return {
-      settled,
+      processed,
       tried,
       run: (round: Round, atOnce = 1) =>
         sweep<number, 'done'>(round, {
@@ -20,13 +20,13 @@ describe('a sweep', () => {
           limit: 10,
           atOnce,
           candidates: (after, limit) =>
-            Promise.resolve(rows.filter((row) => row > (after ?? 0) && !settled.includes(row)).slice(0, limit)),
+            Promise.resolve(rows.filter((row) => row > (after ?? 0) && !processed.includes(row)).slice(0, limit)),
           settle: async (row) => {
             tried.push(row);
             await Promise.resolve();
             if (bad.includes(row)) throw new Error(`${row} is bad`);
             if (row % 5 === 0) return null;
-            settled.push(row);
+            processed.push(row);
             return 'done';
           },
           rowOf: (row) => `row ${row}`,
@@ -34,7 +34,7 @@ describe('a sweep', () => {
     };
   }
 
-  it.each([1, 4])('comes to every row, page by page, %i at once, and passes over those that fail', async (atOnce) => {
+  it.each([1, 4])('processes every row page by page, %i at a time, and skips rows that fail', async (atOnce) => {
     const { run, tried } = table([1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13]);
     const round = new Round('test');
     expect(await run(round, atOnce)).toEqual({ looked: 25, done: 9 });
@@ -43,13 +43,13 @@ describe('a sweep', () => {
     expect(round.failures).toContainEqual({ row: 'row 13', error: '13 is bad' });
   });
 
-  it('that runs out of time goes on in the next round from where it was, and then from the beginning', async () => {
+  it('resumes at its cursor in the next round if it runs out of time, and restarts after the last row', async () => {
     const { run, tried } = table(rows);
-    const places = new Map<string, unknown>();
-    // Each look at the clock takes time: three rows, and it is over.
+    const cursors = new Map<string, unknown>();
+    // Each check of the time uses up a third of the budget, so a round processes three rows.
     const short = () => {
       let looks = 0;
-      const round = new Round('test', { places });
+      const round = new Round('test', { cursors });
       jest.spyOn(round, 'hasTime', 'get').mockImplementation(() => (looks += 1) <= 3);
       return run(round);
     };
@@ -61,11 +61,11 @@ describe('a sweep', () => {
     expect(tried.slice(-3)).toEqual([1, 2, 3]);
   });
 
-  it('without any time begins nothing and forgets no place', async () => {
+  it('processes nothing and keeps its cursor if it has no time', async () => {
     const { run, tried } = table();
-    const places = new Map<string, unknown>([['rows', 7]]);
-    expect(await run(new Round('test', { budgetMs: 0, places }))).toEqual({ looked: 0, done: 0 });
+    const cursors = new Map<string, unknown>([['rows', 7]]);
+    expect(await run(new Round('test', { budgetMs: 0, cursors }))).toEqual({ looked: 0, done: 0 });
     expect(tried).toEqual([]);
-    expect(places.get('rows')).toBe(7);
+    expect(cursors.get('rows')).toBe(7);
   });
 });

@@ -1,27 +1,27 @@
 import type { Round } from './round';
 
 export interface Sweep<C, Outcome extends string> {
-  /** Names it within its round. */
+  /** Identifies the sweep within its round. */
   name: string;
-  /** All that may become of one. */
+  /** All possible outcomes of a candidate. */
   outcomes: readonly Outcome[];
-  /** The next candidates in an order that each has a place of its own in; null is the beginning. */
+  /** Returns the next candidates in a strict order, starting after `after`; null starts from the beginning. */
   candidates(after: C | null, limit: number): Promise<C[]>;
-  /** Locks one, looks again, decides, acts; answers what became of it, or null where nothing did. */
+  /** Locks a candidate, checks it again, decides and acts. Returns the outcome, or null if nothing was done. */
   settle(candidate: C): Promise<Outcome | null>;
-  /** For people: `agent 0192…`. */
+  /** Name of a candidate for people: `agent 0192…`. */
   rowOf(candidate: C): string;
   limit?: number;
-  /** How many are settled at the same time. */
+  /** Number of candidates that are processed at the same time. */
   atOnce?: number;
 }
 
 export type SweepCounts<Outcome extends string> = Record<Outcome | 'looked', number>;
 
 /**
- * The one shape of a maintenance loop over rows: candidates page by page, each settled by itself, a failure told and
- * passed over, until there are no more or the round's time is up. Then the next round goes on from there, so that no
- * number of rows that cannot be settled hides those behind them.
+ * Processes candidate rows page by page until none are left or the round's time budget is used up. A failing row is
+ * reported and skipped. A sweep that runs out of time saves its cursor in the round, and the next round resumes there,
+ * so failing rows never block the rows after them.
  */
 export async function sweep<C, Outcome extends string>(
   round: Round,
@@ -29,8 +29,8 @@ export async function sweep<C, Outcome extends string>(
 ): Promise<SweepCounts<Outcome>> {
   const counts: Record<string, number> = { looked: 0 };
   for (const outcome of outcomes) counts[outcome] = 0;
-  let after = (round.places.get(name) as C | undefined) ?? null;
-  round.places.delete(name);
+  let after = (round.cursors.get(name) as C | undefined) ?? null;
+  round.cursors.delete(name);
   for (;;) {
     const page = await candidates(after, limit);
     const waiting = [...page];
@@ -47,9 +47,9 @@ export async function sweep<C, Outcome extends string>(
     };
     await Promise.all(Array.from({ length: atOnce }, work));
     if (waiting.length > 0) {
-      // Behind the last that was begun; where none was, from where this round began.
+      // The next round resumes after the last candidate that was started, or where this round started if none was.
       after = page.length > waiting.length ? page[page.length - waiting.length - 1]! : after;
-      if (after !== null) round.places.set(name, after);
+      if (after !== null) round.cursors.set(name, after);
       break;
     }
     if (page.length < limit) break;

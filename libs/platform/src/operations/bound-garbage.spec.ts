@@ -4,10 +4,10 @@ import { promisify } from 'node:util';
 
 const compiled = join(__dirname, '../../../../dist/libs/platform/src/operations/bound-garbage.js');
 
-/** Keeps as much as a busy service does, lets as much again die old, over and over, and says what its heap came to. */
+/** Retains as many objects as a busy service, repeatedly discards old objects, and prints the peak of its heap. */
 const program = `
   if (process.argv[1] === 'bounded') require(process.argv[2]).boundGarbage();
-  const kept = Array.from({ length: 300000 }, (_, at) => ({ at, text: ['x' + at] }));
+  const retained = Array.from({ length: 300000 }, (_, at) => ({ at, text: ['x' + at] }));
   const dying = new Array(100000);
   let peak = 0;
   (async () => {
@@ -17,11 +17,11 @@ const program = `
       peak = Math.max(peak, process.memoryUsage().heapUsed);
       await new Promise(setImmediate);
     }
-    console.log(JSON.stringify({ peak, kept: kept.length }));
+    console.log(JSON.stringify({ peak, retained: retained.length }));
   })();`;
 
 describe('a service’s heap', () => {
-  it('is bounded by what lives in it, where V8 would let it grow', async () => {
+  it('stays smaller with boundGarbage than with V8’s defaults', async () => {
     const peakOf = async (how: string) => {
       const { stdout } = await promisify(execFile)(process.execPath, ['-e', program, how, compiled]);
       return (JSON.parse(stdout) as { peak: number }).peak;

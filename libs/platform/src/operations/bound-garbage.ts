@@ -1,8 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * Left alone, V8 lets garbage take up to three times what lives before it collects it all. Half of it costs a collection
- * more every few seconds under load, each of some milliseconds, and what a service holds stays flat.
+ * By default, garbage may grow to three times the size of the live objects before V8 collects all of it. With this flag
+ * it may grow to half their size. That costs one more collection of some milliseconds every few seconds under load, and
+ * the memory of a service stays flat.
  */
 export function boundGarbage(): void {
   setFlagsFromString('--heap-growing-percent=50');

@@ -21,7 +21,7 @@ describe('the internal port', () => {
   });
   afterAll(() => server.close());
 
-  it('answers liveness, metrics, and nothing else', async () => {
+  it('answers liveness and metrics only, and only on its own address', async () => {
     expect((await http.get('/livez')).body).toEqual({ status: 'ok' });
     expect((await http.get('/metrics')).text).toContain('muster_queue_backlog');
     expect((await http.get('/api/health')).status).toBe(404);
@@ -33,12 +33,12 @@ describe('the internal port', () => {
     }
   });
 
-  it('is the machine’s own unless an operator says otherwise, whatever the public port listens on', () => {
+  it('listens on the loopback address by default, whatever the public port listens on', () => {
     const { internalHost } = loadConfig(BaseConfig, testEnvironment('postgres://db', { HOST: '0.0.0.0' }));
     expect(internalHost).toBe('127.0.0.1');
   });
 
-  it('is ready without what is not required, and not without what is', async () => {
+  it('reports ready if an optional check fails, but not if a required check fails', async () => {
     queue = () => Promise.reject(Object.assign(new Error('secret host'), { code: 'ECONNREFUSED' }));
     const ready = await http.get('/readyz');
     expect([ready.status, ready.body.checks.queue]).toEqual([
@@ -59,7 +59,7 @@ describe('the internal port', () => {
     database = async () => undefined;
   });
 
-  it('takes the process out of rotation when it drains', async () => {
+  it('reports not ready while the process drains', async () => {
     readiness.drain();
     const draining = await http.get('/readyz');
     expect([draining.status, draining.body.draining]).toEqual([503, true]);

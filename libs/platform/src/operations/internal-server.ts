@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Metrics } from './metrics';
 import type { Readiness } from './readiness';
 
-/** /livez, /readyz and /metrics on a port of their own, which no ingress reaches. */
+/** Serves /livez, /readyz and /metrics on a separate port that no ingress exposes. */
 export async function startInternalServer(options: {
   host: string;
   port: number;
@@ -47,7 +47,7 @@ function json(status: number, body: object) {
 function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    // Of this process alone, also where several share the public port.
+    // The port belongs to this process alone, even if several processes share the public port.
     server.listen({ port, host, exclusive: true }, () => resolve());
   });
 }

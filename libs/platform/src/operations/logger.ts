@@ -3,7 +3,7 @@ import type { LoggerService } from '@nestjs/common';
 import { currentContext } from '../context/request-context';
 import { traceIdOf } from '../context/trace';
 
-/** Members that never reach a log line, at whatever depth people usually put them. */
+/** Properties that are redacted in log lines, at the top level and up to two levels below it. */
 const secretNames = [
   'password',
   'adminPassword',
@@ -25,7 +25,7 @@ const redactedPaths = secretNames.flatMap((name) =>
   name.startsWith('[') ? [name, `*${name}`, `*.*${name}`] : [name, `*.${name}`, `*.*.${name}`],
 );
 
-/** API keys and session tokens look alike wherever they turn up in a text. */
+/** Matches API keys, session tokens and passwords in URLs anywhere in a text. */
 const credentialPattern = /\b(msk_[a-z0-9]{8,32}_|mse_[0-9a-f-]{36}_)[A-Za-z0-9_-]+|\/\/([^/\s:@]*):[^@\s/]+@/g;
 
 export function createLogger(options: { app: string; level: string; destination?: DestinationStream }): Pino {
@@ -58,7 +58,7 @@ export function createLogger(options: { app: string; level: string; destination?
   );
 }
 
-/** Whose work it is; the trace's id stands by itself, because that is what people look for. */
+/** Returns the context of the current work. The trace id is a separate field, because people search for it. */
 function describeWork(): object {
   const context = currentContext();
   return context ? { ...context, traceId: traceIdOf(context.traceparent), origin: undefined } : {};
@@ -70,10 +70,10 @@ export function hideCredentials(text: string): string {
   );
 }
 
-/** Nest's account of its own wiring: one line for each module and route at every start, and never the answer. */
+/** Log contexts of Nest's own start messages: one line for each module and route, which are left out. */
 const wiring = new Set(['InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestFactory', 'NestApplication']);
 
-/** Nest's own Logger writes through pino, so a class anywhere logs with `new Logger(TheClass.name)`. */
+/** Writes Nest's log through pino, so that every class can log with `new Logger(TheClass.name)`. */
 export class NestLogger implements LoggerService {
   constructor(private readonly pino: Pino) {}
 

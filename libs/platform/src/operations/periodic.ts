@@ -3,18 +3,20 @@ import { Logger } from '@nestjs/common';
 export interface PeriodicOptions {
   name: string;
   intervalMs: number;
-  /** Until the next round, asked after each; the interval unless said. */
+  /** Returns the milliseconds until the next round; called after each round. The default is the interval. */
   nextInMs?: () => number;
-  /** One round. It must be safe on any number of replicas at once. */
+  /** Runs one round. Must be safe on any number of replicas at the same time. */
   runOnce: () => Promise<unknown>;
-  /** In how long something is due, where that is known: the next round then does not wait for its interval. */
+  /**
+   * Returns the milliseconds until something is due; null if unknown. The next round then starts before its interval.
+   */
   dueInMs?: () => Promise<number | null>;
 }
 
-/** What is due at once and could not be settled is not to keep it busy. */
+/** Minimum pause in milliseconds, so that due work that cannot be processed does not cause a busy loop. */
 const shortestPauseMs = 10;
 
-/** Rounds that never overlap, a failed one logged and the next one on time. */
+/** Runs rounds that never overlap. A failed round is logged, and the next round starts as planned. */
 export class Periodic {
   private readonly logger = new Logger(Periodic.name);
   private timer?: NodeJS.Timeout;
@@ -26,11 +28,11 @@ export class Periodic {
 
   start(): void {
     if (this.stopped || this.timer) return;
-    // Replicas that start together should not tick together.
+    // Replicas that start together should not run their rounds together.
     this.wait(Math.random() * this.options.intervalMs);
   }
 
-  /** The next round comes within the interval, however far away it was. */
+  /** Moves the next round forward if it is more than one interval away. */
   hasten(): void {
     const { intervalMs } = this.options;
     if (this.stopped || this.dueAt <= performance.now() + intervalMs) return;
@@ -38,7 +40,7 @@ export class Periodic {
     this.wait(intervalMs);
   }
 
-  /** Answers when the round that runs is over. */
+  /** Resolves when the current round has ended. */
   async stop(): Promise<void> {
     this.stopped = true;
     clearTimeout(this.timer);

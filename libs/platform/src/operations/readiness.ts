@@ -9,21 +9,24 @@ export interface CheckResult {
 
 export type Check = () => Promise<void>;
 
-/** The things that a process needs, each registered by the piece that owns it, each asked in bounded time. */
+/**
+ * Checks of the resources that a process needs. The lib that owns a resource registers its check, and each check has a
+ * time limit.
+ */
 @Injectable()
 export class Readiness {
   private readonly checks = new Map<string, { check: Check; required: boolean; deep?: Check }>();
   private draining = false;
 
   /**
-   * A required check keeps the process out of rotation while it fails. What only deep health asks is whether there is
-   * room to write: a process that can still read stays in rotation.
+   * Registers a check. While a required check fails, the process is out of rotation. Only deep health runs `deep`,
+   * which checks that the resource can be written to: a process that can still read stays in rotation.
    */
   register(name: string, check: Check, { required, deep }: { required: boolean; deep?: Check }): void {
     this.checks.set(name, { check, required, deep: deep && atMostEvery(deepCheckMs, deep) });
   }
 
-  /** From now on this process wants no new work. */
+  /** Takes the process out of rotation, because it will end. */
   drain(): void {
     this.draining = true;
   }
@@ -32,7 +35,7 @@ export class Readiness {
     return this.draining;
   }
 
-  /** As `run`, and whether it can be written to. */
+  /** Like `run`, but also checks that the resource can be written to. */
   runDeep(name: string): Promise<CheckResult> {
     const { check, deep } = this.checks.get(name) ?? {};
     return this.time(check && (() => check().then(deep)));
@@ -66,21 +69,24 @@ export class Readiness {
 
 const deepCheckMs = 5000;
 
-/** Writing costs, and anybody may ask: in between a good answer holds. A bad one may be mended by the next moment. */
+/**
+ * Reuses a successful result for this time, because the check writes and any client may request it. A failure is not
+ * reused, because its cause may be gone the next moment.
+ */
 function atMostEvery(ms: number, check: Check): Check {
   let last: { at: number; answer: Promise<void> } | undefined;
   return () => {
     if (last && performance.now() - last.at <= ms) return last.answer;
-    const asked = { at: performance.now(), answer: check() };
-    last = asked;
-    asked.answer.catch(() => {
-      if (last === asked) last = undefined;
+    const attempt = { at: performance.now(), answer: check() };
+    last = attempt;
+    attempt.answer.catch(() => {
+      if (last === attempt) last = undefined;
     });
-    return asked.answer;
+    return attempt.answer;
   };
 }
 
-/** A reason for the reader of a probe, without hosts, users or stack. */
+/** Returns the reason for the response of a probe, without hosts, users or stack. */
 function reasonOf(error: unknown): string {
   const { code, message, driverError } = error as { code?: string; message?: string; driverError?: { code?: string } };
   if ((code ?? driverError?.code) === '53100' || code === 'full') return 'no room to write';

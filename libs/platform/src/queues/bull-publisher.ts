@@ -29,8 +29,8 @@ export class BullPublisher extends MessagePublisher implements OnApplicationShut
       messages.map(({ id, name, payload, organizationId, requestId }, at) => ({
         name,
         data: { payload, organizationId, requestId, traceparent: spans[at]!.traceparent } satisfies MessageData,
-        // The outbox id is the job id: while a message is waiting or at work, a second one is a no-op. Nothing is kept
-        // afterwards, because a kept job would swallow the message of a retry.
+        // The outbox id is the job id, so a second message is a no-op while the first one waits or is being handled.
+        // Ended jobs are removed, because a stored job would turn the message of a retry into a no-op.
         opts: { jobId: id, removeOnComplete: true, removeOnFail: true },
       })),
     );
@@ -42,14 +42,14 @@ export class BullPublisher extends MessagePublisher implements OnApplicationShut
   }
 
   private queue(name: QueueName): Queue {
-    const known = this.queues.get(name);
-    if (known) return known;
+    const existing = this.queues.get(name);
+    if (existing) return existing;
     const queue = new Queue(name, {
       connection: this.connections.publisher(),
       prefix: this.connections.queuePrefix,
       skipVersionCheck: true,
     });
-    // Its connection's own listener tells; unheard here, an error would end the process.
+    // The listener of the connection logs errors. Without a listener here, an error would end the process.
     queue.on('error', () => undefined);
     this.queues.set(name, queue);
     return queue;

@@ -4,19 +4,20 @@ import { jobDefinition, type OutboxMessage, type QueueName, queueDefinition } fr
 export type Handler = (message: OutboxMessage) => Promise<void>;
 
 /**
- * What this process has just committed and handles itself: it begins at once, without a trip through Redis. The row in
- * the outbox is the promise that it happens should the process die. Whatever is not accepted here goes through the queue:
- * its handler runs elsewhere, as many as may run side by side do, or it is a canary, which is to show that the queue works.
+ * Messages that this process has just committed and handles itself, at once and without a trip through Redis. If the
+ * process dies, their outbox rows ensure that they are handled later. A message goes through the queue instead if its
+ * handler runs in another process, if the maximum number of handlers is running, or if it is a canary, which must prove
+ * that the queue works.
  */
 @Injectable()
 export class Handoff {
   private readonly handlers = new Map<QueueName, Handler>();
-  /** By queue, however they came here. */
+  /** Number of running handlers by queue, including those of messages from the queue. */
   private readonly running = new Map<QueueName, number>();
-  /** Those that began here, and when their rows must be put off again. */
-  private readonly inHand = new Map<string, number>();
+  /** Messages that were accepted here and are running, with the time at which their rows must be postponed again. */
+  private readonly accepted = new Map<string, number>();
 
-  /** From now on this process handles the queue. */
+  /** Accepts the messages of a queue from now on. */
   open(queue: QueueName, handler: Handler): void {
     this.handlers.set(queue, handler);
   }
@@ -25,24 +26,27 @@ export class Handoff {
     this.handlers.delete(queue);
   }
 
-  /** Begins those that it can, and answers the others. */
+  /** Starts the messages that this process can handle, and returns the others. */
   begin(messages: OutboxMessage[]): OutboxMessage[] {
     return messages.filter((message) => !this.accept(message));
   }
 
   has(id: string): boolean {
-    return this.inHand.has(id);
+    return this.accepted.has(id);
   }
 
   get isBusy(): boolean {
-    return this.inHand.size > 0;
+    return this.accepted.size > 0;
   }
 
-  /** The messages that are under way and were not put off for so long: nobody else is to begin them meanwhile. */
+  /**
+   * Returns the running messages that must be postponed now, and counts them as postponed for `forMs`. No other process
+   * starts a postponed message.
+   */
   putOff(forMs: number): string[] {
     const now = Date.now();
-    const ids = [...this.inHand].filter(([, at]) => at <= now).map(([id]) => id);
-    for (const id of ids) this.inHand.set(id, now + forMs);
+    const ids = [...this.accepted].filter(([, at]) => at <= now).map(([id]) => id);
+    for (const id of ids) this.accepted.set(id, now + forMs);
     return ids;
   }
 
@@ -61,8 +65,8 @@ export class Handoff {
     const handler = this.handlers.get(queue);
     if (!handler || jobDefinition(queue, name)?.byQueue) return false;
     if (this.runningOf(queue) >= queueDefinition(queue).concurrency) return false;
-    this.inHand.set(id, 0);
-    void handler(message).finally(() => this.inHand.delete(id));
+    this.accepted.set(id, 0);
+    void handler(message).finally(() => this.accepted.delete(id));
     return true;
   }
 

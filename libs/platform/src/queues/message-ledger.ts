@@ -1,26 +1,29 @@
 import type { OutboxMessage, RetryPolicy } from '@muster/contracts';
 
 /** A message that is being handled. */
-export interface MessageInHand {
+export interface ReceivedMessage {
   readonly id: string;
-  /** Its handler's own transaction has taken it off the table, with all that it asked for. */
+  /** Whether a transaction of the handler has deleted the outbox row together with its other changes. */
   isSettled: boolean;
 }
 
-/** Where messages are kept until they are handled; the database is it, and this is how the queue side speaks to it. */
+/** Stores messages until they are handled. The database implements it, and the queue processors use it. */
 export abstract class MessageLedger {
-  /** Whether anybody still waits for it: a message that was sent twice finds out here that it is the second. */
+  /** Whether the message still has to be handled; false for a duplicate of a handled message. */
   abstract waits(id: string): Promise<boolean>;
 
-  /** Done: it need not be published again. Until this is said the queue keeps its id, so that no second one can begin. */
+  /**
+   * Marks the message as handled, so that it is not published again. Until then the queue stores its id, so that no
+   * duplicate can start.
+   */
   abstract handled(id: string): Promise<void>;
 
-  /** Is published again after the policy's backoff, or becomes a dead letter. */
+  /** Schedules the message for another attempt after the policy's backoff, or turns it into a dead letter. */
   abstract failed(id: string, error: unknown, policy: RetryPolicy): Promise<'retry' | 'dead'>;
 }
 
-/** Where committed messages are handed to the queue. */
+/** Publishes committed messages to the queue. */
 export abstract class MessagePublisher {
-  /** Answers when Redis has them all; a second time is a no-op. */
+  /** Resolves when Redis has stored all messages. Publishing a message twice is a no-op. */
   abstract publish(messages: OutboxMessage[]): Promise<void>;
 }

@@ -3,12 +3,14 @@ import { continueTrace, isTraceparent, spanIdOf, untraced } from '../context/tra
 import { isTracing, OpenSpan, recordSpan, type SpanAttributes } from '../tracing/spans';
 
 interface PublishedSpan {
-  /** What travels with the message. */
+  /** Traceparent that is sent with the message. */
   traceparent: string | null;
   end(): void;
 }
 
-/** A message on its way out of the outbox, from its row to the queue. One that comes from no request is in no trace. */
+/**
+ * Opens the span of a message from its outbox row to the queue. A message that no request caused belongs to no trace.
+ */
 export function publishedSpan({ id, queue, name, traceparent }: OutboxMessage): PublishedSpan {
   if (!isTracing() || !isTraceparent(traceparent)) return { traceparent, end: () => undefined };
   return new OpenSpan({
@@ -20,29 +22,29 @@ export function publishedSpan({ id, queue, name, traceparent }: OutboxMessage): 
   });
 }
 
-/** A message as its handler gets it. */
-export interface ReceivedMessage {
+/** A message as its handler receives it. */
+export interface QueuedMessage {
   id: string;
   queue: QueueName;
   name: string;
   data: MessageData;
-  /** Since when it waited for its handler. */
+  /** Time since which the message waited for its handler. */
   enqueuedAtMs: number;
 }
 
-/** The span that a message's handler works in; above it is one of the time that the message waited in its queue. */
-export function handledSpan(message: ReceivedMessage): Pick<OpenSpan, 'traceparent' | 'fail' | 'end'> {
+/** Opens the span of a message's handler. Its parent is a span for the time that the message waited in its queue. */
+export function handledSpan(message: QueuedMessage): Pick<OpenSpan, 'traceparent' | 'fail' | 'end'> {
   const { id, queue, name, data, enqueuedAtMs } = message;
-  const { traceparent: given } = data;
-  if (!isTracing() || !isTraceparent(given)) return noSpan(isTracing() ? untraced() : continueTrace(given));
+  const { traceparent: parent } = data;
+  if (!isTracing() || !isTraceparent(parent)) return noSpan(isTracing() ? untraced() : continueTrace(parent));
   const attributes = attributesOf(id, queue, name);
-  const waited = continueTrace(given);
+  const waited = continueTrace(parent);
   const now = Date.now();
   recordSpan({
     name: `queue ${queue}.${name}`,
     kind: 'consumer',
     traceparent: waited,
-    parentId: spanIdOf(given),
+    parentId: spanIdOf(parent),
     startMs: Math.min(enqueuedAtMs, now),
     endMs: now,
     attributes,
@@ -54,7 +56,7 @@ function noSpan(traceparent: string) {
   return { traceparent, fail: () => undefined, end: () => undefined };
 }
 
-/** An outbox row's id begins with the time that it was made at. */
+/** Returns the creation time of an outbox row, which its id starts with. */
 function writtenAt(id: string): number | undefined {
   const at = Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
   return at > 0 && at <= Date.now() ? at : undefined;

@@ -4,24 +4,24 @@ import { newId } from '../context/ids';
 import { RedisConnections } from './redis-connections';
 
 /**
- * What a notification can be about. It carries the id of that thing, and wakes those who wait for it; the loops of every app
- * are woken by all of them.
+ * Subjects of notifications. A notification carries the id of its subject and wakes the listeners that wait for it.
+ * Each notification also wakes the loops of every app.
  *
  * - `timeline`: an agent has new timeline entries. Read by open event streams.
  * - `command`: an agent has a new command, or a command has ended. Read by polling workers and by callers that wait.
  * - `agent`: a wake may have ended. Read by callers that wait for the machine.
  * - `job`: a run has reported, or its question was answered or closed. Read by the worker that waits for the answer, and by
- *   the delivery of commands, which then need not note that the run's command was taken.
+ *   the delivery of commands, which then does not record that the run's command was acknowledged.
  * - `autopilot`: a session has new events. Read by open event streams.
  * - `organization`: an organization has new events. Read by open event streams.
  *
- * Do not send one that nobody reads: each costs a message to every process.
+ * Do not add a subject without a reader: each notification costs a message to every process.
  */
 export const topics = ['timeline', 'command', 'agent', 'job', 'autopilot', 'organization'] as const;
 export type Topic = (typeof topics)[number];
 type Listener = (id: string) => void;
 
-/** What came in one turn travels together, all topics of it. */
+/** The notifications of one turn of the event loop, of all topics. */
 interface Message {
   from: string;
   topics: Partial<Record<Topic, string[]>>;
@@ -29,8 +29,8 @@ interface Message {
 const channel = 'notices';
 
 /**
- * Says to every process that there is more to read, never what. A notification can be lost (Redis is away, a process was slow),
- * so whoever listens also looks by itself from time to time.
+ * Notifies every process that there is more to read; a notification never contains the data itself. Notifications can
+ * be lost (Redis is unreachable, a process is slow), so listeners also poll from time to time.
  */
 @Injectable()
 export class PubSub implements OnApplicationShutdown {
@@ -43,18 +43,18 @@ export class PubSub implements OnApplicationShutdown {
 
   constructor(@Inject(RedisConnections) private readonly connections: RedisConnections) {}
 
-  /** Never waits and never throws. Listeners of this process hear it at once. */
+  /** Never waits and never throws. Listeners in this process are called at once. */
   publish(topic: Topic, ids: Iterable<string>): void {
     const waiting = this.waiting.get(topic) ?? new Set();
     this.waiting.set(topic, waiting);
     for (const id of ids) {
       waiting.add(id);
-      this.hear(topic, id);
+      this.notify(topic, id);
     }
     this.timer ??= setImmediate(() => this.send());
   }
 
-  /** Answers the function that ends it. */
+  /** Returns the function that ends the subscription. */
   subscribe(topic: Topic, listener: Listener): () => void {
     const listeners = this.listeners.get(topic) ?? new Set();
     this.listeners.set(topic, listeners.add(listener));
@@ -83,14 +83,14 @@ export class PubSub implements OnApplicationShutdown {
     this.subscriber.on('message', (_channel, message: string) => {
       const { from, topics } = JSON.parse(message) as Message;
       if (from === this.self) return;
-      for (const [topic, ids] of Object.entries(topics)) for (const id of ids) this.hear(topic as Topic, id);
+      for (const [topic, ids] of Object.entries(topics)) for (const id of ids) this.notify(topic as Topic, id);
     });
     this.subscriber
       .subscribe(`${prefix}:${channel}`)
       .catch((error: Error) => this.logger.debug?.(`could not subscribe to notifications of Redis: ${error.message}`));
   }
 
-  private hear(topic: Topic, id: string): void {
+  private notify(topic: Topic, id: string): void {
     for (const listener of this.listeners.get(topic) ?? []) listener(id);
   }
 }

@@ -19,16 +19,16 @@ import { RecoveryHold } from '../loops/recovery-hold';
 import { Metrics } from '../operations/metrics';
 import { Handoff } from './handoff';
 import { wordOf } from '../tracing/spans';
-import { type MessageInHand, MessageLedger } from './message-ledger';
-import { handledSpan, publishedSpan, type ReceivedMessage } from './message-spans';
+import { MessageLedger, type ReceivedMessage } from './message-ledger';
+import { handledSpan, publishedSpan, type QueuedMessage } from './message-spans';
 import { minutesKept, QueueRates } from './queue-rates';
 
-/** The name under which workers find their connection. */
+/** Key of the BullMQ configuration that contains the connection of workers. */
 export const workerConfig = 'worker';
 export const QUEUE_OF_PROCESSOR = 'muster:queue';
 const handlersOf = new WeakMap<object, { job: string; method: string }[]>();
 
-/** Marks the one class of an app that handles a queue's jobs. */
+/** Marks the only class of an app that handles the jobs of a queue. */
 export function ProcessesQueue(queue: QueueName): ClassDecorator {
   return applyDecorators(
     SetMetadata(QUEUE_OF_PROCESSOR, queue),
@@ -36,13 +36,13 @@ export function ProcessesQueue(queue: QueueName): ClassDecorator {
       { name: queue, configKey: workerConfig },
       {
         concurrency: queueDefinition(queue).concurrency,
-        // What a process that died had in hand is given to another after at most fifteen seconds.
+        // If a process dies, another process gets its messages after at most fifteen seconds.
         lockDuration: 10_000,
         stalledInterval: 5000,
-        // After an error of its connection a worker rests this long, also when it is to end; by default for 15 s.
+        // Pause of a worker after a connection error, which also delays its shutdown. The default is 15 s.
         runRetryDelay: 1000,
-        // A crash counts as a stall, and BullMQ fails a job for good after the second one whatever its attempts say.
-        // Giving up is Postgres's business.
+        // A crash counts as a stall. By default BullMQ fails a job permanently after the second stall, whatever its
+        // attempts. Only the ledger decides that a message has failed permanently.
         maxStalledCount: 1_000_000,
         removeOnComplete: { count: 0 },
         removeOnFail: { count: 0 },
@@ -54,24 +54,27 @@ export function ProcessesQueue(queue: QueueName): ClassDecorator {
 
 type Handler<Q extends QueueName, N extends JobName<Q>> = (
   payload: JobPayload<Q, N>,
-  message: MessageInHand,
+  message: ReceivedMessage,
 ) => Promise<void>;
 
-type Handling = (payload: object, message: MessageInHand) => Promise<void>;
+type Handling = (payload: object, message: ReceivedMessage) => Promise<void>;
 
-/** Marks the method that handles one job of the queue; it may run twice for the same payload. */
+/** Marks the method that handles one job of the queue. The method may run twice for the same payload. */
 export function HandlesJob<Q extends QueueName, N extends JobName<Q>>(_queue: Q, job: N) {
   return <H extends Handler<Q, N>>(target: object, method: string, _descriptor: TypedPropertyDescriptor<H>): void => {
     handlersOf.set(target.constructor, [...(handlersOf.get(target.constructor) ?? []), { job, method }]);
   };
 }
 
-/** Which methods of a processor class handle which job. */
+/** Returns the jobs that a processor class handles, with their methods. */
 export function handlersIn(type: object): { job: string; method: string }[] {
   return handlersOf.get(type) ?? [];
 }
 
-/** What every processor does around its handlers: context, payload check, time limit, metrics, and the ledger. */
+/**
+ * Does the work around the handlers of a processor: context, validation of payloads, time limit, metrics and the
+ * ledger.
+ */
 export abstract class QueueProcessor extends WorkerHost {
   private readonly logger = new Logger(this.constructor.name);
 
@@ -86,14 +89,17 @@ export abstract class QueueProcessor extends WorkerHost {
     this.handoff.open(this.queue, (message) => this.handleAtOnce(message));
   }
 
-  /** From the queue. */
+  /** Handles a message from the queue. */
   override async process({ id, name, data, timestamp }: Job<MessageData>): Promise<void> {
-    // Published once more while it is under way here.
+    // The message was published again while this process is handling it.
     if (this.handoff.has(id!)) return;
     await this.handleInContext({ id: id!, queue: this.queue, name, data, enqueuedAtMs: timestamp, isNew: false });
   }
 
-  /** From a commit of this process. Whoever enqueued it waits for nothing, so nobody hears of a fault but the ledger. */
+  /**
+   * Handles a message that this process has just committed. The code that enqueued the message does not wait for it, so
+   * errors go only to the ledger and the log.
+   */
   private async handleAtOnce(message: OutboxMessage): Promise<void> {
     const { id, queue, name, payload, organizationId, requestId } = message;
     const span = publishedSpan(message);
@@ -111,7 +117,7 @@ export abstract class QueueProcessor extends WorkerHost {
     return Reflect.getMetadata(QUEUE_OF_PROCESSOR, this.constructor) as QueueName;
   }
 
-  private async handleInContext(received: ReceivedMessage & { isNew: boolean }): Promise<void> {
+  private async handleInContext(received: QueuedMessage & { isNew: boolean }): Promise<void> {
     if (this.hold.isHeld) await this.hold.released();
     const { organizationId, requestId } = received.data;
     const span = handledSpan(received);
@@ -130,7 +136,10 @@ export abstract class QueueProcessor extends WorkerHost {
     }
   }
 
-  /** Before the connections go: a worker that is closed without one leaves its timers behind. */
+  /**
+   * Runs before the connections are closed, because a worker that is closed without a connection leaves its timers
+   * running.
+   */
   async beforeApplicationShutdown(): Promise<void> {
     this.handoff.close(this.queue);
     await Promise.all([this.worker.close(), ...this.begun]);
@@ -141,11 +150,11 @@ export abstract class QueueProcessor extends WorkerHost {
     this.logger.debug?.(`worker: ${error.message}`);
   }
 
-  private async handle({ id, queue, name, data, isNew }: ReceivedMessage & { isNew: boolean }): Promise<void> {
+  private async handle({ id, queue, name, data, isNew }: QueuedMessage & { isNew: boolean }): Promise<void> {
     const stop = this.metrics.jobSeconds.startTimer({ queue, job: name });
     const definition = jobDefinition(queue, name);
     const retry = definition?.retry ?? { attempts: 1, backoffMs: 0, maxBackoffMs: 0 };
-    const message: MessageInHand = { id, isSettled: false };
+    const message: ReceivedMessage = { id, isSettled: false };
     try {
       if (!isNew && !definition?.settles && !(await this.ledger.waits(id))) return void stop({ outcome: 'repeated' });
       const limitMs = definition?.timeoutMs ?? 30_000;
@@ -164,15 +173,15 @@ export abstract class QueueProcessor extends WorkerHost {
   }
 
   private async dispatch(
-    { queue, name, data }: Pick<ReceivedMessage, 'queue' | 'name' | 'data'>,
-    message: MessageInHand,
+    { queue, name, data }: Pick<QueuedMessage, 'queue' | 'name' | 'data'>,
+    message: ReceivedMessage,
   ): Promise<void> {
     const definition = jobDefinition(queue, name);
     const handler = handlersIn(this.constructor).find(({ job }) => job === name);
     if (!definition || !handler) throw new Error(`no handler for ${queue}.${name}`);
     const faults = new Faults();
-    const place = { faults, path: '', unknown: 'ignore' } as const;
-    const payload = readFields(definition.payload, data.payload ?? {}, place);
+    const options = { faults, path: '', unknown: 'ignore' } as const;
+    const payload = readFields(definition.payload, data.payload ?? {}, options);
     if (!faults.none) throw new Error(`the payload of ${queue}.${name} is not valid: ${faults.errors[0]!.field}`);
     const methods = this as unknown as Record<string, Handling>;
     await methods[handler.method]!(payload, message);

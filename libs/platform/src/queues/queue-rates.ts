@@ -4,7 +4,7 @@ import { type Metrics, Queue } from 'bullmq';
 import { within } from '../context/within';
 import { RedisConnections } from './redis-connections';
 
-/** So many minutes every worker keeps of what it worked on; Redis adds up those of all processes. */
+/** Number of minutes for which every worker stores its counts. Redis adds up the counts of all processes. */
 export const minutesKept = 60;
 const minuteMs = 60_000;
 const rateMinutes = 5;
@@ -15,34 +15,34 @@ type Outcome = 'completed' | 'failed';
 
 export interface QueueRate {
   handledLastHour: number;
-  /** Of whole minutes, the last five. */
+  /** Average of the last five whole minutes. */
   handledPerMinute: number;
-  /** Attempts that ended with an error, also those that were tried again. */
+  /** Attempts that ended with an error, including those that were retried. */
   failedLastHour: number;
 }
 
-/** How fast the queues are worked on, as their workers counted it. */
+/** Reads how many messages of a queue are handled, as counted by the workers. */
 @Injectable()
 export class QueueRates implements BeforeApplicationShutdown, OnApplicationShutdown {
   private readonly queues = new Map<QueueName, Queue>();
-  /** What this process handled without the queue, by key, until Redis knows it. */
+  /** Messages that this process handled without the queue and has not reported to Redis yet, by key. */
   private readonly counts = new Map<string, number>();
   private counting?: NodeJS.Timeout;
 
   constructor(@Inject(RedisConnections) private readonly connections: RedisConnections) {}
 
-  /** Null where Redis gives no answer. */
+  /** Returns null if Redis does not answer. */
   async read(name: QueueName): Promise<QueueRate | null> {
     try {
       const queue = this.queue(name);
-      const asked = Promise.all([
+      const requests = Promise.all([
         queue.getMetrics('completed'),
         queue.getMetrics('failed'),
         this.handedOff(name, 'completed'),
         this.handedOff(name, 'failed'),
       ]);
-      // A queue's first question waits for its connection, however long that takes.
-      const [completed, failed, done, undone] = await within(patienceMs, asked, () => {
+      // A queue's first request waits for the connection without a time limit.
+      const [completed, failed, done, undone] = await within(patienceMs, requests, () => {
         throw new Error('Redis does not answer');
       });
       return rateOf(completed, failed, Date.now(), { completed: done, failed: undone });
@@ -51,7 +51,7 @@ export class QueueRates implements BeforeApplicationShutdown, OnApplicationShutd
     }
   }
 
-  /** A message that this process handled without the queue. */
+  /** Counts a message that this process handled without the queue. */
   count(queue: QueueName, outcome: Outcome): void {
     const key = this.keyOf(queue, outcome, Math.floor(Date.now() / minuteMs));
     this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
@@ -64,7 +64,7 @@ export class QueueRates implements BeforeApplicationShutdown, OnApplicationShutd
     const batch = this.connections.impatient().client.pipeline();
     for (const [key, count] of this.counts) batch.incrby(key, count).expire(key, (minutesKept + 1) * 60);
     this.counts.clear();
-    // A figure of an hour that a dead Redis does not get is not made up for.
+    // Counts that Redis does not receive are lost. They only serve statistics of the last hour.
     await batch.exec().catch(() => undefined);
   }
 
@@ -78,7 +78,7 @@ export class QueueRates implements BeforeApplicationShutdown, OnApplicationShutd
     return `${this.connections.impatient().prefix}:handled:${queue}:${outcome}:${minute}`;
   }
 
-  /** Before its connection goes. */
+  /** Reports the last counts before the connection is closed. */
   async beforeApplicationShutdown(): Promise<void> {
     if (this.counts.size > 0) await this.writeCounts();
   }
@@ -89,15 +89,15 @@ export class QueueRates implements BeforeApplicationShutdown, OnApplicationShutd
   }
 
   private queue(name: QueueName): Queue {
-    const known = this.queues.get(name);
-    if (known) return known;
+    const existing = this.queues.get(name);
+    if (existing) return existing;
     const queue = new Queue(name, {
       connection: this.connections.impatient().client,
       prefix: this.connections.queuePrefix,
       skipVersionCheck: true,
       skipMetasUpdate: true,
     });
-    // Its connection's own listener tells; unheard here, an error would end the process.
+    // The listener of the connection logs errors. Without a listener here, an error would end the process.
     queue.on('error', () => undefined);
     this.queues.set(name, queue);
     return queue;
@@ -105,8 +105,9 @@ export class QueueRates implements BeforeApplicationShutdown, OnApplicationShutd
 }
 
 /**
- * Of what BullMQ keeps: the total and that before the minute of the last message, and the minutes before it. With it goes
- * what processes handled without the queue, by minutes, this one first.
+ * Computes the rate from BullMQ's metrics and the messages that processes handled without the queue. BullMQ stores the
+ * total, the total before the minute of the last message, and the counts of the minutes before that. `handedOff` has
+ * counts by minute, the current minute first.
  */
 export function rateOf(
   completed: Metrics,
@@ -126,7 +127,7 @@ export function rateOf(
   };
 }
 
-/** This minute's first, and none for those in which nothing came. */
+/** Returns the counts by minute, the current minute first. Minutes without messages have 0. */
 function minutesOf({ meta: { count, prevTS, prevCount }, data }: Metrics, now: number): number[] {
   const quiet = Math.max(0, Math.floor(now / minuteMs) - Math.floor(prevTS / minuteMs));
   const silent = Array.from({ length: Math.min(quiet, minutesKept) }, () => 0);

@@ -21,7 +21,7 @@ const APP_NAME = Symbol('app name');
 })
 class RedisModule {}
 
-/** Queues for every app, and the check that an app answers exactly the jobs that the catalogue gives it. */
+/** Provides queues to every app, and checks that an app handles exactly the jobs that the catalogue assigns to it. */
 @Global()
 @Module({})
 export class QueueModule implements OnModuleInit {
@@ -45,7 +45,8 @@ export class QueueModule implements OnModuleInit {
             prefix: connections.queuePrefix,
           }),
         }),
-        // No queue is registered here: a processor would take its connection, which does not wait as a worker must.
+        // No queue is registered here, because a processor would use the queue's connection, and a worker needs a
+        // connection that blocks.
         BullModule.registerQueue(),
       ],
       providers: [
@@ -69,13 +70,16 @@ export class QueueModule implements OnModuleInit {
       throw new Error(
         `the queues of ${this.app} do not match the catalogue:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
       );
-    // Connected now, so that the first one who asks in passing need not wait for it.
+    // Connects now, so that the first request that uses this connection does not have to wait for it.
     const { client } = this.connections.impatient();
     this.readiness.register('queue', async () => void (await client.ping()), { required: false });
   }
 }
 
-/** What is wrong between the catalogue and an app's processors: nothing answers, or two answer. */
+/**
+ * Returns the differences between the catalogue and an app's processors: jobs without a handler, with several handlers,
+ * or not in the catalogue.
+ */
 export function catalogueFaults(app: AppName, processors: { queue: string; jobs: string[] }[]): string[] {
   const apps: readonly string[] = app === 'standalone' ? serviceApps : [app];
   const faults: string[] = [];

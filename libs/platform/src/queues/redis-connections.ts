@@ -3,8 +3,8 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { BaseConfig } from '../config/base.config';
 
 /**
- * The ways in which a process talks to Redis. They differ in how long they wait, because the waiting is the
- * difference: a paused Redis answers nothing and closes nothing.
+ * Creates the Redis connections of a process. The connections differ in how long a command may wait, because a paused
+ * Redis neither answers nor closes connections.
  */
 @Injectable()
 export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown {
@@ -19,10 +19,10 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
     return `${this.config.redisPrefix}:queue`;
   }
 
-  /** For workers, which block on purpose: no timeout, and reconnection within 2 s for ever. */
+  /** For workers, which block on purpose: no command timeout, and reconnection attempts within 2 s forever. */
   blocking(): Redis {
     const client = this.connect('worker', { maxRetriesPerRequest: null });
-    // Each worker blocks on a copy of its own; they are ours to end as well.
+    // Each worker blocks on its own copy of the connection. This class closes the copies, too.
     const duplicate = client.duplicate.bind(client);
     client.duplicate = (options) => {
       const copy = duplicate(options);
@@ -32,12 +32,14 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
     return client;
   }
 
-  /** For pub/sub: it subscribes again by itself after every loss. */
+  /** For pub/sub. It subscribes again automatically after every lost connection. */
   subscriber(): Redis {
     return this.connect('pub-sub', { maxRetriesPerRequest: null, autoResubscribe: true });
   }
 
-  /** For publishing: only a command timeout unhangs an add while Redis is paused. The add may have happened all the same. */
+  /**
+   * For publishing. Only a command timeout ends an `add` while Redis is paused. The `add` may take effect all the same.
+   */
   publisher(): Redis {
     this.publisherClient ??= this.connect('publisher', {
       commandTimeout: 5000,
@@ -47,7 +49,10 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
     return this.publisherClient;
   }
 
-  /** For what a request asks in passing (rate counters, probes): an answer at once or none. */
+  /**
+   * For commands that a request must not wait for, such as rate counters and probes: they fail if there is no answer at
+   * once.
+   */
   impatient(): { client: Redis; prefix: string } {
     this.impatientClient ??= this.connect('impatient', {
       commandTimeout: 150,
@@ -57,7 +62,10 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
     return { client: this.impatientClient, prefix: this.config.redisPrefix };
   }
 
-  /** A Redis that does not answer must not hold up the end: workers wait for it as long as they are connected. */
+  /**
+   * Disconnects if Redis does not answer. Workers wait for Redis while they are connected, which would delay the
+   * shutdown.
+   */
   async onModuleDestroy(): Promise<void> {
     const answered = await this.impatient()
       .client.ping()
@@ -77,7 +85,7 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
     for (const client of this.open) {
       const betweenAttempts = client.status === 'reconnecting';
       client.disconnect();
-      if (betweenAttempts) sayEnd(client);
+      if (betweenAttempts) emitEnd(client);
     }
   }
 
@@ -108,10 +116,10 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
 }
 
 /**
- * A client that waits for its next attempt has nothing to close, and ioredis then tells nobody that it is over: commands
- * in its line would wait for ever, and a worker for the word.
+ * Ends a client that waits for its next connection attempt. Such a client has no connection to close, and ioredis does
+ * not report its end. Without this, queued commands and workers that wait for the `end` event would wait forever.
  */
-function sayEnd(client: Redis): void {
+function emitEnd(client: Redis): void {
   const internals = client as unknown as { flushQueue(error: Error): void };
   client.status = 'end';
   internals.flushQueue(new Error('Connection is closed.'));

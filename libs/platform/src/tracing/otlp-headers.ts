@@ -1,4 +1,7 @@
-/** `name=value,name=value` as OpenTelemetry writes headers. A fault names the place and never the value. */
+/**
+ * Parses headers in OpenTelemetry's format `name=value,name=value`. An error names the position of a header, never its
+ * value.
+ */
 export function readHeaders(text: string): { headers: Record<string, string>; faults: string[] } {
   const headers: Record<string, string> = {};
   const faults: string[] = [];

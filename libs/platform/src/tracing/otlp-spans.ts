@@ -4,25 +4,25 @@ import { isSampled, spanIdOf, traceIdOf } from '../context/trace';
 import type { EndedSpan, SpanAttributes, SpanSink } from './spans';
 
 export interface OtlpOptions {
-  /** Of the collector; /v1/traces is put behind it. */
+  /** Base URL of the collector; `/v1/traces` is appended. */
   endpoint: string;
   headers: Record<string, string>;
   timeoutMs: number;
   queueSize: number;
   delayMs: number;
-  /** Who we are. */
+  /** Resource attributes that identify this process. */
   resource: Record<string, string>;
   exported(count: number): void;
   dropped(count: number): void;
-  /** The collector did not take a batch. */
+  /** Called if the collector did not accept a batch. */
   failed(count: number, error: Error): void;
 }
 
-const longestName = 128;
-const longestValue = 256;
+const maxNameLength = 128;
+const maxValueLength = 256;
 const batchSize = 512;
 
-/** Spans on their way to a collector: as many wait as there is room for, and those beyond are dropped. */
+/** Exports spans to a collector. At most `queueSize` spans wait; further spans are dropped. */
 export class OtlpSpans implements SpanSink {
   private readonly processor: BatchSpanProcessor;
   private readonly resource: ReadableSpan['resource'];
@@ -44,12 +44,12 @@ export class OtlpSpans implements SpanSink {
       maxQueueSize: queueSize,
       maxExportBatchSize: Math.min(batchSize, queueSize),
       scheduledDelayMillis: delayMs,
-      // Beyond the exporter's own, so that it is the exporter that says how a batch ended.
+      // Longer than the exporter's own timeout, so that the exporter reports the result of each batch.
       exportTimeoutMillis: timeoutMs + 1000,
     });
   }
 
-  /** Loads OpenTelemetry, which nothing else does. */
+  /** Creates the exporter. OpenTelemetry is loaded only here, because most processes do not need it. */
   static async open(options: OtlpOptions): Promise<OtlpSpans> {
     return new OtlpSpans(options, await loadOtel());
   }
@@ -60,7 +60,7 @@ export class OtlpSpans implements SpanSink {
     this.processor.onEnd(readable(span, this.resource));
   }
 
-  /** Sends what waits. */
+  /** Sends the waiting spans. */
   async end(): Promise<void> {
     await this.processor.shutdown();
   }
@@ -80,7 +80,10 @@ export class OtlpSpans implements SpanSink {
   }
 }
 
-/** Whether a trace is among the part of all traces that is kept, as every SDK of OpenTelemetry answers it. */
+/**
+ * Returns a function that decides by its id whether a trace belongs to the sampled share. All OpenTelemetry SDKs decide
+ * the same way.
+ */
 export async function ratioOf(part: number): Promise<(traceId: string) => boolean> {
   const { TraceIdRatioBasedSampler, SamplingDecision } = await loadOtel();
   const sampler = new TraceIdRatioBasedSampler(part);
@@ -102,7 +105,7 @@ async function loadOtel() {
 const kinds: Record<EndedSpan['kind'], SpanKind> = { internal: 0, server: 1, client: 2, producer: 3, consumer: 4 };
 const statuses = { unset: 0, error: 2 } as const satisfies Record<string, SpanStatusCode>;
 
-// One for all spans: there are a dozen of them to a run.
+// Shared by all spans, because each run has a dozen of them.
 const unset = { code: statuses.unset };
 const scope = { name: 'muster' };
 const none: never[] = [];
@@ -111,12 +114,12 @@ function readable(span: EndedSpan, resource: ReadableSpan['resource']): Readable
   const { name, kind, traceparent, parentId, linked, startMs, endMs, error } = span;
   const own = contextOf(traceparent);
   return {
-    name: name.slice(0, longestName),
+    name: name.slice(0, maxNameLength),
     kind: kinds[kind],
     spanContext: () => own,
     parentSpanContext: parentId ? { ...own, spanId: parentId } : undefined,
     startTime: timeOf(startMs),
-    // Times of rows and of this process's clock may differ by a little: no span ends before it begins.
+    // The times of rows and of this process's clock may differ slightly. No span may end before it starts.
     endTime: timeOf(Math.max(startMs, endMs)),
     duration: timeOf(Math.max(0, endMs - startMs)),
     status: error === undefined ? unset : { code: statuses.error, message: error },
@@ -145,7 +148,7 @@ function boundedAttributes(attributes: SpanAttributes, error: string | undefined
   for (const name in attributes) {
     const value = attributes[name];
     if (value === undefined || value === null) continue;
-    bounded[name] = typeof value === 'string' ? value.slice(0, longestValue) : value;
+    bounded[name] = typeof value === 'string' ? value.slice(0, maxValueLength) : value;
   }
   if (error !== undefined) bounded['error.type'] = error;
   return bounded;

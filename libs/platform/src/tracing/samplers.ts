@@ -1,4 +1,4 @@
-/** As OpenTelemetry names them in OTEL_TRACES_SAMPLER. */
+/** The values of OTEL_TRACES_SAMPLER that OpenTelemetry defines. */
 export const samplers = [
   'always_on',
   'always_off',
@@ -9,11 +9,14 @@ export const samplers = [
 ] as const;
 export type SamplerName = (typeof samplers)[number];
 
-/** Whether a trace is kept. The ratio's answer is the same for a trace whoever asks, so all processes keep the same ones. */
+/**
+ * Returns a function that decides whether a trace is recorded. The ratio depends only on the trace id, so all processes
+ * record the same traces.
+ */
 export function samplerOf(
   name: SamplerName,
   isInRatio: (traceId: string) => boolean,
-): (traceId: string, asked: boolean | undefined) => boolean {
+): (traceId: string, parentSampled: boolean | undefined) => boolean {
   const own = (traceId: string) => name.endsWith('always_on') || (name.endsWith('traceidratio') && isInRatio(traceId));
-  return name.startsWith('parentbased_') ? (traceId, asked) => asked ?? own(traceId) : own;
+  return name.startsWith('parentbased_') ? (traceId, parentSampled) => parentSampled ?? own(traceId) : own;
 }

@@ -4,31 +4,31 @@ import { acceptRequestId, continueTrace, isSampled, isTraceparent, spanIdOf, tra
 type SpanKind = 'internal' | 'server' | 'client' | 'producer' | 'consumer';
 export type SpanAttributes = Record<string, string | number | boolean | null | undefined>;
 
-/** A span that is over. Neither its name nor its attributes hold what somebody typed, uploaded or keeps secret. */
+/** An ended span. Its name and attributes never contain user input, uploaded data or secrets. */
 export interface EndedSpan {
   name: string;
   kind: SpanKind;
-  /** The span's own. */
+  /** Traceparent of the span itself. */
   traceparent: string;
-  /** A span of the same trace; none where it is the trace's first. */
+  /** Id of the parent span in the same trace; absent for the first span of a trace. */
   parentId?: string;
-  /** Where it was caused by another trace's span. */
+  /** Traceparent of the span of another trace that caused this span. */
   linked?: string;
   startMs: number;
   endMs: number;
   attributes: SpanAttributes;
-  /** A word for why it failed, never a message. */
+  /** Code or class name of the error if the span failed, never the message. */
   error?: string;
 }
 
-/** Where ended spans go. It may drop them, and never holds anybody up. */
+/** Receives ended spans. It may drop spans, and it never delays the caller. */
 export interface SpanSink {
   add(span: EndedSpan): void;
 }
 
 let sink: SpanSink | undefined;
 
-/** One for the process; undefined turns tracing off, which is how it begins. */
+/** Sets the sink of this process. Undefined turns tracing off, which is the initial state. */
 export function sendSpansTo(to: SpanSink | undefined): void {
   sink = to;
 }
@@ -37,7 +37,7 @@ export function isTracing(): boolean {
   return sink !== undefined;
 }
 
-/** For what is known only afterwards: a span whose times and ids come from rows. */
+/** Records an ended span. Callers use it directly for spans whose times and ids come from rows. */
 export function recordSpan(span: EndedSpan): void {
   if (sink && isTraceparent(span.traceparent) && isSampled(span.traceparent)) sink.add(span);
 }
@@ -45,17 +45,17 @@ export function recordSpan(span: EndedSpan): void {
 export interface SpanOptions {
   name: string;
   kind?: SpanKind;
-  /** The traceparent that it belongs to; that of this moment unless said. Without either a trace begins. */
+  /** Traceparent of the parent; by default that of the current context. Without either, a new trace starts. */
   parent?: string | null;
   linked?: string;
-  /** When it began, where that is not now. */
+  /** Start time in milliseconds, if it is not now. */
   startMs?: number;
   attributes?: SpanAttributes;
 }
 
-/** A span that is under way. */
+/** A span in progress. */
 export class OpenSpan {
-  /** The span itself: what it sends on, its children belong to. */
+  /** Traceparent of the span itself. Outgoing messages carry it, so that their spans become children. */
   readonly traceparent: string;
   private readonly parentId?: string;
   private readonly startMs: number;
@@ -65,7 +65,7 @@ export class OpenSpan {
 
   constructor(private readonly options: SpanOptions) {
     const parent = options.parent ?? currentContext()?.traceparent;
-    // Where nobody records, the trace passes through as it came.
+    // Without a sink, the traceparent of the parent is passed on unchanged.
     this.traceparent = !sink && isTraceparent(parent) ? parent : continueTrace(parent);
     if (isTraceparent(parent)) this.parentId = spanIdOf(parent);
     this.startMs = options.startMs ?? Date.now();
@@ -76,7 +76,10 @@ export class OpenSpan {
     Object.assign(this.attributes, attributes);
   }
 
-  /** A word for why it failed, such as an error's code; never its message, which may hold anything. */
+  /**
+   * Marks the span as failed. `word` is for example an error code, never a message, because a message may contain
+   * anything.
+   */
   fail(word: string): void {
     this.error = word;
   }
@@ -90,7 +93,7 @@ export class OpenSpan {
   }
 }
 
-/** The work as a span, and what it does as part of it: its messages, its log lines, spans within it. */
+/** Runs the work in a new span. Messages, log lines and spans of the work become part of it. */
 export async function inSpan<T>(options: SpanOptions, work: (span: OpenSpan) => Promise<T>): Promise<T> {
   const span = new OpenSpan(options);
   const { traceparent } = span;
@@ -105,24 +108,27 @@ export async function inSpan<T>(options: SpanOptions, work: (span: OpenSpan) => 
   }
 }
 
-/** What an error is called: a code, or its class. */
+/** Returns the code of an error, or else the name of its class. */
 export function wordOf(error: unknown): string {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   const word = typeof code === 'string' ? code : typeof name === 'string' ? name : 'Error';
   return /^\w{1,64}$/.test(word) ? word : 'Error';
 }
 
-/** This moment's span where it belongs to the given trace, else the given one: for work that came by another way. */
-export function spanWithin(given: string | null): string | null {
+/**
+ * Returns the current traceparent if it belongs to the same trace as the argument, and otherwise the argument. For work
+ * that started outside its own trace.
+ */
+export function spanWithin(target: string | null): string | null {
   const here = currentContext()?.traceparent;
-  if (!given || !here || !isTraceparent(given)) return given ?? here ?? null;
-  return traceIdOf(here) === traceIdOf(given) ? here : given;
+  if (!target || !here || !isTraceparent(target)) return target ?? here ?? null;
+  return traceIdOf(here) === traceIdOf(target) ? here : target;
 }
 
-/** The work as part of the given trace, where this moment is part of another or of none. */
-export function withinTrace<T>(given: string | null, work: () => T): T {
+/** Runs the work in the trace of the argument if the current context belongs to another trace or to none. */
+export function withinTrace<T>(target: string | null, work: () => T): T {
   const context = currentContext();
-  const traceparent = spanWithin(given);
+  const traceparent = spanWithin(target);
   if (!traceparent || traceparent === context?.traceparent) return work();
   return runInContext({ requestId: acceptRequestId(null), ...context, traceparent }, work);
 }

@@ -11,7 +11,7 @@ import { samplerOf } from './samplers';
 import { sendSpansTo } from './spans';
 
 export interface Tracing {
-  /** Sends what waits, for as long as an end may take. */
+  /** Sends the waiting spans for at most two seconds. */
   end(): Promise<void>;
 }
 
@@ -19,17 +19,17 @@ const endMs = 2000;
 const none: Tracing = { end: () => Promise.resolve() };
 
 /**
- * Traces for a process that was told of a collector; any other loads nothing for it. A collector that is away or slow
- * holds nobody up: what it does not take is dropped, counted, and said once until it takes something again.
+ * Starts tracing if a collector is configured; otherwise nothing is loaded. A slow or unreachable collector delays no
+ * work: spans that it does not accept are dropped and counted. A warning is logged once until spans are accepted again.
  */
 export async function startTracing(config: BaseConfig, app: AppName, metrics: Metrics): Promise<Tracing> {
   const { otlpEndpoint: endpoint } = config;
   if (!endpoint) return none;
   const logger = new Logger('tracing');
-  let isSaid = false;
-  const say = (what: string) => {
-    if (!isSaid) logger.warn(`spans are dropped: ${what}; this is logged once until spans are sent again`);
-    isSaid = true;
+  let hasWarned = false;
+  const warnOnce = (reason: string) => {
+    if (!hasWarned) logger.warn(`spans are dropped: ${reason}; this is logged once until spans are sent again`);
+    hasWarned = true;
   };
   const spans = await OtlpSpans.open({
     endpoint,
@@ -44,16 +44,16 @@ export async function startTracing(config: BaseConfig, app: AppName, metrics: Me
     },
     exported: (count) => {
       metrics.spans.inc({ outcome: 'exported' }, count);
-      if (isSaid) logger.log('spans are sent again');
-      isSaid = false;
+      if (hasWarned) logger.log('spans are sent again');
+      hasWarned = false;
     },
     dropped: (count) => {
       metrics.spans.inc({ outcome: 'dropped' }, count);
-      say('the queue for the collector is full');
+      warnOnce('the queue for the collector is full');
     },
     failed: (count, error) => {
       metrics.spans.inc({ outcome: 'failed' }, count);
-      say(`the collector did not accept them (${reasonOf(error)})`);
+      warnOnce(`the collector did not accept them (${reasonOf(error)})`);
     },
   });
   sampleTraces(samplerOf(config.tracesSampler, await ratioOf(Number(config.tracesSamplerArg))));
@@ -67,7 +67,10 @@ export async function startTracing(config: BaseConfig, app: AppName, metrics: Me
   };
 }
 
-/** What the collector answered may be long, and is nobody's business. */
+/**
+ * Returns the status, the error code or the start of the message. The body of the response is left out, because it may
+ * be long or confidential.
+ */
 function reasonOf(error: Error): string {
   const { code } = error as { code?: unknown };
   if (typeof code === 'number') return `it answered ${code}`;

@@ -1,5 +1,5 @@
 import { type Database, lock, type OrganizationSettingsEntity, type Transaction } from '@muster/database';
-import { nilId, type Round, settleSums } from '@muster/platform';
+import { nilId, type Round, refreshRollups } from '@muster/platform';
 import { closeCostMonths, reopenCostMonths } from './close-cost-months';
 import { componentsOf, groupKeys, groupSums } from './cost-groups';
 
@@ -7,11 +7,11 @@ import { componentsOf, groupKeys, groupSums } from './cost-groups';
 const dayBatchSize = 8;
 
 /** Refreshes the day rows of all organizations with changed costs, so that reads of costs have little to compute. */
-export function sweepCostDays(database: Database, round: Round): ReturnType<typeof settleSums> {
-  return settleSums(round, {
+export function sweepCostDays(database: Database, round: Round): ReturnType<typeof refreshRollups> {
+  return refreshRollups(round, {
     name: 'cost days',
     organizations: (after, limit) => organizationsToRefresh(database, after, limit),
-    settle: (organizationId) => refreshCostDays(database, organizationId),
+    refresh: (organizationId) => refreshCostDays(database, organizationId),
   });
 }
 
@@ -30,9 +30,13 @@ async function organizationsToRefresh(database: Database, after: string | null, 
 }
 
 /**
- * Recomputes changed days and deletes their change rows in one transaction. `rest`: whether changed days may be left.
+ * Recomputes changed days and deletes their change rows in one transaction. `hasMore`: whether changed days may be
+ * left.
  */
-export function refreshCostDays(database: Database, organizationId: string): Promise<{ days: number; rest: boolean }> {
+export function refreshCostDays(
+  database: Database,
+  organizationId: string,
+): Promise<{ days: number; hasMore: boolean }> {
   return database.transaction({ organizationId }, async (tx) => {
     await lock(tx, 'run_cost_day', organizationId);
     const [zone] = await tx.query<Pick<OrganizationSettingsEntity, 'timezone'> & { isOther: boolean }>(
@@ -45,13 +49,13 @@ export function refreshCostDays(database: Database, organizationId: string): Pro
     const { timezone, isOther } = zone!;
     if (isOther) await resetRollups(tx, organizationId, timezone);
     const days = await claimChangedDays(tx, organizationId, timezone);
-    const rest = days.length === dayBatchSize;
+    const hasMore = days.length === dayBatchSize;
     if (days.length > 0) {
       await sumUp(tx, organizationId, { timezone, days });
       await reopenCostMonths(tx, organizationId, days);
-      if (!rest) await closeCostMonths(tx, organizationId, timezone);
+      if (!hasMore) await closeCostMonths(tx, organizationId, timezone);
     }
-    return { days: days.length, rest };
+    return { days: days.length, hasMore };
   });
 }
 

@@ -11,7 +11,7 @@ const dayBatchSize = 31;
  * their days. Days with changes that arrive during the comparison are skipped.
  */
 export async function verifyCostDays(database: Database, organizationId: string): Promise<string[]> {
-  while ((await refreshCostDays(database, organizationId)).rest);
+  while ((await refreshCostDays(database, organizationId)).hasMore);
   const [period] = await database.query<{ from: string | null; days: number | null }>(
     { organizationId },
     `SELECT min(day)::text AS from, max(day) - min(day) + 1 AS days FROM (
@@ -50,7 +50,7 @@ export async function rebuildCostDays(database: Database, organizationId: string
   for (let days = 0; ;) {
     const step = await refreshCostDays(database, organizationId);
     days += step.days;
-    if (!step.rest) return { days };
+    if (!step.hasMore) return { days };
   }
 }
 

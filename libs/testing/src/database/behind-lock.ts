@@ -2,8 +2,8 @@ import type { Database, Transaction } from '@muster/database';
 import { waitFor } from '../wait-for';
 
 /**
- * Holds what `hold` locks, starts the others, and when each of them waits for a lock, changes what they wait for and
- * lets it go. What they answer shows whether they looked again after the wait.
+ * Takes the locks of `hold`, starts the calls, and when each of them waits for a lock, makes the change and commits.
+ * The results show whether the calls read their rows again after the wait.
  */
 export async function behindLock<T>(
   db: Database,
@@ -15,7 +15,7 @@ export async function behindLock<T>(
     await hold(tx);
     const works = start();
     for (const work of works) work.catch(() => undefined);
-    await waitFor(`${works.length} to wait for the lock`, async () => {
+    await waitFor(`${works.length} calls to wait for the lock`, async () => {
       const [row] = await db.query<{ waiting: number }>(
         'system',
         `SELECT count(DISTINCT pid)::int AS waiting FROM pg_locks WHERE NOT granted
@@ -24,7 +24,7 @@ export async function behindLock<T>(
       return row!.waiting >= works.length;
     });
     await change(tx);
-    // In a box of its own: the transaction would wait for those who wait for it.
+    // Wrapped in an object, because the transaction would await promises that wait for the transaction.
     return { works };
   });
   return Promise.all(started.works);

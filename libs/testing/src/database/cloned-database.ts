@@ -8,20 +8,21 @@ export interface ClonedDatabase {
   drop(): Promise<void>;
 }
 
-/** A database of the test file's own, with this code's schema and no rows. */
+/** Creates a database for one test file, with the current schema and no rows. */
 export function cloneDatabase(): Promise<ClonedDatabase> {
   return createDatabase(`TEMPLATE ${testStack().templateDatabase}`);
 }
 
-/** An empty database, for the tests of the migrations themselves. */
+/** Creates an empty database for tests of the migrations. */
 export function emptyDatabase(): Promise<ClonedDatabase> {
   return createDatabase(`TEMPLATE template0 ENCODING 'UTF8'`);
 }
 
-/** Connections of the test's own. */
+/** Opens connections that are separate from those of the app. */
 export function openPool({ url }: ClonedDatabase, max = 10): Pool {
   const pool = new Pool({ connectionString: url, max });
-  // Its end does not wait for the goodbyes that it sends: the drop may cut a connection that was about to close.
+  // `end` does not wait until the server has closed the connections, so dropping the database may abort one that is
+  // about to close.
   pool.on('error', () => undefined);
   return pool;
 }

@@ -1,14 +1,14 @@
 import { Client } from 'pg';
 
-/** What a statement of the service reads, as Postgres says it did. */
+/** A statement of the service, with what Postgres measured of its reads. */
 export interface ReadPlan {
   sql: string;
-  /** Pages of 8 KiB, in memory or not. */
+  /** Number of pages of 8 KiB, read from memory or not. */
   buffers: number;
   ms: number;
-  /** Each table or index that it went through, and how. */
+  /** Each table or index that the statement reads, with the kind of scan. */
   scans: string[];
-  /** Rows of tables that it looked at, those among them that it passed over. */
+  /** Number of table rows that were read, including those that a filter removed. */
   looked: number;
 }
 
@@ -31,13 +31,16 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** The plans of all that work asks this process's databases for, each explained in the scope that it was asked in. */
+/**
+ * Runs the work and explains each statement that it sends to the databases of this process, in the scope of the
+ * statement.
+ */
 export async function readPlans(databaseUrl: string, work: () => Promise<unknown>): Promise<ReadPlan[]> {
   const batches: (readonly Statement[])[] = [];
   const query = Client.prototype.query;
-  Client.prototype.query = function (this: Client, asked: { statements?: readonly Statement[] }, ...rest: unknown[]) {
-    if (Array.isArray(asked.statements)) batches.push(asked.statements);
-    return (query as (...values: unknown[]) => unknown).call(this, asked, ...rest);
+  Client.prototype.query = function (this: Client, request: { statements?: readonly Statement[] }, ...rest: unknown[]) {
+    if (Array.isArray(request.statements)) batches.push(request.statements);
+    return (query as (...values: unknown[]) => unknown).call(this, request, ...rest);
   } as never;
   try {
     await work();
@@ -61,7 +64,7 @@ export async function readPlans(databaseUrl: string, work: () => Promise<unknown
   }
 }
 
-/** The scope of what follows, and how it is to be planned. */
+/** Whether the statement sets the scope of the following statements, or how they are planned. */
 function isSetting({ text }: Statement): boolean {
   return text.startsWith('SELECT set_config(');
 }
@@ -87,7 +90,7 @@ async function explain(client: Client, settings: Statement[], { text, values }: 
   }
 }
 
-/** Notes what a plan goes through, and answers how many rows it looked at there. */
+/** Collects the scans of a plan and returns the number of table rows that it reads. */
 function walk(node: PlanNode, scans: Set<string>): number {
   const { 'Node Type': type, 'Relation Name': relation, 'Index Name': index, Plans: plans = [] } = node;
   if (index) scans.add(`${type} ${index}`);

@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import { waitFor } from '../wait-for';
 
-/** Somebody who works in a browser: over its debugging port, with the events of a real mouse and keyboard. */
+/** Controls a browser like a user: over its debugging port, with the events of a real mouse and keyboard. */
 export class BrowserDriver {
   private count = 0;
   private readonly answers = new Map<number, (answer: any) => void>();
@@ -30,7 +30,7 @@ export class BrowserDriver {
   }
 
   static async connect(debuggingUrl: string): Promise<BrowserDriver> {
-    const asked = request(debuggingUrl.replace(/^ws/, 'http'), {
+    const upgrade = request(debuggingUrl.replace(/^ws/, 'http'), {
       headers: {
         connection: 'Upgrade',
         upgrade: 'websocket',
@@ -38,8 +38,8 @@ export class BrowserDriver {
         'sec-websocket-key': randomBytes(16).toString('base64'),
       },
     });
-    asked.end();
-    const [, socket] = (await once(asked, 'upgrade')) as [unknown, Socket];
+    upgrade.end();
+    const [, socket] = (await once(upgrade, 'upgrade')) as [unknown, Socket];
     const driver = new BrowserDriver(socket);
     const { targetInfos } = await driver.call('Target.getTargets');
     const { targetId } = targetInfos.find(({ type }: { type: string }) => type === 'page');
@@ -63,18 +63,18 @@ export class BrowserDriver {
   }
 
   async evaluate(expression: string): Promise<any> {
-    const asked = { expression, returnByValue: true, awaitPromise: true };
-    const { result, exceptionDetails } = await this.call('Runtime.evaluate', asked);
+    const params = { expression, returnByValue: true, awaitPromise: true };
+    const { result, exceptionDetails } = await this.call('Runtime.evaluate', params);
     if (exceptionDetails) throw new Error(`${expression}: ${result.description}`);
     return result.value;
   }
 
-  /** Waits until the expression, in the page, is true. */
+  /** Waits until the expression is true in the page. */
   until(expression: string): Promise<unknown> {
     return waitFor(expression, () => this.evaluate(expression).catch(() => false));
   }
 
-  /** In the middle of what the expression is, once it is there. */
+  /** Clicks the middle of the element that the expression returns, as soon as the element exists. */
   async click(element: string, count = 1): Promise<void> {
     await this.until(`Boolean(${element})`);
     const box = await this.evaluate(

@@ -17,7 +17,7 @@ export class FakeClock extends Clock {
     this.time += ms;
   }
 
-  /** As a host's clock that is wrong: it goes, and is so much ahead of the real one, or behind it where it is less than 0. */
+  /** Returns a running clock that is ahead of the real one, or behind it if `ms` is negative. */
   static aheadBy(ms: number): Clock {
     return { now: () => new Date(Date.now() + ms) };
   }

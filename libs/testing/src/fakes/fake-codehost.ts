@@ -36,10 +36,10 @@ export interface FakePull {
 }
 
 const repository = '/repos/acme/portal';
-/** GitHub's links lead to the repository's number, not to its name. */
+/** GitHub's links to pages contain the number of the repository, not its name. */
 const numbered = '/repositories/42';
-/** Less than what is asked for, so that there are more pages. */
-const most = 3;
+/** Maximum page size. It is smaller than the requested size, so that there are several pages. */
+const maxPageSize = 3;
 
 const perPage = checks.integer(1, 100);
 const order = { direction: checks.oneOf('asc', 'desc'), state: checks.oneOf('open', 'closed', 'all') };
@@ -50,7 +50,7 @@ const issueFields = {
   assignees: checks.texts(39),
 };
 
-/** It knows whole seconds. */
+/** GitHub's timestamps have whole seconds. */
 function stamp(date: Date): string {
   return `${date.toISOString().slice(0, 19)}Z`;
 }
@@ -63,7 +63,7 @@ export class FakeCodehost {
 
   constructor(private readonly now: () => Date) {}
 
-  /** Somebody changes an issue there. */
+  /** Changes an issue like a user of GitHub. */
   moveIssue(
     issue: FakeIssue,
     change: Partial<Pick<FakeIssue, 'state' | 'state_reason' | 'assignees'>>,
@@ -82,7 +82,7 @@ export class FakeCodehost {
     Object.assign(issue, change, { updated_at: now });
   }
 
-  /** Somebody opens a pull request, which does not touch the issue that it is about. */
+  /** Opens a pull request like a user of GitHub. That does not change the issue that it refers to. */
   openPull({ branch, body }: { branch: string; body: string | null }): FakePull {
     const now = stamp(this.now());
     const pull: FakePull = {
@@ -103,7 +103,7 @@ export class FakeCodehost {
     requireHeaders(call, { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' });
     const { method, body } = call;
     const isLinked = url.pathname.startsWith(`${numbered}/`);
-    if (isLinked !== url.searchParams.has('page')) throw new WireFault('a page that no link has led to');
+    if (isLinked !== url.searchParams.has('page')) throw new WireFault('a page that is not from a link');
     const path = url.pathname.slice((isLinked ? numbered : repository).length);
     if (!isLinked && !url.pathname.startsWith(`${repository}/`)) throw new WireFault('another repository');
     if (path === '/issues' && method === 'GET') return this.listIssues(url);
@@ -119,7 +119,7 @@ export class FakeCodehost {
     const sort = checks.oneOf('created', 'updated', 'comments');
     requireQuery(url, { ...order, sort, per_page: perPage, page: perPage }, ['per_page']);
     const state = url.searchParams.get('state') ?? 'open';
-    // To this API a pull request is an issue too.
+    // GitHub lists pull requests as issues, too.
     const pulls = this.pulls.map((pull) => ({ ...pull, pull_request: { url: `${repository}/pulls/${pull.number}` } }));
     const rows = [...this.issues.map(shownIssue), ...pulls]
       .filter((each) => state === 'all' || each.state === state)
@@ -200,9 +200,9 @@ export class FakeCodehost {
   }
 }
 
-/** A page with the links that lead on, as the product writes them. */
+/** Returns a page with links to other pages, as GitHub writes them. */
 function paged(url: URL, rows: object[]): Answered {
-  const size = Math.min(Number(url.searchParams.get('per_page')), most);
+  const size = Math.min(Number(url.searchParams.get('per_page')), maxPageSize);
   const page = Number(url.searchParams.get('page') ?? 1);
   const last = Math.max(Math.ceil(rows.length / size), 1);
   const linkTo = (number: number, rel: string) => {

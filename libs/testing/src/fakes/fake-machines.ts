@@ -5,16 +5,16 @@ import type { HttpClient } from '../http-client';
 
 export interface FakeMachine {
   id: string;
-  /** Speaks with the agent's own key. */
+  /** Client with the agent's own key. */
   client: HttpClient;
   worker: FakeWorker;
   workerKey: string;
   bootId: string;
-  /** What its handshake returned. */
+  /** Signing secret that the handshake returned. */
   signingSecret: string;
 }
 
-/** One organization's machines, which shake hands as real ones do and take what is pushed to them. */
+/** Machines of one organization, which perform handshakes like real machines and accept pushed commands. */
 export class FakeMachines {
   private readonly workers: FakeWorker[] = [];
 
@@ -24,7 +24,7 @@ export class FakeMachines {
     readonly signingSecret: string,
   ) {}
 
-  static async of(app: Harness): Promise<FakeMachines> {
+  static async create(app: Harness): Promise<FakeMachines> {
     const tenant = await app.makeTenant();
     const { signingSecret } = (await tenant.as.admin.get('/api/organization/signing-secret')).body;
     return new FakeMachines(app, tenant, signingSecret as string);
@@ -38,7 +38,7 @@ export class FakeMachines {
     return this.app.db.query('system', text, values);
   }
 
-  /** An agent that has shaken hands, with a tunnel to a worker of ours or without. */
+  /** Creates an agent that has performed its handshake, with a tunnel to a fake worker or without. */
   async online({ tunnel = true }: { tunnel?: boolean } = {}): Promise<FakeMachine> {
     const body = { name: newId(), provider: 'external' };
     const { agent, workerKey } = (await this.tenant.as.admin.post('/api/agents', body)).body;

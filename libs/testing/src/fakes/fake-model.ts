@@ -2,42 +2,45 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { checkModelCall, type FakeModelCall, readModelCall } from './model-wire';
 
-/** What the fake model says, and how. */
+/** A response of the fake model. */
 export interface ModelScript {
   content?: string;
-  /** As the content, written as JSON. */
+  /** Content that is written as JSON. */
   json?: unknown;
   toolCalls?: { name: string; arguments: object | string; id?: string }[];
   refusal?: string;
-  /** Null says nothing of it; absent counts the characters. */
+  /** Null leaves out the usage. If absent, the usage is computed from the number of characters. */
   usage?: { inputTokens: number; outputTokens: number } | null;
-  /** Between the pieces of a stream; before the answer otherwise. */
+  /** Milliseconds between the pieces of a stream, or before any other response. */
   slowMs?: number;
-  /** The connection breaks after so many pieces of a stream. */
+  /** Number of pieces of a stream after which the connection is lost. */
   cutAfter?: number;
-  /** An error in place of an answer. */
+  /** Status of an error that is sent instead of a response. */
   status?: number;
   headers?: Record<string, string>;
-  /** These bytes in place of an answer, of this type. */
+  /** Body that is sent unchanged instead of a response, with the type `contentType`. */
   raw?: string;
   contentType?: string;
-  /** Nothing, until the caller goes. In a stream, after `cutAfter` pieces. */
+  /** No response until the caller disconnects; in a stream, only after `cutAfter` pieces. */
   hang?: true;
 }
 
 type Script = string | ModelScript;
 export type ModelRule = (call: FakeModelCall) => Script | undefined | Promise<Script | undefined>;
 
-/** A server that speaks the OpenAI-compatible chat API, says what it is told to, and notes what no real one is sent. */
+/**
+ * A server with the OpenAI-compatible chat API. It returns scripted responses. Requests that no real API would accept
+ * are listed in `faults`.
+ */
 export class FakeModel {
   readonly calls: FakeModelCall[] = [];
   readonly faults: string[] = [];
-  /** Values that must stand in no request. */
+  /** Values that no request may contain. */
   readonly secrets: string[] = [];
   readonly name = 'fake-text';
   readonly visionName = 'fake-vision';
   readonly key = 'model-key-of-the-fake';
-  /** Other keys that it knows, and other models that it has. */
+  /** Accepted keys and existing models. Tests may add others. */
   readonly keys = new Set([this.key]);
   readonly models = new Set([this.name, this.visionName]);
   private readonly script: Script[] = [];
@@ -56,7 +59,7 @@ export class FakeModel {
     return fake;
   }
 
-  /** For an app's environment. */
+  /** Variables for the environment of an app. */
   get env(): Record<string, string> {
     return {
       MODEL_BASE_URL: this.url,
@@ -70,19 +73,19 @@ export class FakeModel {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/v1`;
   }
 
-  /** What it says next, one after the other, before any rule is asked. */
+  /** Adds responses that are returned in this order, before any rule applies. */
   says(...next: Script[]): this {
     this.script.push(...next);
     return this;
   }
 
-  /** What it says to calls that the rule knows an answer to; a later rule is asked first. */
+  /** Adds a rule that returns the response to a call, or undefined. The latest rule is called first. */
   answers(rule: ModelRule): this {
     this.rules.unshift(rule);
     return this;
   }
 
-  /** Forgets what it was told and asked. */
+  /** Clears the script, the rules and the recorded calls. */
   reset(): void {
     for (const list of [this.calls, this.faults, this.secrets, this.script, this.rules]) list.length = 0;
   }
@@ -111,13 +114,13 @@ export class FakeModel {
   }
 
   private async next(call: FakeModelCall): Promise<Script> {
-    const said = this.script.shift();
-    if (said !== undefined) return said;
+    const scripted = this.script.shift();
+    if (scripted !== undefined) return scripted;
     for (const rule of this.rules) {
       const answer = await rule(call);
       if (answer !== undefined) return answer;
     }
-    this.faults.push(`nobody told what to say to ${call.schemaName ?? call.lastText.slice(0, 200)}`);
+    this.faults.push(`no response is defined for ${call.schemaName ?? call.lastText.slice(0, 200)}`);
     return { status: 500 };
   }
 }
@@ -193,7 +196,7 @@ async function stream(call: FakeModelCall, script: ModelScript, response: Server
   response.end('data: [DONE]\n\n');
 }
 
-/** Not before what was written is on its way. */
+/** Closes the connection after the written data was sent. */
 async function breakOff(response: ServerResponse): Promise<void> {
   await new Promise<void>((resolve) => response.write(':\n\n', () => resolve()));
   response.destroy();
@@ -201,13 +204,13 @@ async function breakOff(response: ServerResponse): Promise<void> {
 
 function answerOf(call: FakeModelCall, { content, json, toolCalls = [], refusal, usage }: ModelScript) {
   const text = json === undefined ? (content ?? '') : JSON.stringify(json);
-  const calls = toolCalls.map(({ name, arguments: given, id }, at) => ({
+  const calls = toolCalls.map(({ name, arguments: args, id }, at) => ({
     ...{ id: id ?? `call_${call.number}_${at}`, type: 'function' as const },
-    function: { name, arguments: typeof given === 'string' ? given : JSON.stringify(given) },
+    function: { name, arguments: typeof args === 'string' ? args : JSON.stringify(args) },
   }));
-  const said = text + (refusal ?? '') + calls.map((each) => each.function.arguments).join('');
+  const written = text + (refusal ?? '') + calls.map((each) => each.function.arguments).join('');
   const input = usage?.inputTokens ?? Math.ceil(JSON.stringify(call.body.messages).length / 4);
-  const output = usage?.outputTokens ?? Math.ceil(said.length / 4);
+  const output = usage?.outputTokens ?? Math.ceil(written.length / 4);
   const counted = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
   return { text, toolCalls: calls, usage: usage === null ? null : counted };
 }

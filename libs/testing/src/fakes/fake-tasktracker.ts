@@ -11,7 +11,7 @@ import {
 
 export interface FakeTask {
   id: string;
-  /** What people there call it. No route takes it unless told so. */
+  /** Id that users of ClickUp see. Routes accept it only with `custom_task_ids`. */
   custom_id: string;
   url: string;
   name: string;
@@ -45,7 +45,7 @@ export class FakeTasktracker {
 
   constructor(private readonly now: () => Date) {}
 
-  /** Somebody changes a task there. */
+  /** Changes the status of a task like a user of ClickUp. */
   moveTask(task: FakeTask, name: string, at?: Date): void {
     const now = String((at ?? this.now()).getTime());
     const status = listStatuses.find((each) => each.status === name);

@@ -4,17 +4,20 @@ import { FakeCodehost, type FakeIssue, type FakePull } from './fake-codehost';
 import { type FakeTask, FakeTasktracker } from './fake-tasktracker';
 import { answered, type TrackerCall, WireFault } from './tracker-wire';
 
-/** What happens to a call instead of, or after, its effect. */
+/** A failure instead of the effect of a call, or after it. */
 export type Mishap =
   'lost before' | 'lost after' | { status: number; headers?: Record<string, string>; body?: object } | undefined;
 
-/** GitHub's and ClickUp's APIs as far as feedback uses them. What no real one would be sent is a fault. */
+/**
+ * GitHub's and ClickUp's APIs as far as feedback uses them. Requests that no real API would accept are listed in
+ * `faults`.
+ */
 export class FakeTrackers {
   readonly calls: TrackerCall[] = [];
   readonly faults: string[] = [];
-  /** What happens to the next calls, after as long as it takes to say. */
+  /** Returns the failure of a call. The call waits until a returned promise resolves. */
   mishap: (call: TrackerCall) => Mishap | Promise<Mishap> = () => undefined;
-  /** How far each one's clock is from ours. */
+  /** Difference between the clock of each tracker and the real time in milliseconds. */
   skewMs = { codehost: 0, tasktracker: 0 };
   private readonly codehost = new FakeCodehost(() => new Date(Date.now() + this.skewMs.codehost));
   private readonly tasktracker = new FakeTasktracker(() => new Date(Date.now() + this.skewMs.tasktracker));
@@ -69,16 +72,16 @@ export class FakeTrackers {
     return this.tasks.filter(({ description }) => description.includes(`muster-feedback:${submissionId}`));
   }
 
-  moveIssue(...of: Parameters<FakeCodehost['moveIssue']>): void {
-    this.codehost.moveIssue(...of);
+  moveIssue(...args: Parameters<FakeCodehost['moveIssue']>): void {
+    this.codehost.moveIssue(...args);
   }
 
-  moveTask(...of: Parameters<FakeTasktracker['moveTask']>): void {
-    this.tasktracker.moveTask(...of);
+  moveTask(...args: Parameters<FakeTasktracker['moveTask']>): void {
+    this.tasktracker.moveTask(...args);
   }
 
-  openPull(...of: Parameters<FakeCodehost['openPull']>): FakePull {
-    return this.codehost.openPull(...of);
+  openPull(...args: Parameters<FakeCodehost['openPull']>): FakePull {
+    return this.codehost.openPull(...args);
   }
 
   closePull(pull: FakePull): void {
@@ -101,7 +104,7 @@ export class FakeTrackers {
     if (mishap === 'lost after') return void request.socket.destroy();
     const limit = { 'x-ratelimit-limit': '5000', 'x-ratelimit-remaining': String(5000 - (this.calls.length % 4000)) };
     const reset = { 'x-ratelimit-reset': String(Math.ceil(Date.now() / 1000) + 60) };
-    // An hour's allowance is not used up by an answer that says nothing of it.
+    // An error response has no rate limit headers. That must not count as a used-up quota.
     const rate = status < 400 ? { ...limit, ...reset } : {};
     response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', ...rate, ...more });
     response.end(JSON.stringify(body));

@@ -5,16 +5,16 @@ import type { AgentCommand } from '@muster/contracts';
 import { KeyRing } from '@muster/vault';
 import { testMasterKey } from '../stack';
 
-/** A worker's tunnel as the service sees it: a real server that takes signed commands, and remembers them. */
+/** A worker's tunnel as the service sees it: a real server that accepts signed commands and records them. */
 export class FakeWorker {
   readonly received: AgentCommand[] = [];
   /** The headers of each push. */
   readonly headers: IncomingHttpHeaders[] = [];
-  /** What it answers a push with; a worker that is well says 202 first and 200 to the same id again. */
+  /** Returns the response status of a push. A healthy worker answers 202 to a new command and 200 to a repeated one. */
   answer: (command: AgentCommand) => number | Promise<number> = ({ commandId }) =>
     this.received.some((known) => known.commandId === commandId) ? 200 : 202;
   refused = 0;
-  /** By which it judges how old a signature is. */
+  /** Clock for the age of signatures. */
   now: () => Date = () => new Date();
 
   private constructor(
@@ -22,7 +22,7 @@ export class FakeWorker {
     public signingSecret: string,
   ) {}
 
-  /** One of an organization of a test's. */
+  /** Starts a worker for an organization that a test created. */
   static startFor(organizationId: string): Promise<FakeWorker> {
     return FakeWorker.start(signingSecretsOf(KeyRing.parse(testMasterKey), organizationId)[0]!);
   }

@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 
-/** A call as it came over the wire, and what is easily asked of it. */
+/** A call as received, with values that tests often read from it. */
 export interface FakeModelCall {
   number: number;
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
   body: any;
-  /** The body's text: for what must not stand in it. */
+  /** Text of the body, for checks of what it must not contain. */
   text: string;
   stream: boolean;
   /** The text of the last message. */
@@ -16,12 +16,12 @@ export interface FakeModelCall {
   lastUserText: string;
   pictures: string[];
   toolNames: string[];
-  /** The name of the JSON schema that the answer is to fit. */
+  /** Name of the JSON schema that the response must match. */
   schemaName: string | null;
   isOver: boolean;
-  /** The caller went before the answer's end. */
+  /** Whether the caller disconnected before the end of the response. */
   wasLeft: boolean;
-  /** By performance.now(). */
+  /** Time of performance.now(). */
   firstTokenAt?: number;
 }
 
@@ -50,7 +50,7 @@ export async function readModelCall(request: IncomingMessage): Promise<FakeModel
   };
 }
 
-interface Known {
+interface ModelSetup {
   models: ReadonlySet<string>;
   visionName: string;
   secrets: readonly string[];
@@ -59,28 +59,28 @@ interface Known {
 const fields = ['model', 'messages', 'tools', 'stream', 'stream_options', 'response_format'];
 const picture = /^data:image\/(png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
 
-/** What no real API would be sent, or what this product must not send. */
-export function checkModelCall(call: FakeModelCall, { models, visionName, secrets }: Known): string[] {
+/** Returns a fault for each part of a call that no real API would accept, or that this product must not send. */
+export function checkModelCall(call: FakeModelCall, { models, visionName, secrets }: ModelSetup): string[] {
   const { method, path, headers, body, pictures, stream } = call;
   const faults: string[] = [];
-  const must = (holds: unknown, what: string) => {
-    if (!holds) faults.push(what);
+  const must = (holds: unknown, fault: string) => {
+    if (!holds) faults.push(fault);
   };
-  must(method === 'POST' && path === '/v1/chat/completions', `${method} ${path} is no route`);
+  must(method === 'POST' && path === '/v1/chat/completions', `${method} ${path} is not a route`);
   must(/^application\/json/.test(headers['content-type'] ?? ''), `content-type is ${headers['content-type']}`);
   for (const name of Object.keys(body)) must(fields.includes(name), `an unknown field ${name}`);
   must(models.has(body.model), `there is no model ${body.model}`);
   must(pictures.length === 0 || body.model !== undefined, 'pictures without a model');
   if (models.has(visionName) && pictures.length) must(body.model === visionName, 'pictures go to the vision model');
-  for (const url of pictures) must(picture.test(url), `a picture that is none: ${url.slice(0, 40)}`);
+  for (const url of pictures) must(picture.test(url), `a picture is not valid: ${url.slice(0, 40)}`);
   must(stream === (body.stream_options !== undefined), 'stream_options belong to a stream');
-  if (stream) must(body.stream_options?.include_usage === true, 'a stream without its usage');
+  if (stream) must(body.stream_options?.include_usage === true, 'a stream does not request its usage');
   faults.push(
     ...faultsOfMessages(body.messages),
     ...faultsOfTools(body.tools),
     ...faultsOfFormat(body.response_format),
   );
-  for (const secret of secrets) must(!call.text.includes(secret), 'a secret stands in the request');
+  for (const secret of secrets) must(!call.text.includes(secret), 'the request contains a secret');
   return faults;
 }
 
@@ -92,7 +92,7 @@ function faultsOfMessages(messages: unknown): string[] {
     const { role, content, tool_calls: toolCalls, tool_call_id: toolCallId } = message;
     const name = `messages.${at}`;
     if (role === 'tool') {
-      if (!wanted.delete(toolCallId)) faults.push(`${name} answers no tool call`);
+      if (!wanted.delete(toolCallId)) faults.push(`${name} does not answer a tool call`);
       if (typeof content !== 'string') faults.push(`${name} has no content`);
       continue;
     }
@@ -102,7 +102,7 @@ function faultsOfMessages(messages: unknown): string[] {
     if (role === 'user' && Array.isArray(content)) {
       for (const part of content) {
         const isPart = part.type === 'text' ? typeof part.text === 'string' : typeof part.image_url?.url === 'string';
-        if (!isPart || content.length === 0) faults.push(`${name} has a part that is none`);
+        if (!isPart || content.length === 0) faults.push(`${name} has a part that is not valid`);
       }
     } else if (typeof content !== 'string' && !(role === 'assistant' && toolCalls?.length)) {
       faults.push(`${name} has no content`);
@@ -114,7 +114,7 @@ function faultsOfMessages(messages: unknown): string[] {
         typeof call.function?.arguments !== 'string' ||
         !call.id
       ) {
-        faults.push(`${name} has a tool call that is none`);
+        faults.push(`${name} has a tool call that is not valid`);
       }
       wanted.add(call.id);
     }
@@ -125,14 +125,14 @@ function faultsOfMessages(messages: unknown): string[] {
 
 function faultsOfTools(tools: unknown): string[] {
   if (tools === undefined) return [];
-  if (!Array.isArray(tools) || tools.length === 0) return ['tools is no list'];
+  if (!Array.isArray(tools) || tools.length === 0) return ['tools is not a list'];
   return (tools as any[]).flatMap(({ type, function: tool }, at) => {
     const isTool =
       type === 'function' &&
       /^[\w-]{1,64}$/.test(tool?.name ?? '') &&
       typeof tool.description === 'string' &&
       tool.parameters?.type === 'object';
-    return isTool ? [] : [`tools.${at} is no tool`];
+    return isTool ? [] : [`tools.${at} is not a valid tool`];
   });
 }
 
@@ -140,14 +140,14 @@ function faultsOfFormat(format: any): string[] {
   if (format === undefined) return [];
   const { name, strict, schema } = format.json_schema ?? {};
   if (format.type !== 'json_schema' || !/^\w{1,64}$/.test(name ?? '') || strict !== true) {
-    return ['response_format is no strict JSON schema'];
+    return ['response_format is not a strict JSON schema'];
   }
   return faultsOfSchema(schema, 'schema');
 }
 
-/** Strict schemas name every key as required, and allow no others. */
+/** A strict schema requires all of its keys and allows no others. */
 function faultsOfSchema(schema: any, at: string): string[] {
-  if (typeof schema !== 'object' || schema === null) return [`${at} is no schema`];
+  if (typeof schema !== 'object' || schema === null) return [`${at} is not a schema`];
   const faults: string[] = [];
   if (schema.properties) {
     const keys = Object.keys(schema.properties).sort();

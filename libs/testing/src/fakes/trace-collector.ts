@@ -1,10 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A span as a collector was sent it. */
+/** A span as a collector receives it. */
 export interface CollectedSpan {
   name: string;
-  /** service.name of whoever sent it. */
+  /** service.name of the sender. */
   service: string;
   traceId: string;
   spanId: string;
@@ -12,7 +12,7 @@ export interface CollectedSpan {
   startMs: number;
   endMs: number;
   attributes: Record<string, string | number | boolean>;
-  /** Whether it failed, and the word for it. */
+  /** Error of a failed span; null if the span did not fail. */
   error: string | null;
   links: { traceId: string; spanId: string }[];
 }
@@ -34,15 +34,15 @@ interface OtlpBody {
   resourceSpans: { resource: { attributes: OtlpAttribute[] }; scopeSpans: { spans: OtlpSpan[] }[] }[];
 }
 
-/** A collector of traces: takes OTLP as JSON over HTTP at /v1/traces, and nothing else. */
+/** A collector of traces that accepts only OTLP as JSON over HTTP at /v1/traces. */
 export class TraceCollector {
   readonly spans: CollectedSpan[] = [];
-  /** Whole requests as they came. */
+  /** Bodies of all requests. */
   readonly bodies: string[] = [];
   readonly headers: Record<string, unknown>[] = [];
-  /** What was no OTLP. */
+  /** Errors in requests that are not valid OTLP. */
   readonly faults: string[] = [];
-  /** What it answers; null: nothing, for as long as it stands. */
+  /** Status of the responses; while it is null, requests get no response. */
   answer: number | null = 200;
 
   private constructor(private readonly server: Server) {}

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** A call as it came over the wire. */
+/** A call as received. */
 export interface TrackerCall {
   method: string;
   /** Path and query. */
@@ -15,26 +15,26 @@ export interface Answered {
   headers: Record<string, string>;
 }
 
-/** What no real tracker would be sent. */
+/** A request that no real tracker would accept. */
 export class WireFault extends Error {}
 
 type Check = (value: unknown) => boolean;
 
 export const checks = {
-  text: (most: number) => (value: unknown) => typeof value === 'string' && value.length > 0 && value.length <= most,
-  texts: (most: number) => (value: unknown) =>
-    Array.isArray(value) && value.every((each) => typeof each === 'string' && each.length > 0 && each.length <= most),
+  text: (max: number) => (value: unknown) => typeof value === 'string' && value.length > 0 && value.length <= max,
+  texts: (max: number) => (value: unknown) =>
+    Array.isArray(value) && value.every((each) => typeof each === 'string' && each.length > 0 && each.length <= max),
   numbers: (value: unknown) => Array.isArray(value) && value.every((each) => Number.isInteger(each)),
   oneOf:
     (...words: unknown[]) =>
     (value: unknown) =>
       words.includes(value),
-  integer: (least: number, most: number) => (value: unknown) =>
-    typeof value === 'string' && /^\d+$/.test(value) && Number(value) >= least && Number(value) <= most,
+  integer: (min: number, max: number) => (value: unknown) =>
+    typeof value === 'string' && /^\d+$/.test(value) && Number(value) >= min && Number(value) <= max,
   like: (form: RegExp) => (value: unknown) => typeof value === 'string' && form.test(value),
 };
 
-/** Every field is known and of its type, and those that must be there are. */
+/** Throws unless all fields are known and valid, and all required fields are present. */
 export function requireFields(value: unknown, fields: Record<string, Check>, required: string[] = []): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new WireFault('no JSON object');
   for (const [name, each] of Object.entries(value)) {
@@ -47,7 +47,7 @@ export function requireFields(value: unknown, fields: Record<string, Check>, req
 
 export function requireQuery({ searchParams }: URL, fields: Record<string, Check>, required: string[] = []): void {
   const names = [...searchParams.keys()];
-  if (new Set(names).size < names.length) throw new WireFault('a parameter that is there twice');
+  if (new Set(names).size < names.length) throw new WireFault('a parameter is there twice');
   requireFields(Object.fromEntries(searchParams), fields, required);
 }
 

@@ -1,4 +1,7 @@
-/** What people reported, a tenth as often as there were runs, and the packs of whose installations most came. */
+/**
+ * Statements for feedback, with one submission for every tenth run, and for packs, each with a version and an
+ * installation.
+ */
 export const feedbackAndPacks = (id: (at: string, salt: string) => string) => [
   `INSERT INTO feedback_submission (id, organization_id, type, status, title, description, reporter_id, created_at, updated_at)
    SELECT id, '{organization}', CASE WHEN n <= 30 THEN 'bug_report' ELSE 'feature_request' END,

@@ -1,8 +1,11 @@
-import type { House } from './build-house';
+import type { LargeOrganization } from './seed-large-organization';
 
-/** Every list with each of its filters, by what a usual and a rare value is, and such as nothing is both of. */
-export function listRequests(house: House, now = new Date()): string[] {
-  const { agentIds, workflowIds, scheduleIds, batchId, longJobId, endpointId } = house;
+/**
+ * Returns requests for every list with each of its filters: with a usual value, with a rare value, and with
+ * combinations that match nothing.
+ */
+export function listRequests(organization: LargeOrganization, now = new Date()): string[] {
+  const { agentIds, workflowIds, scheduleIds, batchId, longJobId, endpointId } = organization;
   const day = (ago: number) => new Date(now.getTime() - ago * 86_400_000).toISOString();
   const dates = (from: number, to: number) => `from=${day(from).slice(0, 10)}&to=${day(to).slice(0, 10)}`;
   const times = [
@@ -155,7 +158,7 @@ export function listRequests(house: House, now = new Date()): string[] {
     ],
     [
       '/api/admin/client-pricing/metrics',
-      [`jobId=${longJobId}`, dates(20, 10), dates(364, 360), `organizationId=${house.organizationId}`],
+      [`jobId=${longJobId}`, dates(20, 10), dates(364, 360), `organizationId=${organization.organizationId}`],
     ],
     [
       '/api/feedback-submissions',
@@ -192,8 +195,11 @@ export function listRequests(house: House, now = new Date()): string[] {
   return lists.flatMap(([path, filters]) => [path, ...filters.map((filter) => `${path}?${filter}`)]);
 }
 
-/** What else is read as often as lists are. */
-export function readRequests({ agentIds, scheduleIds, batchId, longJobId }: House, now = new Date()): string[] {
+/** Returns the other requests that clients send as often as requests for lists. */
+export function readRequests(
+  { agentIds, scheduleIds, batchId, longJobId }: LargeOrganization,
+  now = new Date(),
+): string[] {
   const day = (ago: number) => new Date(now.getTime() - ago * 86_400_000).toISOString().slice(0, 10);
   const year = `from=${day(364)}&to=${day(0)}`;
   return [

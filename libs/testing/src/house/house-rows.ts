@@ -1,18 +1,18 @@
 import { feedbackAndPacks } from './feedback-rows';
 
-// The rows of a house. Of what lists are filtered by there is a usual value, and a rare one that three rows of long ago
-// have. {names} are the house's values.
+// Statements for the rows of a house. Each column that lists are filtered by has a usual value, and a rare value that
+// only three old rows have. {names} are replaced with the values of the house.
 
-/** When the nth of so many was made, in a year that is over now. */
+/** SQL for the creation time of row `n` of `total`, in the year that ends now. */
 const time = (n: string, total: string) =>
   `(to_timestamp({until} / 1000.0) - make_interval(secs => {days} * 86400.0 * (1 - (${n}) / ((${total}) + 1.0))))`;
 
-/** An id of that time, as the service makes them. */
+/** SQL for an id of that time, as the service creates ids. */
 const id = (at: string, salt: string) =>
   `overlay(overlay(overlay(md5('{organization}' || ${salt}) PLACING
      lpad(to_hex((extract(epoch FROM ${at}) * 1000)::bigint), 12, '0') FROM 1) PLACING '7' FROM 13) PLACING '8' FROM 17)::uuid`;
 
-const things = (kind: string, count: string) => `
+const tempTable = (kind: string, count: string) => `
   DROP TABLE IF EXISTS house_${kind};
   CREATE TEMP TABLE house_${kind} AS
   SELECT n, ${id(time('n', count), `'${kind}' || n`)} AS id, ${time('n', count)} AS at
@@ -24,10 +24,10 @@ const named = (kind: string, n: string) => `LEFT JOIN house_${kind} ON house_${k
 export const houseStatements = [
   `INSERT INTO organization (id, name) VALUES ('{organization}', 'House') ON CONFLICT DO NOTHING`,
   `INSERT INTO organization_settings (organization_id) VALUES ('{organization}') ON CONFLICT DO NOTHING`,
-  things('agent', '{agents}'),
-  things('workflow', '20'),
-  things('schedule', 'greatest(20, {agents})'),
-  things('batch', '{jobs} / 100 + 1'),
+  tempTable('agent', '{agents}'),
+  tempTable('workflow', '20'),
+  tempTable('schedule', 'greatest(20, {agents})'),
+  tempTable('batch', '{jobs} / 100 + 1'),
   ...analyzed,
   `DROP TABLE IF EXISTS house_job;
    CREATE TEMP TABLE house_job AS
@@ -113,7 +113,7 @@ export const houseStatements = [
    SELECT id, '{organization}', agent_id, id, CASE WHEN n <= 3 THEN 'video' ELSE 'file' END, 'f', 'text/plain', 1,
           '{organization}/' || n, at
    FROM house_job`,
-  // Of a tenth of the runs an endpoint was told, and hears of some still.
+  // A webhook endpoint got an event of every tenth run. Some deliveries failed permanently.
   `INSERT INTO webhook_endpoint (id, organization_id, url, events)
    VALUES (gen_random_uuid(), '{organization}', 'https://example.com/told', '{*}')`,
   `INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence, body, fanned_out_at, created_at)
@@ -145,7 +145,8 @@ export const houseStatements = [
      duplicates_removed, claims_per_npi, charge_micros, pricing_type, price_micros, minimum_micros, computed_at)
    SELECT id, '{organization}', id, 'claim_result', 1, 1, 1, 0, '{}', 1, 'per_claim', 1, 0, at
    FROM house_job WHERE n % 2 = 1`,
-  // A fifth of all is what the busy agent said, the last quarter of that in one run; of the others each said as much.
+  // A fifth of all entries belongs to the busy agent, and the last quarter of these to one run. The other agents have
+  // the same number of entries each.
   `INSERT INTO timeline_entry (agent_id, seq, recorded_at, organization_id, kind, level, message, source, job_id, at)
    SELECT a.id, n, t.at, '{organization}', CASE WHEN n <= 3 THEN 'lifecycle' ELSE 'execution' END,
           CASE WHEN n <= 3 THEN 'error' ELSE 'info' END,

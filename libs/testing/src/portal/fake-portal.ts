@@ -12,22 +12,22 @@ export interface PortalRequest {
 }
 
 /**
- * An insurer's portal as a browser meets it: sign-in, a list over several pages, a form and its confirmation, a slow
- * page, a one-time code, a captcha, pages that show what they should not or ask for what they must not have; in several
- * designs. And another site beside it, which nobody has any business with. Each writes down what it is asked.
+ * An insurer's portal for a real browser: sign-in, a list over several pages, a form and its confirmation, a slow page,
+ * a one-time code, a captcha, and pages that show secrets or ask for secrets. It has several designs. A second site
+ * stands for any other website, which a session must not open. Both sites record their requests.
  */
 export class FakePortal implements Portal {
   readonly user = 'dana';
   readonly requests: PortalRequest[] = [];
-  /** Each claim that was sent for good, as often as it was. */
+  /** Forms of all submitted claims. A claim that was submitted twice is listed twice. */
   readonly submitted: Record<string, string>[] = [];
-  /** What the other site was asked. */
+  /** Requests to the other site. */
   readonly visits: string[] = [];
   design: PortalDesign = 'first';
-  /** After the password, a code is asked for. */
+  /** Whether a code is required after the password. */
   asksForCode = false;
   slowMs = 1500;
-  /** Looked at before a submission is answered: whoever waits here holds it up, and it has been counted. */
+  /** Called before a submission is answered. A promise delays the response; the submission is already counted. */
   onSubmit: () => Promise<void> | void = () => undefined;
   private readonly sessions = new Map<string, 'code' | 'in'>();
 
@@ -59,7 +59,7 @@ export class FakePortal implements Portal {
     return `http://127.0.0.1:${portOf(this.other)}`;
   }
 
-  /** How often a claim was sent. */
+  /** Returns how often a claim was submitted. */
   submissionsOf(claim: string): number {
     return this.submitted.filter((each) => each['claim'] === claim).length;
   }

@@ -1,6 +1,7 @@
 /**
- * second: other ids, classes and boxes, the same words. third: other words as well, on what sends a claim. fourth: that is
- * another element with other words in another place, so that nothing that was known of it fits.
+ * `second`: other ids, classes and elements, but the same labels. `third`: also another label on the button that
+ * submits a claim. `fourth`: the button is another element with another label in another position, so that nothing that
+ * was recorded of it matches.
  */
 export type PortalDesign = 'first' | 'second' | 'third' | 'fourth';
 
@@ -21,7 +22,7 @@ const claims = Array.from({ length: 20 }, (_, at) => ({
   amount: `${100 + at * 7}.00`,
 }));
 
-/** The page of an address; null: there is none. */
+/** Returns the page of a path; null if the page does not exist. */
 export function pageOf(portal: Portal, path: string, query: Record<string, string>): string | null {
   const claim = /^\/claims\/(C-\d+)$/.exec(path)?.[1];
   if (claim) return claims.some(({ id }) => id === claim) ? detailOf(portal, claim) : null;

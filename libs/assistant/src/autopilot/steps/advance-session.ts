@@ -3,7 +3,7 @@ import { AppError } from '@muster/contracts';
 import type { AutopilotTask, PageLooked } from '@muster/contracts';
 import { Database, isDatabaseUnavailable } from '@muster/database';
 import { maxPictureBytes, ModelAborted, ModelFault, Models, type ModelUsage } from '@muster/models';
-import { Clock, type MessageInHand, newId } from '@muster/platform';
+import { Clock, newId, type ReceivedMessage } from '@muster/platform';
 import { openModel } from '@muster/pricing';
 import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
@@ -58,7 +58,7 @@ export class Autopilot {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  async advance(sessionId: string, message?: MessageInHand): Promise<void> {
+  async advance(sessionId: string, message?: ReceivedMessage): Promise<void> {
     try {
       const request = await this.handle(sessionId, (work) => forward(work), message);
       if (request) await this.ask(request);
@@ -74,7 +74,7 @@ export class Autopilot {
   private handle(
     sessionId: string,
     step: (work: Work) => Promise<ModelRequest | void>,
-    message?: MessageInHand,
+    message?: ReceivedMessage,
   ): Promise<ModelRequest | void> {
     return this.database.transaction('system', async (tx) => {
       if (message) tx.handles(message);

@@ -10,14 +10,17 @@ export function isAddressOrRange(word: string): boolean {
   return ipaddr.isValidCIDR(word) || isIP(word) !== 0;
 }
 
-/** What of the deployment's list is no host, no address and no CIDR. */
+/** Returns an error for each entry of the deployment's list that is not a host, an address or a CIDR. */
 export function outboundFaults(allow: readonly string[]): string[] {
   return allow
     .filter((entry) => !isAddressOrRange(entry) && !/^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i.test(entry))
     .map((entry) => `OUTBOUND_ALLOW: ${entry} is not a host, an address or a CIDR`);
 }
 
-/** Which addresses the service may call: public ones, and what the deployment names (hosts, addresses, CIDRs). */
+/**
+ * Decides which addresses the service may call: public addresses, and the hosts, addresses and CIDRs of the
+ * deployment's list.
+ */
 export class AddressPolicy {
   private readonly hosts = new Set<string>();
   private readonly ranges: [Address, number][] = [];
@@ -39,43 +42,51 @@ export class AddressPolicy {
     return ipaddr.isValid(address) && isPublic(ipaddr.process(address));
   }
 
-  /** Whether this address may be called, as itself or as one of the host's. */
+  /** Whether this address may be called, as itself or as an address of the host. */
   allows(address: string, host?: string): boolean {
     if (host !== undefined && this.hosts.has(plainHost(host))) return true;
     if (!ipaddr.isValid(address)) return false;
-    // An IPv4 address in IPv6's clothes is the IPv4 address.
+    // An IPv4-mapped IPv6 address counts as the IPv4 address.
     const plain = ipaddr.process(address);
     return isPublic(plain) || this.ranges.some((range) => within(plain, range));
   }
 }
 
-/** Whether an address is of the host that calls from there: the same one, or both are of this machine. */
+/**
+ * Whether an address belongs to the host that calls from `from`: both addresses are the same, or both belong to this
+ * machine.
+ */
 export function isOfHost(address: string, from: string | null): boolean {
   if (!from || !ipaddr.isValid(address) || !ipaddr.isValid(from)) return false;
   const [one, other] = [ipaddr.process(address), ipaddr.process(from)];
-  return one.toNormalizedString() === other.toNormalizedString() || (isOurs(one) && isOurs(other));
+  return one.toNormalizedString() === other.toNormalizedString() || (isOfThisMachine(one) && isOfThisMachine(other));
 }
 
-function isOurs(address: Address): boolean {
+function isOfThisMachine(address: Address): boolean {
   if (address.range() === 'loopback') return true;
   const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   return own.some(({ address: text }) => ipaddr.process(text).toNormalizedString() === address.toNormalizedString());
 }
 
-/** Everything that has a purpose of its own (private, loopback, link-local, mapped, tunnelled, documentation) is not. */
+/**
+ * Addresses with a special purpose (private, loopback, link-local, mapped, tunnelled, documentation) are not public.
+ */
 function isPublic(address: Address): boolean {
   if (address.range() !== 'unicast') return false;
   return address.kind() === 'ipv4' || address.match(globalUnicast as [ipaddr.IPv4 & ipaddr.IPv6, number]);
 }
 
-/** Whether an address is one of these, or in one of these ranges; an IPv4 address in IPv6's clothes is the IPv4 address. */
+/**
+ * Whether an address equals one of the entries or is in one of their ranges. An IPv4-mapped IPv6 address counts as the
+ * IPv4 address.
+ */
 export function isWithin(address: string, entries: readonly string[]): boolean {
   if (!ipaddr.isValid(address)) return false;
   const plain = ipaddr.process(address);
   return entries.some((entry) => within(plain, rangeOf(entry)));
 }
 
-/** A range, or an address as the range of itself; one of IPv4 in IPv6's clothes is the one of IPv4. */
+/** Parses a CIDR, or an address as a range of one address. An IPv4-mapped IPv6 range becomes the IPv4 range. */
 function rangeOf(entry: string): [Address, number] {
   const [base, bits]: [Address, number] = ipaddr.isValidCIDR(entry)
     ? ipaddr.parseCIDR(entry)

@@ -1,7 +1,8 @@
 import { clientAddress } from './client-address';
 
 describe('the address that a request is counted under', () => {
-  const of = (ip: string, remoteAddress = '192.0.2.1') => clientAddress({ ip, socket: { remoteAddress } as never });
+  const addressOf = (ip: string, remoteAddress = '192.0.2.1') =>
+    clientAddress({ ip, socket: { remoteAddress } as never });
 
   it.each([
     ['203.0.113.9', '203.0.113.9'],
@@ -10,9 +11,10 @@ describe('the address that a request is counted under', () => {
     ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
     ['2001:DB8:1:2::ffff', '2001:db8:1:2::/64'],
     ['[2001:db8:1:2::7]:443', '2001:db8:1:2::/64'],
-  ])('of %s is %s', (given, counted) => expect(of(given)).toBe(counted));
+  ])('is derived from %s as %s', (reported, counted) => expect(addressOf(reported)).toBe(counted));
 
-  it.each(['', 'unknown', 'anything at all', '1.2.3', 'x'.repeat(5000)])('of %p is the connection’s own', (given) =>
-    expect(of(given)).toBe('192.0.2.1'),
+  it.each(['', 'unknown', 'anything at all', '1.2.3', 'x'.repeat(5000)])(
+    'is the address of the connection if the proxies report %p',
+    (reported) => expect(addressOf(reported)).toBe('192.0.2.1'),
   );
 });

@@ -7,17 +7,17 @@ import { Outbound, OutboundRefused } from './outbound';
 const types = { 1: 'A', 28: 'AAAA' } as const;
 type Records = Partial<Record<'A' | 'AAAA', string[]>> | 'silent' | 'none' | 'broken';
 
-describe('a name that somebody else chose', () => {
+describe('the lookup of a host name', () => {
   let server: Socket;
   let servers: string[];
   const zone = new Map<string, Records>();
-  const asked: string[] = [];
+  const queries: string[] = [];
 
   beforeAll(async () => {
     server = createSocket('udp4');
     server.on('message', (query, from) => {
       const { name, type, question } = read(query);
-      asked.push(`${type} ${name}`);
+      queries.push(`${type} ${name}`);
       const records = zone.get(name) ?? (name.startsWith('silent') ? 'silent' : 'none');
       if (records === 'silent') return;
       const addresses = typeof records === 'object' && type ? (records[type] ?? []) : [];
@@ -30,12 +30,12 @@ describe('a name that somebody else chose', () => {
   });
   afterAll(() => server.close());
   beforeEach(() => {
-    asked.length = 0;
+    queries.length = 0;
   });
 
   const names = (more: object = {}) => new Names({ inside: false, servers, ...more });
 
-  it('is asked for in both families, and either will do', async () => {
+  it('queries both address families and accepts either', async () => {
     zone.set('both.test', { A: ['93.184.216.34', '93.184.216.35'], AAAA: ['2606:2800:220:1::1'] });
     zone.set('six.test', { AAAA: ['2606:2800:220:1::1'] });
     expect(await names().find('Both.test.')).toEqual([
@@ -46,12 +46,12 @@ describe('a name that somebody else chose', () => {
     expect(await names().find('six.test')).toEqual([{ address: '2606:2800:220:1::1', family: 6 }]);
   });
 
-  it('of this machine is found in its own table, without a question', async () => {
+  it('finds a name of this machine in the hosts file without a query', async () => {
     expect((await names().find('LOCALHOST')).map(({ address }) => address)).toContain('127.0.0.1');
-    expect(asked).toEqual([]);
+    expect(queries).toEqual([]);
   });
 
-  it('that there is not, or whose servers are broken, is refused with the reason', async () => {
+  it('reports why a name has no addresses, and private addresses are refused', async () => {
     zone.set('broken.test', 'broken');
     await expect(names().find('nobody.test')).rejects.toMatchObject({ code: 'ENOTFOUND' });
     await expect(names().find('broken.test')).rejects.toMatchObject({ code: 'ESERVFAIL' });
@@ -62,19 +62,19 @@ describe('a name that somebody else chose', () => {
     await expect(outbound.check('https://inside.test/hook')).rejects.toBeInstanceOf(OutboundRefused);
   });
 
-  it('that no server has is asked of the system where one that is known inside alone may be meant', async () => {
+  it('uses the system’s lookup for an unknown name if internal names are allowed', async () => {
     // The system reads this as a number.
     expect(await names({ inside: true }).find('127.1')).toEqual([{ address: '127.0.0.1', family: 4 }]);
     await expect(names().find('127.1')).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
-  it('whose servers are silent is given up in its time, and keeps nobody else’s waiting', async () => {
+  it('fails in time if the name servers are silent, and does not delay other lookups', async () => {
     zone.set('quick.test', { A: ['93.184.216.34'] });
     const silent = Array.from({ length: 40 }, (_, at) => names({ limitMs: 2000 }).find(`silent-${at}.test`));
     const ended = Promise.allSettled(silent);
     const began = performance.now();
     await Promise.all(Array.from({ length: 40 }, () => names().find('quick.test')));
-    // The system's own lookups have their threads to themselves.
+    // The threads of the system's own lookups are free.
     await Promise.all(Array.from({ length: 8 }, () => lookup('localhost')));
     expect(performance.now() - began).toBeLessThan(1500);
     for (const each of await ended) {
@@ -82,12 +82,12 @@ describe('a name that somebody else chose', () => {
     }
   });
 
-  it('of which one family’s answer does not come is called by the other’s', async () => {
+  it('returns the addresses of one family if the query for the other is not answered', async () => {
     zone.set('half.test', { A: ['93.184.216.34'] });
     const before = server.listeners('message')[0]!;
     server.removeAllListeners('message');
     server.on('message', (query, from) => {
-      if (read(query).type === 'A') (before as (...of: unknown[]) => void)(query, from);
+      if (read(query).type === 'A') (before as (...args: unknown[]) => void)(query, from);
     });
     try {
       expect(await names().find('half.test')).toEqual([{ address: '93.184.216.34', family: 4 }]);
@@ -110,7 +110,7 @@ function read(query: Buffer): { name: string; type?: 'A' | 'AAAA'; question: Buf
   };
 }
 
-/** As a name server writes it: the question again, and a record for each address. */
+/** Builds the response of a name server: the question again, and a record for each address. */
 function answer(query: Buffer, question: Buffer, code: number, addresses: string[]): Buffer {
   const head = Buffer.alloc(12);
   query.copy(head, 0, 0, 2);
@@ -133,8 +133,8 @@ function answer(query: Buffer, question: Buffer, code: number, addresses: string
 function bytesOf(address: string): Buffer {
   if (!address.includes(':')) return Buffer.from(address.split('.').map(Number));
   const [before = '', after = ''] = address.split('::');
-  const words = (text: string) => text.split(':').filter(Boolean);
-  const zeros = 8 - words(before).length - words(after).length;
-  const all = [...words(before), ...Array.from({ length: zeros }, () => '0'), ...words(after)];
+  const groups = (text: string) => text.split(':').filter(Boolean);
+  const zeros = 8 - groups(before).length - groups(after).length;
+  const all = [...groups(before), ...Array.from({ length: zeros }, () => '0'), ...groups(after)];
   return Buffer.concat(all.map((word) => Buffer.from(word.padStart(4, '0'), 'hex')));
 }

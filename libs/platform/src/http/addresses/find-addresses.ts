@@ -9,24 +9,25 @@ export interface FoundAddress {
 }
 
 export interface NameSettings {
-  /** Whether names that are known on this machine and its network alone may be meant. */
+  /** Whether names that only this machine or its network knows are allowed. */
   inside: boolean;
-  /** Name servers, where they are not the system's. */
+  /** Name servers, if not those of the system. */
   servers?: string[];
   limitMs?: number;
 }
 
 const defaultLimitMs = 5000;
 const askAgainMs = 1500;
-/** What one family's answer is waited for when the other's is there. */
+/** Milliseconds to wait for the answer for one address family after the other one was answered. */
 const otherFamilyMs = 300;
 const hostsFile = '/etc/hosts';
-const hostsFreshMs = 5000;
+const hostsCacheMs = 5000;
 
 /**
- * Finds the addresses of names that others chose. The system's own lookup keeps one of a few threads for as long as a
- * name's servers are silent: two such names, and nobody finds any name any more, that of the database neither. So the
- * name servers are asked from here, and the system's lookup is left what it alone knows, one name at a time.
+ * Looks up host names that callers chose. The system's own lookup occupies one of a few threads while the servers of a
+ * name are silent. Two such names would block every lookup of the process, including the database's. So this class
+ * queries the name servers itself. It uses the system's lookup only for names that nothing else knows, one name at a
+ * time.
  */
 export class Names {
   private readonly systemLookups = new Semaphore(1);
@@ -35,12 +36,15 @@ export class Names {
 
   constructor(private readonly settings: NameSettings) {}
 
-  /** All of a name's addresses, or an error with the code of why there is none; within its time. */
+  /**
+   * Returns all addresses of a name within the time limit. If there are none, throws an error with the code of the
+   * reason.
+   */
   async find(hostname: string): Promise<FoundAddress[]> {
     const { limitMs = defaultLimitMs } = this.settings;
     const name = hostname.toLowerCase().replace(/\.$/, '');
-    const known = (await this.inHosts()).get(name);
-    if (known) return known;
+    const local = (await this.inHosts()).get(name);
+    if (local) return local;
     const resolver = new Resolver({ timeout: askAgainMs, tries: 2 });
     if (this.settings.servers) resolver.setServers(this.settings.servers);
     const over = new AbortController();
@@ -73,7 +77,7 @@ export class Names {
     return found.flat();
   }
 
-  /** Search domains, mDNS and whatever else the system was told of. */
+  /** Covers search domains, mDNS and everything else that the system is configured for. */
   private async askSystem(name: string, over: AbortSignal): Promise<FoundAddress[]> {
     const leave = await this.systemLookups.acquire(over);
     return new Promise((resolve, reject) => {
@@ -86,7 +90,7 @@ export class Names {
   }
 
   private async inHosts(): Promise<Map<string, FoundAddress[]>> {
-    if (performance.now() - this.hostsReadAt < hostsFreshMs) return this.hosts;
+    if (performance.now() - this.hostsReadAt < hostsCacheMs) return this.hosts;
     this.hostsReadAt = performance.now();
     const text = await readFile(hostsFile, 'utf8').catch(() => '');
     this.hosts = hostsIn(text);
@@ -104,7 +108,7 @@ function ofFamily(resolver: Resolver, name: string, family: 4 | 6): Promise<Foun
   });
 }
 
-/** There is no such name, or nobody to ask: the system may know it all the same. */
+/** Whether the name does not exist or no server could be asked. The system may know the name all the same. */
 function isAbsence(code: string): boolean {
   return ['ENOTFOUND', 'ENODATA', 'ECONNREFUSED', 'EBADNAME', 'ENONAME'].includes(code);
 }

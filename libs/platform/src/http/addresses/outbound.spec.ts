@@ -28,7 +28,7 @@ describe('outbound calls', () => {
   });
   beforeEach(() => (requests = []));
 
-  it('carry a body there and the answer back, on one connection for several', async () => {
+  it('send a body and return the response, several calls on one connection', async () => {
     const post = { url: `http://127.0.0.1:${port}/echo`, method: 'POST', body: '{"a":"ü"}' };
     for (let i = 0; i < 3; i += 1) {
       const { status, body } = await open.fetch(post);
@@ -44,7 +44,7 @@ describe('outbound calls', () => {
     ['loopback as octal', '0177.0.0.1'],
     ['loopback, shortened', '127.1'],
     ['loopback in other digits', '①②⑦.0.0.1'],
-    ['nothing at all', '0.0.0.0'],
+    ['unspecified', '0.0.0.0'],
     ['IPv6 loopback', '[::1]'],
     ['IPv6 unspecified', '[::]'],
     ['IPv4 mapped to IPv6', '[::ffff:127.0.0.1]'],
@@ -67,7 +67,7 @@ describe('outbound calls', () => {
     ['multicast', '224.0.0.1'],
     ['broadcast', '255.255.255.255'],
     ['reserved', '240.0.0.1'],
-    ['a name that leads home', 'localhost'],
+    ['a name of this machine', 'localhost'],
   ])('never reach %s (%s)', async (_, host) => {
     await expect(shut.fetch({ url: `http://${host}:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
     await expect(shut.check(`http://${host}:${port}/`)).rejects.toBeInstanceOf(OutboundRefused);
@@ -81,22 +81,22 @@ describe('outbound calls', () => {
     },
   );
 
-  it('refuse credentials in an address', async () => {
+  it('refuse credentials in a URL', async () => {
     await expect(open.fetch({ url: `http://a:b@127.0.0.1:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
   });
 
-  it('connect to the address that was checked, whatever the name says the next time', async () => {
-    let asked = 0;
+  it('refuse a name that resolves to a private address after a successful check', async () => {
+    let lookups = 0;
     const rebinding = new Outbound([], () => {
-      asked += 1;
-      return Promise.resolve([{ address: asked === 1 ? '93.184.216.34' : '127.0.0.1', family: 4 }]);
+      lookups += 1;
+      return Promise.resolve([{ address: lookups === 1 ? '93.184.216.34' : '127.0.0.1', family: 4 }]);
     });
     await rebinding.check('http://rebind.test/');
     await expect(rebinding.fetch({ url: `http://rebind.test:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
     expect(requests).toEqual([]);
   });
 
-  it('never take a private address from among a name’s addresses', async () => {
+  it('never use a private address of a name that also has allowed addresses', async () => {
     const mixed = new Outbound(['192.0.2.0/24'], () =>
       Promise.resolve([
         { address: '127.0.0.1', family: 4 },
@@ -108,7 +108,7 @@ describe('outbound calls', () => {
     expect(requests).toEqual([]);
   });
 
-  it('reach what the deployment opens, by host, address or range, and nothing beside it', async () => {
+  it('reach the hosts, addresses and ranges that the deployment allows, and no others', async () => {
     const byHost = new Outbound(['localhost']);
     expect((await byHost.fetch({ url: `http://LOCALHOST:${port}/` })).status).toBe(200);
     await expect(byHost.fetch({ url: `http://127.0.0.1:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
@@ -120,7 +120,7 @@ describe('outbound calls', () => {
     byAddress.onApplicationShutdown();
   });
 
-  it('reach an address inside only for who calls from that host, also by a name, and on a kept connection', async () => {
+  it('reach an internal address only for a caller from that host, by name and on a reused connection, too', async () => {
     const named = new Outbound(['127.0.0.0/8', 'localhost', '10.0.0.0/8'], () =>
       Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
     );
@@ -142,22 +142,22 @@ describe('outbound calls', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('end in time, whether nothing comes or a little', async () => {
+  it('time out if no response or only a part of it arrives', async () => {
     for (const path of ['/hang', '/trickle']) {
       const call = open.fetch({ url: `http://127.0.0.1:${port}${path}`, timeoutMs: 200 });
       await expect(call).rejects.toThrow('no answer within 200 ms');
     }
   });
 
-  it('take no more than 1 MiB of an answer', async () => {
+  it('fail if the response is larger than 1 MiB', async () => {
     await expect(open.fetch({ url: `http://127.0.0.1:${port}/large` })).rejects.toThrow(/longer than/);
   });
 
-  it('say that nobody answers, where nobody does', async () => {
+  it('fail if no server listens', async () => {
     await expect(open.fetch({ url: 'http://127.0.0.1:1/' })).rejects.toBeInstanceOf(OutboundFailed);
   });
 
-  it('go again on a new connection when the kept one had been closed', async () => {
+  it('are repeated on a new connection if the reused connection was closed', async () => {
     await open.fetch({ url: `http://127.0.0.1:${port}/` });
     server.closeIdleConnections();
     expect((await open.fetch({ url: `http://127.0.0.1:${port}/` })).status).toBe(200);

@@ -16,13 +16,19 @@ export interface OutboundRequest {
   method?: string;
   headers?: Record<string, string>;
   body?: string | Buffer;
-  /** The whole exchange, from the name's lookup to the last byte; 10 s unless said. */
+  /** Time limit in milliseconds from the name lookup to the last byte; 10 s by default. */
   timeoutMs?: number;
-  /** Where whoever named the address calls from: one that is not public must then be of that same host. */
+  /**
+   * Address of the client that specified the URL. An address that is not public must belong to the same host. Null if
+   * the client's address is unknown; absent for no such check.
+   */
   namedFrom?: string | null;
-  /** What the answer may weigh; 1 MiB unless said. */
+  /** Maximum size of the response in bytes; 1 MiB by default. */
   maxAnswerBytes?: number;
-  /** Never sent a second time, also where a kept connection broke that had most likely brought nothing. */
+  /**
+   * Whether the request is never sent again. Otherwise it is repeated if a reused connection is lost and has most
+   * likely delivered nothing.
+   */
   sentOnce?: boolean;
 }
 
@@ -32,38 +38,38 @@ export interface OutboundAnswer {
   body: Buffer;
 }
 
-/** An answer whose body is still on its way. */
+/** A response whose body is still being received. */
 export interface OutboundStream {
   status: number;
   headers: IncomingHttpHeaders;
   body: IncomingMessage;
 }
 
-/** The address is not one that we call. Nothing was sent. */
+/** The service does not call this address. Nothing was sent. */
 export class OutboundRefused extends Error {
   override name = 'OutboundRefused';
 }
 
-/** There was no whole answer; what was asked may have happened all the same. */
+/** No complete response was received. The request may have taken effect all the same. */
 export class OutboundFailed extends Error {
   override name = 'OutboundFailed';
 }
 
-/** Finds every address of a name. */
+/** Returns all addresses of a name. */
 type Resolve = (hostname: string) => Promise<FoundAddress[]>;
 
 const defaultAnswerBytes = 1024 * 1024;
 const defaultTimeoutMs = 10_000;
 
 /**
- * The one way to addresses that a caller or a worker named: http and https only, public addresses only unless
- * OUTBOUND_ALLOW opens more, the checked address is the one that is connected to, and redirects are not followed.
- * Connections are kept, because a push to a worker should not wait for a handshake.
+ * The only way to call addresses that a caller or a worker specified. Only http and https are allowed, and only public
+ * addresses unless OUTBOUND_ALLOW allows more. Connections are only made to addresses that were checked, and redirects
+ * are not followed. Connections are reused, because a push to a worker should not wait for a handshake.
  */
 @Injectable()
 export class Outbound implements OnApplicationShutdown {
   private readonly policy: AddressPolicy;
-  private readonly known = new WeakSet<Socket>();
+  private readonly socketsWithListener = new WeakSet<Socket>();
   private readonly resolve: Resolve;
   private readonly agents = {
     'http:': new HttpAgent({ keepAlive: true, maxFreeSockets: 1024 }),
@@ -80,7 +86,10 @@ export class Outbound implements OnApplicationShutdown {
     return this.call(request, (url) => this.exchange(url, request));
   }
 
-  /** As fetch, but hands the answer on as it comes, without a limit of time or size: the signal ends all of it. */
+  /**
+   * Like `fetch`, but returns the body as a stream, without a limit of time or size. The signal aborts the whole
+   * exchange.
+   */
   open(
     request: Omit<OutboundRequest, 'timeoutMs' | 'maxAnswerBytes'>,
     signal?: AbortSignal | null,
@@ -88,7 +97,7 @@ export class Outbound implements OnApplicationShutdown {
     return this.call(request, (url) => this.begin(url, request, signal));
   }
 
-  /** Throws OutboundRefused where a call would; also when the name leads nowhere. For addresses that are used later. */
+  /** Throws OutboundRefused if a call would, or if the name cannot be resolved. For addresses that are used later. */
   async check(text: string): Promise<void> {
     const url = this.checkUrl(text);
     const hostname = bareHost(url);
@@ -109,14 +118,16 @@ export class Outbound implements OnApplicationShutdown {
     try {
       return await exchange(url);
     } catch (error) {
-      // The other side closed a kept connection at the moment that we used it: it has read nothing of this request.
+      // The server closed a reused connection just as the request was sent, so it has read nothing of the request.
       if (!(error instanceof StaleConnection)) throw error;
       if (request.sentOnce) throw new OutboundFailed('the connection was lost');
       return exchange(url);
     }
   }
 
-  /** What can be said of a URL without asking anyone. Its parser has made one form of all ways to write an address. */
+  /**
+   * Checks everything that needs no lookup. The URL parser has already converted all notations of an address to one.
+   */
   private checkUrl(text: string): URL {
     if (!URL.canParse(text)) throw new OutboundRefused('this is not a valid URL');
     const url = new URL(text);
@@ -131,7 +142,10 @@ export class Outbound implements OnApplicationShutdown {
     return url;
   }
 
-  /** A loopback or private address means another machine to whoever is elsewhere, and to us perhaps ourselves. */
+  /**
+   * A loopback or private address means another machine to a client elsewhere, and may mean this service to the
+   * service.
+   */
   private isNear(address: string, namedFrom: string | null | undefined): boolean {
     return namedFrom === undefined || this.policy.isPublic(address) || isOfHost(address, namedFrom);
   }
@@ -143,7 +157,7 @@ export class Outbound implements OnApplicationShutdown {
     );
   }
 
-  /** In place of the system's lookup, so that the address which was checked is the one that is connected to. */
+  /** Replaces the system's lookup, so that the connection is made to the address that was checked. */
   private lookupFor(namedFrom?: string | null): LookupFunction {
     return (hostname, options, answer) => {
       this.resolve(hostname).then(
@@ -152,10 +166,10 @@ export class Outbound implements OnApplicationShutdown {
           const allowed = open.filter(({ address }) => this.isNear(address, namedFrom));
           const [first] = allowed;
           if (!first) {
-            const why = open.length
+            const reason = open.length
               ? 'neither a public address nor an address of the host that registered it'
               : 'no public address';
-            return answer(new OutboundRefused(`${hostname} has ${why}`), '', 0);
+            return answer(new OutboundRefused(`${hostname} has ${reason}`), '', 0);
           }
           if (options.all) return answer(null, allowed);
           answer(null, first.address, first.family);
@@ -197,7 +211,7 @@ export class Outbound implements OnApplicationShutdown {
       const end = () => outgoing.destroy(signal!.reason as Error);
       signal?.addEventListener('abort', end, { once: true });
       outgoing.on('close', () => signal?.removeEventListener('abort', end));
-      // After the answer's head its body tells what broke.
+      // After the headers of the response, its body reports errors.
       outgoing.on('error', (error) => reject(signal?.aborted ? error : faultOf(error, outgoing, answered)));
       outgoing.on('response', (response) => {
         answered = true;
@@ -207,14 +221,17 @@ export class Outbound implements OnApplicationShutdown {
     });
   }
 
-  /** Whose answer has come whole listens no more, and may be ended all the same: that must not end the process. */
-  private takeErrors(socket: Socket): void {
-    if (this.known.has(socket)) return;
-    this.known.add(socket);
+  /**
+   * Adds an error listener to a connection. A reused connection has no other listener between two requests, and an
+   * error without a listener would end the process.
+   */
+  private ignoreErrors(socket: Socket): void {
+    if (this.socketsWithListener.has(socket)) return;
+    this.socketsWithListener.add(socket);
     socket.on('error', () => undefined);
   }
 
-  /** A request that goes to no other address than those that are checked; it is still to be sent. */
+  /** Creates a request that can only connect to checked addresses. The caller sends it. */
   private prepare(url: URL, { method = 'GET', headers = {}, body, namedFrom }: OutboundRequest): ClientRequest {
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
     const outgoing = send(url, {
@@ -223,9 +240,9 @@ export class Outbound implements OnApplicationShutdown {
       lookup: this.lookupFor(namedFrom),
       headers: { ...headers, ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }) },
     });
-    // A connection that is kept was perhaps made for somebody else of the same name.
+    // A reused connection may have been made for another caller that used the same name.
     outgoing.on('socket', (socket) => {
-      this.takeErrors(socket);
+      this.ignoreErrors(socket);
       if (socket.connecting || !socket.remoteAddress) return;
       try {
         this.requireNear(socket.remoteAddress, namedFrom);
@@ -249,14 +266,14 @@ async function readBody(response: IncomingMessage, maxAnswerBytes: number): Prom
   let length = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length;
-    // Leaving the loop destroys the response, and with it the connection.
+    // Leaving the loop destroys the response and its connection.
     if (length > maxAnswerBytes) throw new OutboundFailed(`the response is longer than ${maxAnswerBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
 
-/** A name as it is looked up: without an IPv6 address's brackets. */
+/** Returns the host for a lookup: without the brackets of an IPv6 address. */
 function bareHost(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1');
 }

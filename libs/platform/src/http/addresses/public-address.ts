@@ -4,24 +4,27 @@ import { currentContext } from '../../context/request-context';
 
 const plainHost = /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/i;
 
-/** By which address of ours a request came; absent where it says none that could be used again. */
+/** Returns the address of the service that a request used; undefined if the address cannot be used in links. */
 export function originOf({ protocol, host }: FastifyRequest): string | undefined {
   return host && plainHost.test(host) ? `${protocol}://${host.toLowerCase()}` : undefined;
 }
 
-/** Where the service is, for whom there is no request to tell it: as configured, else on this machine. */
+/** Returns the address of the service outside of requests: PUBLIC_APP_URL, or else an address of this machine. */
 export function ownAddress({ publicAppUrl, host, port }: BaseConfig): string {
   if (publicAppUrl) return publicAppUrl.replace(/\/+$/, '');
   const local = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${local.includes(':') ? `[${local}]` : local}:${port}`;
 }
 
-/** Where whoever asks at this moment reaches the service: PUBLIC_APP_URL, else as the request did. */
+/**
+ * Returns the address at which the current caller reaches the service: PUBLIC_APP_URL, or else the address that its
+ * request used.
+ */
 export function publicAddress(config: BaseConfig): string {
   return config.publicAppUrl ? ownAddress(config) : (currentContext()?.origin ?? ownAddress(config));
 }
 
-/** The same for a request in hand, before its context is entered. */
+/** Like `publicAddress`, for a request whose context is not entered yet. */
 export function addressFor(request: FastifyRequest, config: BaseConfig): string {
   return config.publicAppUrl ? ownAddress(config) : (originOf(request) ?? ownAddress(config));
 }

@@ -6,10 +6,12 @@ import { Transform } from 'node:stream';
 import { hasNul } from './text-faults';
 
 export interface FormRules {
-  /** The form's one file. */
+  /** Name of the field with the form's only file. */
   file: string;
   maxFileBytes: number;
-  /** Fields that are lists: JSON, or texts with commas between them, or the field again for each. */
+  /**
+   * Fields that are lists. A list is sent as JSON, as texts with commas between them, or as a field for each element.
+   */
   lists?: readonly string[];
 }
 
@@ -25,12 +27,15 @@ export interface Form<T> {
   file?: FormFile<T>;
 }
 
-/** Of all fields together, as a body of JSON may have. */
+/** Maximum size of all fields together in bytes, as for a JSON body. */
 const maxFieldBytes = 1024 * 1024;
 const maxFields = 50;
-/** A list may come element by element. */
+/** Maximum number of fields if the form has lists, because each element may be a field. */
 const maxListFields = 2000;
-/** A chunk of the connection may hold a thousand small fields; the parser gets so much of it in one turn. */
+/**
+ * Maximum number of bytes that the parser gets in one turn, because a chunk of the connection may have a thousand small
+ * fields.
+ */
 const sliceBytes = 16 * 1024;
 
 export function isForm(request: FastifyRequest): boolean {
@@ -38,8 +43,8 @@ export function isForm(request: FastifyRequest): boolean {
 }
 
 /**
- * Reads multipart/form-data as it comes in, on a route that declares a form: who calls is known by then. The file's
- * bytes go to `read` and nowhere else.
+ * Reads multipart/form-data while it arrives, on a route that declares a form. The caller is already authenticated. The
+ * bytes of the file are passed to `read` only.
  */
 export async function readForm<T>(
   request: FastifyRequest,
@@ -63,7 +68,7 @@ export async function readForm<T>(
         if (fault) reject(fault);
       });
       busboy.on('file', (name, chunks, filename, _encoding, contentType) => {
-        // Whoever reads it is told; without a listener the error would end the process.
+        // The reader gets the error, too. Without a listener here, it would end the process.
         chunks.on('error', () => undefined);
         if (name !== rules.file || file) {
           chunks.resume();
@@ -93,14 +98,14 @@ export async function readForm<T>(
     });
     const content = await file?.content;
     const form: Form<T> = { ...texts.read(), ...(file ? { file: { ...file, content: content as T } } : {}) };
-    // Each was written by the sender, or else the decoder has left it where bytes were no characters.
+    // The sender wrote as many U+FFFD as its bytes contain. The decoder added the others in place of invalid bytes.
     if (texts.replacements > marks.count - ownMarks.count)
       throw broken('The form contains a text that is not valid UTF-8.');
-    // What makes it the same request again, for whoever compares.
+    // These values identify a repeated request.
     request.body = { fields: form.fields, lists: form.lists, ...(file ? { [rules.file]: hash.digest('hex') } : {}) };
     return form;
   } catch (error) {
-    // What still comes is read and dropped, so that the client gets to read the answer.
+    // The rest of the body is read and dropped, so that the client can read the response.
     request.raw.unpipe(slices);
     slices.unpipe(busboy);
     slices.destroy();
@@ -164,7 +169,7 @@ async function* metered(
 
 const replacement = Buffer.from('\ufffd');
 
-/** How often U+FFFD itself is in what passes by. */
+/** Counts how often the bytes contain U+FFFD itself. */
 class Replacements {
   count = 0;
   private last = Buffer.alloc(0);
@@ -176,10 +181,10 @@ class Replacements {
   }
 }
 
-/** The form's fields as they come, and what is wrong with one. */
+/** Collects and checks the text fields of a form. */
 class Texts {
   replacements = 0;
-  private readonly given = new Map<string, string[]>();
+  private readonly values = new Map<string, string[]>();
   private bytes = 0;
 
   constructor(private readonly rules: FormRules) {}
@@ -187,8 +192,8 @@ class Texts {
   add(name: string, value: string, cut: boolean): AppError | null {
     const { file, lists = [] } = this.rules;
     if (name === file) return broken(`${name} must be a file. Send it with a file name.`, name);
-    const known = this.given.get(name);
-    if (known && !lists.includes(name)) return broken(`The form has the field ${name} twice.`, name);
+    const earlier = this.values.get(name);
+    if (earlier && !lists.includes(name)) return broken(`The form has the field ${name} twice.`, name);
     this.bytes += name.length + Buffer.byteLength(value);
     if (cut || this.bytes > maxFieldBytes) {
       return new AppError('payload_too_large', {
@@ -197,14 +202,14 @@ class Texts {
     }
     if (hasNul(name) || hasNul(value)) return broken('The form contains a text with U+0000.', name);
     this.replacements += (name + value).split('\ufffd').length - 1;
-    if (known) known.push(value);
-    else this.given.set(name, [value]);
+    if (earlier) earlier.push(value);
+    else this.values.set(name, [value]);
     return null;
   }
 
   read(): { fields: Record<string, string>; lists: Record<string, unknown> } {
     const { lists = [] } = this.rules;
-    const all = [...this.given];
+    const all = [...this.values];
     return {
       fields: Object.fromEntries(all.flatMap(([name, [text]]) => (lists.includes(name) ? [] : [[name, text!]]))),
       lists: Object.fromEntries(all.flatMap(([name, texts]) => (lists.includes(name) ? [[name, listOf(texts)]] : []))),
@@ -216,7 +221,7 @@ function listOf(texts: string[]): unknown {
   const [first] = texts;
   if (texts.length > 1) return texts;
   if (!/^\s*\[/.test(first!)) {
-    // One more than there may be, so that it is found too long.
+    // One element more than allowed, so that the list is found too long.
     const some = first!.split(',', maxListFields + 1);
     return some.map((text) => text.trim()).filter((text) => text !== '' || some.length > maxListFields);
   }

@@ -5,16 +5,16 @@ import { parseInSlices } from './parse-in-slices';
 const limits = { maxDepth: 64, maxValues: 1_000_000, maxNames: 50_000, halfPairs: 'refuse' as const };
 
 describe.each([
-  ['that is read at once', (text: string) => parseJsonBody(Buffer.from(text))],
-  ['that is read in turns', (text: string) => parseInSlices(text, limits)],
+  ['parsed at once', (text: string) => parseJsonBody(Buffer.from(text))],
+  ['parsed in slices', (text: string) => parseInSlices(text, limits)],
 ])('a JSON body %s', (_, parse) => {
-  const told = (text: string) =>
+  const parseOrRefuse = (text: string) =>
     parse(text).then(
       (value) => ({ value }),
       () => 'refused',
     );
 
-  it('is read as JSON.parse reads it, whatever it is', async () => {
+  it('gives the same value as JSON.parse', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue({ maxDepth: 20 }), fc.constantFrom(undefined, 1, '\t'), async (value, space) => {
         const text = JSON.stringify(value, undefined, space);
@@ -24,23 +24,23 @@ describe.each([
     );
   });
 
-  it('is refused where JSON.parse refuses it, and nowhere else', async () => {
+  it('is refused if and only if JSON.parse refuses it', async () => {
     const token = fc.constantFrom(
       ...['{', '}', '[', ']', ',', ':', '"a"', '"a":', '"\\"', '"\\\\"', '"\t"', '"\\x"', '"', '\\', ' ', '\n'],
       ...['0', '-1', '01', '1.', '1.5e3', '-', '+1', '.5', 'true', 'nul', 'null', 'false', 'NaN', '\u00a0', 'é', '"é"'],
     );
     const text = fc.array(token, { maxLength: 7 }).map((tokens) => tokens.join(''));
     await fc.assert(
-      fc.asyncProperty(text, async (given) => {
-        // A client that sends nothing has sent no JSON: that is looked at before.
-        fc.pre(given !== '');
+      fc.asyncProperty(text, async (input) => {
+        // An empty body is handled before the parser.
+        fc.pre(input !== '');
         let expected: unknown = 'refused';
         try {
-          expected = { value: JSON.parse(given) };
+          expected = { value: JSON.parse(input) };
         } catch {
-          // It is refused.
+          // JSON.parse refuses it.
         }
-        expect(await told(given)).toEqual(expected);
+        expect(await parseOrRefuse(input)).toEqual(expected);
       }),
       { numRuns: 3000 },
     );
@@ -52,7 +52,7 @@ describe.each([
     ['brackets in a string', JSON.stringify('['.repeat(500)), true],
     ['an escaped quote before brackets', JSON.stringify(`"${'['.repeat(500)}`), true],
     ['an escaped backslash that ends a string', `["\\\\",${'['.repeat(64)}${']'.repeat(64)}]`, false],
-  ])('with %s is decided by its depth alone', async (__, text, allowed) => {
+  ])('with %s is accepted or refused by its depth alone', async (__, text, allowed) => {
     if (allowed) await parse(text);
     else await expect(parse(text)).rejects.toThrow(/deeper than 64/);
   });
@@ -63,7 +63,7 @@ describe.each([
     ['U+0000 in a list', '[["x\\u0000"]]'],
   ])('with %s is refused', (__, text) => expect(parse(text)).rejects.toThrow(/U\+0000/));
 
-  it('may speak of \\u0000 and \\ud83d without holding them', async () => {
+  it('may contain \\u0000 and \\ud83d as plain text', async () => {
     expect(await parse('{"a":"\\\\u0000","b":"\\\\ud83d"}')).toEqual({ a: '\\u0000', b: '\\ud83d' });
   });
 
@@ -78,7 +78,7 @@ describe.each([
     expect(parse(text)).rejects.toThrow(/half of a surrogate pair/),
   );
 
-  it('may have whole pairs, escaped or not', async () => {
+  it('may contain whole surrogate pairs, escaped or not', async () => {
     expect(await parse('["\\ud83d\\ude00","😀","\\uD83D\\uDE00"]')).toEqual(['😀', '😀', '😀']);
   });
 
@@ -91,18 +91,18 @@ describe.each([
 describe('a JSON body', () => {
   it('must be UTF-8', async () => {
     await expect(parseJsonBody(Buffer.from([0x22, 0xff, 0x22]))).rejects.toThrow(/UTF-8/);
-    // A surrogate of its own, as some encoders write it.
+    // A single surrogate in the form that some encoders write.
     await expect(parseJsonBody(Buffer.from([0x22, 0xed, 0xa0, 0xbd, 0x22]))).rejects.toThrow(/UTF-8/);
   });
 
-  it('of a worker has its halves of surrogate pairs replaced, as it was read at once or in turns', async () => {
+  it('has its halves of surrogate pairs replaced on request, both at once and in slices', async () => {
     const text = '{"\\ud83d":"a\\ude00b\\ud83d\\ude00\\\\ud83d"}';
     const expected = { '\ufffd': 'a\ufffdb😀\\ud83d' };
     expect(await parseJsonBody(Buffer.from(text), { halfPairs: 'replace' })).toEqual(expected);
     expect(await parseInSlices(text, { ...limits, halfPairs: 'replace' })).toEqual(expected);
   });
 
-  it('that is large gives others their turns, and has a limit to its values', async () => {
+  it('lets other work run while a large body is parsed, and has limits for values and names', async () => {
     const text = `[${'{},'.repeat(300_000)}{}]`;
     let turns = 0;
     const timer = setInterval(() => (turns += 1), 1);

@@ -5,23 +5,29 @@ import { forbidden, halfPair, invalid, notJson, parseInSlices, tooDeep } from '.
 import { hasNul } from './text-faults';
 
 const maxDepth = 64;
-/** A hundred columns in each row of the longest batch. */
+/** Maximum number of values in a body: a hundred columns in each row of the longest batch. */
 const maxValues = 1_000_000;
-/** To go through the names of a larger object takes longer than others can wait; a list is looked at in steps. */
+/**
+ * Maximum number of names in one object. Reading the names of a larger object would delay other requests too long; a
+ * list is checked in steps.
+ */
 const maxNames = 20_000;
-/** What takes ten milliseconds at most, whatever it holds: names by the thousand cost most. */
+/**
+ * Maximum size in bytes for parsing at once. It takes at most ten milliseconds, whatever the content; thousands of
+ * names take longest.
+ */
 const atOnceBytes = 64 * 1024;
 
 export interface JsonOptions {
-  /** What a half of a surrogate pair is: a fault, or something that the sender should have replaced itself. */
+  /** Whether half of a surrogate pair is refused, or replaced as the sender should have done. */
   halfPairs?: 'refuse' | 'replace';
 }
 
-/** Strict JSON: no `__proto__`, no U+0000, no nesting that exists only to hurt; each with the reason. */
+/** Parses strict JSON: no `__proto__`, no U+0000, no excessive nesting. Each error states the reason. */
 export async function parseJsonBody(raw: Buffer, { halfPairs = 'refuse' }: JsonOptions = {}): Promise<unknown> {
   if (!isUtf8(raw)) throw invalid('The body is not valid UTF-8.');
   const isLarge = raw.length > atOnceBytes;
-  // To make a text of many megabytes takes a turn of its own, as to put its pieces together did.
+  // Decoding a body of many megabytes gets a turn of its own, as joining its chunks did.
   if (isLarge) await breathe();
   const text = raw.toString('utf8').replace(/^\ufeff/, '');
   if (!isLarge) return parseAtOnce(text, halfPairs);
@@ -29,8 +35,8 @@ export async function parseJsonBody(raw: Buffer, { halfPairs = 'refuse' }: JsonO
   return parseInSlices(text, { maxDepth, maxValues, maxNames, halfPairs });
 }
 
-function parseAtOnce(given: string, halfPairs: 'refuse' | 'replace'): unknown {
-  const text = withoutHalfPairs(given, halfPairs);
+function parseAtOnce(input: string, halfPairs: 'refuse' | 'replace'): unknown {
+  const text = withoutHalfPairs(input, halfPairs);
   if (depthExceeds(text, maxDepth)) throw tooDeep(maxDepth);
   let value: unknown;
   try {
@@ -42,7 +48,7 @@ function parseAtOnce(given: string, halfPairs: 'refuse' | 'replace'): unknown {
   return value;
 }
 
-/** In valid UTF-8 only an escape can be half of a pair. */
+/** In valid UTF-8, only an escape can be half of a surrogate pair. */
 const escapes = /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|[^])/g;
 
 function withoutHalfPairs(text: string, halfPairs: 'refuse' | 'replace'): string {
@@ -54,7 +60,7 @@ function withoutHalfPairs(text: string, halfPairs: 'refuse' | 'replace'): string
   });
 }
 
-/** Counts brackets outside strings, before anything recursive sees the text. */
+/** Counts brackets outside strings before any recursive code gets the text. */
 function depthExceeds(text: string, limit: number): boolean {
   let depth = 0;
   let inString = false;

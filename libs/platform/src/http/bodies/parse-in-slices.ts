@@ -5,17 +5,17 @@ import { hasHalfPair } from './text-faults';
 export interface JsonLimits {
   maxDepth: number;
   maxValues: number;
-  /** In one object. */
+  /** Maximum number of names in one object. */
   maxNames: number;
   halfPairs: 'refuse' | 'replace';
 }
 
-const stepsAtOnce = 10_000;
+const stepsPerTurn = 10_000;
 
-/** JSON.parse for a text that would hold everybody up: others get their turns while it is read. */
+/** Parses like JSON.parse, but in slices, so that other work can run while a large text is parsed. */
 export async function parseInSlices(text: string, limits: JsonLimits): Promise<unknown> {
   const reader = new JsonReader(text, limits);
-  while (!reader.read(stepsAtOnce)) await breathe();
+  while (!reader.read(stepsPerTurn)) await breathe();
   return reader.result;
 }
 
@@ -31,9 +31,9 @@ class JsonReader {
   private next: Next = 'value';
   private values = 0;
   private readonly open: Container[] = [];
-  /** The key under which the next value of each open object goes. */
+  /** For each open object, the key of its next value. */
   private readonly keys: string[] = [];
-  /** How many members each open container has so far. */
+  /** Number of members that each open container has so far. */
   private readonly sizes: number[] = [];
 
   constructor(
@@ -41,7 +41,7 @@ class JsonReader {
     private readonly limits: JsonLimits,
   ) {}
 
-  /** Takes so many tokens; answers whether it came to the end. */
+  /** Reads up to `steps` tokens. Returns whether the end of the text was reached. */
   read(steps: number): boolean {
     for (let step = 0; step < steps; step += 1) {
       const code = this.nextCode();

@@ -1,16 +1,19 @@
 const surrogate = /\p{Surrogate}/u;
 
-/** Half of a surrogate pair is no character: neither UTF-8 nor Postgres has a form for it. */
+/** Whether the text contains half of a surrogate pair, which neither UTF-8 nor Postgres can represent. */
 export function hasHalfPair(text: string): boolean {
   return surrogate.test(text);
 }
 
-/** The text without what a database can't keep: U+0000, and halves of surrogate pairs, which become a mark. */
+/**
+ * Returns the text without characters that a database cannot store: U+0000 is removed, and each half of a surrogate
+ * pair becomes U+FFFD.
+ */
 export function storable(text: string): string {
   return Buffer.from(text).toString().replaceAll('\0', '');
 }
 
-/** True when a string anywhere in the value, or a key, holds U+0000, which Postgres cannot store. */
+/** Whether a string or a key anywhere in the value contains U+0000, which Postgres cannot store. */
 export function hasNul(value: unknown): boolean {
   if (typeof value === 'string') return value.includes('\0');
   if (Array.isArray(value)) return value.some(hasNul);

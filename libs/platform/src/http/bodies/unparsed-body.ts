@@ -5,17 +5,17 @@ import { readBody } from './validation';
 const json = /^\s*application\/([a-z0-9.-]+\+)?json\s*(;|$)/i;
 
 /**
- * The body of a signed route: bytes alone until their signature was verified. Nothing of them is judged before, so that
- * whoever has not proved who they are learns nothing about a body.
+ * The body of a signed route: only bytes until their signature is verified. Nothing is checked before that, so a client
+ * that has not authenticated learns nothing about a body.
  */
 export class UnparsedBody {
   constructor(
     readonly bytes: Buffer,
-    /** What the sender called them. */
+    /** Content type that the sender specified. */
     readonly contentType: string | undefined,
   ) {}
 
-  /** The body as the class says, for a route that takes JSON and nothing else. */
+  /** Parses the body as an instance of the class, for a route that accepts only JSON. */
   async read<T extends object>(type: new () => T): Promise<T> {
     if (!json.test(this.contentType ?? '')) {
       throw new AppError('unsupported_media_type', { detail: 'The content type must be application/json.' });

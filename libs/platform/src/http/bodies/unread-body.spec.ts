@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { testConfig, waitFor } from '@muster/testing';
 import { type App, createApp } from '../../create-app';
 
-/** Sends as a proxy does: all that it was told to, whatever the answer, and fails where the connection does. */
+/** Sends the whole body like a proxy, whatever the response is. `failed`: whether the connection failed. */
 async function sendAll(url: string, head: string, bytes: number): Promise<{ answers: string[]; failed: boolean }> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname).setMaxListeners(0);
@@ -18,21 +18,21 @@ async function sendAll(url: string, head: string, bytes: number): Promise<{ answ
     }
   }
   await waitFor('an answer', () => failed || received.includes('\r\n\r\n'));
-  // The connection is as good as before.
+  // The connection can still be used.
   socket.write('GET /api/nowhere HTTP/1.1\r\nhost: muster.test\r\nconnection: close\r\n\r\n');
   await waitFor('the end', () => failed || socket.readableEnded);
   socket.destroy();
   return { answers: [...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status!), failed };
 }
 
-/** The first of the events; an error is none. */
+/** Resolves at the first of the events. Errors do not count as events. */
 function next(socket: Socket, ...events: string[]): Promise<void> {
   return new Promise((resolve) => {
     for (const event of events) socket.once(event, () => resolve());
   });
 }
 
-describe('an answer before the body was read', () => {
+describe('a response before the body was read', () => {
   let app: App;
   let url: string;
 
@@ -44,7 +44,7 @@ describe('an answer before the body was read', () => {
   });
   afterAll(() => app.close());
 
-  it('reaches a sender that goes on sending, and the connection goes on', async () => {
+  it('reaches a sender that continues to send, and the connection stays usable', async () => {
     for (let at = 0; at < 5; at += 1) {
       const head = 'POST /api/elsewhere HTTP/1.1\r\ncontent-type: application/json';
       expect(await sendAll(url, head, 8 * 1024 * 1024)).toEqual({ answers: ['404', '404'], failed: false });
@@ -52,9 +52,9 @@ describe('an answer before the body was read', () => {
   });
 
   it.each([
-    ['that says so', `content-length: ${10 ** 12}`],
-    ['that does not say how much', 'transfer-encoding: chunked'],
-  ])('ends the connection of a sender of more than anybody may send %s', async (_, length) => {
+    ['with a Content-Length', `content-length: ${10 ** 12}`],
+    ['with chunked encoding', 'transfer-encoding: chunked'],
+  ])('closes the connection of a sender that exceeds the limit, %s', async (_, length) => {
     const { hostname, port } = new URL(url);
     const socket = connect(Number(port), hostname).setMaxListeners(0);
     let over = false;

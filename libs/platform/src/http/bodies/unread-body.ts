@@ -1,14 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** More than the largest body that any route takes, or that the proxy lets through. */
+/** Maximum number of unread bytes that are dropped: more than the largest body that any route or the proxy accepts. */
 const maxDroppedBytes = 128 * 1024 * 1024;
 
 const lookEveryMs = 250;
 
 /**
- * For an answer that comes before its request's body is read. A connection that is closed then loses the answer: who
- * is still sending, a proxy above all, sees an error of its own. So what still comes is dropped; Node does that where
- * the connection stays.
+ * Prepares a response that is sent before the body of its request is read. If the connection were closed, the response
+ * would be lost: a client that is still sending, above all a proxy, would see a connection error. So the rest of the
+ * body is dropped. Node does that while the connection stays open.
  */
 export function keepForUnread(request: FastifyRequest, reply: FastifyReply): void {
   const announced = Number(request.headers['content-length'] ?? 0);
@@ -16,13 +16,13 @@ export function keepForUnread(request: FastifyRequest, reply: FastifyReply): voi
   else void reply.header('connection', 'close');
 }
 
-/** Who goes on for ever is cut off. */
+/** Closes the connection of a client that keeps sending beyond the limit. */
 export function dropUnread({ raw }: FastifyRequest): void {
   if (raw.complete || raw.destroyed) return;
   const { socket } = raw;
-  const most = socket.bytesRead + maxDroppedBytes;
+  const maxBytesRead = socket.bytesRead + maxDroppedBytes;
   const timer = setInterval(() => {
-    if (!raw.complete && socket.bytesRead > most) socket.destroy();
+    if (!raw.complete && socket.bytesRead > maxBytesRead) socket.destroy();
     if (raw.complete || socket.destroyed) clearInterval(timer);
   }, lookEveryMs).unref();
 }

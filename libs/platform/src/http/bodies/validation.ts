@@ -2,23 +2,26 @@ import { type ArgumentMetadata, Injectable } from '@nestjs/common';
 import { AppError, Faults, ignoresUnknownFields, invalidField, readFields } from '@muster/contracts';
 import { isUuid } from '../../context/ids';
 
-/** Bodies refuse fields they do not know; queries ignore them; path ids must be UUIDs unless they say otherwise. */
+/**
+ * Validates input: unknown fields are refused in bodies and ignored in queries. Path parameters that are ids by their
+ * name must be UUIDs.
+ */
 @Injectable()
 export class InputPipe {
-  transform(given: unknown, { type, metatype, data }: ArgumentMetadata): unknown {
-    if (type === 'custom') return given;
-    if (type === 'param' && data) return checkParam(given, data);
-    if (!metatype || !isObjectType(metatype)) return given;
-    return type === 'body' ? readBody(metatype, given) : read(metatype, given ?? {}, 'ignore');
+  transform(input: unknown, { type, metatype, data }: ArgumentMetadata): unknown {
+    if (type === 'custom') return input;
+    if (type === 'param' && data) return checkParam(input, data);
+    if (!metatype || !isObjectType(metatype)) return input;
+    return type === 'body' ? readBody(metatype, input) : read(metatype, input ?? {}, 'ignore');
   }
 }
 
-/** A body that came as JSON. Who sends none says nothing, which is enough where nothing has to be said. */
-export function readBody<T extends object>(type: Class<T>, given: unknown): T {
-  return read(type, given === undefined ? {} : given, ignoresUnknownFields(type) ? 'ignore' : 'refuse');
+/** Validates a JSON body. A missing body counts as an empty object, which is valid if no field is required. */
+export function readBody<T extends object>(type: Class<T>, input: unknown): T {
+  return read(type, input === undefined ? {} : input, ignoresUnknownFields(type) ? 'ignore' : 'refuse');
 }
 
-/** What a body of this class must be, for one that did not come as JSON, or not all at once. */
+/** Validates a body that did not arrive as JSON, or not all at once. */
 export function checkBody<T extends object>(type: new () => T, value: unknown): T {
   return read(type, value, 'refuse');
 }
@@ -46,6 +49,6 @@ function checkParam(value: unknown, name: string): unknown {
   if (!isUuid(value)) {
     throw invalidField(name, `${name} must be a UUID`, `The path's ${name} must be a UUID.`);
   }
-  // In capitals it is the same id; from here on it has one spelling.
+  // A UUID in capitals is the same id. From here on it is in lower case.
   return value.toLowerCase();
 }

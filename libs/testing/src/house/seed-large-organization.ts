@@ -2,37 +2,45 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { houseStatements } from './house-rows';
 
-export interface HouseSize {
+export interface OrganizationSize {
   jobs: number;
   agents: number;
-  /** Of all timelines; a fifth of them is one busy agent's. */
+  /** Entries of all timelines. A fifth of them belongs to one busy agent. */
   entries: number;
 }
 
-/** An organization that has been at work for a year, with what its lists are asked for. */
-export interface House extends HouseSize {
+/** An organization with a year of data, and the ids that the requests for its lists need. */
+export interface LargeOrganization extends OrganizationSize {
   organizationId: string;
-  /** What most runs are of; and what three of long ago are. */
+  /** The ids of most runs, and the ids that only three old runs have. */
   agentIds: { busy: string; rare: string };
   workflowIds: { usual: string; rare: string };
   scheduleIds: { usual: string; rare: string };
   batchId: string;
-  /** One with a quarter of what its busy agent said. */
+  /** A job with a quarter of the busy agent's log. */
   longJobId: string;
   endpointId: string;
 }
 
-/** So many days it has been there. */
-const houseDays = 365;
+/** Number of days in which the organization has been active. */
+const activeDays = 365;
 
-/** Makes it by SQL, a million runs within minutes. Who asks owns the schema, which is there. */
-export async function buildHouse(
+/**
+ * Creates the organization by SQL, a million runs within minutes. The client's user must own the schema, which must
+ * exist.
+ */
+export async function seedLargeOrganization(
   client: Client,
-  size: HouseSize,
+  size: OrganizationSize,
   organizationId: string = randomUUID(),
-): Promise<House> {
+): Promise<LargeOrganization> {
   await client.query(monthsOfTheYear);
-  const values: Record<string, unknown> = { organization: organizationId, days: houseDays, until: Date.now(), ...size };
+  const values: Record<string, unknown> = {
+    organization: organizationId,
+    days: activeDays,
+    until: Date.now(),
+    ...size,
+  };
   for (const statement of houseStatements) {
     await client.query(statement.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name])));
   }
@@ -56,7 +64,7 @@ export async function buildHouse(
   };
 }
 
-/** The timeline's partitions of the year that is over; those to come make themselves. */
+/** Creates the timeline's partitions of the past year. The service creates those of the future. */
 const monthsOfTheYear = `
   DO $$
   DECLARE
