@@ -31,7 +31,7 @@ describe('the migration of money', () => {
     await database.drop();
   });
 
-  /** To the schema before it. */
+  /** Reverts to the schema before the migration. */
   async function back(): Promise<void> {
     for (;;) {
       const [last] = await source.query('SELECT name FROM schema_migration ORDER BY id DESC LIMIT 1');
@@ -89,7 +89,7 @@ describe('the migration of money', () => {
     const after = await readMoney();
     expect(after).toEqual({
       settings: [{ limit: 250_500_000, labor: 31_250_000, compute: 100_000 }],
-      // 0.0333472… and 0.3000005, each rounded: the half goes to the even one.
+      // 0.0333472… and 0.3000005, each rounded half to even.
       jobs: {
         [small]: { total: 333_347, reported: null, components: ['ai 300000', 'compute 33347'], booked: 333_347 },
         [told]: {
@@ -99,7 +99,7 @@ describe('the migration of money', () => {
           booked: 1_500_000,
         },
       },
-      // A counter that was the sum of its events still is; one that was not keeps its difference.
+      // A counter that was the sum of its events still is; a counter that differed keeps its difference.
       counters: [
         { month: '2026-02', spend: 7_250_000, ms: 500 },
         { month: '2026-03', spend: 1_833_347, ms: 0 },
