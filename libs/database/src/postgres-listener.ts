@@ -5,8 +5,8 @@ import { Client } from 'pg';
 type Listener = { heard: (payload: string) => void; lost: () => void };
 
 /**
- * Notifications that commit with the change they are of. A lost connection may have lost some, so its listeners hear of it and
- * must forget what they believed.
+ * Receives Postgres notifications, which are sent when the change that they report commits. Notifications may be missed
+ * while the connection is lost. Then the listeners are called, and must discard what they have cached.
  */
 @Injectable()
 export class PostgresListener implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -18,12 +18,12 @@ export class PostgresListener implements OnApplicationBootstrap, OnApplicationSh
 
   constructor(@Inject(BaseConfig) private readonly config: BaseConfig) {}
 
-  /** Whether notifications are coming in; while not, nothing remembered can be trusted. */
+  /** Whether notifications are received. If not, cached data cannot be trusted. */
   get connected(): boolean {
     return this.client !== undefined;
   }
 
-  /** A channel is a plain identifier. Register before the app has started. */
+  /** Registers a listener; call it before the app starts. A channel is a plain identifier. */
   listen(channel: string, listener: Listener): void {
     this.listeners.set(channel, [...(this.listeners.get(channel) ?? []), listener]);
   }
@@ -72,7 +72,7 @@ export class PostgresListener implements OnApplicationBootstrap, OnApplicationSh
     delete this.client;
     for (const { lost } of [...this.listeners.values()].flat()) lost();
     if (this.ended) return;
-    if (wasConnected) this.logger.warn(`no notifications from the database: ${error?.message ?? 'connection ended'}`);
+    if (wasConnected) this.logger.warn(`lost the connection for database notifications: ${error?.message ?? 'connection ended'}`);
     this.retry = setTimeout(() => void this.connect(), 500);
   }
 }

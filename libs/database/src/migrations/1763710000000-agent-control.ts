@@ -6,7 +6,7 @@ import { isolate } from '../transactions/tenant-isolation';
  */
 export class AgentControl1763710000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    // eslint-disable-next-line muster/plain-words -- the SQL of an applied migration does not change
+    // eslint-disable-next-line plain/words -- the SQL of an applied migration does not change
     await runner.query(`
       CREATE TABLE agent_control (
         agent_id uuid PRIMARY KEY CONSTRAINT agent_control_agent_fk REFERENCES agent ON DELETE CASCADE,

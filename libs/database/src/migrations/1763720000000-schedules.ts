@@ -4,7 +4,7 @@ import { isolate } from '../transactions/tenant-isolation';
 /** Schedules, and the outcome of each nominal time. */
 export class Schedules1763720000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    // eslint-disable-next-line muster/plain-words -- the SQL of an applied migration does not change
+    // eslint-disable-next-line plain/words -- the SQL of an applied migration does not change
     await runner.query(`
       CREATE TABLE schedule (
         id uuid PRIMARY KEY,

@@ -10,7 +10,10 @@ import { currentTransaction } from '../events/tell-organization';
 import { runScoped } from '../transactions/run-scoped';
 import { OutboxRelay } from './outbox-relay';
 
-/** What the service enqueued for itself has no organization, until it is given up: then it is that of what it names. */
+/**
+ * SQL for the organization of a dead letter. A message that the service enqueued for itself has none, until it becomes
+ * a dead letter of the organization of the entity in its payload.
+ */
 const owners = [
   'organization_id',
   ...Object.entries({
@@ -27,7 +30,7 @@ const owners = [
   }).map(([name, table]) => `(SELECT t.organization_id FROM ${table} t WHERE t.id = (payload->>'${name}')::uuid)`),
 ].join(', ');
 
-/** Says whether a message still waits, takes handled ones off the table, and decides what becomes of failed ones. */
+/** Returns whether a message still waits, deletes handled messages, and retries or dead-letters failed ones. */
 @Injectable()
 export class OutboxLedger extends MessageLedger implements OnApplicationShutdown {
   private readonly logger = new Logger(OutboxLedger.name);
@@ -40,7 +43,7 @@ export class OutboxLedger extends MessageLedger implements OnApplicationShutdown
 
   private readonly handledIds = new Coalescer<string, void>(async (ids) => {
     const statement = { name: 'outbox_handled', text: 'DELETE FROM outbox WHERE id = ANY($1)', values: [ids] };
-    // A row that a crash brings back is published again, and its handler finds nothing left to do.
+    // If a crash restores the row, the message is published again, and its handler finds nothing left to do.
     await runScoped(this.dataSource, 'system', statement, { forgettable: true });
     this.relay.forget(ids);
     return () => undefined;
@@ -62,8 +65,8 @@ export class OutboxLedger extends MessageLedger implements OnApplicationShutdown
     try {
       await this.handledIds.add(id);
     } catch (error) {
-      // It is published again, and its handler finds nothing left to do.
-      this.logger.warn(`a handled message stays on the table: ${(error as Error).message}`);
+      // The message is published again, and its handler finds nothing left to do.
+      this.logger.warn(`could not delete a handled message: ${(error as Error).message}`);
     }
   }
 

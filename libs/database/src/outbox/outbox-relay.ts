@@ -7,14 +7,17 @@ import type { DataSource } from 'typeorm';
 import { runScoped } from '../transactions/run-scoped';
 
 const batchSize = 500;
-/** Most messages are handled before this, and their row is gone. It is well before the sweep would publish them again. */
+/**
+ * Delay in milliseconds before published messages are postponed. Most are handled and deleted by then, and the sweep
+ * does not publish them yet.
+ */
 const noteAfterMs = 1000;
 const waitingLimit = 20_000;
 
 /**
- * Has what this process just committed begun, at once and outside the request: here, where this process handles it, and
- * through the queue elsewhere. It may forget: whatever it does not publish, for whatever reason, the sweep finds in the
- * table. So it never blocks, never retries and never grows.
+ * Starts messages that this process has just committed, at once and outside the request: directly if this process
+ * handles them, otherwise through the queue. It may lose messages: the sweep finds every unpublished message in the
+ * table. So the relay never blocks, never retries and never grows.
  */
 @Injectable()
 export class OutboxRelay implements OnApplicationShutdown {
@@ -39,7 +42,7 @@ export class OutboxRelay implements OnApplicationShutdown {
     this.working ??= this.drain().finally(() => delete this.working);
   }
 
-  /** They are handled, by this process at least: nothing needs to be written of their publication. */
+  /** Forgets messages that this process has handled: their next publication need not be postponed. */
   forget(ids: string[]): void {
     for (const id of ids) this.published.delete(id);
   }
@@ -51,7 +54,7 @@ export class OutboxRelay implements OnApplicationShutdown {
   }
 
   private async drain(): Promise<void> {
-    // Commits that come in the same turn travel together.
+    // Messages of commits in the same turn of the event loop are published together.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.waiting.length > 0) {
       const committed = this.waiting.splice(0, batchSize);
@@ -68,7 +71,7 @@ export class OutboxRelay implements OnApplicationShutdown {
         this.remember(batch);
       } catch (error) {
         this.silentUntil = performance.now() + 1000;
-        this.logger.warn(`publishing is left to the sweep: ${(error as Error).message}`);
+        this.logger.warn(`could not publish messages, the sweep will: ${(error as Error).message}`);
       }
     }
   }
@@ -86,12 +89,15 @@ export class OutboxRelay implements OnApplicationShutdown {
     }, noteAfterMs);
   }
 
-  /** Puts off the next publication of what was published and is not handled yet, and of what is under way here. */
+  /**
+   * Postpones the next publication of messages that were published but not handled, and of those that are being handled
+   * here.
+   */
   private async notePublished(): Promise<void> {
     const ids = [...this.published, ...this.handoff.putOff(this.config.outboxRepublishMs / 3)];
     this.published.clear();
     if (ids.length === 0) return;
-    // What is locked is being handled just now, and waiting for it could mean that the two wait for each other.
+    // A locked row is being handled, and waiting for it could cause a deadlock.
     const text = `
       UPDATE outbox SET next_publish_at = now() + $2 * interval '1 millisecond'
       WHERE id IN (
@@ -100,8 +106,8 @@ export class OutboxRelay implements OnApplicationShutdown {
       const values = [ids, this.config.outboxRepublishMs];
       await runScoped(this.dataSource, 'system', { text, values, name: 'outbox_note' }, { forgettable: true });
     } catch (error) {
-      // The sweep publishes them again; the queue knows their ids.
-      this.logger.debug?.(`published rows not noted: ${(error as Error).message}`);
+      // The sweep publishes the messages again, and the queue ignores ids that it has.
+      this.logger.debug?.(`could not postpone published messages: ${(error as Error).message}`);
     }
   }
 }

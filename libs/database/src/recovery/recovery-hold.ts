@@ -6,7 +6,10 @@ import { readRecovery } from './recovery';
 const waitForDatabaseMs = 200;
 const waitForReleaseMs = 1000;
 
-/** Asks the database until it says that nothing is held; a restore wants an empty one, so that answer stays true. */
+/**
+ * Polls the database until the service is not on hold. A restore requires an empty database, so this cannot change
+ * again.
+ */
 @Injectable()
 export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('recovery');
@@ -19,7 +22,7 @@ export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBoo
 
   constructor(@Inject(Database) private readonly database: Database) {
     super();
-    // Nobody may be waiting for it.
+    // Avoids an unhandled rejection if no caller waits for the release.
     this.release.catch(() => undefined);
   }
 
@@ -38,7 +41,7 @@ export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBoo
   onModuleDestroy(): void {
     this.ended = true;
     clearTimeout(this.timer);
-    this.reject(new Error('The process ends, and the service was not released.'));
+    this.reject(new Error('The process is shutting down before the service was released.'));
   }
 
   private async ask(said = false): Promise<void> {
@@ -52,7 +55,7 @@ export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBoo
     const isKnown = recovery !== 'unknown';
     if (isKnown && !said) {
       this.logger.warn(
-        `restored from a backup of ${recovery!.savedAt.toISOString()}: nothing acts by itself until muster-admin release`,
+        `restored from a backup of ${recovery!.savedAt.toISOString()}: nothing runs automatically until muster-admin release`,
       );
     }
     const again = () => void this.ask(said || isKnown);

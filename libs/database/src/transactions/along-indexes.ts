@@ -1,8 +1,8 @@
 import type { Statement } from './statement-batch';
 
 /**
- * For a page of a table that grows faster than Postgres counts it: of rows that it takes for a few it would fetch and
- * sort all, page after page, where an index has them in order.
+ * For a page of a table that grows faster than its statistics. Postgres would expect few rows, and would fetch and sort
+ * all rows for every page, although an index has them in order.
  */
 export const alongIndexes: Statement = {
   name: 'muster_along_indexes',
@@ -10,9 +10,9 @@ export const alongIndexes: Statement = {
 };
 
 /**
- * For statements over a set of rows whose keys are known: they are found one by one, by their keys, however few rows
- * Postgres takes the table to have when it makes the plan that it keeps. And it keeps it, though for a set of one it would
- * plan each time anew, as it takes an array that it does not know for one of ten.
+ * For statements over a set of rows whose keys are known. Finds the rows one by one by their keys, even if Postgres
+ * expects a small table when it makes the generic plan. The generic plan is forced: it assumes an array of ten
+ * elements, so for a set of one row Postgres would make a new plan each time.
  */
 export const alongKeys: Statement = {
   name: 'muster_along_keys',
@@ -20,7 +20,7 @@ export const alongKeys: Statement = {
                 set_config('enable_mergejoin', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`,
 };
 
-/** As alongIndexes, among statements that search by bitmaps: of an order that an index has, nothing is sorted. */
+/** Like `alongIndexes`, but allows bitmap scans for other statements. An order that an index has is not sorted. */
 export const unsorted: Statement = {
   name: 'muster_unsorted',
   text: "SELECT set_config('enable_sort', 'off', true)",

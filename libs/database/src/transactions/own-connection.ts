@@ -8,13 +8,13 @@ const begin: Statement = { name: 'muster_begin', text: 'BEGIN' };
 const commit: Statement = { name: 'muster_commit', text: 'COMMIT' };
 const rollback: Statement = { text: 'ROLLBACK' };
 
-/** What a transaction sends its statements through. */
+/** The connection through which a transaction sends its statements. */
 export interface TransactionConnection {
-  /** Whether statements were sent, so that there is something to commit. */
+  /** Whether statements were sent, so that a commit is necessary. */
   readonly hasBegun: boolean;
   /** Whether other callers' statements belong to the same database transaction. */
   readonly isShared: boolean;
-  /** Sends statements in one round trip. The first ones also begin the transaction and set its scope. */
+  /** Sends statements in one round trip. The first call also starts the transaction and sets its scope. */
   send(statements: readonly Statement[]): Promise<Answer[]>;
   entityManager(): EntityManager;
 }
@@ -44,7 +44,7 @@ export class OwnConnection implements TransactionConnection {
     }
   }
 
-  /** Sends the last statements and commits. Answers those statements. */
+  /** Sends the last statements and commits. Returns the answers to these statements. */
   async commit(statements: readonly Statement[]): Promise<Answer[]> {
     const answers = await this.send([...statements, commit]);
     this.hasBegun = false;

@@ -2,13 +2,13 @@ import { type QueryResultRow, types } from 'pg';
 import type { WireColumn } from './wire-connection';
 
 /**
- * Makes rows of what Postgres sends, for statements that answer these columns: `max_retries` is read as `maxRetries`,
- * as the entities name it. Keys inside of JSON are data, and stay as they are.
+ * Converts the data of Postgres to rows, for statements that return these columns. `max_retries` becomes `maxRetries`,
+ * as in the entities. Keys inside JSON are data and stay unchanged.
  */
 export class RowReader {
   private readonly names: string[];
   private readonly parsers: ((text: string) => unknown)[];
-  /** Every row is a copy of it, so that all have one shape. */
+  /** Every row is a copy of this object, so that all rows have the same shape. */
   private readonly blank: QueryResultRow;
 
   constructor(columns: WireColumn[]) {
@@ -27,10 +27,12 @@ export class RowReader {
   }
 }
 
-/** As many as there are names in statements: an unnamed one is described with every use. */
+/**
+ * Cache of converted names, because an unnamed statement is described on every use. Bounded by the names in statements.
+ */
 const known = new Map<string, string>();
 
-/** The way back from the names that TypeORM gives columns (data-source.ts). */
+/** Reverses the naming of columns by TypeORM (data-source.ts). */
 function camelCase(column: string): string {
   const found = known.get(column);
   if (found !== undefined) return found;

@@ -9,8 +9,9 @@ import { hurry } from './unflushed';
 import { submit } from './wire-connection';
 
 /**
- * One statement in its scope, in one round trip: the statement that sets the scope travels in front, in the same
- * implicit transaction, and the scope ends with it. One promise for all of it, as this is in the path of every request.
+ * Runs one statement in its scope, in one round trip. The statement that sets the scope is sent before it in the same
+ * implicit transaction, and the scope ends with that transaction. Creates only one promise, because every request runs
+ * this code.
  */
 export function runScoped<T extends QueryResultRow>(
   dataSource: DataSource,
@@ -27,9 +28,9 @@ export function runScoped<T extends QueryResultRow>(
       const batch = new StatementBatch(
         statements,
         (error, answers) => {
-          // A connection that gave no answer may be at work on the statement still: nothing else must wait behind that.
+          // Without an answer the connection may still execute the statement, so other statements must not use it.
           release(error && !(error instanceof DatabaseError) ? error : undefined);
-          // Of a deadlock's victim nothing was done.
+          // Postgres rolls back a deadlock victim completely, so the statement can be retried.
           if (error && attempt < 3 && isRetryable(error)) {
             resolve(runScoped<T>(dataSource, scope, statement, { ...options, attempt: attempt + 1 }));
           } else if (error) reject(error);
@@ -42,7 +43,7 @@ export function runScoped<T extends QueryResultRow>(
   });
 }
 
-/** TypeORM's own pool: one set of connections for both ways of asking. */
+/** Returns TypeORM's pool, so that TypeORM and our own statements share their connections. */
 export function poolOf(dataSource: DataSource): Pool {
   if (!dataSource.isInitialized) throw notConnected();
   return (dataSource.driver as unknown as { master: Pool }).master;

@@ -17,19 +17,19 @@ describe('tenant isolation in the database', () => {
   });
   afterAll(() => harness.close());
 
-  it('shows only the own rows to a statement whose organization filter was dropped', async () => {
+  it('returns only the rows of the own organization to a statement without an organization filter', async () => {
     const scope = { organizationId: ours };
     const forgotten = 'SELECT email FROM app_user';
     expect(await harness.db.query(scope, forgotten)).toEqual([{ email: 'ours@example.com' }]);
     expect(await harness.db.transaction(scope, (tx) => tx.query(forgotten))).toEqual([{ email: 'ours@example.com' }]);
   });
 
-  it('reads nothing of another organization that is asked for by name', async () => {
+  it('returns no rows of another organization to a statement that filters by it', async () => {
     const stolen = 'SELECT email FROM app_user WHERE organization_id = $1';
     expect(await harness.db.query({ organizationId: ours }, stolen, [theirs])).toEqual([]);
   });
 
-  it('changes and deletes nothing of another organization', async () => {
+  it('changes and deletes no rows of another organization', async () => {
     const touched = await harness.db.transaction({ organizationId: ours }, async (tx) => [
       await tx.execute(`UPDATE app_user SET role = 'admin' WHERE organization_id = $1`, [theirs]),
       await tx.execute('DELETE FROM app_user WHERE organization_id = $1', [theirs]),
@@ -48,7 +48,7 @@ describe('tenant isolation in the database', () => {
     await expect(write).rejects.toThrow(/row-level security/);
   });
 
-  it('refuses the rows of runs too, whose tables have no foreign key to the organization', async () => {
+  it('refuses rows for other organizations also in tables without a foreign key to the organization', async () => {
     const tables = await harness.db.query<{ name: string }>(
       'system',
       `SELECT c.relname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'organization_id'
@@ -72,11 +72,11 @@ describe('tenant isolation in the database', () => {
     }
   });
 
-  it('shows nothing at all where no organization is set', async () => {
+  it('returns no rows if no organization is set', async () => {
     expect(await harness.db.query({ organizationId: '' }, 'SELECT email FROM app_user')).toEqual([]);
   });
 
-  it('keeps a scope from leaking to the next statement on the same connection', async () => {
+  it('does not leak a scope to the next statement on the same connection', async () => {
     const kinds: Scope[] = ['system', { organizationId: ours }, { organizationId: theirs }];
     const scopes = Array.from({ length: 60 }, (_, i) => kinds[i % 3]!);
     const seen = await Promise.all(
@@ -92,14 +92,14 @@ describe('tenant isolation in the database', () => {
     }
   });
 
-  it('lets nobody change the audit trail', async () => {
+  it('refuses every change of the audit trail', async () => {
     for (const scope of ['system', { organizationId: ours }] as const) {
       await expect(harness.db.query(scope, `UPDATE audit_entry SET action = 'x'`)).rejects.toThrow(/permission denied/);
       await expect(harness.db.query(scope, 'DELETE FROM audit_entry')).rejects.toThrow(/permission denied/);
     }
   });
 
-  it('lets a tenant see its own messages, nobody else’s or the service’s, and no canary', async () => {
+  it('shows a tenant only its own messages, and no canary', async () => {
     const ids = [ours, theirs, null].map((organizationId) => ({ id: newId(), organizationId }));
     for (const { id, organizationId } of ids) {
       await harness.db.query(
@@ -117,7 +117,7 @@ describe('tenant isolation in the database', () => {
     }
   });
 
-  it('reports a statement’s own fault as itself, and goes on working', async () => {
+  it('reports the error of a statement, and runs later statements', async () => {
     const faulty = harness.db.query({ organizationId: ours }, 'SELECT nonsense FROM app_user', [], 'faulty');
     await expect(faulty).rejects.toThrow(/nonsense/);
     const again = harness.db.query({ organizationId: ours }, 'SELECT nonsense FROM app_user', [], 'faulty');

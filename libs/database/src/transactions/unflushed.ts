@@ -1,6 +1,6 @@
 import type { Statement } from './statement-batch';
 
-/** For what a crash may take back because it is only found and done again: Postgres answers before its disk does. */
+/** Commits without waiting for the WAL flush. For work that is found and repeated if a crash loses it. */
 export const hurry: Statement = {
   name: 'muster_hurry',
   text: "SELECT set_config('synchronous_commit', 'off', true)",
