@@ -81,22 +81,22 @@ export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShut
    * Connects once in the foreground, so that a normal start is ready when it listens, and then retries in the
    * background.
    */
-  private async connect(complained = false): Promise<void> {
+  private async connect(isRetry = false): Promise<void> {
     try {
       await this.dataSource.initialize();
       const pool = poolOf(this.dataSource);
       // A connection that fails while it is checked out emits an error event on the client, which ends the process if
       // it has no listener. The listener is added at the first checkout, because the pool's first connection is older
       // than this line.
-      const heard = new WeakSet<PoolClient>();
+      const clientsWithListener = new WeakSet<PoolClient>();
       pool.on('acquire', (client: PoolClient) => {
-        if (!heard.has(client)) client.on('error', () => undefined);
-        heard.add(client);
+        if (!clientsWithListener.has(client)) client.on('error', () => undefined);
+        clientsWithListener.add(client);
       });
       await this.clockSync.start().catch((error: Error) => this.logger.warn(`clock sync failed: ${error.message}`));
-      if (complained) this.logger.log('connected');
+      if (isRetry) this.logger.log('connected');
     } catch (error) {
-      if (!complained) this.logger.warn(`could not connect, retrying: ${(error as Error).message}`);
+      if (!isRetry) this.logger.warn(`could not connect, retrying: ${(error as Error).message}`);
       if (!this.ended) this.retry = setTimeout(() => void this.connect(true), 500);
     }
   }

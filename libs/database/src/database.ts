@@ -63,7 +63,7 @@ export class Database {
       this.dataSource,
       scope,
       { text: sql, values: parameters, name },
-      { now: this.now(), forgettable: true },
+      { now: this.now(), unflushed: true },
     );
   }
 

@@ -7,6 +7,6 @@ export function inAnyCase(text: string): string {
 }
 
 /** SQL condition that a text contains the searched part, in any case. Wildcard characters have no special meaning. */
-export function hasPart(text: string, asked: string): string {
-  return `strpos(${inAnyCase(text)}, ${inAnyCase(`${asked}::text`)}) > 0`;
+export function hasPart(text: string, part: string): string {
+  return `strpos(${inAnyCase(text)}, ${inAnyCase(`${part}::text`)}) > 0`;
 }

@@ -44,21 +44,21 @@ async function lockMigrations(gate: QueryRunner): Promise<void> {
   for (;;) {
     const [row] = (await gate.query(`SELECT pg_try_advisory_xact_lock(${lockKey}) AS locked`)) as { locked: boolean }[];
     if (row!.locked) return;
-    await delay(lockLookMs);
+    await delay(lockPollMs);
   }
 }
 
-const lockLookMs = 100;
+const lockPollMs = 100;
 const lockNotAvailable = '55P03';
 const lockPauseMs = 500;
-const lockPatienceMs = 10 * 60_000;
+const maxLockWaitMs = 10 * 60_000;
 
 /**
  * Statements of the service queue behind a migration that waits for a lock. Therefore a migration waits only for
  * `migrationLockTimeoutMs`. Then its transaction is rolled back, the queued statements run, and it is tried again.
  */
 async function runAll(source: DataSource): Promise<void> {
-  const deadline = Date.now() + lockPatienceMs;
+  const deadline = Date.now() + maxLockWaitMs;
   for (;;) {
     try {
       await source.runMigrations();
@@ -80,8 +80,8 @@ async function migrationsIn(source: DataSource): Promise<Set<string>> {
 /** Returns the migrations of this code that the database has not run. */
 export async function pendingMigrations(query: DataSource['query']): Promise<string[]> {
   const rows = await query<{ name: string }[]>('SELECT name FROM schema_migration');
-  const seen = new Set(rows.map(({ name }) => name));
-  return migrations.map(({ name }) => name).filter((name) => !seen.has(name));
+  const applied = new Set(rows.map(({ name }) => name));
+  return migrations.map(({ name }) => name).filter((name) => !applied.has(name));
 }
 
 /** Returns the migrations that the database has run and this code does not know. A newer version ran them. */
@@ -95,6 +95,6 @@ export async function unknownMigrations(url: string): Promise<string[]> {
 }
 
 export function unknownAmong(names: readonly string[]): string[] {
-  const known = new Set(migrations.map(({ name }) => name));
-  return names.filter((name) => !known.has(name));
+  const ownNames = new Set(migrations.map(({ name }) => name));
+  return names.filter((name) => !ownNames.has(name));
 }

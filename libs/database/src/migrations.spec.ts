@@ -58,12 +58,12 @@ describe('migrations', () => {
   });
 
   it('wait for each other if several processes migrate at once', async () => {
-    const fresh = await emptyDatabase();
+    const empty = await emptyDatabase();
     try {
-      const ran = await Promise.all([migrate(fresh.url), migrate(fresh.url), migrate(fresh.url)]);
+      const ran = await Promise.all([migrate(empty.url), migrate(empty.url), migrate(empty.url)]);
       expect(ran.flat()).toHaveLength(migrations.length);
     } finally {
-      await fresh.drop();
+      await empty.drop();
     }
   });
 
@@ -85,9 +85,9 @@ describe('migrations', () => {
       const waits: number[] = [];
       const until = Date.now() + 1500;
       while (Date.now() < until) {
-        const began = Date.now();
+        const startedAt = Date.now();
         await client.query('SELECT FROM vault_secret, question, user_session LIMIT 1');
-        waits.push(Date.now() - began);
+        waits.push(Date.now() - startedAt);
       }
       expect(ran).toBeUndefined();
       // The lock timeout plus the delay of a busy machine.

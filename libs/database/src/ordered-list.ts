@@ -69,9 +69,9 @@ export function placeOf({ id, sortValue }: { id: string; sortValue?: string | nu
 }
 
 /** SQL for a sort key as text that parses to exactly the same value. */
-export function exact(type: SortValue['type'], of: string): string {
-  if (type !== 'timestamptz') return `${of}.sort_key::text`;
-  return `to_char(${of}.sort_key AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+export function exact(type: SortValue['type'], alias: string): string {
+  if (type !== 'timestamptz') return `${alias}.sort_key::text`;
+  return `to_char(${alias}.sort_key AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }
 
 interface Behind {

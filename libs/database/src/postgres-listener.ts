@@ -2,7 +2,7 @@ import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplica
 import { BaseConfig } from '@muster/platform';
 import { Client } from 'pg';
 
-type Listener = { heard: (payload: string) => void; lost: () => void };
+type Listener = { onNotification: (payload: string) => void; onLost: () => void };
 
 /**
  * Receives Postgres notifications, which are sent when the change that they report commits. Notifications may be missed
@@ -45,23 +45,23 @@ export class PostgresListener implements OnApplicationBootstrap, OnApplicationSh
       keepAlive: true,
       application_name: 'muster-listener',
     });
-    let over = false;
+    let isClosed = false;
     const lose = (error?: Error) => {
-      if (over) return;
-      over = true;
+      if (isClosed) return;
+      isClosed = true;
       client.end().catch(() => undefined);
       this.lose(error);
     };
     client.on('error', lose);
     client.on('end', () => lose());
     client.on('notification', ({ channel, payload }) => {
-      for (const { heard } of this.listeners.get(channel) ?? []) heard(payload ?? '');
+      for (const { onNotification } of this.listeners.get(channel) ?? []) onNotification(payload ?? '');
     });
     try {
       await client.connect();
       for (const channel of this.listeners.keys()) await client.query(`LISTEN ${channel}`);
       this.client = client;
-      for (const { lost } of [...this.listeners.values()].flat()) lost();
+      for (const { onLost } of [...this.listeners.values()].flat()) onLost();
     } catch (error) {
       lose(error as Error);
     }
@@ -70,9 +70,10 @@ export class PostgresListener implements OnApplicationBootstrap, OnApplicationSh
   private lose(error?: Error): void {
     const wasConnected = this.connected;
     delete this.client;
-    for (const { lost } of [...this.listeners.values()].flat()) lost();
+    for (const { onLost } of [...this.listeners.values()].flat()) onLost();
     if (this.ended) return;
-    if (wasConnected) this.logger.warn(`lost the connection for database notifications: ${error?.message ?? 'connection ended'}`);
+    if (wasConnected)
+      this.logger.warn(`lost the connection for database notifications: ${error?.message ?? 'connection ended'}`);
     this.retry = setTimeout(() => void this.connect(), 500);
   }
 }

@@ -51,6 +51,7 @@ export class ChatTurnEntity {
   message!: string;
   /** Texts of the model, one per response. */
   @Column('text', { array: true, default: [] })
+  // eslint-disable-next-line id-denylist -- the name of the column
   said!: string[];
   @Column('text', { default: 'running' })
   status!: 'running' | 'done' | 'failed' | 'left' | 'interrupted';

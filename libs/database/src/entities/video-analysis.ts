@@ -32,6 +32,7 @@ export class VideoAnalysisEntity {
   /** Time of each frame in the video, in milliseconds. */
   @Column('jsonb', { default: [] }) frameTimes!: number[];
   /** Number of frames that were shown to the model; `seen` is what the model reported about them. */
+  // eslint-disable-next-line id-denylist -- the name of the column
   @Column('integer', { default: 0 }) asked!: number;
   @Column('jsonb', { default: [] }) seen!: object[];
   @Column('bigint', { default: 0 }) inputTokens!: number;
@@ -68,6 +69,7 @@ export class VideoAnswerEntity {
   @PrimaryColumn('uuid')
   @ForeignKey(() => VideoAnalysisEntity, { name: 'video_answer_analysis_fk', onDelete: 'CASCADE' })
   analysisId!: string;
+  // eslint-disable-next-line id-denylist -- the name of the column
   @PrimaryColumn('integer') asked!: number;
   @PrimaryColumn('uuid') modelCallId!: string;
   @Column('uuid')

@@ -78,7 +78,7 @@ describe('the migration of money', () => {
       total: compute + 0.3000005,
       spends: [compute, 0.3000005],
     });
-    const told = await makeRun({ reported: 1.5, ai: [0.25], total: 1.5, spends: [1.5] });
+    const reported = await makeRun({ reported: 1.5, ai: [0.25], total: 1.5, spends: [1.5] });
     const spent = compute + 0.3000005 + 1.5;
     await source.query(
       `INSERT INTO usage_counter (organization_id, month, runs, run_seconds, spend_usd)
@@ -92,7 +92,7 @@ describe('the migration of money', () => {
       // 0.0333472… and 0.3000005, each rounded half to even.
       jobs: {
         [small]: { total: 333_347, reported: null, components: ['ai 300000', 'compute 33347'], booked: 333_347 },
-        [told]: {
+        [reported]: {
           total: 1_500_000,
           reported: 1_500_000,
           components: ['ai 250000', 'compute 33347', 'reported 1216653'],
@@ -110,7 +110,7 @@ describe('the migration of money', () => {
     expect(total).toBe(0.333347);
     const [cost] = await source.query(
       `SELECT run_seconds, hourly_compute_usd, compute_usd, ai_usd, reported_usd, total_usd FROM run_cost
-       WHERE job_id = '${told}'`,
+       WHERE job_id = '${reported}'`,
     );
     expect(cost).toEqual({
       run_seconds: 1200.5,

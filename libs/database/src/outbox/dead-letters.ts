@@ -7,7 +7,7 @@ import { hasPart } from '../in-any-case';
 import type { Scope } from '../transactions/scope';
 import type { Transaction } from '../transactions/transaction';
 
-export interface DeadLettersAsked {
+export interface DeadLetterFilter {
   page: Page;
   queue?: QueueName | undefined;
   /** Text that the queue, the name or the error contains. */
@@ -18,7 +18,7 @@ export interface DeadLettersAsked {
 export async function listDeadLetters(
   database: Database,
   scope: Scope,
-  { page, queue, q }: DeadLettersAsked,
+  { page, queue, q }: DeadLetterFilter,
 ): Promise<OutboxEntity[]> {
   return database.transaction(scope, (tx) => {
     const query = tx.manager

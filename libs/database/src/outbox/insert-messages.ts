@@ -12,9 +12,9 @@ const columns = columnTypes.length;
 const grace = `now() + interval '${graceMs} milliseconds'`;
 const into = 'INSERT INTO outbox (id, queue, name, payload, organization_id, request_id, traceparent, next_publish_at)';
 /** Maximum number of rows per statement, because a statement can have 65,535 parameters. */
-const rowsAtOnce = 5000;
+const insertBatchSize = 5000;
 /** Maximum number of rows for which the statement is prepared. Most transactions enqueue only a few messages. */
-const preparedUpTo = 8;
+const maxPreparedRows = 8;
 
 /** An SQL condition with its parameters from $1 on. It has a name, so that its statement is prepared. */
 export interface Condition {
@@ -42,8 +42,8 @@ export function messagesOf(messages: QueueMessage[], organizationId: string | nu
 /** Returns the statements that insert the messages' rows. */
 export function insertMessages(messages: OutboxMessage[]): Statement[] {
   const statements: Statement[] = [];
-  for (let from = 0; from < messages.length; from += rowsAtOnce) {
-    statements.push(insert(messages.slice(from, from + rowsAtOnce)));
+  for (let from = 0; from < messages.length; from += insertBatchSize) {
+    statements.push(insert(messages.slice(from, from + insertBatchSize)));
   }
   return statements;
 }
@@ -52,7 +52,7 @@ function insert(messages: OutboxMessage[]): Statement {
   const count = messages.length;
   if (count === 1) return rowStatement(messageRows, valuesOf(messages[0]!));
   return {
-    name: count <= preparedUpTo ? `outbox_insert_${count}` : undefined,
+    name: count <= maxPreparedRows ? `outbox_insert_${count}` : undefined,
     text: texts[count] ?? insertText(count),
     values: messages.flatMap(valuesOf),
   };
@@ -69,22 +69,22 @@ export function insertWhere(message: OutboxMessage, { name, with: before, sql, v
 
 /**
  * Returns the part of a single statement that inserts the message's row for each row of `found`, which has at most one.
- * The message's parameters follow `behind` others. The caller publishes the message (`Database.publish`).
+ * The message's parameters follow `offset` others. The caller publishes the message (`Database.publish`).
  */
-export function insertFrom(found: string, behind: number): string {
-  return `${into} SELECT ${ownColumns(behind)}, ${grace} FROM ${found}`;
+export function insertFrom(found: string, offset: number): string {
+  return `${into} SELECT ${ownColumns(offset)}, ${grace} FROM ${found}`;
 }
 
 export function messageWithValues(
   message: QueueMessage,
   organizationId: string,
 ): { message: OutboxMessage; values: unknown[] } {
-  const [made] = messagesOf([message], organizationId);
-  return { message: made!, values: valuesOf(made!) };
+  const [created] = messagesOf([message], organizationId);
+  return { message: created!, values: valuesOf(created!) };
 }
 
-function ownColumns(behind: number): string {
-  return columnTypes.map((type, at) => `$${behind + at + 1}::${type}`).join(', ');
+function ownColumns(offset: number): string {
+  return columnTypes.map((type, at) => `$${offset + at + 1}::${type}`).join(', ');
 }
 
 function valuesOf({ id, queue, name, payload, organizationId, requestId, traceparent }: OutboxMessage): unknown[] {
@@ -98,7 +98,7 @@ const messageRows: RowWriter = {
     text: `${into} SELECT m.*, ${grace} FROM unnest(${columnTypes.map((type, at) => `$${at + 1}::${type}[]`).join(', ')}) AS m`,
   },
 };
-const texts = Array.from({ length: preparedUpTo + 1 }, (_, count) => insertText(count));
+const texts = Array.from({ length: maxPreparedRows + 1 }, (_, count) => insertText(count));
 
 function insertText(count: number): string {
   const rows = Array.from({ length: count }, (_, row) => {

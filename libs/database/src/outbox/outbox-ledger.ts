@@ -6,7 +6,7 @@ import { Coalescer, MessageLedger, hideCredentials, newId, PubSub } from '@muste
 import type { QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
 import type { OutboxEntity } from '../entities/outbox';
-import { currentTransaction } from '../events/tell-organization';
+import { currentTransaction } from '../events/record-organization-event';
 import { runScoped } from '../transactions/run-scoped';
 import { OutboxRelay } from './outbox-relay';
 
@@ -44,7 +44,7 @@ export class OutboxLedger extends MessageLedger implements OnApplicationShutdown
   private readonly handledIds = new Coalescer<string, void>(async (ids) => {
     const statement = { name: 'outbox_handled', text: 'DELETE FROM outbox WHERE id = ANY($1)', values: [ids] };
     // If a crash restores the row, the message is published again, and its handler finds nothing left to do.
-    await runScoped(this.dataSource, 'system', statement, { forgettable: true });
+    await runScoped(this.dataSource, 'system', statement, { unflushed: true });
     this.relay.forget(ids);
     return () => undefined;
   });
@@ -82,7 +82,7 @@ export class OutboxLedger extends MessageLedger implements OnApplicationShutdown
             ELSE now() + LEAST($4 * power(2, attempts), $5) * (0.5 + random() / 2) * interval '1 millisecond' END
       WHERE id = $1 AND next_publish_at IS NOT NULL
       RETURNING id, queue, name, organization_id, next_publish_at IS NULL AS dead),
-      told AS (
+      insert_event AS (
         INSERT INTO organization_event (organization_id, transaction_id, id, type, data)
         SELECT organization_id, ${currentTransaction}, $6, 'dead_letter',
                jsonb_build_object('id', id, 'queue', queue, 'name', name)

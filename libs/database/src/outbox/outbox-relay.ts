@@ -11,12 +11,12 @@ const batchSize = 500;
  * Delay in milliseconds before published messages are postponed. Most are handled and deleted by then, and the sweep
  * does not publish them yet.
  */
-const noteAfterMs = 1000;
+const postponeAfterMs = 1000;
 const waitingLimit = 20_000;
 
 /**
  * Starts messages that this process has just committed, at once and outside the request: directly if this process
- * handles them, otherwise through the queue. It may lose messages: the sweep finds every unpublished message in the
+ * handles them, otherwise through the queue. It may drop messages: the sweep finds every unpublished message in the
  * table. So the relay never blocks, never retries and never grows.
  */
 @Injectable()
@@ -25,8 +25,8 @@ export class OutboxRelay implements OnApplicationShutdown {
   private waiting: OutboxMessage[] = [];
   private readonly published = new Set<string>();
   private working?: Promise<void>;
-  private noting?: NodeJS.Timeout;
-  private silentUntil = 0;
+  private postponeTimer?: NodeJS.Timeout;
+  private pausedUntil = 0;
 
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
@@ -49,8 +49,8 @@ export class OutboxRelay implements OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     await this.working;
-    clearTimeout(this.noting);
-    await this.notePublished();
+    clearTimeout(this.postponeTimer);
+    await this.postponePublished();
   }
 
   private async drain(): Promise<void> {
@@ -59,18 +59,18 @@ export class OutboxRelay implements OnApplicationShutdown {
     while (this.waiting.length > 0) {
       const committed = this.waiting.splice(0, batchSize);
       const batch = this.handoff.begin(committed);
-      const begun = committed.length - batch.length;
-      if (begun > 0) {
-        this.metrics.outboxPublished.inc({ by: 'handoff' }, begun);
-        this.noteLater();
+      const startedCount = committed.length - batch.length;
+      if (startedCount > 0) {
+        this.metrics.outboxPublished.inc({ by: 'handoff' }, startedCount);
+        this.postponeLater();
       }
-      if (batch.length === 0 || performance.now() < this.silentUntil) continue;
+      if (batch.length === 0 || performance.now() < this.pausedUntil) continue;
       try {
         await this.publisher.publish(batch);
         this.metrics.outboxPublished.inc({ by: 'relay' }, batch.length);
         this.remember(batch);
       } catch (error) {
-        this.silentUntil = performance.now() + 1000;
+        this.pausedUntil = performance.now() + 1000;
         this.logger.warn(`could not publish messages, the sweep will: ${(error as Error).message}`);
       }
     }
@@ -78,22 +78,22 @@ export class OutboxRelay implements OnApplicationShutdown {
 
   private remember(batch: OutboxMessage[]): void {
     for (const { id } of batch) this.published.add(id);
-    this.noteLater();
+    this.postponeLater();
   }
 
-  private noteLater(): void {
-    this.noting ??= setTimeout(() => {
-      delete this.noting;
-      void this.notePublished();
-      if (this.handoff.isBusy) this.noteLater();
-    }, noteAfterMs);
+  private postponeLater(): void {
+    this.postponeTimer ??= setTimeout(() => {
+      delete this.postponeTimer;
+      void this.postponePublished();
+      if (this.handoff.isBusy) this.postponeLater();
+    }, postponeAfterMs);
   }
 
   /**
    * Postpones the next publication of messages that were published but not handled, and of those that are being handled
    * here.
    */
-  private async notePublished(): Promise<void> {
+  private async postponePublished(): Promise<void> {
     const ids = [...this.published, ...this.handoff.putOff(this.config.outboxRepublishMs / 3)];
     this.published.clear();
     if (ids.length === 0) return;
@@ -104,7 +104,7 @@ export class OutboxRelay implements OnApplicationShutdown {
         SELECT id FROM outbox WHERE id = ANY($1) AND attempts = 0 AND next_publish_at IS NOT NULL FOR UPDATE SKIP LOCKED)`;
     try {
       const values = [ids, this.config.outboxRepublishMs];
-      await runScoped(this.dataSource, 'system', { text, values, name: 'outbox_note' }, { forgettable: true });
+      await runScoped(this.dataSource, 'system', { text, values, name: 'outbox_note' }, { unflushed: true });
     } catch (error) {
       // The sweep publishes the messages again, and the queue ignores ids that it has.
       this.logger.debug?.(`could not postpone published messages: ${(error as Error).message}`);

@@ -91,11 +91,11 @@ describe('outbox', () => {
     harness.db.transaction('system', (tx) => requestQueueProbes(tx, { queues: ['feedback'], count }));
   const due = () =>
     harness.db.query('system', 'UPDATE outbox SET next_publish_at = now() WHERE next_publish_at IS NOT NULL');
-  const settled = () => waitFor('an empty outbox', async () => (await rows()).length === 0);
+  const outboxEmptied = () => waitFor('an empty outbox', async () => (await rows()).length === 0);
 
   it('publishes messages after the commit, and is empty when they are handled', async () => {
     const probes = await enqueue(25);
-    await settled();
+    await outboxEmptied();
     expect(handled.sort()).toEqual(probes.map(({ id }) => id).sort());
   });
 
@@ -134,10 +134,10 @@ describe('outbox', () => {
       const ids = await sync(concurrency + 3);
       await waitFor('the messages above the limit', () => Promise.resolve(publish.mock.calls.flat(2).length === 3));
       open();
-      await settled();
+      await outboxEmptied();
       expect(handled.sort()).toEqual(ids.sort());
       await sync();
-      await settled();
+      await outboxEmptied();
       expect(publish).toHaveBeenCalledTimes(1);
     });
 
@@ -148,9 +148,12 @@ describe('outbox', () => {
       const [row] = await rows();
       const message = { id: row!.id, queue: 'feedback', name: 'sync-work-item', payload: { submissionId: id } };
       await harness.app.nest.get(MessagePublisher).publish([message as unknown as OutboxMessage]);
-      await waitFor('its row to be postponed', async () => (await rows())[0]!.nextPublishAt!.getTime() > Date.now() + 10_000);
+      await waitFor(
+        'its row to be postponed',
+        async () => (await rows())[0]!.nextPublishAt!.getTime() > Date.now() + 10_000,
+      );
       open();
-      await settled();
+      await outboxEmptied();
       expect(handled).toEqual([id]);
     });
 
@@ -162,7 +165,7 @@ describe('outbox', () => {
       failWith = null;
       await due();
       await sweepOutbox(harness.db, harness.app.nest.get(MessagePublisher), { republishMs: 60_000, limit: 10 });
-      await settled();
+      await outboxEmptied();
       expect(handled).toEqual([id]);
     });
   });
@@ -175,7 +178,7 @@ describe('outbox', () => {
     await expect(attempt).rejects.toThrow('changed my mind');
     expect(await rows()).toEqual([]);
     await enqueue();
-    await settled();
+    await outboxEmptied();
     expect(handled).toHaveLength(1);
   });
 
@@ -247,7 +250,7 @@ describe('outbox', () => {
     failWith = null;
     await harness.db.transaction('system', (tx) => replayDeadLetter(tx, letter!.id));
     await sweepOutbox(harness.db, publisher, { republishMs: 60_000, limit: 10 });
-    await settled();
+    await outboxEmptied();
     expect(handled).toHaveLength(1);
   });
 
@@ -269,7 +272,7 @@ describe('outbox', () => {
 
   it('counts a canary’s deliveries and keeps its first answer', async () => {
     const [probe] = await enqueue();
-    await settled();
+    await outboxEmptied();
     await answerQueueProbe(harness.db, probe!.id, 'first');
     await answerQueueProbe(harness.db, probe!.id, 'second');
     const [row] = await harness.db.query('system', 'SELECT handled_by, deliveries FROM queue_probe WHERE id = $1', [

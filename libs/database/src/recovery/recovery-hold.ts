@@ -35,7 +35,7 @@ export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBoo
   }
 
   onApplicationBootstrap(): void {
-    void this.ask();
+    void this.poll();
   }
 
   onModuleDestroy(): void {
@@ -44,21 +44,21 @@ export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBoo
     this.reject(new Error('The process is shutting down before the service was released.'));
   }
 
-  private async ask(said = false): Promise<void> {
+  private async poll(isLogged = false): Promise<void> {
     const recovery = await readRecovery(this.database).catch(() => 'unknown' as const);
     if (this.ended) return;
     if (recovery !== 'unknown' && !recovery?.held) {
       this.held = false;
-      if (said) this.logger.log('released');
+      if (isLogged) this.logger.log('released');
       return this.resolve();
     }
     const isKnown = recovery !== 'unknown';
-    if (isKnown && !said) {
+    if (isKnown && !isLogged) {
       this.logger.warn(
         `restored from a backup of ${recovery!.savedAt.toISOString()}: nothing runs automatically until muster-admin release`,
       );
     }
-    const again = () => void this.ask(said || isKnown);
+    const again = () => void this.poll(isLogged || isKnown);
     this.timer = setTimeout(again, isKnown ? waitForReleaseMs : waitForDatabaseMs);
   }
 }

@@ -2,7 +2,7 @@ import { DatabaseError, type PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { roleOf, type Scope, setScope } from './scope';
 import { type Answer, sendTogether, type Statement } from './statement-batch';
-import { lendToTypeOrm } from './typeorm-loan';
+import { typeOrmManager } from './typeorm-manager';
 
 const begin: Statement = { name: 'muster_begin', text: 'BEGIN' };
 const commit: Statement = { name: 'muster_commit', text: 'COMMIT' };
@@ -60,6 +60,6 @@ export class OwnConnection implements TransactionConnection {
   }
 
   entityManager(): EntityManager {
-    return (this.manager ??= lendToTypeOrm(this.dataSource, this.client));
+    return (this.manager ??= typeOrmManager(this.dataSource, this.client));
   }
 }

@@ -30,13 +30,13 @@ export class RowReader {
 /**
  * Cache of converted names, because an unnamed statement is described on every use. Bounded by the names in statements.
  */
-const known = new Map<string, string>();
+const namesByColumn = new Map<string, string>();
 
 /** Reverses the naming of columns by TypeORM (data-source.ts). */
 function camelCase(column: string): string {
-  const found = known.get(column);
-  if (found !== undefined) return found;
+  const cached = namesByColumn.get(column);
+  if (cached !== undefined) return cached;
   const name = column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  known.set(column, name);
+  namesByColumn.set(column, name);
   return name;
 }

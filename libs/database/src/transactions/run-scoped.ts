@@ -2,10 +2,10 @@ import { AppError } from '@muster/contracts';
 import { DatabaseError, type Pool, type QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
 import { isRetryable } from '../database-errors';
-import { alongIndexes } from './along-indexes';
+import { preferIndexOrder } from './planner-settings';
 import { roleOf, type Scope, setScope } from './scope';
 import { type Statement, StatementBatch } from './statement-batch';
-import { hurry } from './unflushed';
+import { commitUnflushed } from './unflushed';
 import { submit } from './wire-connection';
 
 /**
@@ -17,13 +17,13 @@ export function runScoped<T extends QueryResultRow>(
   dataSource: DataSource,
   scope: Scope,
   statement: Statement,
-  options: { now?: Date; forgettable?: boolean; inOrder?: boolean; attempt?: number } = {},
+  options: { now?: Date; unflushed?: boolean; inOrder?: boolean; attempt?: number } = {},
 ): Promise<T[]> {
-  const { now, forgettable = false, inOrder = false, attempt = 1 } = options;
+  const { now, unflushed = false, inOrder = false, attempt = 1 } = options;
   return new Promise((resolve, reject) => {
     poolOf(dataSource).connect((failure, client, release) => {
       if (!client) return reject(failure!);
-      const settings = [...(forgettable ? [hurry] : []), ...(inOrder ? [alongIndexes] : [])];
+      const settings = [...(unflushed ? [commitUnflushed] : []), ...(inOrder ? [preferIndexOrder] : [])];
       const statements = [setScope(scope, now), ...settings, statement];
       const batch = new StatementBatch(
         statements,

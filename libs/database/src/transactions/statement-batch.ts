@@ -70,13 +70,13 @@ export class StatementBatch implements WireStatement {
     for (const [at, statement] of this.statements.entries()) {
       const { text } = statement;
       const name = this.preparedName(statement);
-      const known = prepared.get(name);
-      if (known) this.readers[at] = known.reader;
+      const existing = prepared.get(name);
+      if (existing) this.readers[at] = existing.reader;
       // A statement that was parsed but failed still exists. Closing a statement that does not exist is not an error.
-      if (!known && name) sent.push(serialize.close({ type: 'S', name }));
-      if (!known) sent.push(serialize.parse({ text, name, types: [] }));
+      if (!existing && name) sent.push(serialize.close({ type: 'S', name }));
+      if (!existing) sent.push(serialize.parse({ text, name, types: [] }));
       sent.push(serialize.bind({ statement: name, values: values[at]! }));
-      if (!known) sent.push(serialize.describe({ type: 'P' }));
+      if (!existing) sent.push(serialize.describe({ type: 'P' }));
       sent.push(serialize.execute());
     }
     sent.push(serialize.sync());
@@ -151,14 +151,14 @@ export function sendTogether(client: ClientBase, statements: readonly Statement[
 }
 
 function preparedIn(connection: WireConnection) {
-  const known = preparedOn.get(connection);
-  if (known) return known;
-  const none = new Map<string, { text: string; reader: RowReader }>();
-  preparedOn.set(connection, none);
-  return none;
+  const existing = preparedOn.get(connection);
+  if (existing) return existing;
+  const created = new Map<string, { text: string; reader: RowReader }>();
+  preparedOn.set(connection, created);
+  return created;
 }
 
-function checked({ text, name, values = [] }: Statement, knownText: string | undefined): WireValue[] {
-  if (knownText !== undefined && knownText !== text) throw new Error(`two statements have the name ${name}`);
+function checked({ text, name, values = [] }: Statement, preparedText: string | undefined): WireValue[] {
+  if (preparedText !== undefined && preparedText !== text) throw new Error(`two statements have the name ${name}`);
   return values.map((value) => utils.prepareValue(value));
 }

@@ -102,7 +102,7 @@ describe('a transaction', () => {
     const handle = (message: { id: string; isSettled: boolean }, work: () => void = () => undefined) =>
       harness.db.transaction('system', async (tx) => {
         tx.handles(message);
-        tx.forgettable();
+        tx.allowUnflushed();
         await tx.execute(rename, ['Handled']);
         work();
       });

@@ -3,13 +3,13 @@ import type { MessageInHand, Metrics, Topic } from '@muster/platform';
 import type { QueryResultRow } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { type Condition, insertMessages, insertWhere, messagesOf } from '../outbox/insert-messages';
-import { alongKeys, unsorted } from './along-indexes';
+import { alongKeys, unsorted } from './planner-settings';
 import type { TransactionConnection } from './own-connection';
 import { RunAlone } from './run-alone';
 import type { Scope } from './scope';
 import { rowStatement } from './row-statement';
 import type { Answer, RowWriter, Statement } from './statement-batch';
-import { hurry } from './unflushed';
+import { commitUnflushed } from './unflushed';
 
 /**
  * A transaction in its scope. It starts with its first statement, and its messages are written with the commit. So it
@@ -18,8 +18,8 @@ import { hurry } from './unflushed';
 export class Transaction {
   private readonly messages: OutboxMessage[] = [];
   private readonly conditional: { message: OutboxMessage; condition: Condition }[] = [];
-  private readonly inHand: MessageInHand[] = [];
-  private isForgettable = false;
+  private readonly receivedMessages: MessageInHand[] = [];
+  private isUnflushed = false;
   private isAlongKeys = false;
   private readonly enqueued = new Set<string>();
   private readonly afterCommit: (() => void)[] = [];
@@ -77,31 +77,31 @@ export class Transaction {
 
   /** Enqueues messages: their rows are written with the commit. Equal messages are enqueued once. */
   enqueue(...messages: QueueMessage[]): Promise<void> {
-    const fresh = messages.filter(({ queue, name, payload }) => {
+    const newMessages = messages.filter(({ queue, name, payload }) => {
       const key = `${queue} ${name} ${JSON.stringify(payload)}`;
       return !this.enqueued.has(key) && this.enqueued.add(key);
     });
-    this.messages.push(...messagesOf(fresh, this.scope === 'system' ? null : this.scope.organizationId));
+    this.messages.push(...messagesOf(newMessages, this.scope === 'system' ? null : this.scope.organizationId));
     return Promise.resolve();
   }
 
   /** Enqueues a message if the condition holds at the commit, after all other statements of the transaction. */
   enqueueWhere(condition: Condition, message: QueueMessage): void {
-    const [made] = messagesOf([message], this.scope === 'system' ? null : this.scope.organizationId);
-    this.conditional.push({ message: made!, condition });
+    const [created] = messagesOf([message], this.scope === 'system' ? null : this.scope.organizationId);
+    this.conditional.push({ message: created!, condition });
   }
 
   /** Handles the message in this transaction: the commit deletes it from the outbox, a rollback keeps it. */
   handles(message: MessageInHand): void {
-    this.inHand.push(message);
+    this.receivedMessages.push(message);
   }
 
   /**
    * Commits without waiting for the WAL flush, so a crash can lose the whole transaction. Use it only for work that is
    * repeated if lost, such as handling a message: its outbox row reappears with the loss.
    */
-  forgettable(): void {
-    this.isForgettable = true;
+  allowUnflushed(): void {
+    this.isUnflushed = true;
   }
 
   /** For the following statements, whose rows have known keys; see `alongKeys`. */
@@ -137,7 +137,7 @@ export class Transaction {
 
   /** Ids of the messages that the commit deletes from the outbox. */
   get handled(): string[] {
-    return this.inHand.map(({ id }) => id);
+    return this.receivedMessages.map(({ id }) => id);
   }
 
   /** Ids by topic to notify after the commit. */
@@ -149,7 +149,7 @@ export class Transaction {
   get hasWork(): boolean {
     return (
       this.connection.hasBegun ||
-      this.deferred.length + this.messages.length + this.conditional.length + this.inHand.length > 0
+      this.deferred.length + this.messages.length + this.conditional.length + this.receivedMessages.length > 0
     );
   }
 
@@ -159,20 +159,20 @@ export class Transaction {
       ...this.deferred.splice(0),
       ...insertMessages(this.messages),
       ...this.conditional.map(({ message, condition }) => insertWhere(message, condition)),
-      ...takeOff(this.inHand),
-      ...(this.isForgettable ? [hurry] : []),
+      ...deleteReceived(this.receivedMessages),
+      ...(this.isUnflushed ? [commitUnflushed] : []),
     ];
   }
 
   /** Called after the commit with the answers to `takeLastStatements`. Returns the messages to publish. */
   committed(answers: readonly Answer[]): OutboxMessage[] {
-    const end = takeOff(this.inHand).length + (this.isForgettable ? 1 : 0);
-    const asked = answers.slice(answers.length - end - this.conditional.length);
-    for (const message of this.inHand) message.isSettled = true;
+    const end = deleteReceived(this.receivedMessages).length + (this.isUnflushed ? 1 : 0);
+    const conditionAnswers = answers.slice(answers.length - end - this.conditional.length);
+    for (const message of this.receivedMessages) message.isSettled = true;
     for (const work of this.afterCommit) work();
     return [
       ...this.messages,
-      ...this.conditional.filter((_, at) => asked[at]!.affected > 0).map(({ message }) => message),
+      ...this.conditional.filter((_, at) => conditionAnswers[at]!.affected > 0).map(({ message }) => message),
     ];
   }
 
@@ -196,7 +196,7 @@ export class Transaction {
   }
 }
 
-function takeOff(messages: MessageInHand[]): Statement[] {
+function deleteReceived(messages: MessageInHand[]): Statement[] {
   if (messages.length === 0) return [];
   const ids = messages.map(({ id }) => id);
   return ids.length === 1

@@ -4,18 +4,18 @@ import type { OrganizationEventEntity } from '../entities/organization-event';
 import type { Transaction } from '../transactions/transaction';
 
 /** An event on an organization's stream that is on no agent's timeline, with the fields that the stream contains. */
-type OrganizationFact = Pick<OrganizationEventEntity, 'organizationId' | 'type' | 'data'>;
+type OrganizationEvent = Pick<OrganizationEventEntity, 'organizationId' | 'type' | 'data'>;
 
 /**
  * Inserts an organization event in the caller's transaction. Readers of the organization's stream are notified after
  * the commit.
  */
-export function tellOrganization(tx: Transaction, { organizationId, type, data }: OrganizationFact): void {
+export function recordOrganizationEvent(tx: Transaction, { organizationId, type, data }: OrganizationEvent): void {
   tx.defer(
     `INSERT INTO organization_event (organization_id, transaction_id, id, type, data)
      VALUES ($1, ${currentTransaction}, $2, $3, $4)`,
     [organizationId, newId(), type, JSON.stringify(data)],
-    'tell_organization',
+    'record_organization_event',
   );
   tx.notify('organization', organizationId);
 }
