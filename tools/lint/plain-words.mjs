@@ -84,7 +84,7 @@ export const patterns = [
 /** Files and folders that are not rewritten yet. A file about words contains the words. Remove a line with its rewrite. */
 export const notYetPlain = [
   'apps/{e2e,standalone,worker}/**',
-  'libs/{agents,database,jobs}/**',
+  'libs/{agents,jobs}/**',
   // What is rewritten in these folders.
   '!**/*.{controller,config}.ts',
   'tools/admin/**',

@@ -66,7 +66,7 @@ export class MeteringProcessor extends QueueProcessor {
     await this.database.transaction('system', async (tx) => {
       // A crash may lose this commit. The message is then handled again, and the cost is booked again.
       for (const { message } of runs) tx.handles(message);
-      tx.forgettable();
+      tx.allowUnflushed();
       await settleJobCosts(
         tx,
         runs.map(({ jobId }) => jobId),

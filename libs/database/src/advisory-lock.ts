@@ -1,6 +1,9 @@
 import type { Transaction } from './transactions/transaction';
 
-/** Ours until the transaction ends, or false at once. Never a session lock: those leak through poolers. */
+/**
+ * Tries to take a transaction-level advisory lock; returns false at once if another transaction holds it. Session-level
+ * locks are not used because they leak through connection poolers.
+ */
 export async function tryLock(tx: Transaction, ...parts: string[]): Promise<boolean> {
   const [row] = await tx.query<{ locked: boolean }>(
     'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS locked',
@@ -9,7 +12,7 @@ export async function tryLock(tx: Transaction, ...parts: string[]): Promise<bool
   return row!.locked;
 }
 
-/** Ours until the transaction ends; waits for the one who has it. */
+/** Takes a transaction-level advisory lock; waits while another transaction holds it. */
 export async function lock(tx: Transaction, ...parts: string[]): Promise<void> {
   await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [parts.join('\u001f')]);
 }

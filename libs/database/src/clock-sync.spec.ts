@@ -20,7 +20,7 @@ describe.each([
     await harness.close();
   });
 
-  it("has the database's time and dates its rows by it", async () => {
+  it("uses the database's time, also for the dates of its rows", async () => {
     const { id } = await makeOrganization(harness.db);
     const [row] = await harness.db.query<{ createdAt: Date; databaseTime: Date }>(
       'system',

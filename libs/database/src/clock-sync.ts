@@ -2,10 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock, Periodic, ServiceClock } from '@muster/platform';
 import { Database } from './database';
 
-/** How long a change of the database's clock goes unnoticed. */
+/** Maximum time in milliseconds until a change of the database's clock is noticed. */
 const intervalMs = 5000;
 
-/** Keeps the clock of this process with that of the database, so that all processes of the service agree on the time. */
+/** Synchronizes the clock of this process with that of the database, so that all processes agree on the time. */
 @Injectable()
 export class ClockSync {
   private readonly periodic = new Periodic({ name: 'clock sync', intervalMs, runOnce: () => this.syncOnce() });
@@ -15,9 +15,9 @@ export class ClockSync {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** Returns after the first reading. Throws if it failed; the next one follows within the interval. */
+  /** Returns after the first reading. Throws if the reading failed; the next one follows after the interval. */
   async start(): Promise<void> {
-    // A test's clock is moved by the test alone.
+    // Only the test moves a test's clock.
     if (!(this.clock instanceof ServiceClock)) return;
     this.periodic.start();
     await this.syncOnce();

@@ -4,14 +4,14 @@ import { entities } from './entities';
 import { migrations } from './migrations';
 import { appRole } from './transactions/tenant-isolation';
 
-// Counts, sequence numbers, milliseconds and nearly all money are numbers. What a number would not hold is a bigint: no
-// figure is ever another one.
+// Counts, sequence numbers, milliseconds and nearly all amounts of money fit into a number. A value that a number
+// cannot represent exactly becomes a bigint.
 types.setTypeParser(types.builtins.INT8, (text) => {
   const value = Number(text);
   return Number.isSafeInteger(value) ? value : BigInt(text);
 });
 
-/** Columns are snake_case in the database and camelCase here. */
+/** Columns are snake_case in the database and camelCase in the code. */
 class SnakeCase extends DefaultNamingStrategy {
   override columnName(propertyName: string, customName: string, prefixes: string[]): string {
     const name = super.columnName(propertyName, customName, prefixes);
@@ -27,7 +27,7 @@ export interface ConnectionOptions {
   applicationName: string;
 }
 
-/** For processes: acts as the role that owns nothing, so a statement outside a scope sees no row at all. */
+/** Connection options of the service. Its role owns nothing, so a statement outside a scope sees no rows. */
 export function serviceOptions(options: ConnectionOptions) {
   const { url, poolSize, connectTimeoutMs, statementTimeoutMs, applicationName } = options;
   return {
@@ -39,19 +39,21 @@ export function serviceOptions(options: ConnectionOptions) {
       options: `-c role=${appRole}`,
       statement_timeout: statementTimeoutMs,
       idle_in_transaction_session_timeout: statementTimeoutMs,
-      // Past this the server is taken to hang: the statement timeout should have ended it.
+      // After this time the server is considered hung: the statement timeout should have ended the statement.
       query_timeout: statementTimeoutMs + 2000,
       keepAlive: true,
-      // A new connection costs both sides milliseconds; loops that meet now and then would make one each time.
+      // A new connection costs both sides milliseconds. Loops that coincide now and then would open new ones each time.
       idleTimeoutMillis: 300_000,
     },
   } satisfies DataSourceOptions;
 }
 
-/** How long a migration waits for a lock, and the service's statements behind it. */
+/**
+ * Maximum time in milliseconds that a migration waits for a lock, and that statements of the service wait behind it.
+ */
 const migrationLockTimeoutMs = 400;
 
-/** For migrations and schema checks: as the owner. */
+/** Connects as the owner, for migrations and schema checks. */
 export function ownerDataSource(url: string, chosen = migrations): DataSource {
   return new DataSource({
     ...common(url),

@@ -14,23 +14,23 @@ const unavailableCodes = new Set([
   '57P03', // starting up
   '25P03', // idle in transaction timeout
 ]);
-/** Nothing of it can be written: the request is right, and comes through when somebody made room. */
+/** The database cannot write. The request is valid, and succeeds once an operator has made room. */
 const fullCodes = new Set([
   '53100', // disk full
   '53200', // out of memory
-  '25006', // read only, as after a failover or by an operator whose disk runs full
+  '25006', // read only: after a failover, or set by an operator because the disk is nearly full
 ]);
 const unavailableMessage =
   /Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Query read timeout|Cannot use a pool after calling end|not queryable|Driver not Connected|DataSource is not set|connection is not established/i;
 
-/** The transaction was rolled back because of others that ran beside it. */
+/** The transaction was rolled back because of concurrent transactions. */
 const conflictCodes = new Set([
   '40001', // serialization failure
   '40P01', // deadlock
-  '55P03', // a lock was not to be had in time
+  '55P03', // lock timeout
 ]);
 
-/** A database that is gone, hangs or is full of connections is not a fault of the request: 503, and try again. */
+/** Returns a 503 for a database that is unreachable, hung, full or out of connections, because the request is valid. */
 export function readDatabaseError(error: unknown): AppError | undefined {
   if (fullCodes.has(codeOf(error) ?? '')) {
     return new AppError('service_unavailable', {
@@ -50,7 +50,7 @@ export function readDatabaseError(error: unknown): AppError | undefined {
 
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  // What the object storage's client says is not about the database.
+  // Errors of the object storage client are not about the database.
   if ('$metadata' in error) return false;
   const code = codeOf(error) ?? '';
   return unavailableCodes.has(code) || /^08/.test(code) || unavailableMessage.test(error.message);
@@ -61,12 +61,12 @@ function codeOf(error: unknown): string | undefined {
   return code ?? driverError?.code;
 }
 
-/** Two transactions met; the one that lost may simply run again. */
+/** Whether the transaction lost to a concurrent one, so that it can simply run again. */
 export function isRetryable(error: unknown): boolean {
   return ['40001', '40P01'].includes((error as { code?: string })?.code ?? '');
 }
 
-/** The constraint that a write broke, when it was one. */
+/** Returns the constraint that a write violated; undefined for another error. */
 export function violatedConstraint(error: unknown): string | undefined {
   const { code, constraint } = error as { code?: string; constraint?: string };
   return code?.startsWith('23') ? constraint : undefined;

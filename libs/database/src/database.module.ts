@@ -22,7 +22,7 @@ import { PostgresListener } from './postgres-listener';
 import { StoredRecoveryHold } from './recovery/recovery-hold';
 import { poolOf } from './transactions/run-scoped';
 
-/** The ledger. The process starts without it and becomes ready when it answers with this code's schema. */
+/** The database. The process starts without it, and is ready once the database responds with this code's schema. */
 @Global()
 @Module({
   imports: [
@@ -77,24 +77,28 @@ export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShut
     await this.clockSync.stop();
   }
 
-  /** Once in the foreground, so that a normal start is ready when it listens; then in the background. */
-  private async connect(complained = false): Promise<void> {
+  /**
+   * Connects once in the foreground, so that a normal start is ready when it listens, and then retries in the
+   * background.
+   */
+  private async connect(isRetry = false): Promise<void> {
     try {
       await this.dataSource.initialize();
       const pool = poolOf(this.dataSource);
-      // A connection that dies while it is lent out raises its error on the client; unheard, it ends the process.
-      // Heard from its first loan on, because the pool's first connection is older than this line.
-      const heard = new WeakSet<PoolClient>();
+      // A connection that fails while it is checked out emits an error event on the client, which ends the process if
+      // it has no listener. The listener is added at the first checkout, because the pool's first connection is older
+      // than this line.
+      const clientsWithListener = new WeakSet<PoolClient>();
       pool.on('acquire', (client: PoolClient) => {
-        if (!heard.has(client)) client.on('error', () => undefined);
-        heard.add(client);
+        if (!clientsWithListener.has(client)) client.on('error', () => undefined);
+        clientsWithListener.add(client);
       });
       await this.clockSync
         .start()
         .catch((error: Error) => this.logger.warn(`could not read the database's clock: ${error.message}`));
-      if (complained) this.logger.log('connected to the database');
+      if (isRetry) this.logger.log('connected to the database');
     } catch (error) {
-      if (!complained) this.logger.warn(`could not connect to the database; trying again: ${(error as Error).message}`);
+      if (!isRetry) this.logger.warn(`could not connect to the database; trying again: ${(error as Error).message}`);
       if (!this.ended) this.retry = setTimeout(() => void this.connect(true), 500);
     }
   }
@@ -109,7 +113,10 @@ export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShut
     this.migrated = true;
   }
 
-  /** A new file of one page, that goes with its transaction: what is full takes no more of either. */
+  /**
+   * Creates a table of one page, which is dropped with its transaction. Throws if there is no room for the file or the
+   * commit.
+   */
   private async checkRoom(): Promise<void> {
     await this.database.transaction('system', (tx) =>
       tx.execute("CREATE TEMP TABLE room_to_write ON COMMIT DROP AS SELECT repeat('x', 1000) AS page"),

@@ -15,14 +15,14 @@ import type { Scope } from './transactions/scope';
 import { Transaction } from './transactions/transaction';
 import { TakeTurn, Turns } from './transactions/turns';
 
-/** How often a transaction runs before a deadlock or a serialization failure is its caller's. */
+/** Maximum number of attempts of a transaction. Then its caller gets the deadlock or serialization failure. */
 const maxAttempts = 5;
-/** Upper bound of the random wait before the next attempt, for each attempt so far. */
+/** Upper bound of the random delay before the next attempt, in milliseconds per attempt so far. */
 const retryWithinMs = 20;
-/** Past this many requests that wait for one key, more of them are answered 503. */
+/** Maximum number of requests that wait for one key. Further ones are answered with 503. */
 const maxWaitingForTurn = 1000;
 
-/** The only way to the rows: every statement runs in a scope. */
+/** The only access to the rows. Every statement runs in a scope. */
 @Injectable()
 export class Database {
   private readonly turns = new Turns(maxWaitingForTurn);
@@ -39,19 +39,19 @@ export class Database {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** The clock that the rows are written by. */
+  /** Current time by the clock that dates the rows. */
   now(): Date {
     return this.clock.now();
   }
 
-  /** One statement in one round trip. A name makes Postgres keep its plan: for statements of hot paths. */
+  /** Runs one statement in one round trip. With a name, Postgres keeps its plan: for statements of hot paths. */
   query<T extends QueryResultRow>(scope: Scope, sql: string, parameters: unknown[] = [], name?: string): Promise<T[]> {
     return runScoped<T>(this.dataSource, scope, { text: sql, values: parameters, name }, { now: this.now() });
   }
 
   /**
-   * As query, for a write that a crash may take back without harm: a lease, a note of what was tried. Nobody waits for
-   * the disk.
+   * Like `query`, but does not wait for the WAL flush. For a write that a crash may lose without harm, such as a lease
+   * or a record of an attempt.
    */
   queryUnflushed<T extends QueryResultRow>(
     scope: Scope,
@@ -63,21 +63,21 @@ export class Database {
       this.dataSource,
       scope,
       { text: sql, values: parameters, name },
-      { now: this.now(), forgettable: true },
+      { now: this.now(), unflushed: true },
     );
   }
 
-  /** As query, for a page that an index has in order: it goes along that index, whatever Postgres knows of the table. */
+  /** Like `query`, for a page that an index has in order. Uses this index, whatever the statistics of the table are. */
   queryInOrder<T extends QueryResultRow>(scope: Scope, sql: string, parameters: unknown[]): Promise<T[]> {
     return runScoped<T>(this.dataSource, scope, { text: sql, values: parameters }, { now: this.now(), inOrder: true });
   }
 
-  /** For a statement of its own: says to every process that there is more to read of the thing. */
+  /** Notifies every process of new data, after a single statement has written it. */
   notify(topic: Topic, id: string): void {
     this.pubSub.publish(topic, [id]);
   }
 
-  /** For a statement of its own that wrote the messages' rows. */
+  /** Publishes messages after a single statement has written their rows. */
   publish(messages: OutboxMessage[]): void {
     this.relay.publish(messages);
   }
@@ -91,8 +91,8 @@ export class Database {
   }
 
   /**
-   * As `transaction`, but the work may share its database transaction with works of the same name and scope that arrive
-   * while one of them is in progress. `sets/README.md` says what such a work may do.
+   * Like `transaction`, but the work may share its database transaction with works of the same name and scope that
+   * arrive while one of them is in progress. `sets/README.md` describes what such a work may do.
    */
   async sharedTransaction<T>(name: string, scope: Scope, work: (tx: Transaction) => Promise<T>): Promise<T> {
     return (await this.sets.run(name, scope, work)) as T;
@@ -114,7 +114,7 @@ export class Database {
     }
   }
 
-  /** Tells metrics, queues and other processes about a committed transaction. */
+  /** Reports a committed transaction to metrics, queues and other processes. */
   private announce(tx: Transaction, messages: OutboxMessage[]): void {
     for (const { queue } of messages) this.metrics.outboxWritten.inc({ queue });
     for (const measure of tx.measures) measure(this.metrics);
@@ -156,7 +156,7 @@ export class Database {
       await connection.rollback().catch((failure: Error) => (unusable = failure));
       throw error;
     } finally {
-      // A connection that could not even roll back is not for the next one to have.
+      // A connection whose rollback failed must not be reused.
       client.release(unusable);
     }
   }

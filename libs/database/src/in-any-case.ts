@@ -1,12 +1,12 @@
 /**
- * A text in small letters, of any alphabet, and in its order. Said with each text: a database's own locale may know the
- * letters of ASCII alone, as that of a cluster made here does.
+ * SQL for a text in lower case and in alphabetical order, for any alphabet. Names the collation, because the database's
+ * own locale may know only the letters of ASCII, as that of a local cluster does.
  */
 export function inAnyCase(text: string): string {
   return `lower((${text}) COLLATE muster_text)`;
 }
 
-/** The condition that what is asked for is a part of a text, in any case; its signs are letters as any other. */
-export function hasPart(text: string, asked: string): string {
-  return `strpos(${inAnyCase(text)}, ${inAnyCase(`${asked}::text`)}) > 0`;
+/** SQL condition that a text contains the searched part, in any case. Wildcard characters have no special meaning. */
+export function hasPart(text: string, part: string): string {
+  return `strpos(${inAnyCase(text)}, ${inAnyCase(`${part}::text`)}) > 0`;
 }

@@ -99,7 +99,11 @@ export type {
 export { WorkflowEntity, WorkflowRevisionEntity } from './entities/workflow';
 export { entities } from './entities';
 export type { OrganizationEventEntity } from './entities/organization-event';
-export { currentTransaction, purgeOrganizationEvents, tellOrganization } from './events/tell-organization';
+export {
+  currentTransaction,
+  purgeOrganizationEvents,
+  recordOrganizationEvent,
+} from './events/record-organization-event';
 export { CostRecomputeEntity, ModelPriceEntity } from './entities/model-price';
 export { OrganizationEntity, OrganizationSettingsEntity } from './entities/organization';
 export { OutboxEntity, QueueProbeEntity } from './entities/outbox';

@@ -6,18 +6,21 @@ import { migrations } from './migrations';
 const lockKey = 7_301_001;
 
 export interface MigrateOptions {
-  /** Runs these alone, to bring an empty database to the version of a backup. */
+  /** Runs only these migrations, to bring an empty database to the version of a backup. */
   only?: readonly string[];
 }
 
-/** Brings the database to this code's version. Two at once wait for each other. Answers the names it ran. */
+/**
+ * Migrates the database to this code's version. Concurrent calls wait for each other. Returns the names of the
+ * migrations that it ran.
+ */
 export async function migrate(url: string, { only }: MigrateOptions = {}): Promise<string[]> {
   const chosen = only ? migrations.filter(({ name }) => only.includes(name)) : migrations;
   const source = await ownerDataSource(url, chosen).initialize();
   try {
     const gate = source.createQueryRunner();
     await gate.startTransaction();
-    // Held by a transaction that does nothing else, because each migration has a transaction of its own.
+    // A separate transaction holds the lock, because each migration has its own transaction.
     await lockMigrations(gate);
     try {
       const before = await migrationsIn(source);
@@ -33,28 +36,29 @@ export async function migrate(url: string, { only }: MigrateOptions = {}): Promi
 }
 
 /**
- * Waits without a snapshot: CREATE INDEX CONCURRENTLY waits for each that others hold, so one who waited in a statement,
- * or whose statement had parameters and left its portal open, would hold it up for ever.
+ * Waits for the lock without holding a snapshot, because CREATE INDEX CONCURRENTLY waits for all snapshots of others. A
+ * process that waited in a statement, or whose statement had parameters and left its portal open, would block it
+ * forever.
  */
 async function lockMigrations(gate: QueryRunner): Promise<void> {
   for (;;) {
     const [row] = (await gate.query(`SELECT pg_try_advisory_xact_lock(${lockKey}) AS locked`)) as { locked: boolean }[];
     if (row!.locked) return;
-    await delay(lockLookMs);
+    await delay(lockPollMs);
   }
 }
 
-const lockLookMs = 100;
+const lockPollMs = 100;
 const lockNotAvailable = '55P03';
 const lockPauseMs = 500;
-const lockPatienceMs = 10 * 60_000;
+const maxLockWaitMs = 10 * 60_000;
 
 /**
- * Statements of the service queue behind a migration that waits for a lock, so it waits for one as long as
- * `migrationLockTimeoutMs` alone. Then its transaction is rolled back, those get their turn, and it is tried again.
+ * Statements of the service queue behind a migration that waits for a lock. Therefore a migration waits only for
+ * `migrationLockTimeoutMs`. Then its transaction is rolled back, the queued statements run, and it is tried again.
  */
 async function runAll(source: DataSource): Promise<void> {
-  const deadline = Date.now() + lockPatienceMs;
+  const deadline = Date.now() + maxLockWaitMs;
   for (;;) {
     try {
       await source.runMigrations();
@@ -73,14 +77,14 @@ async function migrationsIn(source: DataSource): Promise<Set<string>> {
   return new Set(rows.map(({ name }) => name));
 }
 
-/** Migrations of this code that the database has not seen. */
+/** Returns the migrations of this code that the database has not run. */
 export async function pendingMigrations(query: DataSource['query']): Promise<string[]> {
   const rows = await query<{ name: string }[]>('SELECT name FROM schema_migration');
-  const seen = new Set(rows.map(({ name }) => name));
-  return migrations.map(({ name }) => name).filter((name) => !seen.has(name));
+  const applied = new Set(rows.map(({ name }) => name));
+  return migrations.map(({ name }) => name).filter((name) => !applied.has(name));
 }
 
-/** Migrations that the database has seen and this code does not know: a newer version made them. */
+/** Returns the migrations that the database has run and this code does not know. A newer version ran them. */
 export async function unknownMigrations(url: string): Promise<string[]> {
   const source = await ownerDataSource(url).initialize();
   try {
@@ -91,6 +95,6 @@ export async function unknownMigrations(url: string): Promise<string[]> {
 }
 
 export function unknownAmong(names: readonly string[]): string[] {
-  const known = new Set(migrations.map(({ name }) => name));
-  return names.filter((name) => !known.has(name));
+  const ownNames = new Set(migrations.map(({ name }) => name));
+  return names.filter((name) => !ownNames.has(name));
 }

@@ -12,7 +12,7 @@ describe('migrations', () => {
   });
   afterAll(() => database.drop());
 
-  it('go up, down and up again, and leave the same schema', async () => {
+  it('leave the same schema after migrating up, down and up again', async () => {
     const source = await ownerDataSource(database.url).initialize();
     try {
       await migrate(database.url);
@@ -26,7 +26,7 @@ describe('migrations', () => {
     }
   });
 
-  it('make exactly what the entities describe', async () => {
+  it('create exactly the schema that the entities describe', async () => {
     const source = await ownerDataSource(database.url).initialize();
     try {
       await migrate(database.url);
@@ -37,7 +37,7 @@ describe('migrations', () => {
     }
   });
 
-  it('keep no money as floating point, and say of every amount what it counts', async () => {
+  it('store no money as floating point, and name the unit of every amount', async () => {
     const source = await ownerDataSource(database.url).initialize();
     try {
       await migrate(database.url);
@@ -57,24 +57,24 @@ describe('migrations', () => {
     }
   });
 
-  it('wait for each other when several processes migrate at once', async () => {
-    const fresh = await emptyDatabase();
+  it('wait for each other if several processes migrate at once', async () => {
+    const empty = await emptyDatabase();
     try {
-      const ran = await Promise.all([migrate(fresh.url), migrate(fresh.url), migrate(fresh.url)]);
+      const ran = await Promise.all([migrate(empty.url), migrate(empty.url), migrate(empty.url)]);
       expect(ran.flat()).toHaveLength(migrations.length);
     } finally {
-      await fresh.drop();
+      await empty.drop();
     }
   });
 
-  it('wait for a lock so shortly that nobody behind them waits for long, and try again', async () => {
+  it('wait for a lock only briefly and retry, so that other statements are not blocked for long', async () => {
     const source = await ownerDataSource(database.url).initialize();
     const holder = source.createQueryRunner();
     const client = new Client({ connectionString: database.url });
     await client.connect();
     try {
       await migrate(database.url);
-      // So many that one of them changes a table that is there.
+      // Undoes enough migrations that one of them changes an existing table.
       for (let i = 0; i < 3; i += 1) await source.undoLastMigration();
       const tables = await tablesOf(source);
       await holder.startTransaction();
@@ -85,12 +85,12 @@ describe('migrations', () => {
       const waits: number[] = [];
       const until = Date.now() + 1500;
       while (Date.now() < until) {
-        const began = Date.now();
+        const startedAt = Date.now();
         await client.query('SELECT FROM vault_secret, question, user_session LIMIT 1');
-        waits.push(Date.now() - began);
+        waits.push(Date.now() - startedAt);
       }
       expect(ran).toBeUndefined();
-      // As long as a lock is waited for, and what a busy machine adds.
+      // The lock timeout plus the delay of a busy machine.
       expect(Math.max(...waits)).toBeLessThan(1200);
       await holder.rollbackTransaction();
       expect(await migrating).toHaveLength(3);
@@ -101,7 +101,7 @@ describe('migrations', () => {
     }
   });
 
-  it('put row-level security on every table, and let no acting role own one', async () => {
+  it('enable row-level security on every table, and let no role of the service own a table', async () => {
     const source = await ownerDataSource(database.url).initialize();
     try {
       await migrate(database.url);
@@ -116,7 +116,7 @@ describe('migrations', () => {
   });
 });
 
-/** A unit's price is finer than a micro-dollar: an exact decimal of USD. */
+/** Whether the column is a price per unit. It is finer than a micro-dollar, so it is an exact decimal in USD. */
 function isExactPrice(name: string, type: string): boolean {
   return name.endsWith('_usd') && type === 'numeric';
 }

@@ -1,7 +1,7 @@
 import type { Page, SortKind } from '@muster/platform';
 import { scanWithin } from './scan-within';
 
-/** What a list can be sorted by beside its ids: an expression over its table, which may be null. */
+/** A value by which a list can be sorted instead of its ids: an expression over its table, which may be null. */
 interface SortValue {
   value: string;
   type: 'timestamptz' | 'bigint' | 'text';
@@ -10,13 +10,13 @@ interface SortValue {
 interface Ordered {
   descends: boolean;
   by: SortValue | undefined;
-  /** What a cursor has of the last row. */
+  /** Kinds of the last row's values in a cursor. */
   cursor: SortKind[];
 }
 
 /**
- * What a list’s parameter “sort” asks for: with a minus the greatest first. What is none of the values is the order of
- * ids, which are made in the order of time.
+ * Returns the order that a list’s parameter “sort” requests; a minus means descending. Without a known value the list
+ * is sorted by its ids, which are created in the order of time.
  */
 export function orderOf(sort: string | undefined, values: Record<string, SortValue>): Ordered {
   const by = values[sort?.replace('-', '') ?? ''];
@@ -27,18 +27,18 @@ const cursorKinds: Record<SortValue['type'], SortKind> = { timestamptz: 'instant
 
 interface Listed {
   from: string;
-  /** What an index answers in the order of ids. */
+  /** Conditions that an index evaluates in the order of ids. */
   within: string[];
-  /** What is looked at row by row. */
+  /** Conditions that are evaluated row by row. */
   looked: string[];
   page: Page;
   placed: (value: unknown) => string;
 }
 
 /**
- * A list's statement: `id`, `matches`, `scan_end` and `sort_key` of the rows of its page, and `order` to put them in, as
- * parts of `p`. In another order than that of ids all that fit are sorted: it is for what an organization has set up, of
- * which there are thousands at most; those without a value come last.
+ * Returns a list's statement with `id`, `matches`, `scan_end` and `sort_key` of the rows of a page, and the `order` of
+ * the rows as columns of `p`. Unless the list is sorted by ids, all matching rows are sorted. This is for entities that
+ * an organization sets up, of which there are thousands at most. Rows without a value come last.
  */
 export function orderedList({ descends, by }: Ordered, { from, within, looked, page, placed }: Listed) {
   const direction = descends ? 'DESC' : 'ASC';
@@ -61,15 +61,17 @@ export function orderedList({ descends, by }: Ordered, { from, within, looked, p
   return { listed, order, sortValue: `COALESCE(CASE WHEN p.sort_key IS NOT NULL THEN ${exact(type, 'p')} END, '')` };
 }
 
-/** The place behind a row, for the next page's cursor: its value where it is sorted by one. */
+/**
+ * Returns the position after a row for the next page's cursor. It contains the sort value if the list is sorted by one.
+ */
 export function placeOf({ id, sortValue }: { id: string; sortValue?: string | null }): string[] {
   return sortValue === undefined || sortValue === null ? [id] : [sortValue, id];
 }
 
-/** Of a sort key the text that is the same value again, to the last digit. */
-export function exact(type: SortValue['type'], of: string): string {
-  if (type !== 'timestamptz') return `${of}.sort_key::text`;
-  return `to_char(${of}.sort_key AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+/** SQL for a sort key as text that parses to exactly the same value. */
+export function exact(type: SortValue['type'], alias: string): string {
+  if (type !== 'timestamptz') return `${alias}.sort_key::text`;
+  return `to_char(${alias}.sort_key AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }
 
 interface Behind {
@@ -80,7 +82,7 @@ interface Behind {
   placed: (value: unknown) => string;
 }
 
-/** Of rows with `id` and `sort_key`, those behind a place; who has no value is behind all that have one. */
+/** SQL condition for the rows after a position, by `id` and `sort_key`. Rows without a value come last. */
 export function behindOf({ last, id, descends, type, placed }: Behind): string {
   const sign = descends ? '<' : '>';
   const further = `id ${sign} ${placed(id)}::uuid`;

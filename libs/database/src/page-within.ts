@@ -1,9 +1,9 @@
-/** What a page of a list may weigh before its last row: so much is read and written within a few milliseconds. */
+/** Maximum size of a page before its last row, in bytes. It is read and written within a few milliseconds. */
 const maxPageBytes = 2 * 1024 * 1024;
 
 /**
- * A list's statement whose page ends early where its rows are large: the size of a row is asked before it is fetched.
- * `pageRows` says of each row how many there would be, so that an early end is not taken for the last page.
+ * Returns a list's statement whose page ends early if its rows are large. The size of a row is read before the row.
+ * `pageRows` is the number of rows without an early end, so that an early end is not mistaken for the last page.
  */
 export function pageWithin(select: string, { order, bytes }: { order: string; bytes: string }): string {
   return `SELECT * FROM (

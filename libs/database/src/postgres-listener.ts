@@ -2,11 +2,11 @@ import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplica
 import { BaseConfig } from '@muster/platform';
 import { Client } from 'pg';
 
-type Listener = { notified: (payload: string) => void; lost: () => void };
+type Listener = { onNotification: (payload: string) => void; onLost: () => void };
 
 /**
- * Notifications that commit with the change they are of. A lost connection may have lost some, so its listeners hear of it and
- * must forget what they believed.
+ * Receives Postgres notifications, which are sent when the change that they report commits. Notifications may be missed
+ * while the connection is lost. Then the listeners are called, and must discard what they have cached.
  */
 @Injectable()
 export class PostgresListener implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -18,12 +18,12 @@ export class PostgresListener implements OnApplicationBootstrap, OnApplicationSh
 
   constructor(@Inject(BaseConfig) private readonly config: BaseConfig) {}
 
-  /** Whether notifications are coming in; while not, nothing remembered can be trusted. */
+  /** Whether notifications are received. If not, cached data cannot be trusted. */
   get connected(): boolean {
     return this.client !== undefined;
   }
 
-  /** A channel is a plain identifier. Register before the app has started. */
+  /** Registers a listener; call it before the app starts. A channel is a plain identifier. */
   listen(channel: string, listener: Listener): void {
     this.listeners.set(channel, [...(this.listeners.get(channel) ?? []), listener]);
   }
@@ -45,23 +45,23 @@ export class PostgresListener implements OnApplicationBootstrap, OnApplicationSh
       keepAlive: true,
       application_name: 'muster-listener',
     });
-    let over = false;
+    let isClosed = false;
     const lose = (error?: Error) => {
-      if (over) return;
-      over = true;
+      if (isClosed) return;
+      isClosed = true;
       client.end().catch(() => undefined);
       this.lose(error);
     };
     client.on('error', lose);
     client.on('end', () => lose());
     client.on('notification', ({ channel, payload }) => {
-      for (const { notified } of this.listeners.get(channel) ?? []) notified(payload ?? '');
+      for (const { onNotification } of this.listeners.get(channel) ?? []) onNotification(payload ?? '');
     });
     try {
       await client.connect();
       for (const channel of this.listeners.keys()) await client.query(`LISTEN ${channel}`);
       this.client = client;
-      for (const { lost } of [...this.listeners.values()].flat()) lost();
+      for (const { onLost } of [...this.listeners.values()].flat()) onLost();
     } catch (error) {
       lose(error as Error);
     }
@@ -70,7 +70,7 @@ export class PostgresListener implements OnApplicationBootstrap, OnApplicationSh
   private lose(error?: Error): void {
     const wasConnected = this.connected;
     delete this.client;
-    for (const { lost } of [...this.listeners.values()].flat()) lost();
+    for (const { onLost } of [...this.listeners.values()].flat()) onLost();
     if (this.ended) return;
     if (wasConnected)
       this.logger.warn(

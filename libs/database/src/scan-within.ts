@@ -1,25 +1,26 @@
-/** So many rows one answer looks at, before it says how far it came. */
+/** Maximum number of rows that one request scans before it returns its position. */
 export const maxRowsLookedAt = 2500;
 
 export interface Scan {
-  /** `job`: what is read. */
+  /** Table that is read, such as `job`. */
   from: string;
-  /** Of it, what the rows of the page are told by. */
+  /** Columns that identify the rows of the page. */
   columns: string;
-  /** What an index answers in the order of the list. */
+  /** Conditions that an index evaluates in the order of the list. */
   within: string[];
-  /** What is looked at row by row, of `scanned`. */
+  /** Conditions on `scanned` that are evaluated row by row. */
   filter: string[];
   order: string;
-  /** Of the page: `$4`. */
+  /** Parameter with the limit of the page, such as `$4`. */
   limit: string;
   rows?: number;
 }
 
 /**
- * A list's statement for filters that no index knows: it goes along the order until the page is full or it has looked
- * at so many rows. There it ends with the row that it came to, `scan_end`, whether that one matches or not, so that
- * the next page goes on behind it. A page may so have fewer rows than asked for, or none, and another one after it.
+ * Returns a list's statement for filters without an index. It scans in the order of the list until the page is full or
+ * `rows` rows are scanned. In the second case it also returns the last scanned row with `scan_end`, whether the row
+ * matches or not, so that the next page continues after it. So a page may have fewer rows than requested, or none,
+ * although another page follows.
  */
 export function scanWithin({ from, columns, within, filter, order, limit, rows = maxRowsLookedAt }: Scan): string {
   const inOrder = `SELECT * FROM ${from} WHERE ${within.join(' AND ')} ORDER BY ${order}`;

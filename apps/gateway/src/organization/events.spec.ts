@@ -1,5 +1,5 @@
 import { appendTimeline, type TimelineEntry } from '@muster/timeline';
-import { tellOrganization } from '@muster/database';
+import { recordOrganizationEvent } from '@muster/database';
 import { MessageLedger, newId } from '@muster/platform';
 import {
   appendEntries,
@@ -185,7 +185,8 @@ describe('an organization’s event stream', () => {
       while (next < total) {
         const mine = [++next, ++next, ++next];
         await harness.db.transaction({ organizationId }, async (tx) => {
-          for (const n of mine.slice(0, 1)) tellOrganization(tx, { organizationId, type: 'limit', data: { why: n } });
+          for (const n of mine.slice(0, 1))
+            recordOrganizationEvent(tx, { organizationId, type: 'limit', data: { why: n } });
           await tx.query(`SELECT pg_sleep(${at % 3 === 0 ? 0.06 : 0})`);
           const entries = mine.slice(1).map(statusEntry);
           appendTimeline(tx, { organizationId, agentId: id }, entries);

@@ -28,7 +28,7 @@ export interface SeenTransaction {
   isFlushed: boolean;
 }
 
-const frame = new Set(['muster_begin', 'muster_set_scope', 'muster_hurry', 'muster_commit']);
+const frame = new Set(['muster_begin', 'muster_set_scope', 'muster_commit_unflushed', 'muster_commit']);
 const probe: Statement = {
   name: 'run_cost_probe',
   text: `SELECT pg_current_xact_id_if_assigned() IS NOT NULL AND current_setting('synchronous_commit') = 'on' AS waits`,

@@ -45,7 +45,7 @@ export class Authenticator implements OnApplicationShutdown {
     @Inject(PostgresListener) private readonly listener: PostgresListener,
     @Inject(Clock) private readonly clock: Clock,
   ) {
-    listener.listen(accessChannel, { notified: this.clearCache, lost: this.clearCache });
+    listener.listen(accessChannel, { onNotification: this.clearCache, onLost: this.clearCache });
     accessChanged.on('changed', this.clearCache);
   }
 

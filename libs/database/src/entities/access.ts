@@ -12,14 +12,20 @@ export class UserEntity {
   @Column('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'app_user_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  /** Lower case; people sign in with it alone, so it is unique over all organizations. */
+  /**
+   * Email address in lower case. Users sign in without naming an organization, so it is unique across all
+   * organizations.
+   */
   @Column('text') email!: string;
   @Column('text') passwordHash!: string;
   @Column('text') role!: Role;
   @Column('boolean', { default: false }) disabled!: boolean;
   @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
   @Column('timestamptz', { nullable: true }) lastSignInAt!: Date | null;
-  /** Since when a code or a passkey is asked for beside the password; null while none is, also during an enrolment. */
+  /**
+   * Time since which a sign-in requires a code or a passkey besides the password; null if it does not, also during
+   * enrolment.
+   */
   @Column('timestamptz', { nullable: true }) secondFactorSince!: Date | null;
 }
 
@@ -34,7 +40,7 @@ export class SessionEntity {
   @Column('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'user_session_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  /** The organization that a super_admin looks at instead of the own one. */
+  /** Organization that a super_admin has switched to; null for the user's own organization. */
   @Column('uuid', { nullable: true })
   @ForeignKey(() => OrganizationEntity, { name: 'user_session_override_fk', onDelete: 'SET NULL' })
   overrideOrganizationId!: string | null;
@@ -43,14 +49,14 @@ export class SessionEntity {
   @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
   @Column('timestamptz', { default: () => 'muster_now()' }) lastSeenAt!: Date;
   @Column('timestamptz') expiresAt!: Date;
-  /** Where it was opened from, for its owner to recognize; null for those of before. */
+  /** IP address that opened the session, shown to its user; null for sessions that are older than this column. */
   @Column('text', { nullable: true }) address!: string | null;
   @Column('text', { nullable: true }) browser!: string | null;
-  /** When its second factor was last proved. */
+  /** Time when the second factor was last verified in this session; null if never. */
   @Column('timestamptz', { nullable: true }) secondFactorAt!: Date | null;
 }
 
-/** What a user's codes are made of, sealed; it counts once it is confirmed. */
+/** Sealed secret of a user's one-time codes. It is in effect once the user has confirmed it with a code. */
 @Entity('second_factor')
 export class SecondFactorEntity {
   @PrimaryColumn('uuid')
@@ -62,13 +68,13 @@ export class SecondFactorEntity {
   @Column('text') masterKeyId!: string;
   @Column('bytea') wrappedKey!: Buffer;
   @Column('bytea') sealed!: Buffer;
-  /** The window of the code that was accepted last: neither it nor one before is accepted again. 0 until the first. */
+  /** Time window of the last accepted code; 0 before the first. Codes of this and earlier windows are rejected. */
   @Column('bigint', { default: 0 }) lastCounter!: number;
-  /** SHA-256 of the recovery codes that are left; they are random, so they need no slow hash. */
+  /** SHA-256 of the unused recovery codes. The codes are random, so they need no slow hash. */
   @Column('text', { array: true, default: [] }) recoveryHashes!: string[];
 }
 
-/** A public key of an authenticator, whose owner it signs in by itself. */
+/** A public key of an authenticator. It signs its owner in without a password. */
 @Entity('passkey')
 @Index('passkey_credential_key', ['credentialId'], { unique: true })
 @Index('passkey_user_idx', ['userId', 'id'])
@@ -81,27 +87,27 @@ export class PasskeyEntity {
   @ForeignKey(() => OrganizationEntity, { name: 'passkey_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('text') name!: string;
-  /** What the authenticator calls it, in base64url. */
+  /** Credential id that the authenticator assigned, in base64url. */
   @Column('text') credentialId!: string;
-  /** In COSE. */
+  /** Public key in COSE format. */
   @Column('bytea') publicKey!: Buffer;
-  /** How often the authenticator says that it has signed; one that does not count says 0. */
+  /** Signature counter that the authenticator reported last; 0 if the authenticator does not count. */
   @Column('bigint') counter!: number;
   @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
   @Column('timestamptz', { nullable: true }) lastUsedAt!: Date | null;
 }
 
-/** What an authenticator was asked to sign, until it is answered. */
+/** A challenge for an authenticator to sign, stored until it is answered. */
 @Entity('passkey_challenge')
 @Index('passkey_challenge_expires_idx', ['expiresAt'])
 export class PasskeyChallengeEntity {
   @PrimaryColumn('text') challenge!: string;
-  /** Who may add a passkey by it; null for a sign-in, where nobody has said who he is. */
+  /** User who may add a passkey with this challenge; null for a sign-in, because the user is not known yet. */
   @Column('uuid', { nullable: true }) userId!: string | null;
   @Column('timestamptz') expiresAt!: Date;
 }
 
-/** Shows that a password was right, and nothing more: what is still needed is proved with it. */
+/** Proof that a user entered the right password, and nothing more. The missing factor is verified together with it. */
 @Entity('sign_in_ticket')
 @Check('sign_in_ticket_needs_check', "needs IN ('totp', 'enrolment')")
 @Index('sign_in_ticket_user_idx', ['userId'])
@@ -115,13 +121,15 @@ export class SignInTicketEntity {
   @ForeignKey(() => OrganizationEntity, { name: 'sign_in_ticket_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('text') secretHash!: string;
-  /** totp stands for a proof of any factor that the account has. */
+  /** `totp` stands for any factor that the account has. */
   @Column('text') needs!: Exclude<SignInNeed, 'passkey'>;
   @Column('integer', { default: 0 }) failures!: number;
   @Column('timestamptz') expiresAt!: Date;
 }
 
-/** A program that waits for somebody to let it in (RFC 8628), until it has fetched its key. */
+/**
+ * A device login (RFC 8628): a program that waits for a user's approval. Stored until the program has fetched its key.
+ */
 @Entity('device_login')
 @Check('device_login_answer_check', "answer IN ('allowed', 'denied')")
 @Index('device_login_device_key', ['deviceHash'], { unique: true })
@@ -129,17 +137,17 @@ export class SignInTicketEntity {
 @Index('device_login_expires_idx', ['expiresAt'])
 export class DeviceLoginEntity {
   @PrimaryColumn('uuid') id!: string;
-  /** SHA-256 of what the program asks with. */
+  /** SHA-256 of the device code that the program polls with. */
   @Column('text') deviceHash!: string;
-  /** Its letters, without what is shown between them. */
+  /** Letters of the user code, without the separators that are displayed between them. */
   @Column('text') userCode!: string;
   @Column('text') deviceName!: string;
   @Column('text') address!: string;
-  /** How long it waits between two questions; longer after each that came early. */
+  /** Minimum time between two polls in seconds. It grows with each poll that is too early. */
   @Column('integer') pollSeconds!: number;
   @Column('timestamptz', { nullable: true }) polledAt!: Date | null;
   @Column('text', { nullable: true }) answer!: 'allowed' | 'denied' | null;
-  /** Who answered, and for which organization. */
+  /** User who answered; null until then. `organizationId` is the organization for which the user answered. */
   @Column('uuid', { nullable: true })
   @ForeignKey(() => UserEntity, { name: 'device_login_user_fk', onDelete: 'CASCADE' })
   userId!: string | null;
@@ -150,14 +158,17 @@ export class DeviceLoginEntity {
   @Column('timestamptz') expiresAt!: Date;
 }
 
-/** An address that an account was signed in to from: its failures there are counted apart from strangers'. */
+/**
+ * An address from which an account has signed in. Its failed sign-ins are counted separately from those of unknown
+ * addresses.
+ */
 @Entity('sign_in_address')
 @Index('sign_in_address_last_idx', ['lastAt'])
 export class SignInAddressEntity {
   @PrimaryColumn('uuid')
   @ForeignKey(() => UserEntity, { name: 'sign_in_address_user_fk', onDelete: 'CASCADE' })
   userId!: string;
-  /** An IPv4 address, or the /64 of an IPv6 address. */
+  /** IPv4 address, or the /64 prefix of an IPv6 address. */
   @PrimaryColumn('text') address!: string;
   @Column('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'sign_in_address_organization_fk', onDelete: 'CASCADE' })
@@ -171,7 +182,7 @@ export class SignInAddressEntity {
 @Index('api_key_organization_idx', ['organizationId', 'createdAt'])
 @Index('api_key_agent_idx', ['agentId'], { where: 'agent_id IS NOT NULL' })
 export class ApiKeyEntity {
-  /** The part of the key that may be shown: msk_<id>_<secret>. */
+  /** Part of the key that may be displayed: msk_<id>_<secret>. */
   @PrimaryColumn('text') id!: string;
   @Column('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'api_key_organization_fk', onDelete: 'CASCADE' })
@@ -181,22 +192,24 @@ export class ApiKeyEntity {
   @Column('uuid', { nullable: true })
   @ForeignKey(() => AgentEntity, { name: 'api_key_agent_fk', onDelete: 'CASCADE' })
   agentId!: string | null;
-  /** SHA-256 of the whole key; a random secret needs no slow hash. */
+  /** SHA-256 of the whole key. The secret is random, so it needs no slow hash. */
   @Column('text') secretHash!: string;
   @Column('timestamptz', { nullable: true }) expiresAt!: Date | null;
   @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
   @Column('timestamptz', { nullable: true }) lastUsedAt!: Date | null;
   @Column('text', { nullable: true }) lastUsedFrom!: string | null;
   @Column('text', { default: 'member' }) role!: ApiKeyRole;
-  /** Addresses and ranges that it works from; anywhere where there are none. */
+  /** Addresses and ranges from which the key may be used; empty for any address. */
   @Column('text', { array: true, default: [] }) ipAllow!: string[];
-  /** Whose sign-in on a machine it is; it ends with the account. Null for a key that was made by name. */
+  /**
+   * User whose device login created the key; the key ends with the account. Null for a key that was created by name.
+   */
   @Column('uuid', { nullable: true })
   @ForeignKey(() => UserEntity, { name: 'api_key_user_fk', onDelete: 'CASCADE' })
   userId!: string | null;
 }
 
-/** A value sealed with a data key of its own, which the master key ring wraps. */
+/** A value that is sealed with its own data key. The master key ring wraps the data key. */
 @Entity('vault_secret')
 @Check('vault_secret_kind_check', "kind IN ('secret', 'totp')")
 export class VaultSecretEntity {
@@ -207,16 +220,18 @@ export class VaultSecretEntity {
   @Column('text') masterKeyId!: string;
   @Column('bytea') wrappedKey!: Buffer;
   @Column('bytea') sealed!: Buffer;
-  /** What a totp makes codes of is given to nobody. */
+  /** Kind of the value. The seed of a `totp` is never handed out, only its codes. */
   @Column('text', { default: 'secret' }) kind!: SecretKind;
-  /** The window whose code was given last, and to which run. */
+  /**
+   * Time window of the last code that was handed out; null before the first. `totpJobId` is the run that received it.
+   */
   @Column('bigint', { nullable: true }) totpCounter!: number | null;
   @Column('uuid', { nullable: true }) totpJobId!: string | null;
   @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
   @Column('timestamptz', { default: () => 'muster_now()' }) updatedAt!: Date;
 }
 
-/** Written once, never changed: the roles that the service acts as may not update it. */
+/** An entry of the audit trail. It never changes: the service's database roles may not update it. */
 @Entity('audit_entry')
 @Check('audit_entry_actor_check', "actor_kind IN ('user', 'api_key', 'system')")
 @Index('audit_entry_organization_idx', ['organizationId', 'id'])
@@ -238,7 +253,7 @@ export class AuditEntryEntity {
   @Column('text', { nullable: true }) requestId!: string | null;
 }
 
-/** Who read what may be a patient's. Written once, never changed. */
+/** A read access to data that may belong to a patient. The row never changes. */
 @Entity('access_entry')
 @Check('access_entry_actor_check', "actor_kind IN ('user', 'api_key')")
 @Index('access_entry_minute_key', ['organizationId', 'actorId', 'subjectId', 'route', 'minute'], { unique: true })
@@ -250,21 +265,24 @@ export class AccessEntryEntity {
   @Column('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'access_entry_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  /** The one that the row stands for. */
+  /** Minute that the row represents. Further reads of the same actor, subject and route in this minute add no row. */
   @Column('timestamptz') minute!: Date;
   @Column('timestamptz') at!: Date;
   @Column('text') actorKind!: Exclude<ActorKind, 'system'>;
   @Column('text') actorId!: string;
   @Column('text', { nullable: true }) actorEmail!: string | null;
   @Column('text') address!: string;
-  /** With the names of its parameters in place of their values. */
+  /** Route with the names of its parameters instead of their values. */
   @Column('text') route!: string;
   @Column('text') subjectType!: ReadSubject;
-  /** Empty for a list of all. */
+  /** Id of the resource that was read; empty for a list of all. */
   @Column('text') subjectId!: string;
 }
 
-/** The answer to a POST that carried an Idempotency-Key, stored with its effect and kept for 24 hours. */
+/**
+ * The response to a POST with an Idempotency-Key, committed together with the effect of the POST and retained for 24
+ * hours.
+ */
 @Entity('idempotency_key')
 @Index('idempotency_key_expires_idx', ['expiresAt'])
 export class IdempotencyKeyEntity {

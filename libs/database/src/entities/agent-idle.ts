@@ -3,7 +3,7 @@ import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm
 import { AgentEntity } from './agent';
 import { OrganizationEntity } from './organization';
 
-/** A time in which an agent had no run: from the end of one until the next was queued. */
+/** A period in which an agent had no run: from the end of a run until the next one was queued. */
 @Entity('agent_idle')
 @Check('agent_idle_policy_check', "policy IN ('fixed', 'adaptive')")
 @Index('agent_idle_open_key', ['agentId'], { unique: true, where: 'ended_at IS NULL' })
@@ -19,22 +19,22 @@ export class AgentIdleEntity {
   organizationId!: string;
   @Column('timestamptz', { nullable: true })
   endedAt!: Date | null;
-  /** A schedule launched the run that ended it. */
+  /** Whether a schedule launched the run that ended the period. */
   @Column('boolean', { default: false })
   scheduled!: boolean;
-  /** For how long its machine was on in it, up to onSince; null where that was not seen. */
+  /** Time in milliseconds for which the machine was on in this period, up to `onSince`; null if it was not observed. */
   @Column('bigint', { nullable: true })
   onMs!: number | null;
-  /** While it is open: since when its machine is on. */
+  /** Time since which the machine is on, while the period is open; otherwise null. */
   @Column('timestamptz', { nullable: true })
   onSince!: Date | null;
-  /** Its machine was off when it ended. */
+  /** Whether the machine was off when the period ended. */
   @Column('boolean', { default: false })
   slept!: boolean;
-  /** The policy that held. */
+  /** Idle stop policy that was in effect; null if it is not recorded yet. */
   @Column('text', { nullable: true })
   policy!: IdleStopPolicy | null;
-  /** What adaptive would have saved in it, or did; null where nothing can be said of it. */
+  /** Machine time in milliseconds that the adaptive policy saved or would have saved; null if unknown. */
   @Column('bigint', { nullable: true })
   savedMs!: number | null;
   @Column('bigint', { nullable: true })

@@ -2,7 +2,7 @@ import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm
 import { AgentEntity } from './agent';
 import { OrganizationEntity } from './organization';
 
-/** One attempt to make an unhealthy worker well again; of those of one agent at most one is still open. */
+/** One attempt to recover an unhealthy worker. At most one attempt of an agent is open (`tried`). */
 @Entity('agent_recovery')
 @Check('agent_recovery_step_check', "step IN ('resync', 'repair', 'restart', 'reboot')")
 @Check('agent_recovery_outcome_check', "outcome IN ('tried', 'helped', 'failed')")

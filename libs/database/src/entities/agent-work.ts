@@ -59,7 +59,7 @@ export class AgentControlEntity {
   issuedAt!: Date | null;
   @Column('text', { nullable: true })
   error!: string | null;
-  /** How often the provider said no to it. */
+  /** Number of times the provider refused the order. */
   @Column('integer', { default: 0 })
   refusals!: number;
 }

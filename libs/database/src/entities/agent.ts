@@ -2,7 +2,7 @@ import type { AgentProvider, AgentStatus, LifecycleSource, MachineCapability, Mi
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
-/** A worker machine. */
+/** The record of a worker machine. */
 @Entity('agent')
 @Check(
   'agent_status_check',
@@ -25,7 +25,7 @@ export class AgentEntity {
   @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
   @Column('jsonb', { default: {} })
   providerConfig!: Record<string, unknown>;
-  /** What its machine costs for an hour; where null, what the organization's settings say. */
+  /** Price of the machine per hour; null if the organization's setting applies. */
   @Column('bigint', { nullable: true })
   computeMicrosPerHour!: MicroUsd | null;
   @Column('text', { nullable: true })
@@ -42,13 +42,13 @@ export class AgentEntity {
   tunnelUrl!: string | null;
   @Column('text', { nullable: true })
   tunnelHostname!: string | null;
-  /** The address that its machine last called from. */
+  /** Address from which the machine last called the service; null before the first call. */
   @Column('text', { nullable: true })
   seenFrom!: string | null;
-  /** Where it reaches us, as its handshake did. */
+  /** Base URL at which the last handshake reached the service; null if unknown. */
   @Column('text', { nullable: true })
   serviceUrl!: string | null;
-  /** The tunnel that a push did not get through since the last handshake. */
+  /** URL of the tunnel through which a push failed since the last handshake; null if none failed. */
   @Column('text', { nullable: true })
   unreachableTunnel!: string | null;
   @Column('text', { nullable: true })
@@ -59,22 +59,25 @@ export class AgentEntity {
   idleAutoStopExempt!: boolean;
   @Column('text', { nullable: true })
   workerVersion!: string | null;
-  /** What its machine has, as its worker said in its last handshake; null where it did not say. */
+  /** Capabilities that the worker reported in its last handshake; null if it reported none. */
   @Column('jsonb', { nullable: true })
   capabilities!: MachineCapability[] | null;
   @Column('text', { nullable: true })
   bootId!: string | null;
-  /** Those before it, and itself once its machine was stopped: none of them is heard any more. */
+  /**
+   * Ids of the earlier boots, and of the last one once its machine was stopped. Reports of these boots are not
+   * accepted.
+   */
   @Column('text', { array: true, default: [] })
   endedBoots!: string[];
   @Column('text', { nullable: true })
   previousStatus!: AgentStatus | null;
   @Column('integer', { default: 0 })
   unhealthyChecks!: number;
-  /** Unhealthy heartbeats since the last attempt to make it well. */
+  /** Number of unhealthy heartbeats since the last recovery attempt. */
   @Column('integer', { default: 0 })
   recoveryChecks!: number;
-  /** What was tried last since it was healthy. */
+  /** Last recovery step since the worker was healthy; null if none was tried. */
   @Column('text', { nullable: true })
   recoveryStep!: string | null;
   @Column('timestamptz', { default: () => 'muster_now()' })
@@ -83,7 +86,7 @@ export class AgentEntity {
   statusSource!: LifecycleSource;
   @Column('text', { default: '' })
   statusReason!: string;
-  /** How it is being drained, whatever its machine does meanwhile; null where it is not. */
+  /** Drain mode, independent of what the machine does; null if the agent is not being drained. */
   @Column('text', { nullable: true })
   drain!: 'finish' | 'now' | null;
   @Column('uuid', { nullable: true })
@@ -94,17 +97,19 @@ export class AgentEntity {
   onSince!: Date | null;
   @Column('text', { nullable: true })
   lastActivity!: string | null;
-  /** Within which time nine of ten of its last wakes had it report; null where none did yet. */
+  /** Time in milliseconds within which nine of ten recent wakes led to a first report; null before the first. */
   @Column('integer', { nullable: true })
   bootMs!: number | null;
-  /** When an idle stop of it came to nothing, if one did. */
+  /** Time of the last failed idle stop; null if none failed. */
   @Column('timestamptz', { nullable: true })
   idleStopFailedAt!: Date | null;
   @Column('uuid', { nullable: true })
   clearingCommandId!: string | null;
   @Column('timestamptz', { nullable: true })
   dispatchSweptAt!: Date | null;
-  /** The autopilot's session whose browser it has; until that is closed no job is given to it. */
+  /**
+   * Autopilot session whose browser is open on the agent; null if there is none. No job is assigned until it is closed.
+   */
   @Column('uuid', { nullable: true })
   autopilotSessionId!: string | null;
 }

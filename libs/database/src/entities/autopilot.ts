@@ -15,21 +15,21 @@ import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm
 import { AgentEntity } from './agent';
 import { OrganizationEntity } from './organization';
 
-/** What a session does next, or waits for the end of. */
+/** The step of a session that is next or in progress. */
 export type AutopilotPhase =
   'plan' | 'open' | 'begin' | 'look' | 'ask' | 'act' | 'recheck' | 'check' | 'close' | 'over';
 
-/** An attempt that is under way, or waits for somebody's word to go on. */
+/** An attempt that is in progress, or waits for a person's decision to continue. */
 export interface HeldAttempt {
   attemptId: string;
   strategy: StepStrategy;
   actions?: SessionAction[];
   code?: string;
-  /** What of it is done: it goes on here. */
+  /** Index of the action at which the attempt continues; the actions before it are done. */
   from: number;
-  /** It was told to send something for good. Written down before it is told. */
+  /** Whether the browser was instructed to submit something. Saved before the instruction is sent. */
   submitting: boolean;
-  /** The step had sent something before it. */
+  /** Whether the step had submitted something before this attempt. */
   sentBefore: boolean;
   done: DoneAction[];
   steps: Record<string, unknown>[];
@@ -50,7 +50,7 @@ export interface AutopilotEnding {
 const statuses = "('queued', 'running', 'paused', 'resumed', 'completed', 'failed', 'cancelled')";
 const phases = "('plan', 'open', 'begin', 'look', 'ask', 'act', 'recheck', 'check', 'close', 'over')";
 
-/** A task that is done step by step in one browser of an agent, and what it has cost. */
+/** A task that is executed step by step in one browser of an agent, and its cost. */
 @Entity('autopilot_session')
 @Check('autopilot_session_status_check', `status IN ${statuses}`)
 @Check('autopilot_session_phase_check', `phase IN ${phases}`)
@@ -70,12 +70,12 @@ export class AutopilotSessionEntity {
   agentId!: string;
   @Column('text', { default: 'queued' }) status!: SessionStatus;
   @Column('text') phase!: AutopilotPhase;
-  /** For the audit of what it does later. */
+  /** User or API key that requested the session; the actor of its later audit entries. */
   @Column('jsonb') askedBy!: { kind: 'user' | 'api_key'; id: string; email?: string };
   @Column('text', { nullable: true }) intent!: string | null;
-  /** Null until the model has written it from the intent. */
+  /** Task; null until the model has derived it from the intent. */
   @Column('jsonb', { nullable: true }) task!: AutopilotTask | null;
-  /** What makes two tasks the same; what was learned of one serves the other. */
+  /** Key that is equal for equal tasks, so that they share their lessons; null until there is a task. */
   @Column('text', { nullable: true }) taskKey!: string | null;
   @Column('jsonb', { default: {} }) inputs!: Record<string, string>;
   @Column('text', { array: true, default: [] }) vaultKeys!: string[];
@@ -85,25 +85,29 @@ export class AutopilotSessionEntity {
   @Column('bigint') maxActiveMs!: number;
   @Column('bigint') maxCostMicros!: MicroUsd;
   @Column('text') approve!: SubmitPolicy;
-  /** Whose end it waits for. */
+  /** Command whose result the session waits for; null if it waits for none. */
   @Column('uuid', { nullable: true }) commandId!: string | null;
-  /** Who asks the model for it at this moment, until due_at. */
+  /** Token of the process that is calling the model for the session, leased until `due_at`; null if none is. */
   @Column('uuid', { nullable: true }) asking!: string | null;
-  /** When it is looked at again should nobody ring for it; null where nothing can happen by itself. */
+  /**
+   * Time of the next advance if no message requests one earlier; null if the session waits for a person or has ended.
+   */
   @Column('timestamptz', { nullable: true, default: () => 'muster_now()' }) dueAt!: Date | null;
-  /** Its handlings in a row that broke. */
+  /** Number of consecutive failed advances. */
   @Column('integer', { default: 0 }) faults!: number;
-  /** It was rung for, or its handling broke: when it is rung for again, and not before. */
+  /**
+   * Time of the next message if one was sent already, or if an advance failed; otherwise null, and `due_at` applies.
+   */
   @Column('timestamptz', { nullable: true }) ringAt!: Date | null;
-  /** The position of the step that it is at. */
+  /** Position of the current step; null before the first. */
   @Column('integer', { nullable: true }) atStep!: number | null;
   @Column('jsonb', { nullable: true }) held!: HeldAttempt | null;
-  /** The page, as it was seen last. */
+  /** Last page snapshot; null before the first. */
   @Column('jsonb', { nullable: true }) look!: PageLook | null;
   @Column('jsonb', { nullable: true }) pausedFor!: AutopilotPause | null;
-  /** What it becomes once its browser is closed. */
+  /** Final state that the session gets once its browser is closed; null if it is not ending. */
   @Column('jsonb', { nullable: true }) ending!: AutopilotEnding | null;
-  /** How often its browser was told to close. */
+  /** Number of attempts to close the browser. */
   @Column('integer', { default: 0 }) closeStep!: number;
   @Column('integer', { default: 0 }) stepsBegun!: number;
   @Column('integer', { default: 0 }) attempts!: number;
@@ -113,7 +117,7 @@ export class AutopilotSessionEntity {
   @Column('bigint', { default: 0 }) inputTokens!: number;
   @Column('bigint', { default: 0 }) outputTokens!: number;
   @Column('bigint', { default: 0 }) costMicros!: MicroUsd;
-  /** How long it was at work before active_since; pauses don't count. */
+  /** Active time in milliseconds before `active_since`, without pauses. */
   @Column('bigint', { default: 0 }) activeMs!: number;
   @Column('timestamptz', { nullable: true }) activeSince!: Date | null;
   @Column('integer', { default: 0 }) lastEvent!: number;
@@ -137,19 +141,19 @@ export class AutopilotStepEntity {
   organizationId!: string;
   @Column('text') stepId!: string;
   @Column('text', { default: 'pending' }) status!: SessionStepStatus;
-  /** A person's, in place of the task's. */
+  /** Instruction of a person that replaces the task's; null if there is none. */
   @Column('text', { nullable: true }) instruction!: string | null;
-  /** A person's, for the next attempt alone. */
+  /** Code of a person for the next attempt only; null if there is none. */
   @Column('text', { nullable: true }) codeOnce!: string | null;
-  /** The strategies of its attempts, since it was begun or somebody resumed it. */
+  /** Strategies of the attempts since the step was started, or last resumed by a person. */
   @Column('text', { array: true, default: [] }) tried!: StepStrategy[];
-  /** How often in a row the model was. */
+  /** Number of consecutive responses in which the model was unsure. */
   @Column('integer', { default: 0 }) unsure!: number;
-  /** A person said that the next attempt may send something for good. */
+  /** Whether a person allowed the next attempt to submit something. */
   @Column('boolean', { default: false }) maySubmit!: boolean;
-  /** An attempt of it has sent something for good, or may have. */
+  /** Whether an attempt of the step has submitted something, or may have. */
   @Column('boolean', { default: false }) submitted!: boolean;
-  /** It passed by a person's code, so nothing was learned. */
+  /** Whether the step passed with a person's code, so that there is no lesson. */
   @Column('boolean', { default: false }) byHand!: boolean;
   @Column('text', { nullable: true }) lastError!: string | null;
   @Column('jsonb', { default: [] }) selectors!: Pick<DoneAction, 'name' | 'candidates'>[];
@@ -188,7 +192,7 @@ export class AutopilotAttemptEntity {
   @Column('timestamptz', { nullable: true }) finishedAt!: Date | null;
 }
 
-/** A session's own stream, numbered from 1. */
+/** An event of a session's stream. The events of each session are numbered from 1. */
 @Entity('autopilot_event')
 @Check('autopilot_event_type_check', "type IN ('session', 'step', 'attempt')")
 export class AutopilotEventEntity {
@@ -204,7 +208,7 @@ export class AutopilotEventEntity {
   @Column('timestamptz', { default: () => 'muster_now()' }) at!: Date;
 }
 
-/** How a step of a task was done, so that the next session of the same task needs no model for it. */
+/** How a step of a task succeeded, so that the next session with the same task needs no model for it. */
 @Entity('autopilot_lesson')
 export class AutopilotLessonEntity {
   @PrimaryColumn('uuid')
@@ -213,10 +217,10 @@ export class AutopilotLessonEntity {
   @PrimaryColumn('text') taskKey!: string;
   @PrimaryColumn('text') stepId!: string;
   @Column('text') code!: string;
-  /** The same with every selector that is known, the best first. */
+  /** The actions of `code` with all known selectors, best first. */
   @Column('jsonb') actions!: SessionAction[];
   @Column('jsonb') selectors!: Pick<DoneAction, 'name' | 'candidates'>[];
-  /** Names of what it reads. */
+  /** Names of the values that the step extracts. */
   @Column('text', { array: true, default: [] }) extracts!: string[];
   @Column('integer', { default: 0 }) healed!: number;
   @Column('uuid') sessionId!: string;

@@ -17,7 +17,7 @@ export class BatchEntity {
   workflowId!: string;
   @Column('integer')
   workflowRevision!: number;
-  /** The installation whose pinned version its runs bring along. */
+  /** Pack installation whose pinned version the runs use; null if there is none. */
   @Column('uuid', { nullable: true })
   workflowPackInstallationId!: string | null;
   @Column('integer')

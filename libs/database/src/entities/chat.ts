@@ -3,7 +3,7 @@ import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm
 import { AgentEntity } from './agent';
 import { OrganizationEntity } from './organization';
 
-/** A conversation about one agent with whoever began it: nobody else sees it. */
+/** A conversation about one agent. Only the user or API key that started it can read it. */
 @Entity('chat_session')
 @Check('chat_session_owner_check', "owner_kind IN ('user', 'api_key')")
 @Index('chat_session_owner_idx', ['agentId', 'ownerId', 'updatedAt', 'id'])
@@ -23,7 +23,7 @@ export class ChatSessionEntity {
   ownerId!: string;
   @Column('text')
   title!: string;
-  /** An admin said when it began that nothing in it needs a confirmation. */
+  /** Whether the admin who started the session waived the confirmation of tool calls. */
   @Column('boolean', { default: false })
   autoConfirm!: boolean;
   @Column('timestamptz', { default: () => 'muster_now()' })
@@ -32,7 +32,7 @@ export class ChatSessionEntity {
   updatedAt!: Date;
 }
 
-/** A message and what came of it: what the model said round by round, and how it ended. */
+/** A message and its outcome: the texts of the model in each round, and how the turn ended. */
 @Entity('chat_turn')
 @Check('chat_turn_status_check', "status IN ('running', 'done', 'failed', 'left', 'interrupted')")
 @Index('chat_turn_running_key', ['sessionId'], { unique: true, where: "status = 'running'" })
@@ -49,8 +49,9 @@ export class ChatTurnEntity {
   sessionId!: string;
   @Column('text')
   message!: string;
-  /** One text for each answer of the model. */
+  /** Texts of the model, one per response. */
   @Column('text', { array: true, default: [] })
+  // eslint-disable-next-line id-denylist -- the name of the column
   said!: string[];
   @Column('text', { default: 'running' })
   status!: 'running' | 'done' | 'failed' | 'left' | 'interrupted';
@@ -64,7 +65,7 @@ export class ChatTurnEntity {
   outputTokens!: number;
   @Column('bigint', { default: 0 })
   costMicros!: MicroUsd;
-  /** When the process that works on it last said so: one that stays silent has died, and the turn is interrupted. */
+  /** Time of the last heartbeat of the process that works on the turn. Without heartbeats the turn is interrupted. */
   @Column('timestamptz', { default: () => 'muster_now()' })
   beatAt!: Date;
   @Column('timestamptz', { default: () => 'muster_now()' })
@@ -73,7 +74,7 @@ export class ChatTurnEntity {
   finishedAt!: Date | null;
 }
 
-/** A tool that the model called. One that waits for its owner's word is the confirmation itself. */
+/** A tool call of the model. A call that waits for the owner's decision is also the confirmation request. */
 @Entity('chat_call')
 @Check('chat_call_status_check', "status IN ('running', 'done', 'failed', 'needs_confirmation')")
 @Index('chat_call_place_key', ['turnId', 'round', 'place'], { unique: true })
@@ -91,12 +92,12 @@ export class ChatCallEntity {
   @Column('uuid')
   @ForeignKey(() => ChatTurnEntity, { name: 'chat_call_turn_fk', onDelete: 'CASCADE' })
   turnId!: string;
-  /** Which of the model's answers it stands in, and where in it. */
+  /** Number of the model response that contains the call; `place` is the position in the response. */
   @Column('integer')
   round!: number;
   @Column('integer')
   place!: number;
-  /** What the model calls it. */
+  /** Id that the model assigned to the call. */
   @Column('text')
   modelKey!: string;
   @Column('text')
@@ -111,7 +112,7 @@ export class ChatCallEntity {
   error!: string | null;
   @Column('text', { nullable: true })
   errorCode!: string | null;
-  /** Until when it can be confirmed. */
+  /** Time until which the call can be confirmed; null if it needs no confirmation. */
   @Column('timestamptz', { nullable: true })
   expiresAt!: Date | null;
   @Column('timestamptz', { nullable: true })

@@ -2,7 +2,7 @@ import type { MicroUsd } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
-/** What an organization is charged by. One price: that of a block, a claim or a run. */
+/** The pricing model of an organization. Its one price is per block, claim or run, depending on the type. */
 @Entity('client_pricing_model')
 @Check('client_pricing_model_type_check', "pricing_type IN ('npi_claim_block', 'per_claim', 'flat_per_run')")
 @Check('client_pricing_model_block_check', "(block_size IS NOT NULL) = (pricing_type = 'npi_claim_block')")
@@ -22,7 +22,7 @@ export class ClientPricingModelEntity {
   updatedAt!: Date;
 }
 
-/** What a run was charged, with the model of that moment. It outlives the run: its job id is plain. */
+/** The charge of a run with the pricing model of that time. It outlives the run, so its job id has no foreign key. */
 @Entity('billing_metric')
 @Check('billing_metric_source_check', "source IN ('claim_result', 'select_org_provider')")
 @Index('billing_metric_job_key', ['jobId'], { unique: true })
@@ -61,7 +61,7 @@ export class BillingMetricEntity {
   computedAt!: Date;
 }
 
-/** The steps that a metric was computed from, as they were then, and what each came to. */
+/** A step from which a metric was computed, as it was then, with its verdict. */
 @Entity('billing_metric_step')
 @Check('billing_metric_step_verdict_check', "verdict IN ('counted', 'repeated', 'left_out')")
 export class BillingMetricStepEntity {

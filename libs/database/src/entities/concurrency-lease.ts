@@ -2,8 +2,8 @@ import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
 /**
- * A run waits for a key, or holds it. It goes with the run's end, or where its machine is cleared after that, with the
- * end of the clearing: so it may outlive the row of a job that is deleted.
+ * A concurrency key that a run holds or waits for. The row is deleted when the run ends; if the agent is cleaned up
+ * after the run, it is deleted when the cleanup ends. So it may outlive the row of a deleted job.
  */
 @Entity('concurrency_lease')
 @Index('concurrency_lease_job_idx', ['jobId'])
@@ -19,14 +19,14 @@ export class ConcurrencyLeaseEntity {
   jobId!: string;
   @Column('uuid')
   agentId!: string;
-  /** The limit that the run asked for. */
+  /** Limit that the run requested. */
   @Column('integer')
   most!: number;
   @Column('integer')
   priority!: number;
   @Column('timestamptz')
   queuedAt!: Date;
-  /** Since when it is held; null while the run waits for it. */
+  /** Time since which the run holds the key; null while it waits. */
   @Column('timestamptz', { nullable: true })
   since!: Date | null;
 }

@@ -1,7 +1,7 @@
 import { Check, Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
-/** How many runs an organization lets hold a key at once, whatever they ask for; 0 lets none begin. */
+/** Maximum number of runs that may hold a key at once, even if the runs request a higher limit; 0 lets none start. */
 @Entity('concurrency_limit')
 @Check('concurrency_limit_limit_check', '"limit" >= 0')
 export class ConcurrencyLimitEntity {

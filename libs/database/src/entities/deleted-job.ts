@@ -14,7 +14,7 @@ export class DeletedJobEntity {
   deletedAt!: Date;
 }
 
-/** An object of a deleted job that is to go from the store. */
+/** An object of a deleted job that must be removed from the object store. */
 @Entity('object_removal')
 @Index('object_removal_job_idx', ['jobId', 'storageKey'])
 @Index('object_removal_due_idx', ['lastArrivalAt'])
@@ -26,7 +26,7 @@ export class ObjectRemovalEntity {
   organizationId!: string;
   @Column('uuid')
   jobId!: string;
-  /** Until then an upload that was allowed may bring it. */
+  /** Time until which an upload that was already allowed may create the object. */
   @Column('timestamptz')
   lastArrivalAt!: Date;
   @Column('timestamptz', { nullable: true })

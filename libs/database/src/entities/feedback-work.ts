@@ -6,7 +6,7 @@ import { OrganizationEntity } from './organization';
 const statuses = "('received', 'triaged', 'in_progress', 'resolved', 'closed', 'rejected')";
 const trackers = "('codehost', 'tasktracker')";
 
-/** What a submission makes of work: when it is to be looked at next, and what is known of it beside its words. */
+/** The work item of a submission: its next sync, and what is known of it besides the submitted texts. */
 @Entity('feedback_work_item')
 @Check('feedback_work_item_severity_check', "severity IN ('low', 'medium', 'high', 'critical')")
 @Index('feedback_work_item_due_idx', ['dueAt', 'submissionId'], { where: 'due_at IS NOT NULL' })
@@ -21,36 +21,36 @@ export class FeedbackWorkItemEntity {
   @Column('text', { nullable: true }) severity!: FeedbackSeverity | null;
   @Column('text', { nullable: true }) component!: string | null;
   @Column('text', { nullable: true }) summary!: string | null;
-  /** Submissions that may be about the same. */
+  /** Ids of submissions that may be about the same subject. */
   @Column('uuid', { array: true, default: '{}' }) duplicates!: string[];
-  /** `model` or `rule`; null until it was looked at. */
+  /** `model` or `rule`; null until the work item was enriched. */
   @Column('text', { nullable: true }) enrichedBy!: 'model' | 'rule' | null;
-  /** When a model was about to be asked: it is not asked again, whatever became of that. */
+  /** Time right before the model was called; null if it was not. It is called only once, whatever the outcome. */
   @Column('timestamptz', { nullable: true }) modelAskedAt!: Date | null;
-  /** Counts up with every reason to look again, so that one that comes during a look is not lost. */
+  /** Incremented with every sync request, so that a request that arrives during a sync is not lost. */
   @Column('integer', { default: 1 }) armed!: number;
-  /** Null where there is nothing to do. */
+  /** Time of the next sync; null if there is nothing to do. */
   @Column('timestamptz', { nullable: true, default: () => 'muster_now()' }) dueAt!: Date | null;
-  /** Whose turn it is, and until when at most. */
+  /** Token of the process that is syncing the work item, leased until `leasedUntil`; null if none is. */
   @Column('uuid', { nullable: true }) lease!: string | null;
   @Column('timestamptz', { nullable: true }) leasedUntil!: Date | null;
-  /** A comparison waits for a look at it that leaves nothing to do. */
+  /** Whether a reconciliation waits for a sync of this work item that leaves nothing to do. */
   @Column('boolean', { default: false }) toCompare!: boolean;
 }
 
-/** A work item's one issue, or its one task. */
+/** The issue or the task of a work item; at most one per tracker. */
 @Entity('feedback_link')
 @Check('feedback_link_tracker_check', `tracker IN ${trackers}`)
 @Check('feedback_link_seen_check', `seen_status IN ${statuses}`)
 @Check('feedback_link_writing_check', `writing_status IN ${statuses}`)
 @Check('feedback_link_carried_check', `carried_status IN ${statuses}`)
 @Index('feedback_link_tracker_key', ['submissionId', 'tracker'], { unique: true })
-// One that is unlinked holds its id against nobody.
+// An unlinked issue or task may be linked again to another work item.
 @Index('feedback_link_external_key', ['tracker', 'scope', 'externalId'], {
   unique: true,
   where: 'external_id IS NOT NULL AND unlinked_at IS NULL',
 })
-// A delivery names a task, and no list that it is in; of an issue's repository the case may differ.
+// A tracker webhook names a task without its list, and an issue's repository in any case.
 @Index('feedback_link_external_idx', ['externalId'], { where: 'external_id IS NOT NULL' })
 @Index('feedback_link_branch_idx', ['branch'], { where: 'branch IS NOT NULL' })
 @Index('feedback_link_dead_idx', ['id'], { where: 'dead_at IS NOT NULL' })
@@ -63,22 +63,30 @@ export class FeedbackLinkEntity {
   @ForeignKey(() => OrganizationEntity, { name: 'feedback_link_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('text') tracker!: TrackerName;
-  /** The repository or the list that it is in. */
+  /** Repository or list that contains the issue or task; null until it exists. */
   @Column('text', { nullable: true }) scope!: string | null;
   @Column('text', { nullable: true }) externalId!: string | null;
   @Column('text', { nullable: true }) externalUrl!: string | null;
   @Column('text', { nullable: true }) branch!: string | null;
-  /** Nothing of it can be in the tracker that is older. */
+  /** Time of the first attempt to create the issue or task, which cannot be older; null before. */
   @Column('timestamptz', { nullable: true }) firstClaimedAt!: Date | null;
-  /** Written before it is created: a creation whose answer nobody had is looked for before the next. */
+  /**
+   * Time of the last attempt to create it, written before the call; null if none is open. If the response was lost, the
+   * next attempt searches for the result first.
+   */
   @Column('timestamptz', { nullable: true }) claimedAt!: Date | null;
-  /** Counts the claims: only who has the last one may create. */
+  /** Number of attempts to create it. Only the process that made the last one may create. */
   @Column('integer', { default: 0 }) claim!: number;
-  /** What the tracker showed when it was last read or written; only what differs from it is a change of theirs. */
+  /**
+   * Status in the tracker when it was last read or written. Only a different status is a change made in the tracker.
+   */
   @Column('text', { nullable: true }) seenStatus!: FeedbackStatus | null;
-  /** What the tracker will show once a status that is on its way has arrived: no change of theirs either. */
+  /**
+   * Status that the tracker shows after our pending write, which is not a change made in the tracker; null if there is
+   * none.
+   */
   @Column('text', { nullable: true }) writingStatus!: FeedbackStatus | null;
-  /** It names the one in the other tracker. */
+  /** Whether its text links to the item in the other tracker. */
   @Column('boolean', { default: false }) joined!: boolean;
   @Column('timestamptz', { nullable: true }) unlinkedAt!: Date | null;
   @Column('integer', { default: 0 }) attempts!: number;
@@ -86,39 +94,39 @@ export class FeedbackLinkEntity {
   @Column('text', { nullable: true }) error!: string | null;
   @Column('timestamptz', { nullable: true }) failingSince!: Date | null;
   @Column('timestamptz', { nullable: true }) deadAt!: Date | null;
-  /** The stop of the tracker that stands in the submission's history. */
+  /** Time of the tracker stop that is recorded in the submission's history; null if none is. */
   @Column('timestamptz', { nullable: true }) stopToldAt!: Date | null;
-  /** Our status that was carried to it last. */
+  /** Our status that was last written to the tracker; null if none was. */
   @Column('text', { nullable: true }) carriedStatus!: FeedbackStatus | null;
 }
 
-/** What all work items share of a tracker: that it is stopped and why, or that it has asked for a rest. */
+/** The state of a tracker for all work items: whether it is stopped and why, or paused at its own request. */
 @Entity('feedback_tracker')
 @Check('feedback_tracker_tracker_check', `tracker IN ${trackers}`)
 export class FeedbackTrackerEntity {
   @PrimaryColumn('text') tracker!: TrackerName;
   @Column('timestamptz', { nullable: true }) stoppedAt!: Date | null;
   @Column('text', { nullable: true }) reason!: string | null;
-  /** When one call may try whether it goes again. */
+  /** Time when one call may test whether the stopped tracker works again; null if it is not stopped. */
   @Column('timestamptz', { nullable: true }) nextTryAt!: Date | null;
   @Column('timestamptz', { nullable: true }) pausedUntil!: Date | null;
 }
 
-/** A comparison of all linked work items with their trackers; one for each time that its cron expression names. */
+/** A comparison of all linked work items with their trackers, one per nominal time of its cron expression. */
 @Entity('feedback_reconciliation')
 export class FeedbackReconciliationEntity {
   @PrimaryColumn('timestamptz') nominalAt!: Date;
   @Column('timestamptz') beganAt!: Date;
-  /** The last work item that was rung for; whoever goes on begins behind it. */
+  /** Last work item whose sync was requested; the process that resumes starts after it. Null before the first. */
   @Column('uuid', { nullable: true }) afterId!: string | null;
-  /** When all were rung for. */
+  /** Time when all syncs were requested; null until then. */
   @Column('timestamptz', { nullable: true }) rungAt!: Date | null;
-  /** When all of them had been looked at. */
+  /** Time when all these syncs were done; null until then. */
   @Column('timestamptz', { nullable: true }) finishedAt!: Date | null;
   @Column('integer', { default: 0 }) armed!: number;
 }
 
-/** A webhook's delivery that was taken. */
+/** A tracker webhook delivery that was accepted. */
 @Entity('feedback_delivery')
 @Check('feedback_delivery_tracker_check', `tracker IN ${trackers}`)
 @Index('feedback_delivery_received_idx', ['receivedAt'])

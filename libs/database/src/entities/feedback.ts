@@ -4,7 +4,7 @@ import { OrganizationEntity } from './organization';
 
 const statuses = "('received', 'triaged', 'in_progress', 'resolved', 'closed', 'rejected')";
 
-/** What somebody reported. Machine, workflow and run are named by their ids alone: they may be gone by now. */
+/** A feedback report. Its agent, workflow and run have no foreign keys, because they may be deleted. */
 @Entity('feedback_submission')
 @Check('feedback_submission_type_check', "type IN ('feature_request', 'bug_report', 'workflow_issue_report')")
 @Check('feedback_submission_status_check', `status IN ${statuses}`)
@@ -20,7 +20,7 @@ export class FeedbackSubmissionEntity {
   organizationId!: string;
   @Column('text') type!: FeedbackType;
   @Column('text', { default: 'received' }) status!: FeedbackStatus;
-  /** When the status became what it is, by the clock of who changed it: the later of two changes holds. */
+  /** Time of the last status change, by the clock of the system that made it. Of two changes the later one wins. */
   @Column('timestamptz', { default: () => 'muster_now()' }) statusAt!: Date;
   @Column('text') title!: string;
   @Column('text') description!: string;
@@ -30,7 +30,7 @@ export class FeedbackSubmissionEntity {
   @Column('uuid', { nullable: true }) agentId!: string | null;
   @Column('uuid', { nullable: true }) workflowId!: string | null;
   @Column('uuid', { nullable: true }) jobId!: string | null;
-  /** A user's id, or an API key's, which has no email. */
+  /** Id of the user or of the API key that reported it. An API key has no email address. */
   @Column('text') reporterId!: string;
   @Column('text', { nullable: true }) reporterEmail!: string | null;
   @Column('text', { nullable: true }) screenshotKey!: string | null;
@@ -38,7 +38,7 @@ export class FeedbackSubmissionEntity {
   @Column('timestamptz', { default: () => 'muster_now()' }) updatedAt!: Date;
 }
 
-/** A move of a submission's status, or something else that its reason tells; then both statuses are the same. */
+/** A status change of a submission, or another event that `reason` describes; then both statuses are equal. */
 @Entity('feedback_status_change')
 @Check('feedback_status_change_from_check', `from_status IN ${statuses}`)
 @Check('feedback_status_change_to_check', `to_status IN ${statuses}`)

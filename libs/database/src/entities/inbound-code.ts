@@ -1,7 +1,7 @@
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
-/** An address that an SMS or mail gateway posts messages with codes to. */
+/** An address to which an SMS or mail gateway posts messages with codes. */
 @Entity('inbound_code')
 @Index('inbound_code_name_key', ['organizationId', 'name'], { unique: true })
 export class InboundCodeEntity {
@@ -10,16 +10,18 @@ export class InboundCodeEntity {
   @ForeignKey(() => OrganizationEntity, { name: 'inbound_code_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('text') name!: string;
-  /** Its first group is the code. */
+  /** Regular expression whose first group is the code; null for the default rule. */
   @Column('text', { nullable: true }) pattern!: string | null;
-  /** Whose messages count; everybody's where it is empty. */
+  /** Senders whose messages are accepted; empty for all senders. */
   @Column('text', { array: true, default: [] }) senders!: string[];
-  /** What its messages are signed with. */
+  /** Sealed secret with which the gateway signs its messages. */
   @Column('jsonb') sealed!: Record<string, string>;
   @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
 }
 
-/** A message that came, so that it counts once; with its code, sealed, while nobody has it. */
+/**
+ * A received message, stored so that it is processed only once. It contains the sealed code until a run receives it.
+ */
 @Entity('inbound_message')
 @Index('inbound_message_received_idx', ['receivedAt'])
 @Index('inbound_message_organization_idx', ['organizationId'])

@@ -76,7 +76,7 @@ export class JobEntity {
   variables!: Record<string, string>;
   @Column('text', { array: true, default: [] })
   vaultKeys!: string[];
-  /** What it must hold to run, its variables filled in; null where it asks for none. */
+  /** Concurrency keys that the run must hold, with variables filled in; null if it requests none. */
   @Column('jsonb', { nullable: true })
   concurrencyKeys!: Required<ConcurrencyKey>[] | null;
   @Column('integer', { default: 0 })
@@ -89,7 +89,7 @@ export class JobEntity {
   maxRuntimeMs!: number;
   @Column('uuid', { nullable: true })
   workflowPackInstallationId!: string | null;
-  /** The version of the installation that it runs: fixed at its launch, and kept by its retries. */
+  /** Pack version that the run uses: fixed at the launch and inherited by retries. Null if the run uses no pack. */
   @Column('jsonb', { nullable: true })
   bundle!: JobBundle | null;
   @Column('jsonb', { default: {} })
@@ -134,16 +134,16 @@ export class JobEntity {
   claimsNoEobFound!: number;
   @Column('integer', { default: 0 })
   claimsFailed!: number;
-  /** What it is known to have cost; from its end on, the total of its run_cost. */
+  /** Cost that is known so far; after the run's end, the total of its run_cost. Null if none is known. */
   @Column('bigint', { nullable: true })
   totalCostMicros!: MicroUsd | null;
-  /** What its worker says that it cost. */
+  /** Cost that the worker reported; null if it reported none. */
   @Column('bigint', { nullable: true })
   reportedCostMicros!: MicroUsd | null;
-  /** Its budget: a run that costs more is stopped. */
+  /** Budget of the run. A run that costs more is stopped. Null for no budget. */
   @Column('bigint', { nullable: true })
   maxCostMicros!: MicroUsd | null;
-  /** What it holds of the month's spend limit, from its launch until its cost is known. */
+  /** Amount reserved from the month's spend limit, from the launch until the cost is known. */
   @Column('bigint', { default: 0 })
   reservedMicros!: MicroUsd;
   @Column('text', { nullable: true })
@@ -231,7 +231,7 @@ export class ClaimOutcomeEntity {
   claimId!: string;
   @Column('uuid')
   organizationId!: string;
-  /** Empty where none was given: a claim is known by its id and its NPI together. */
+  /** NPI; empty if none was reported. A claim is identified by its id and its NPI together. */
   @PrimaryColumn('text', { default: '' })
   npi!: string;
   @Column('text')
@@ -240,7 +240,7 @@ export class ClaimOutcomeEntity {
   message!: string | null;
   @Column('jsonb', { nullable: true })
   metadata!: Record<string, unknown> | null;
-  /** When the report was signed: of two the later holds, whichever comes first. */
+  /** Time when the report was signed. Of two reports the later one wins, in any order of arrival. */
   @Column('timestamptz', { default: () => 'muster_now()' })
   signedAt!: Date;
   @Column('timestamptz', { default: () => 'muster_now()' })
@@ -290,7 +290,7 @@ export class ArtifactEntity {
   contentType!: string;
   @Column('bigint')
   size!: number;
-  /** Where it lies in the storage. */
+  /** Key of the object in the object storage. */
   @Column('text')
   storageKey!: string;
   @Column('timestamptz', { default: () => 'muster_now()' })

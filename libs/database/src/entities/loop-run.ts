@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** What the last round of each maintenance loop did, on whichever replica. */
+/** The last round of a maintenance loop, on any replica. */
 @Entity('loop_run')
 export class LoopRunEntity {
   @PrimaryColumn('text')

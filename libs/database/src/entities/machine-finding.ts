@@ -1,6 +1,6 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** A machine that no agent owns, or an agent whose machine is gone. */
+/** A machine that no agent owns (`orphan`), or an agent whose machine no longer exists (`gone`). */
 @Entity('machine_finding')
 @Check('machine_finding_kind_check', "kind IN ('orphan', 'gone')")
 @Index('machine_finding_seen_idx', ['lastSeenAt'])

@@ -2,7 +2,7 @@ import type { MicroUsd } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
-/** The model that an organization brought of its own. Its key is in the vault. */
+/** The language model that an organization provides itself. Its API key is in the vault. */
 @Entity('organization_model')
 export class OrganizationModelEntity {
   @PrimaryColumn('uuid')
@@ -18,7 +18,7 @@ export class OrganizationModelEntity {
   apiKeyVaultKey!: string;
 }
 
-/** One call of a language model over the wire. It is written before the call, so that a crash does not hide it. */
+/** One request to a language model. The row is written before the request, so that a crash does not hide it. */
 @Entity('model_call')
 @Check('model_call_outcome_check', "outcome IN ('open', 'answered', 'cut', 'failed', 'lost')")
 @Index('model_call_organization_idx', ['organizationId', 'at'])
@@ -41,10 +41,10 @@ export class ModelCallEntity {
   outputTokens!: number;
   @Column('bigint', { default: 0 })
   costMicros!: MicroUsd;
-  /** The model did not count: the tokens are guessed from the text. */
+  /** Whether the tokens are estimated from the text, because the model did not report them. */
   @Column('boolean', { default: false })
   estimated!: boolean;
-  /** `open` while it is under way; `lost` where nobody lived to tell. */
+  /** `open` while the request is in progress; `lost` if the process died before it recorded the outcome. */
   @Column('text', { default: 'open' })
   outcome!: 'open' | 'answered' | 'cut' | 'failed' | 'lost';
   @Column('integer', { nullable: true })

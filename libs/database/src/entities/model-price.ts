@@ -2,11 +2,11 @@ import type { MicroUsd } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
-/** Names are compared by their keys, which are in small letters; money is for a million tokens. */
+/** Prices per million tokens. Names are compared by their keys, which are in lower case. */
 abstract class PriceColumns {
   @PrimaryColumn('text') providerKey!: string;
   @PrimaryColumn('text') modelKey!: string;
-  /** It holds from this day's beginning in UTC, until a later one does. */
+  /** First day in UTC on which the price applies, until the day of a later price. */
   @PrimaryColumn('date') fromDay!: string;
   @Column('text') provider!: string;
   @Column('text') model!: string;
@@ -14,7 +14,7 @@ abstract class PriceColumns {
   @Column('bigint') outputMicros!: MicroUsd;
 }
 
-/** An organization's own prices: they go before the default ones. */
+/** A price of an organization. It takes precedence over the default price. */
 @Entity('model_price')
 export class ModelPriceEntity extends PriceColumns {
   @PrimaryColumn('uuid')
@@ -22,11 +22,11 @@ export class ModelPriceEntity extends PriceColumns {
   organizationId!: string;
 }
 
-/** The default prices, once somebody has put a list in the place of the one that is shipped. */
+/** A default price, if the shipped list was replaced. */
 @Entity('default_model_price')
 export class DefaultModelPriceEntity extends PriceColumns {}
 
-/** Its one row says that the shipped list holds no more. */
+/** Contains one row if the shipped price list was replaced. */
 @Entity('default_price_list')
 @Check('default_price_list_id_check', 'id')
 export class DefaultPriceListEntity {
@@ -34,7 +34,7 @@ export class DefaultPriceListEntity {
   @Column('timestamptz', { default: () => 'muster_now()' }) replacedAt!: Date;
 }
 
-/** Ended runs that are to be priced anew: which, and how far that is. */
+/** A request to recompute the costs of finished runs: its range of days and its progress. */
 @Entity('cost_recompute')
 @Index('cost_recompute_organization_idx', ['organizationId', 'id'])
 export class CostRecomputeEntity {

@@ -2,14 +2,14 @@ import type { OrganizationEventType } from '@muster/contracts';
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
-/** What an organization's stream tells beside what is on its machines' timelines; kept for days. */
+/** An event on an organization's stream that is on no agent's timeline. Retained for a few days. */
 @Entity('organization_event')
 @Index('organization_event_time_idx', { synchronize: false })
 export class OrganizationEventEntity {
   @PrimaryColumn('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'organization_event_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  /** Which wrote it: rows become visible by the transaction, in no order that a number has. */
+  /** Transaction that wrote the row. Rows become visible when it commits, so no sequence number has their order. */
   @PrimaryColumn('bigint')
   transactionId!: number;
   @PrimaryColumn('uuid')

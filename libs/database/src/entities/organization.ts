@@ -1,7 +1,7 @@
 import type { IdleStopPolicy, MicroUsd } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
 
-/** The tenant. Every other row belongs to one. */
+/** The tenant to which nearly all other rows belong. */
 @Entity('organization')
 export class OrganizationEntity {
   @PrimaryColumn('uuid') id!: string;
@@ -10,7 +10,7 @@ export class OrganizationEntity {
   @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
 }
 
-/** One row for each organization, made with it. */
+/** The settings of an organization. The row is created together with the organization. */
 @Entity('organization_settings')
 @Check('organization_settings_idle_stop_check', 'idle_stop_minutes >= 0.05')
 @Check('organization_settings_session_idle_check', 'session_idle_minutes BETWEEN 5 AND 1440')

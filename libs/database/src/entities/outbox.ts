@@ -3,15 +3,15 @@ import type { QueueName } from '@muster/contracts';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
- * A message that was promised in the transaction that made it necessary. The row lives until its handler is done:
- * whatever Redis forgets is published again at nextPublishAt. A row without nextPublishAt is a dead letter.
+ * A message that was enqueued in the transaction that made it necessary. The row exists until the message is handled. A
+ * message that Redis loses is published again at nextPublishAt. A row without nextPublishAt is a dead letter.
  */
 @Entity('outbox')
 @Index('outbox_publish_idx', ['nextPublishAt'], { where: 'next_publish_at IS NOT NULL' })
 @Index('outbox_dead_idx', ['id'], { where: 'next_publish_at IS NULL' })
 @Index('outbox_dead_organization_idx', ['organizationId', 'id'], { where: 'next_publish_at IS NULL' })
 export class OutboxEntity {
-  /** Also the queue's job id. */
+  /** Id of the message, and of its job in the queue. */
   @PrimaryColumn('uuid') id!: string;
   @Column('uuid', { nullable: true })
   organizationId!: string | null;
@@ -26,7 +26,7 @@ export class OutboxEntity {
   @Column('timestamptz', { default: () => 'now()' }) createdAt!: Date;
 }
 
-/** A canary: proof that a queue's app is alive and working, which no ping of Redis gives. */
+/** A canary: proof that an app processes its queue, which a ping of Redis does not give. */
 @Entity('queue_probe')
 @Index('queue_probe_queue_idx', ['queue', 'id'])
 export class QueueProbeEntity {

@@ -3,7 +3,7 @@ import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm
 import { OrganizationEntity } from './organization';
 import { PackVersionEntity, WorkflowPackEntity } from './pack';
 
-/** Where a pack is in use: what runs there is the version that it is pinned to. */
+/** A place where a pack is in use. Runs there use the version that the installation is pinned to. */
 @Entity('pack_installation')
 @Index('pack_installation_name', ['packId', 'name'], { unique: true })
 @Index('pack_installation_organization_idx', ['organizationId', 'id'])
@@ -25,11 +25,11 @@ export class PackInstallationEntity {
   @Column('uuid', { nullable: true })
   @ForeignKey(() => PackVersionEntity, { name: 'pack_installation_pinned_fk' })
   pinnedVersionId!: string | null;
-  /** Where a rollback goes. */
+  /** Version that a rollback restores; null if there is none. */
   @Column('uuid', { nullable: true })
   @ForeignKey(() => PackVersionEntity, { name: 'pack_installation_previous_fk' })
   previousVersionId!: string | null;
-  /** Grows with every change: what an ETag is made of. */
+  /** Incremented with every change. The ETag is computed from it. */
   @Column('integer', { default: 1 })
   version!: number;
   @Column('timestamptz', { default: () => 'muster_now()' })
@@ -38,7 +38,7 @@ export class PackInstallationEntity {
   updatedAt!: Date;
 }
 
-/** One move of an installation's pointer. */
+/** A change of the version that an installation is pinned to. */
 @Entity('pack_installation_move')
 @Check('pack_installation_move_action_check', "action IN ('pin', 'rollback')")
 @Index('pack_installation_move_installation_idx', ['installationId', 'id'])

@@ -2,7 +2,7 @@ import type { PackStage } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
-/** What an organization automates, by the key that its workers know it by. */
+/** A process that an organization automates, identified by the key that its workers use. */
 @Entity('library_process')
 export class LibraryProcessEntity {
   @PrimaryColumn('uuid')
@@ -38,11 +38,11 @@ export class WorkflowPackEntity {
   description!: string;
   @Column('text', { array: true, default: [] })
   stageTags!: string[];
-  /** The draft head: it moves by compare-and-set alone. */
+  /** Draft head; null before the first draft. It changes only by compare-and-set. */
   @Column('uuid', { nullable: true })
   @ForeignKey(() => RuntimeBundleEntity, { name: 'workflow_pack_draft_fk' })
   draftRuntimeBundleId!: string | null;
-  /** Grows with every change of the pack, its draft and its versions: what an ETag is made of. */
+  /** Incremented with every change of the pack, its draft or its versions. The ETag is computed from it. */
   @Column('integer', { default: 1 })
   version!: number;
   @Column('timestamptz', { default: () => 'muster_now()' })
@@ -51,7 +51,10 @@ export class WorkflowPackEntity {
   updatedAt!: Date;
 }
 
-/** A zip's bytes, kept once. The row is there before its object is, and goes after it: the store has nothing unnamed. */
+/**
+ * The bytes of a zip file, stored once per organization. The row is written before its object and deleted after it, so
+ * every object in the store has a row.
+ */
 @Entity('pack_bundle')
 @Index('pack_bundle_touched_idx', ['touchedAt'])
 export class PackBundleEntity {
@@ -63,15 +66,18 @@ export class PackBundleEntity {
   digest!: string;
   @Column('bigint')
   size!: number;
-  /** When it was last stored, or last named. */
+  /** Time when the bundle was last stored or referenced. */
   @Column('timestamptz', { default: () => 'muster_now()' })
   touchedAt!: Date;
-  /** Since when its object is being taken from the store: nobody may name it until the row is gone. */
+  /**
+   * Time since which its object is being deleted; null if it is not. Until the row is deleted, the bundle cannot be
+   * referenced.
+   */
   @Column('timestamptz', { nullable: true })
   removingAt!: Date | null;
 }
 
-/** One upload of a bundle to a pack: a draft, or what has become of one. */
+/** An upload of a bundle to a pack: the draft head or a former draft. */
 @Entity('runtime_bundle')
 @ForeignKey(() => PackBundleEntity, ['organizationId', 'digest'], ['organizationId', 'digest'], {
   name: 'runtime_bundle_bytes_fk',
@@ -101,15 +107,15 @@ export class RuntimeBundleEntity {
   createdBy!: string;
   @Column('timestamptz', { default: () => 'muster_now()' })
   createdAt!: Date;
-  /** When it became the draft head; null while its objects are being stored, or when that came to nothing. */
+  /** Time when it became the draft head; null while its objects are being stored, or if that failed. */
   @Column('timestamptz', { nullable: true })
   storedAt!: Date | null;
-  /** When another draft became the head in its place. */
+  /** Time when another draft replaced it as the head; null if none did. */
   @Column('timestamptz', { nullable: true })
   replacedAt!: Date | null;
 }
 
-/** An upload that was allowed: straight to the store, and used once. */
+/** An allowed upload that goes directly to the object store. It can be used once. */
 @Entity('pack_upload')
 @Index('pack_upload_key', ['uploadKey'], { unique: true })
 @Index('pack_upload_pack_idx', ['packId'])
@@ -123,7 +129,7 @@ export class PackUploadEntity {
   @Column('uuid')
   @ForeignKey(() => WorkflowPackEntity, { name: 'pack_upload_pack_fk', onDelete: 'CASCADE' })
   packId!: string;
-  /** Where its object lies in the store. */
+  /** Key of the uploaded object in the store. */
   @Column('text')
   uploadKey!: string;
   @Column('text', { nullable: true })
@@ -132,7 +138,7 @@ export class PackUploadEntity {
   contentType!: string;
   @Column('timestamptz')
   expiresAt!: Date;
-  /** The draft that it became. */
+  /** Draft that the upload became; null until then. */
   @Column('uuid', { nullable: true })
   runtimeBundleId!: string | null;
   @Column('timestamptz', { default: () => 'muster_now()' })
@@ -172,7 +178,7 @@ export class PackVersionEntity {
   createdAt!: Date;
 }
 
-/** One move of a version from a stage to another. */
+/** A move of a version from one stage to another. */
 @Entity('pack_version_move')
 @Index('pack_version_move_version_idx', ['versionId', 'id'])
 export class PackVersionMoveEntity {

@@ -2,7 +2,7 @@ import { Column, Entity, ForeignKey, Index, PrimaryColumn, PrimaryGeneratedColum
 import { OrganizationEntity } from './organization';
 import { PilotBatchEntity } from './pilot';
 
-/** The times of a batch's claims, exactly, for what is computed over them. They outlive the claims themselves. */
+/** The exact processing times of a batch's claims, for figures over many claims. The row outlives the claims. */
 @Entity('pilot_roi_metric')
 export class PilotRoiMetricEntity {
   @PrimaryColumn('uuid')
@@ -11,15 +11,18 @@ export class PilotRoiMetricEntity {
   @Column('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'pilot_roi_metric_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  /** Ascending. */
+  /** Processing times in microseconds, ascending. */
   @Column('bigint', { array: true })
   processingMicros!: number[];
-  /** The claims themselves went, with their job or with their time: the batch's counts stand for them. */
+  /** Whether the claims were deleted, with their job or by retention. Then the counts of the batch replace them. */
   @Column('boolean', { default: false })
   claimsGone!: boolean;
 }
 
-/** That something changed which the rollups sum, in the transaction that changed it. Settled before they are read. */
+/**
+ * A change of data that the rollups contain, written in the same transaction. The rollups are refreshed from these rows
+ * before they are read.
+ */
 @Entity('pilot_roi_change')
 @Index('pilot_roi_change_organization_idx', ['organizationId', 'id'])
 export class PilotRoiChangeEntity {
@@ -28,14 +31,14 @@ export class PilotRoiChangeEntity {
   @Column('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'pilot_roi_change_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  /** Of the batch that changed; null where only its job's cost did. */
+  /** Time of the batch that changed; null if only the cost of its job changed. */
   @Column('timestamptz', { nullable: true })
   occurredAt!: Date | null;
   @Column('uuid', { nullable: true })
   jobId!: string | null;
 }
 
-/** The zone whose days an organization's rollups are of, and how often they were settled. */
+/** The time zone of the days in an organization's rollups, and the number of refreshes. */
 @Entity('pilot_roi_state')
 export class PilotRoiStateEntity {
   @PrimaryColumn('uuid')
@@ -47,7 +50,7 @@ export class PilotRoiStateEntity {
   revision!: number;
 }
 
-/** A day's claims, of a workflow or, under the id of zeros, of all. */
+/** The claims of one day, of one workflow or, with a workflow id of zeros, of all. */
 @Entity('pilot_roi_day')
 export class PilotRoiDayEntity {
   @PrimaryColumn('uuid')
@@ -71,12 +74,12 @@ export class PilotRoiDayEntity {
   timed!: number;
   @Column('bigint')
   processingMicros!: number | bigint;
-  /** How many times lie in which bucket (libs/pilot/src/roi/histogram.ts). */
+  /** Number of processing times per bucket, encoded by libs/pilot/src/roi/histogram.ts. */
   @Column('bytea')
   histogram!: Buffer;
 }
 
-/** A day's times in one bucket: each that there is, and how often. */
+/** The processing times of one day in one bucket: each distinct time and its count. */
 @Entity('pilot_roi_times')
 export class PilotRoiTimesEntity {
   @PrimaryColumn('uuid')
@@ -88,14 +91,15 @@ export class PilotRoiTimesEntity {
   bucket!: number;
   @PrimaryColumn('date')
   day!: string;
-  /** Packed like the histogram, with microseconds in place of buckets. */
+  /** Encoded like the histogram, with microseconds instead of buckets. */
   @Column('bytea')
   times!: Buffer;
 }
 
 /**
- * What the jobs cost that a day's batches name, by the day of the batch before which named them too: in a range, a job
- * belongs to the first of its days that lie in it, and that is the one whose day before lies in front of the range.
+ * The cost of the jobs that the batches of a day name, by the previous day on which a batch named the same jobs. A
+ * range counts each job once, on the first of its days in the range. That is the day whose previous day precedes the
+ * range.
  */
 @Entity('pilot_roi_cost')
 export class PilotRoiCostEntity {
@@ -106,10 +110,10 @@ export class PilotRoiCostEntity {
   workflowId!: string;
   @PrimaryColumn('date')
   day!: string;
-  /** -infinity where there is none. */
+  /** Day before on which a batch named the same jobs; -infinity if there is none. */
   @PrimaryColumn('date')
   dayBefore!: string;
-  /** Without those that were deleted. */
+  /** Number of jobs, without deleted ones. */
   @Column('integer')
   jobs!: number;
   @Column('bigint')

@@ -2,7 +2,7 @@ import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm
 import { JobEntity } from './job';
 import { OrganizationEntity } from './organization';
 
-/** A practice's run summary, as it was told last. It is known by its organization and its own batch id. */
+/** A practice's run summary as it was last reported, identified by its organization and the practice's batch id. */
 @Entity('pilot_batch')
 @Index('pilot_batch_key', ['organizationId', 'batchId'], { unique: true })
 @Index('pilot_batch_occurred_idx', ['organizationId', 'occurredAt', 'id'])
@@ -14,22 +14,22 @@ import { OrganizationEntity } from './organization';
 })
 @Index('pilot_batch_job_idx', ['jobId', 'occurredAt', 'id'], { where: 'job_id IS NOT NULL' })
 export class PilotBatchEntity {
-  /** Ours, and another one after each ingest: what was prepared for an earlier telling finds nothing. */
+  /** Our id, new with each ingest, so that work prepared for an earlier report finds no row. */
   @PrimaryColumn('uuid')
   id!: string;
   @Column('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'pilot_batch_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  /** The practice's own. */
+  /** The practice's id of the batch. */
   @Column('text')
   batchId!: string;
   @Column('uuid', { nullable: true })
   @ForeignKey(() => JobEntity, { name: 'pilot_batch_job_fk', onDelete: 'SET NULL' })
   jobId!: string | null;
-  /** The job that it named, also after that was deleted: what it cost still belongs to one job. */
+  /** Job that the batch named. It remains after the job is deleted, so that its cost still belongs to one job. */
   @Column('uuid', { nullable: true })
   namedJobId!: string | null;
-  /** The named job's workflow, also after the job was deleted. */
+  /** Workflow of the named job. It remains after the job is deleted. Null if the batch named no job. */
   @Column('uuid', { nullable: true })
   workflowId!: string | null;
   @Column('text', { nullable: true })
@@ -43,10 +43,11 @@ export class PilotBatchEntity {
   finishedAt!: Date | null;
   @Column('timestamptz', { default: () => 'muster_now()' })
   ingestedAt!: Date;
-  /** Whose day is the batch's: startedAt, else finishedAt, else the ingest. */
+  /** Time that determines the day of the batch: startedAt, else finishedAt, else the time of the ingest. */
   @Column('timestamptz')
   occurredAt!: Date;
-  // Counted from the claim results at the ingest; they stay when those go with their job, or with their time.
+  // Counted from the claim results at the ingest. They remain when the claim results are deleted with their job or by
+  // retention.
   @Column('integer', { default: 0 })
   claimsAttempted!: number;
   @Column('integer', { default: 0 })
@@ -57,20 +58,23 @@ export class PilotBatchEntity {
   claimsFailed!: number;
   @Column('integer', { default: 0 })
   stopEvents!: number;
-  /** The sum over the claim results that have a time; null where none has. */
+  /** Sum of the processing times of the claim results in microseconds; null if none has one. */
   @Column('bigint', { nullable: true })
   processingMicros!: number | null;
-  /** In micro-dollars what the named job had cost when it was deleted; before that the job's own figure counts. */
+  /** Cost of the named job in micro-dollars when it was deleted; null before, while the job's own cost applies. */
   @Column('bigint', { nullable: true })
   deletedJobCostMicros!: number | null;
-  /** What the practice says in sum. It is kept and shown to nobody as ours: figures are counted from the claims. */
+  /**
+   * Totals as the practice reported them; null if it reported none. They are stored, but our figures are counted from
+   * the claims.
+   */
   @Column('jsonb', { nullable: true })
   totals!: Record<string, unknown> | null;
   @Column('jsonb', { default: {} })
   metadata!: Record<string, unknown>;
 }
 
-/** One claim of a batch. A claim id may come twice, so a row is known by its place in the batch. */
+/** One claim of a batch. A claim id may occur twice, so a row is identified by its position in the batch. */
 @Entity('pilot_claim_result')
 @Check('pilot_claim_result_outcome_check', "outcome IN ('eob_uploaded', 'no_eob_found', 'failed')")
 @Check('pilot_claim_result_processing_check', 'processing_micros >= 0')
@@ -85,7 +89,7 @@ export class PilotClaimResultEntity {
   @Column('uuid')
   @ForeignKey(() => PilotBatchEntity, { name: 'pilot_claim_result_batch_fk', onDelete: 'CASCADE' })
   pilotBatchId!: string;
-  /** From 0. */
+  /** Position in the batch, from 0. */
   @Column('integer')
   claimIndex!: number;
   @Column('text')
@@ -94,7 +98,7 @@ export class PilotClaimResultEntity {
   npi!: string | null;
   @Column('text')
   outcome!: string;
-  /** processingSeconds as a whole number of microseconds, so that sums are exact. */
+  /** processingSeconds as a whole number of microseconds, so that sums are exact; null if it was not reported. */
   @Column('bigint', { nullable: true })
   processingMicros!: number | null;
   @Column('text', { nullable: true })
@@ -103,13 +107,13 @@ export class PilotClaimResultEntity {
   metadata!: Record<string, unknown> | null;
 }
 
-/** Why a batch stopped, or paused, as the practice says. */
+/** A stop or a pause of a batch, with the reason that the practice reported. */
 @Entity('pilot_stop_event')
 export class PilotStopEventEntity {
   @PrimaryColumn('uuid')
   @ForeignKey(() => PilotBatchEntity, { name: 'pilot_stop_event_batch_fk', onDelete: 'CASCADE' })
   pilotBatchId!: string;
-  /** From 0. */
+  /** Position in the batch, from 0. */
   @PrimaryColumn('integer')
   eventIndex!: number;
   @Column('uuid')
@@ -125,7 +129,7 @@ export class PilotStopEventEntity {
   metadata!: Record<string, unknown> | null;
 }
 
-/** A batch as the process library tells it: made by rule from the batch, and made anew with it. */
+/** A batch as a session of the process library. It is derived from the batch by rules, and rebuilt with it. */
 @Entity('process_library_session_summary')
 @Index('session_summary_occurred_idx', ['organizationId', 'occurredAt', 'pilotBatchId'])
 @Index('session_summary_worker_idx', ['organizationId', 'workerKey', 'occurredAt', 'pilotBatchId'], {
@@ -138,7 +142,7 @@ export class SessionSummaryEntity {
   @Column('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'session_summary_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  // What sessions are listed by, as the batch has it.
+  // Copied from the batch, because sessions are listed by these columns.
   @Column('timestamptz')
   occurredAt!: Date;
   @Column('text', { nullable: true })
@@ -153,7 +157,7 @@ export class SessionSummaryEntity {
   generatedAt!: Date;
 }
 
-/** What happened in a session, in order of time. */
+/** An entry of a session's timeline. `position` is its order by time. */
 @Entity('process_library_session_timeline')
 @Check('session_timeline_kind_check', "kind IN ('started', 'claim', 'stop', 'finished')")
 export class SessionTimelineEntity {

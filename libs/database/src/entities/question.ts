@@ -6,7 +6,7 @@ import { InboundCodeEntity } from './inbound-code';
 import { JobEntity } from './job';
 import { OrganizationEntity } from './organization';
 
-/** What a run, or a session of the autopilot, waits for a person with. */
+/** A question to a person. A run or an autopilot session waits for the answer. */
 @Entity('question')
 @Check('question_kind_check', "kind IN ('code', 'text', 'choice', 'confirm', 'form')")
 @Check('question_status_check', "status IN ('open', 'answered', 'expired', 'cancelled')")
@@ -45,7 +45,7 @@ export class QuestionEntity {
   choices!: string[] | null;
   @Column('jsonb', { nullable: true })
   fields!: Record<string, unknown>[] | null;
-  /** Who may answer: roles and e-mail addresses; every member where it is empty. */
+  /** Roles and email addresses that may answer; empty for every member. */
   @Column('text', { array: true, default: [] })
   audience!: string[];
   @Column('jsonb', { nullable: true })
@@ -58,7 +58,7 @@ export class QuestionEntity {
   status!: QuestionStatus;
   @Column('jsonb', { nullable: true })
   answer!: { value: unknown } | null;
-  /** A code, until its run ends. */
+  /** Sealed code, until its run ends; null if the answer is not a code. */
   @Column('jsonb', { nullable: true })
   sealed!: Record<string, string> | null;
   @Column('text', { nullable: true })
@@ -73,11 +73,11 @@ export class QuestionEntity {
   endedAt!: Date | null;
   @Column('timestamptz')
   expiresAt!: Date;
-  /** The address whose next message answers it. */
+  /** Inbound address whose next message answers the question; null if there is none. */
   @Column('uuid', { nullable: true })
   @ForeignKey(() => InboundCodeEntity, { name: 'question_inbound_fk', onDelete: 'SET NULL' })
   inboundId!: string | null;
-  /** Its timeout was cut to what was left of the run's maximum runtime. */
+  /** Whether the timeout was shortened to the rest of the run's maximum runtime. */
   @Column('boolean', { default: false })
   cut!: boolean;
 }

@@ -4,7 +4,7 @@ import { AgentEntity } from './agent';
 import { ArtifactEntity } from './job';
 import { OrganizationEntity } from './organization';
 
-/** What was done on an agent's screen, or in a browser of it: from the command that starts it to the files that are kept. */
+/** A recording of an agent's screen or of a browser on it, from the start command to the stored files. */
 @Entity('recording')
 @Check('recording_status_check', "status IN ('starting', 'recording', 'stopping', 'kept', 'failed')")
 @Index('recording_agent_idx', ['agentId', 'id'])
@@ -34,12 +34,12 @@ export class RecordingEntity {
   @Column('uuid', { nullable: true })
   @ForeignKey(() => ArtifactEntity, { name: 'recording_artifact_fk', onDelete: 'SET NULL' })
   artifactId!: string | null;
-  /** Null while only the worker could say: it chooses by what it has. */
+  /** Kind; null until the worker has chosen one by its capabilities. */
   @Column('text', { nullable: true })
   kind!: RecordingKind | null;
   @Column('text', { nullable: true })
   startUrl!: string | null;
-  /** The film is `artifactId`; this one is what was done, step by step. */
+  /** File with the recorded steps; null if there is none. `artifactId` is the video. */
   @Column('uuid', { nullable: true })
   @ForeignKey(() => ArtifactEntity, { name: 'recording_events_artifact_fk', onDelete: 'SET NULL' })
   eventsArtifactId!: string | null;

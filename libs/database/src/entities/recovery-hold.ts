@@ -1,6 +1,6 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** The one row of a database that was restored from a backup. */
+/** The recovery state of a database that was restored from a backup; at most one row. */
 @Entity('recovery_hold')
 @Check('recovery_hold_one_check', 'id = 1')
 export class RecoveryHoldEntity {
@@ -8,15 +8,15 @@ export class RecoveryHoldEntity {
   id!: number;
   @Column('text')
   backup!: string;
-  /** When the backup was taken: what happened afterwards is not in it. */
+  /** Time when the backup was taken. The backup does not contain later changes. */
   @Column('timestamptz')
   savedAt!: Date;
   @Column('timestamptz')
   restoredAt!: Date;
-  /** Null while nothing may act by itself. */
+  /** Time when an operator released the service; null while it must do nothing automatically. */
   @Column('timestamptz', { nullable: true })
   releasedAt!: Date | null;
-  /** Whether schedules make up for what they missed in between, as their misfire policies say. */
+  /** Whether schedules catch up on the times that they missed, according to their misfire policies. */
   @Column('boolean', { default: false })
   fireMissed!: boolean;
 }

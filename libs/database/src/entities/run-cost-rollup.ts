@@ -2,7 +2,7 @@ import type { MicroUsd } from '@muster/contracts';
 import { Column, Entity, ForeignKey, Index, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
-/** That a run which ended then was settled, or its cost dropped, in the transaction that did. */
+/** A run whose cost was booked or deleted, written in the same transaction. `finishedAt` is the end of the run. */
 @Entity('run_cost_change')
 @Index('run_cost_change_organization_idx', ['organizationId', 'id'])
 export class RunCostChangeEntity {
@@ -14,7 +14,7 @@ export class RunCostChangeEntity {
   finishedAt!: Date;
 }
 
-/** The zone whose days an organization's sums are of. */
+/** The time zone of the days in an organization's cost rollups. */
 @Entity('run_cost_state')
 export class RunCostStateEntity {
   @PrimaryColumn('uuid')
@@ -24,7 +24,7 @@ export class RunCostStateEntity {
   timezone!: string;
 }
 
-/** What the runs of a day cost, in one of the groups that costs are shown in. */
+/** The cost of the runs of one day, in one of the groups in which costs are displayed. */
 @Entity('run_cost_day')
 export class RunCostDayEntity {
   @PrimaryColumn('uuid')
@@ -36,7 +36,7 @@ export class RunCostDayEntity {
   day!: string;
   @PrimaryColumn('text')
   key!: string;
-  /** By model: its name as it was reported, of which the key has no capitals. */
+  /** Name of the model as it was reported, if grouped by model; otherwise null. The key is the name in lower case. */
   @Column('text', { nullable: true })
   model!: string | null;
   @Column('integer')
@@ -50,8 +50,8 @@ export class RunCostDayEntity {
 }
 
 /**
- * What the runs of a month that is over cost, in one of the groups that costs are shown in but days. Its rows grouped by
- * `month` say which months are summed up.
+ * The cost of the runs of a finished month, in one of the groups in which costs are displayed, except days. The rows
+ * grouped by `month` show which months have rollups.
  */
 @Entity('run_cost_month')
 export class RunCostMonthEntity {
@@ -60,7 +60,7 @@ export class RunCostMonthEntity {
   organizationId!: string;
   @PrimaryColumn('text')
   groupedBy!: 'month' | 'workflow' | 'agent' | 'schedule' | 'model';
-  /** Its first day. */
+  /** First day of the month. */
   @PrimaryColumn('date')
   month!: string;
   @PrimaryColumn('text')

@@ -40,7 +40,7 @@ export class ScheduleEntity {
   variables!: Record<string, string>;
   @Column('text', { array: true, default: [] })
   vaultKeys!: string[];
-  /** What each of its runs holds from its start to its end, beside the keys of its workflow. */
+  /** Concurrency keys that each run holds from start to end, in addition to the keys of its workflow. */
   @Column('jsonb', { default: [] })
   concurrencyKeys!: ConcurrencyKey[];
   @Column('integer', { default: 720 })
@@ -53,17 +53,17 @@ export class ScheduleEntity {
   concurrencyLimit!: number | null;
   @Column('integer', { nullable: true })
   idempotencyWindowMinutes!: number | null;
-  /** The most that a run of it may cost. */
+  /** Maximum cost of a run; null for no maximum. */
   @Column('bigint', { nullable: true })
   maxCostMicros!: MicroUsd | null;
-  /** The installation whose pinned version its runs bring along. */
+  /** Pack installation whose pinned version the runs use; null if there is none. */
   @Column('uuid', { nullable: true })
   workflowPackInstallationId!: string | null;
   @Column('text', { default: 'once' })
   misfirePolicy!: MisfirePolicy;
   @Column('timestamptz', { nullable: true })
   nextRunAt!: Date | null;
-  /** The nominal time that its machine was woken ahead of. */
+  /** Nominal time for which the machine was last prewoken; null if it never was. */
   @Column('timestamptz', { nullable: true })
   prewokenFor!: Date | null;
   @Column('timestamptz', { nullable: true })
@@ -73,7 +73,7 @@ export class ScheduleEntity {
   lastRunJobId!: string | null;
   @Column('text', { nullable: true })
   lastResult!: TickOutcome | null;
-  /** Grows with every change that a person makes, not with ticks: what an ETag is made of. */
+  /** Incremented with every change by a person, not by ticks. The ETag is computed from it. */
   @Column('integer', { default: 1 })
   version!: number;
   @Column('timestamptz', { default: () => 'muster_now()' })

@@ -13,7 +13,10 @@ export class TimelineHeadEntity {
   organizationId!: string;
   @Column('bigint', { default: 0 })
   lastSeq!: number;
-  /** No entry that a run wrote is of before, nor another one of before the other: what is older is not looked for. */
+  /**
+   * Lower bound of the time of the entries that runs wrote; `othersSince` is that of all other entries. A purge does
+   * not search for older entries.
+   */
   // eslint-disable-next-line muster/one-clock -- as recordedAt
   @Column('timestamptz', { default: () => 'now()' }) logsSince!: Date;
   // eslint-disable-next-line muster/one-clock -- as recordedAt
@@ -29,8 +32,8 @@ export class TimelineEntryEntity {
   agentId!: string;
   @PrimaryColumn('bigint')
   seq!: number;
-  /** Of which partition it is, and its place beside what other hosts wrote. */
-  // eslint-disable-next-line muster/one-clock -- the database's own clock is one for all hosts
+  /** Time that selects the partition and orders the entry among those of other hosts. */
+  // eslint-disable-next-line muster/one-clock -- the database's clock is the same for all hosts
   @PrimaryColumn('timestamptz', { default: () => 'now()' })
   recordedAt!: Date;
   @Column('uuid')
@@ -47,7 +50,7 @@ export class TimelineEntryEntity {
   jobId!: string | null;
   @Column('bigint', { nullable: true })
   logSeq!: number | null;
-  /** Which wrote it, of what the organization's stream tells; null of the lines that runs write. */
+  /** Transaction that wrote the entry, if the organization's stream contains it; null for the log lines of runs. */
   @Column('bigint', { nullable: true })
   transactionId!: number | null;
   @Column('jsonb', { nullable: true })

@@ -13,34 +13,42 @@ export class RunCostEntity {
   jobId!: string;
   @Column('uuid')
   organizationId!: string;
-  /** What the machine cost for an hour when the run's cost was first computed. */
+  /** Price of the machine per hour when the run's cost was first computed. */
   @Column('bigint')
   computeMicrosPerHour!: MicroUsd;
   @Column('bigint')
   computeMicros!: MicroUsd;
   @Column('bigint')
   aiMicros!: MicroUsd;
-  /** What its worker said beyond the others. */
+  /** Cost that the worker reported beyond the computed costs. */
   @Column('bigint')
   reportedMicros!: MicroUsd;
   @Column('bigint')
   totalMicros!: MicroUsd;
-  /** From its start to its end; null where it never started. Here and not with the job: a row that is written once. */
+  /**
+   * Time from the run's start to its end in milliseconds; null if it never started. It is not a column of `job`,
+   * because this row is written once.
+   */
   @Column('bigint', { nullable: true })
   durationMs!: number | null;
-  /** The prices that its usages were first found to have, by model and day: later ones don't change it by themselves. */
+  /**
+   * Prices of its usages when they were first priced, by model and day. Later price changes have no effect until a
+   * recompute is requested.
+   */
   @Column('jsonb', { default: [] })
   prices!: object[];
   @Column('timestamptz', { default: () => 'muster_now()' })
   computedAt!: Date;
 }
 
-/** What a run, or a call of a model, cost, in parts. It outlives the job, with what costs are grouped by. */
+/**
+ * A part of the cost of a run or of a model call. It outlives the job, so it has the ids by which costs are grouped.
+ */
 @Entity('run_cost_component')
 @Check('run_cost_component_kind_check', "kind IN ('ai', 'compute', 'reported')")
 @Index('run_cost_component_time_idx', ['organizationId', 'finishedAt'])
 export class RunCostComponentEntity {
-  /** Or the id of the model's call. */
+  /** Id of the run, or of the model call. */
   @PrimaryColumn('uuid')
   jobId!: string;
   @PrimaryColumn('integer')
@@ -53,10 +61,10 @@ export class RunCostComponentEntity {
   agentId!: string | null;
   @Column('uuid', { nullable: true })
   scheduleId!: string | null;
-  /** What a model was called for; null for a run's. */
+  /** Purpose of the model call; null for a run. */
   @Column('text', { nullable: true })
   purpose!: string | null;
-  /** Null for a run that never started: it belongs to no day. */
+  /** End of the run; null for a run that never started, which belongs to no day. */
   @Column('timestamptz', { nullable: true })
   finishedAt!: Date | null;
   @Column('text')
@@ -69,7 +77,7 @@ export class RunCostComponentEntity {
   quantity!: string;
   @Column('text')
   unit!: string;
-  /** Exact, and finer than money: a token costs less than a micro-dollar. */
+  /** Exact price in USD, finer than micro-dollars, because a token costs less than one. */
   @Column('numeric')
   unitPriceUsd!: string;
   @Column('bigint')
@@ -101,7 +109,7 @@ export class UsageEventEntity {
   spendMicros!: MicroUsd;
   @Column('timestamptz', { default: () => 'muster_now()' })
   at!: Date;
-  /** Whether it is in its month's counter. A run's joins it when the run's cost is settled. */
+  /** Whether the event is in its month's counter. The event of a run is added to it when the run's cost is booked. */
   @Column('boolean', { default: true })
   counted!: boolean;
 }
@@ -126,7 +134,7 @@ export class UsageCounterEntity {
   spendMicros!: MicroUsd;
 }
 
-/** That an organization was told of a month's limit, near or reached: once, whatever its use does afterwards. */
+/** A notice that a month's limit is near or reached. It is emitted once, whatever the usage does afterwards. */
 @Entity('limit_notice')
 @Check('limit_notice_level_check', "level IN ('near', 'reached')")
 export class LimitNoticeEntity {
@@ -135,19 +143,21 @@ export class LimitNoticeEntity {
   organizationId!: string;
   @PrimaryColumn('date')
   month!: string;
-  /** As the organization's settings name it. */
+  /** Name of the limit in the organization's settings. */
   @PrimaryColumn('text')
   limitName!: 'monthlyRunLimit' | 'monthlySpendLimitUsd';
   @PrimaryColumn('text')
   level!: 'near' | 'reached';
-  /** Runs, or micro-dollars: one that is set anew is another limit. */
+  /** Value of the limit in runs or micro-dollars. A new value is a new limit. */
   @PrimaryColumn('bigint')
   max!: number;
   @Column('timestamptz', { default: () => 'muster_now()' })
   at!: Date;
 }
 
-/** A comparison of all counters with what they count; the night is that of one that nobody asked for. */
+/**
+ * A comparison of all counters with the events that they count. `night` is null for a comparison that was requested.
+ */
 @Entity('usage_reconciliation')
 @Index('usage_reconciliation_night_key', ['night'], { unique: true })
 @Index('usage_reconciliation_finished_idx', ['finishedAt'])

@@ -3,7 +3,7 @@ import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm
 import { AgentEntity } from './agent';
 import { OrganizationEntity } from './organization';
 
-/** A recording on its way to a workflow. Each of its steps is one handling of a message, and begins where it stands. */
+/** The conversion of a recording into a workflow. Each step handles one message and resumes from the stored state. */
 @Entity('video_analysis')
 @Check('video_analysis_status_check', "status IN ('queued', 'running', 'completed', 'failed')")
 @Check('video_analysis_step_check', "step IN ('read', 'frames', 'ask', 'make')")
@@ -21,17 +21,18 @@ export class VideoAnalysisEntity {
   @Column('text', { nullable: true }) uploadKey!: string | null;
   @Column('text', { nullable: true }) name!: string | null;
   @Column('text', { nullable: true }) hint!: string | null;
-  /** Who asked for it, as whom the workflow is made. */
+  /** User or API key that requested the analysis. The workflow is created in their name. */
   @Column('jsonb') actor!: Record<string, unknown>;
   @Column('text', { default: 'queued' }) status!: 'queued' | 'running' | 'completed' | 'failed';
   @Column('text', { default: 'read' }) step!: 'read' | 'frames' | 'ask' | 'make';
   @Column('integer', { default: 0 }) progress!: number;
-  /** The machine's command that takes the frames. */
+  /** Command that extracts the frames on the machine; null before. */
   @Column('uuid', { nullable: true }) commandId!: string | null;
   @Column('integer', { default: 0 }) frames!: number;
-  /** When each frame is in the film, in milliseconds. */
+  /** Time of each frame in the video, in milliseconds. */
   @Column('jsonb', { default: [] }) frameTimes!: number[];
-  /** So many frames were shown to the model, and this is what it saw in them. */
+  /** Number of frames that were shown to the model; `seen` is what the model reported about them. */
+  // eslint-disable-next-line id-denylist -- the name of the column
   @Column('integer', { default: 0 }) asked!: number;
   @Column('jsonb', { default: [] }) seen!: object[];
   @Column('bigint', { default: 0 }) inputTokens!: number;
@@ -40,16 +41,16 @@ export class VideoAnalysisEntity {
   @Column('uuid', { nullable: true }) workflowId!: string | null;
   @Column('text', { nullable: true }) error!: string | null;
   @Column('text', { nullable: true }) code!: string | null;
-  /** Counts the handlings: what an earlier one writes late changes nothing. */
+  /** Incremented with each handling. Late writes of an earlier handling have no effect. */
   @Column('integer', { default: 0 }) turn!: number;
-  /** Handlings in a row that broke. */
+  /** Number of consecutive failed handlings. */
   @Column('integer', { default: 0 }) faults!: number;
-  /** Null once it is over. */
+  /** Time of the next handling; null once the analysis has finished. */
   @Column('timestamptz', { nullable: true, default: () => 'muster_now()' }) dueAt!: Date | null;
   @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
 }
 
-/** A film that somebody may send. */
+/** A video that a client may upload. */
 @Entity('film_upload')
 @Index('film_upload_age_idx', ['organizationId', 'createdAt'])
 export class FilmUploadEntity {
@@ -62,12 +63,13 @@ export class FilmUploadEntity {
   @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
 }
 
-/** What a call of the model said of the frames behind the first `asked`, kept with its bill. */
+/** A response of the model about the frames after the first `asked`, stored together with its cost. */
 @Entity('video_answer')
 export class VideoAnswerEntity {
   @PrimaryColumn('uuid')
   @ForeignKey(() => VideoAnalysisEntity, { name: 'video_answer_analysis_fk', onDelete: 'CASCADE' })
   analysisId!: string;
+  // eslint-disable-next-line id-denylist -- the name of the column
   @PrimaryColumn('integer') asked!: number;
   @PrimaryColumn('uuid') modelCallId!: string;
   @Column('uuid')

@@ -2,7 +2,7 @@ import type { ChannelFilter, ChannelKind, MessageStatus, TurnedOffReason, Webhoo
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
-/** An address that an organization wants told of facts, or, with a name, a channel that people are notified by. */
+/** A webhook endpoint of an organization, or, if it has a name, a channel that notifies people. */
 @Entity('webhook_endpoint')
 @Check('webhook_endpoint_kind_check', "kind IN ('webhook', 'email', 'slack', 'teams')")
 @Index('webhook_endpoint_organization_idx', ['organizationId', 'id'])
@@ -11,21 +11,21 @@ export class WebhookEndpointEntity {
   @Column('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'webhook_endpoint_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  /** A channel's: whatever has none is an endpoint of webhooks. */
+  /** Name of a channel; null for a webhook endpoint. */
   @Column('text', { nullable: true }) name!: string | null;
   @Column('text', { default: 'webhook' }) kind!: ChannelKind;
-  /** Of Slack and Teams the origin alone: the whole address is a secret, which is sealed. Of e-mail null. */
+  /** URL. For Slack and Teams only the origin, because the whole URL is a secret, which is sealed. Null for email. */
   @Column('text', { nullable: true }) url!: string | null;
-  /** Of e-mail: who is written to. */
+  /** Addresses of an email channel; otherwise empty. */
   @Column('text', { array: true, default: [] }) recipients!: string[];
   @Column('jsonb', { nullable: true }) filter!: ChannelFilter | null;
-  /** Types, or `*`. */
+  /** Event types, or `*`. */
   @Column('text', { array: true }) events!: string[];
   @Column('text', { nullable: true }) description!: string | null;
   @Column('boolean', { default: true }) enabled!: boolean;
   @Column('text', { nullable: true }) turnedOffReason!: TurnedOffReason | null;
   @Column('timestamptz', { nullable: true }) turnedOffAt!: Date | null;
-  /** The first failure after which nothing has reached it. */
+  /** Time of the first failure since the last success; null if the last attempt succeeded. */
   @Column('timestamptz', { nullable: true }) failingSince!: Date | null;
   @Column('integer', { default: 1 }) version!: number;
   @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
@@ -33,8 +33,8 @@ export class WebhookEndpointEntity {
 }
 
 /**
- * What an endpoint's deliveries are signed with, sealed; one that was rotated away holds until it expires. Of a channel of
- * Slack or Teams its address.
+ * A sealed secret that signs an endpoint's deliveries. A rotated secret is valid until it expires. For a Slack or Teams
+ * channel it is the sealed URL.
  */
 @Entity('webhook_secret')
 @Index('webhook_secret_endpoint_idx', ['endpointId'])
@@ -53,7 +53,7 @@ export class WebhookSecretEntity {
   @Column('timestamptz', { nullable: true }) expiresAt!: Date | null;
 }
 
-/** A fact that somebody wants to be told of, written in its own transaction; its body is read when it is fanned out. */
+/** An event, written in the transaction that it reports. Its body is composed when the event is fanned out. */
 @Entity('webhook_event')
 @Index('webhook_event_subject_idx', ['subjectId', 'sequence'])
 @Index('webhook_event_once_key', ['organizationId', 'once'], { unique: true, where: 'once IS NOT NULL' })
@@ -64,25 +64,28 @@ export class WebhookEventEntity {
   @Column('uuid')
   organizationId!: string;
   @Column('text') type!: WebhookType;
-  /** The thing that it is of; for a limit the organization. */
+  /** Resource that the event is about; the organization if it is about a limit. */
   @Column('uuid') subjectId!: string;
-  /** Of one thing a later fact has the greater one. */
+  /** Order of the events of one resource. A later event has a greater number. */
   @Column('bigint') sequence!: number;
-  /** The state that the fact names, and what is not to be read of the thing: why a schedule was skipped, which limit it is. */
+  /**
+   * State that the event reports, and what cannot be read from the resource, such as why a schedule was skipped or
+   * which limit is near; null if there is nothing.
+   */
   @Column('jsonb', { nullable: true }) details!: Record<string, unknown> | null;
-  /** Of facts that are told once: which one it is. */
+  /** Key of an event that is emitted only once per organization; null for other events. */
   @Column('text', { nullable: true }) once!: string | null;
-  /** What is sent, byte for byte. */
+  /** Body that is sent, byte for byte; null until the event is fanned out. */
   @Column('text', { nullable: true }) body!: string | null;
   @Column('timestamptz', { nullable: true }) fannedOutAt!: Date | null;
-  /** How often its thing could not be read. */
+  /** Number of times that the resource could not be read. */
   @Column('integer', { default: 0 }) faults!: number;
-  /** It is tried again no sooner, each time later. */
+  /** Time before which the event is not tried again; the delay grows with each failure. Null before the first. */
   @Column('timestamptz', { nullable: true }) restsUntil!: Date | null;
   @Column('timestamptz', { default: () => 'muster_clock()' }) createdAt!: Date;
 }
 
-/** A fact on its way to one endpoint. */
+/** The delivery of an event to one endpoint. */
 @Entity('webhook_delivery')
 @Check('webhook_delivery_status_check', "status IN ('pending', 'sending', 'delivered', 'dead', 'unclear')")
 @Index('webhook_delivery_recipient_key', ['eventId', 'endpointId', 'recipient'], { unique: true })
@@ -94,7 +97,7 @@ export class WebhookEventEntity {
 @Index('webhook_delivery_organization_idx', ['organizationId'])
 @Index('webhook_delivery_created_idx', ['createdAt'])
 export class WebhookDeliveryEntity {
-  /** Also the header webhook-id. */
+  /** Id of the delivery, sent in the header webhook-id. */
   @PrimaryColumn('uuid') id!: string;
   @Column('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'webhook_delivery_organization_fk', onDelete: 'CASCADE' })
@@ -107,23 +110,24 @@ export class WebhookDeliveryEntity {
   eventId!: string;
   @Column('text') type!: WebhookType;
   @Column('text', { default: 'pending' }) status!: MessageStatus;
-  /** Of e-mail: to whom; else empty. */
+  /** Address of the recipient, if it is an email; otherwise empty. */
   @Column('text', { default: '' }) recipient!: string;
-  /** Of what goes to people: when it was last marked as being sent. */
+  /** For a channel, time when the message was last marked as being sent; otherwise null. */
   @Column('timestamptz', { nullable: true }) sentAt!: Date | null;
-  /** How often it was tried since it was made, or asked for again. */
+  /** Number of attempts since the delivery was created or last requested again. */
   @Column('integer', { default: 0 }) tries!: number;
-  /** An admin asked for it, a test or once more: it goes to an endpoint that is off, too. */
+  /** Whether an admin requested it: a test or a redelivery. It is sent even if the endpoint is disabled. */
+  // eslint-disable-next-line id-denylist -- the name of the column
   @Column('boolean', { default: false }) asked!: boolean;
-  /** When it is tried next, while it is pending. */
+  /** Time of the next attempt, while the delivery is pending. */
   @Column('timestamptz') dueAt!: Date;
-  /** Who is at it just now, and until when it is theirs. */
+  /** Token of the process that is sending the delivery, leased until `leasedUntil`; null if none is. */
   @Column('uuid', { nullable: true }) leaseId!: string | null;
   @Column('timestamptz', { nullable: true }) leasedUntil!: Date | null;
   @Column('timestamptz', { default: () => 'muster_clock()' }) createdAt!: Date;
 }
 
-/** What came of sending it once. */
+/** The outcome of one attempt to send a delivery. */
 @Entity('webhook_attempt')
 @Index('webhook_attempt_organization_idx', ['organizationId'])
 export class WebhookAttemptEntity {
@@ -135,7 +139,7 @@ export class WebhookAttemptEntity {
   @ForeignKey(() => OrganizationEntity, { name: 'webhook_attempt_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('timestamptz') at!: Date;
-  /** Null: there was no answer. */
+  /** HTTP status code; null if there was no response. */
   @Column('integer', { nullable: true }) statusCode!: number | null;
   @Column('integer') durationMs!: number;
   @Column('text', { nullable: true }) error!: string | null;

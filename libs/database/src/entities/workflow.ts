@@ -14,21 +14,21 @@ export class WorkflowEntity {
   name!: string;
   @Column('text', { default: '' })
   description!: string;
-  /** The most that a run of it may cost. */
+  /** Maximum cost of a run; null for no maximum. */
   @Column('bigint', { nullable: true })
   maxCostMicros!: MicroUsd | null;
-  /** The installation whose pinned version its runs bring along. */
+  /** Pack installation whose pinned version the runs use; null if there is none. */
   @Column('uuid', { nullable: true })
   workflowPackInstallationId!: string | null;
-  /** That each run of it asks for. */
+  /** Concurrency keys that each run requests. */
   @Column('jsonb', { default: [] })
   concurrencyKeys!: ConcurrencyKey[];
-  /** What it was made of, where that is not what somebody wrote. */
+  /** Source from which the workflow was generated; null if a person wrote it. */
   @Column('jsonb', { nullable: true })
   source!: { kind: 'video'; recordingId: string | null } | null;
   @Column('integer', { default: 1 })
   revision!: number;
-  /** Grows with every change, of metadata too: what an ETag is made of. */
+  /** Incremented with every change, also of metadata. The ETag is computed from it. */
   @Column('integer', { default: 1 })
   version!: number;
   @Column('timestamptz', { nullable: true })

@@ -3,10 +3,10 @@ import { LoopLedger, type LoopRun } from '@muster/platform';
 import { Database } from '../database';
 import type { LoopRunEntity } from '../entities/loop-run';
 
-/** A round that did nothing is written at the latest after this. */
+/** Maximum time in milliseconds until a round that did nothing is written. */
 const gatherMs = 10_000;
 
-/** Keeps each loop's last round. Of two replicas the later one's stands. */
+/** Stores the last round of each loop. Of the rounds of two replicas the later one wins. */
 @Injectable()
 export class LoopRuns extends LoopLedger implements OnApplicationShutdown {
   private readonly waiting = new Map<string, LoopRun>();
@@ -31,7 +31,8 @@ export class LoopRuns extends LoopLedger implements OnApplicationShutdown {
     delete this.timer;
     const runs = [...this.waiting.values()];
     this.waiting.clear();
-    // For people to look at: what a crash takes back the next round says again. By name, so that two replicas lock alike.
+    // The rows are only displayed, and the next round replaces what a crash loses. Sorted by name, so that two replicas
+    // lock the rows in the same order.
     await this.database.queryUnflushed(
       'system',
       `INSERT INTO loop_run AS r (name, app, host, interval_ms, began_at, duration_ms, counts, failed, error, stuck)

@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { createRoles, isolate } from '../transactions/tenant-isolation';
 
-/** Organizations, who may act in them, and the plumbing that every later table relies on. */
+/** Organizations, their users and keys, and the infrastructure that every later table uses. */
 export class AccessAndPlumbing1763690000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await createRoles(runner);
@@ -151,12 +151,12 @@ export class AccessAndPlumbing1763690000000 implements MigrationInterface {
     await isolate(runner, 'idempotency_key', byOrganization);
     await isolate(runner, 'outbox', { ...byOrganization, app: 'INSERT' });
     await isolate(runner, 'queue_probe', { tenantColumn: null });
-    // Processes compare the newest migration with their own before they call themselves ready.
+    // Processes compare the applied migrations with their own before they report that they are ready.
     await runner.query('GRANT SELECT ON schema_migration TO muster_app, muster_system');
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    // The roles stay: they belong to the cluster, and another database of it may need them.
+    // The roles remain, because they belong to the cluster and another database may need them.
     await runner.query('REVOKE SELECT ON schema_migration FROM muster_app, muster_system');
     await runner.query(`
       DROP TABLE queue_probe, outbox, idempotency_key, audit_entry, vault_secret, api_key, user_session, app_user,

@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** Machines, what runs on them, what they report of it, and what it costs. */
+/** Agents, their jobs, what the workers report about the jobs, and what the jobs cost. */
 export class AgentsAndJobs1763700000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const columns = agentColumns.map(([name, definition]) => `ADD COLUMN ${name} ${definition}`);
@@ -55,7 +55,7 @@ const agentColumns = [
   ['status_source', "text NOT NULL DEFAULT 'api'"],
   ['status_reason', "text NOT NULL DEFAULT ''"],
   ['drain', 'text'],
-  // The job that has the machine, from its dispatch to its end.
+  // The job that occupies the agent, from its dispatch to its end.
   ['current_job_id', 'uuid'],
   ['dispatched_at', 'timestamptz'],
 ] as const;

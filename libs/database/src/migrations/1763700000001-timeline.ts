@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** What happened on each machine, in one sequence for each, by the month. */
+/** Timelines: one sequence of entries per agent, partitioned by month. */
 export class Timeline1763700000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(timeline);

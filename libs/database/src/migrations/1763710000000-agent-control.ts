@@ -1,9 +1,12 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** How far an order to a machine's provider is: to stop, to reboot, to terminate, as the agent's status asks. */
+/**
+ * The progress of an order to a machine's provider (stop, reboot or terminate), which follows from the agent's status.
+ */
 export class AgentControl1763710000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
+    // eslint-disable-next-line plain/words -- the SQL of an applied migration does not change
     await runner.query(`
       CREATE TABLE agent_control (
         agent_id uuid PRIMARY KEY CONSTRAINT agent_control_agent_fk REFERENCES agent ON DELETE CASCADE,

@@ -1,9 +1,10 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** What is to run when, and what became of each time that it was to run. */
+/** Schedules, and the outcome of each nominal time. */
 export class Schedules1763720000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
+    // eslint-disable-next-line plain/words -- the SQL of an applied migration does not change
     await runner.query(`
       CREATE TABLE schedule (
         id uuid PRIMARY KEY,

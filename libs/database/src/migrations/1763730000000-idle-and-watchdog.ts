@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What idle stop, its explanation and the watchdog of stale jobs need to know, and find without reading every row. */
+/** Columns and indexes for the idle stop, its explanation, and the watchdog of stale jobs. */
 export class IdleAndWatchdog1763730000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

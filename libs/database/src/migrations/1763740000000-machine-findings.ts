@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** Machines without an agent and agents without a machine, from the pass that saw them first. */
+/** Machines without an agent and agents without a machine, since the pass that found them first. */
 export class MachineFindings1763740000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

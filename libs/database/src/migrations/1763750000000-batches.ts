@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** Many runs of one workflow that were asked for at once. Which jobs are its own, the jobs say. */
+/** Batches: many runs of one workflow that were launched at once. The jobs of a batch refer to it. */
 export class Batches1763750000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

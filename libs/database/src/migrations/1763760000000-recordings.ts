@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** What machines record of their screens, and the lists of what they sent. */
+/** Screen recordings, and the indexes of the lists of artifacts. */
 export class Recordings1763760000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

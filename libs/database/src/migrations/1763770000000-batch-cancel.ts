@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Who ended a batch, and why: for whoever carries it out. */
+/** The reason and the source of a batch cancellation, for the process that cancels the jobs. */
 export class BatchCancel1763770000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('ALTER TABLE batch ADD cancel_reason text, ADD cancel_source text');

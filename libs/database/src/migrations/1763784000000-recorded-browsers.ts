@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Recordings of a browser: with what was done in it, beside the film or without one. */
+/** Browser recordings: the recorded steps, with or without a video. */
 export class RecordedBrowsers1763784000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

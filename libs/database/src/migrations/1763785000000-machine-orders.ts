@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What an agent was before, which of its boots are over, and how often a provider has said no to an order. */
+/** An agent's previous status, its ended boots, and the number of times a provider refused an order. */
 export class MachineOrders1763785000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

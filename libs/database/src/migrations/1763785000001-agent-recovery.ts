@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** What the service tried to make unhealthy workers well again, and what came of it. */
+/** Attempts to recover unhealthy workers, and their outcomes. */
 export class AgentRecovery1763785000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

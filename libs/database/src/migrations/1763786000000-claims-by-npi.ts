@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** A claim is known by its id and its NPI, and of two reports the one that was signed later holds. */
+/** A claim is identified by its id and its NPI. Of two reports the one that was signed later wins. */
 export class ClaimsByNpi1763786000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query("UPDATE claim_outcome SET npi = '' WHERE npi IS NULL");
@@ -10,7 +10,7 @@ export class ClaimsByNpi1763786000000 implements MigrationInterface {
         ADD signed_at timestamptz NOT NULL DEFAULT now(),
         DROP CONSTRAINT claim_outcome_pkey, ADD PRIMARY KEY (job_id, claim_id, npi)`);
     await runner.query('UPDATE claim_outcome SET signed_at = updated_at');
-    // What concurrent reports had counted wrongly is counted anew.
+    // Recounts the claims, because concurrent reports had counted some wrongly.
     await runner.query(`
       UPDATE job SET claims_attempted = c.attempted, claims_eob_uploaded = c.eob, claims_no_eob_found = c.none,
         claims_failed = c.failed

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** When the sweep last looked whether the agent has a job to start: who waited longest for that comes first. */
+/** Time when the dispatch sweep last checked the agent. The agent that was not checked for the longest time is next. */
 export class DispatchTurns1763786000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('ALTER TABLE agent ADD dispatch_swept_at timestamptz');

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** An agent's runs, the latest start first. */
+/** An index for an agent's runs, latest start first. */
 export class RunsByStart1763786000002 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(

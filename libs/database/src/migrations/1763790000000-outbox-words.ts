@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** A row of the outbox is published, not rung. */
+/** Renames columns of the outbox: a message is published. */
 export class OutboxWords1763790000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('ALTER TABLE outbox RENAME COLUMN next_ring_at TO next_publish_at');

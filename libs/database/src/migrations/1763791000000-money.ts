@@ -2,9 +2,10 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
 /**
- * Money is whole micro-dollars. What was kept as floating point is rounded once, half to even: each component of a run's
- * cost, of which its total is the sum; what was booked for it adds up to that total, and counters stay the sum of what
- * was booked. A counter that was not that sum before keeps its difference, for somebody to see.
+ * Money is stored in whole micro-dollars. Floating-point amounts are rounded once, half to even. Each component of a
+ * run's cost is rounded, and the total is the sum of the components. The booked amounts of a run add up to its total,
+ * and each counter is the sum of the booked amounts. A counter that differed from that sum before keeps the difference,
+ * so that it stays visible.
  */
 export class Money1763791000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -25,7 +26,7 @@ export class Money1763791000000 implements MigrationInterface {
   }
 }
 
-// By way of text: a cast of its own would keep fifteen digits of a double.
+// Converts doubles by way of text, because a direct cast to numeric keeps only fifteen digits.
 const rounding = `
   CREATE FUNCTION pg_temp.whole(exact numeric) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
     SELECT (floor(exact) + CASE WHEN exact - floor(exact) > 0.5 THEN 1
@@ -61,7 +62,7 @@ const settingsDown = `
   ALTER TABLE organization_settings
     ALTER labor_rate_usd_per_hour SET DEFAULT 28, ALTER hourly_compute_usd SET DEFAULT 0.12`;
 
-// What a worker said of a job's cost stood in its total until that was computed, and in run_cost from then on.
+// The cost that a worker reported was stored in the job's total until the total was computed, and then in run_cost.
 const jobsUp = `
   ALTER TABLE job ALTER total_cost_usd TYPE bigint USING pg_temp.micros(total_cost_usd);
   ALTER TABLE job RENAME total_cost_usd TO total_cost_micros;

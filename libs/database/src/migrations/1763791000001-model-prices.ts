@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** What models cost, each organization's own and everybody's; and runs that are to be priced anew. */
+/** Model prices of organizations and default prices, and requests to recompute the costs of runs. */
 export class ModelPrices1763791000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const price = `

@@ -1,7 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** Comparisons of the month's counters with what they count: one each night, and those that somebody asked for. */
+/**
+ * Comparisons of the monthly counters with the events that they count: one each night, and those that were requested.
+ */
 export class UsageReconciliation1763791000002 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -9,7 +9,7 @@ const tables = [
   'process_library_session_timeline',
 ];
 
-/** What practices report of their batches, and the sessions that are made of it. */
+/** The batches that practices report, and the sessions that are derived from them. */
 export class PilotRecords1763792000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { appRole } from '../transactions/tenant-isolation';
 
-/** A run summary settles its run's cost in its own transaction, which is its organization's. */
+/** A run summary books the cost of its run in its own transaction, which has the scope of the organization. */
 export class CostsOfSummaries1763792000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`GRANT INSERT, UPDATE, DELETE ON run_cost_component TO ${appRole}`);

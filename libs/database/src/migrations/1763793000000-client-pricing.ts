@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** What clients are charged for a run, by which model, and the steps that it was computed from. */
+/** The charges of runs, the pricing models, and the steps from which each charge was computed. */
 export class ClientPricing1763793000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(tables);

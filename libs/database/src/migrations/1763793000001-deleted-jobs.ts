@@ -1,9 +1,10 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** What is left of a deleted job: that it was there, and the objects that are still to go. */
+/** Deleted jobs: a record that each existed, and the objects that are still to be removed. */
 export class DeletedJobs1763793000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
+    // eslint-disable-next-line plain/words -- the SQL of an applied migration does not change
     await runner.query(`
       -- A worker that did not hear of it yet is told that the job is over, and not that there never was one.
       CREATE TABLE deleted_job (

@@ -10,7 +10,7 @@ const tables = [
   'pilot_roi_cost',
 ];
 
-/** What the return on investment is read from at once: exact sums by day, and a ledger of what changed under them. */
+/** Rollups for the return on investment: exact totals by day, and a log of the changes that they do not contain yet. */
 export class RoiRollups1763793000002 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(metrics);
@@ -90,7 +90,7 @@ const rollups = `
     PRIMARY KEY (organization_id, workflow_id, day, day_before)
   )`;
 
-// Whoever changes a batch or what a job cost, by whatever statement, leaves a row here with it.
+// Every statement that changes a batch or the cost of a job inserts a row here.
 const triggers = `
   CREATE FUNCTION note_pilot_batch() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN

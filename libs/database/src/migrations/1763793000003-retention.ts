@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** For how many days each organization keeps what; null keeps it for ever. */
+/** The retention periods of each organization in days; null retains data forever. */
 export class Retention1763793000003 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

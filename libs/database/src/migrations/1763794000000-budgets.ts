@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What a run may cost, and what it holds of its organization's limit until its cost is known. */
+/** The budget of a run, and the amount that it reserves from the organization's limit until its cost is known. */
 export class Budgets1763794000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

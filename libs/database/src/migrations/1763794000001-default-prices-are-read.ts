@@ -3,7 +3,10 @@ import { appRole } from '../transactions/tenant-isolation';
 
 const tables = ['default_model_price', 'default_price_list'];
 
-/** The defaults are everybody's to read: a summary or a deletion prices a run within its organization's scope. */
+/**
+ * Every organization may read the default prices, because a run summary or a deletion prices a run in its
+ * organization's scope.
+ */
 export class DefaultPricesAreRead1763794000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const table of tables) {

@@ -1,6 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** A run that ends leaves its usage event alone; the month's counter takes it in when the run's cost is settled. */
+/**
+ * The end of a run writes only a usage event. The event is added to the month's counter when the cost of the run is
+ * booked.
+ */
 export class UncountedRuns1763800000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -1,23 +1,25 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What the filters of lists come by, in the order of the lists. */
+/** Indexes for the filters of lists, in the order of the lists. */
 export class ListsByIndex1763802000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of [
-      // GET /api/jobs?status=…: of the completed there are enough anywhere, so that a run that goes well is in it while it
-      // is open alone. Its status is in other indexes' conditions: no update becomes dearer for being none in place.
+      // GET /api/jobs?status=…: completed runs are frequent everywhere in the list, so the index contains a successful
+      // run only while it is open. Updates of the status do not become more expensive: it is part of other indexes'
+      // conditions, so they were not HOT updates before either.
       `CREATE INDEX job_status_idx ON job (organization_id, status, id) WHERE status <> 'completed'`,
-      // GET /api/agents/{id}/logs?from&to: the months are found by recorded_at; these few entries happened at another
-      // time than they were written down. Lines that come in time are not in it, and cost nothing.
+      // GET /api/agents/{id}/logs?from&to: recorded_at selects the months. The index contains the few entries that were
+      // written at another time than they happened. Log lines that arrive in time are not in it and cost nothing.
       `CREATE INDEX timeline_entry_other_time_idx ON timeline_entry (agent_id, seq)
        WHERE recorded_at - at NOT BETWEEN '-1 hour'::interval AND '1 hour'::interval`,
-      // GET /api/audit by who, what and of what. Launches are most of the trail of those who launch, and anywhere in it.
+      // GET /api/audit by actor, target and action. Launches need no index, because they are frequent everywhere in it.
       'CREATE INDEX audit_entry_actor_idx ON audit_entry (organization_id, actor_id, id)',
       'CREATE INDEX audit_entry_target_idx ON audit_entry (organization_id, target_id, id)',
       `CREATE INDEX audit_entry_action_idx ON audit_entry (organization_id, action, id) WHERE action <> 'job.launch'`,
-      // GET /api/artifacts?kind=…: recordings are few among files.
+      // GET /api/artifacts?kind=…: only few artifacts are recordings.
       'CREATE INDEX artifact_kind_idx ON artifact (organization_id, kind, id)',
-      // GET /api/schedules?agentId&scriptId: in the order of the list, so that a page of thousands is not sorted.
+      // GET /api/schedules?agentId&scriptId: in the order of the list, so that thousands of rows are not sorted for a
+      // page.
       'DROP INDEX schedule_agent_idx',
       'CREATE INDEX schedule_agent_idx ON schedule (agent_id, id)',
       'DROP INDEX schedule_workflow_idx',

@@ -3,7 +3,9 @@ import { isolate } from '../transactions/tenant-isolation';
 
 const tables = ['run_cost_change', 'run_cost_state', 'run_cost_day'];
 
-/** What `GET /api/costs` is read from: sums by day and group, and which days' runs were settled since they were made. */
+/**
+ * Rollups for `GET /api/costs`: totals by day and group, and the runs whose costs were booked since the last refresh.
+ */
 export class CostRollups1763802000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * A schedule's last launch comes by its own index. By one of all times alone, which the purge needs, Postgres took it to
- * be near the end, and went through the whole history for a schedule that has none.
+ * An index finds a schedule's last launch. With only the index on the times, which the purge needs, Postgres assumed
+ * that the last launch is near the end, and scanned the whole history for a schedule without a launch.
  */
 export class LastLaunches1763802000002 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Which agents have entries to drop is an index's to say. */
+/** Indexes find the agents that have expired entries. */
 export class PurgeByIndex1763802050000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -1,6 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** How idle machines are stopped, how long each takes to boot, and which nominal time a schedule's was woken ahead of. */
+/**
+ * The idle stop policy, the boot time of each machine, and the nominal time for which a schedule's machine was
+ * prewoken.
+ */
 export class Prewake1763803000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

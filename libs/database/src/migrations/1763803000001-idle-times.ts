@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** How long machines had nothing to do between their runs, for how much of that they were on, and what that cost. */
+/** The idle times of machines between runs, how long the machines were on in them, and the possible savings. */
 export class IdleTimes1763803000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

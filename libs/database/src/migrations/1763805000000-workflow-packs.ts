@@ -16,7 +16,7 @@ const tables = [
 const organization = (table: string) =>
   `organization_id uuid NOT NULL CONSTRAINT ${table}_organization_fk REFERENCES organization ON DELETE CASCADE`;
 
-/** Workflow packs: their bundles, drafts, versions and installations, and what a run fixes of them. */
+/** Workflow packs: their bundles, drafts, versions and installations, and the version that a run uses. */
 export class WorkflowPacks1763805000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

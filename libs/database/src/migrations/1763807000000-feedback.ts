@@ -8,7 +8,7 @@ const trackers = `('codehost', 'tasktracker')`;
 const organization = (table: string) =>
   `organization_id uuid NOT NULL CONSTRAINT ${table}_organization_fk REFERENCES organization ON DELETE CASCADE`;
 
-/** What people report, and the work that it makes in the trackers. */
+/** Feedback reports, and their work items in the trackers. */
 export class Feedback1763807000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -1,6 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Which status was carried to a tracker last: what it has no better word for is not sent again and again. */
+/**
+ * The status that was last written to a tracker. A status without an exact equivalent there is not written repeatedly.
+ */
 export class FeedbackCarried1763807000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Feedback is listed by indexes of what it is filtered by. */
+/** Indexes for the filters of the feedback list. */
 export class FeedbackByIndex1763807050000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

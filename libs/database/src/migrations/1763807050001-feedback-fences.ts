@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** How far a comparison has come and what of it is still to be done, and a number for each claim of a creation. */
+/** The progress of a reconciliation, the syncs that it waits for, and a number for each attempt to create an item. */
 export class FeedbackFences1763807050001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Pictures that imaging commands made, by their age: retention looks for them alone. */
+/** An index on the images of imaging commands by age, for their retention. */
 export class ImagingPictures1763810000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -1,7 +1,10 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** Calls of language models: what each used, what that costs beside runs, and the models that organizations bring. */
+/**
+ * Requests to language models: their usage, their costs besides those of runs, and the models that organizations
+ * provide.
+ */
 export class ModelCalls1763812000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

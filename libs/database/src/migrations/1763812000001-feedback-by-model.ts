@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Whether a model was asked about a report. */
+/** The time when a model was called for a feedback report. */
 export class FeedbackByModel1763812000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('ALTER TABLE feedback_work_item ADD COLUMN model_asked_at timestamptz');

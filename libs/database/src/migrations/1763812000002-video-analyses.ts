@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** Recordings on their way to workflows, films that are sent for it, and where a workflow comes from. */
+/** Conversions of recordings into workflows, uploaded videos, and the source of a workflow. */
 export class VideoAnalyses1763812000002 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

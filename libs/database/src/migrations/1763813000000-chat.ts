@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** Conversations about an agent: sessions, their turns, and the tools that were called in them. */
+/** Conversations about an agent: sessions, their turns, and the tool calls in them. */
 export class Chat1763813000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -8,7 +8,7 @@ const session = (table: string) =>
 const strategies = `('stable_code', 'selectors', 'model')`;
 const tables = ['autopilot_session', 'autopilot_step', 'autopilot_attempt', 'autopilot_event', 'autopilot_lesson'];
 
-/** Sessions of the autopilot, and what they learn. */
+/** Autopilot sessions, and the lessons from them. */
 export class Autopilot1763814000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

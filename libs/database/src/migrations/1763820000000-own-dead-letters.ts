@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** An organization sees those of its messages that were given up, and has them published again. */
+/** An organization can list its dead letters and replay them. */
 export class OwnDeadLetters1763820000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -1,8 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * What lists of runs are sorted by. A run's row is written several times, and each that no index has in place: so what is
- * known at its end alone is in the index of the row that is written once, run_cost, and its cost stays out of those of job.
+ * Indexes by which lists of runs are sorted. The row of a job is updated several times, and an update of a column that
+ * no index contains is cheap (HOT). Therefore values that are known only at the end of a run are indexed in run_cost,
+ * whose row is written once, and no index of job contains the cost.
  */
 export class SortedRuns1763820000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

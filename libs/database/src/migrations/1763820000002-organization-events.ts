@@ -2,8 +2,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
 /**
- * What an organization's stream reads: of its machines' timelines what is told of runs and of the machines themselves,
- * and beside them what is on none. Lines that runs write are not in the index, and cost nothing.
+ * The data of an organization's stream: entries about runs and agents from the agents' timelines, and events that are
+ * on no timeline. Log lines of runs are not in the index and cost nothing.
  */
 export class OrganizationEvents1763820000002 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -1,6 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** A session whose handling breaks is tried again ever later, and then ends; nobody rings for it again and again. */
+/**
+ * A session whose advance fails is retried after growing delays, and then ended. No messages are sent for it in
+ * between.
+ */
 export class SessionFaults1763820000100 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

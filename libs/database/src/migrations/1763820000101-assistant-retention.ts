@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What retention looks for of sessions, chats and films, by its age. */
+/** Indexes on the age of sessions, chats and videos, for their retention. */
 export class AssistantRetention1763820000101 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

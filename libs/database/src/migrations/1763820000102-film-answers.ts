@@ -1,7 +1,10 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** What a model said of a film's frames is kept with its bill: no death makes anybody ask, and pay, for it again. */
+/**
+ * Stores a model's response about video frames together with its cost, so that a crash does not cause a second, paid
+ * request.
+ */
 export class FilmAnswers1763820000102 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

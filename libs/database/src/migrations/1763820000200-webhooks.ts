@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** Outbound webhooks: endpoints and their secrets, facts, deliveries, and what came of each attempt. */
+/** Outbound webhooks: endpoints and their secrets, events, deliveries, and the outcome of each attempt. */
 export class Webhooks1763820000200 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

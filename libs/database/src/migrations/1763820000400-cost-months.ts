@@ -1,7 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** Sums of whole months, of those of their days: a year of ten thousand machines has a million of the latter. */
+/**
+ * Cost rollups of whole months, computed from those of days. A year of ten thousand machines has a million rows by day.
+ */
 export class CostMonths1763820000400 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -5,8 +5,8 @@ const keyed = (where: string) => `
   CREATE UNIQUE INDEX feedback_link_external_key ON feedback_link (tracker, scope, external_id) WHERE ${where}`;
 
 /**
- * A webhook's delivery finds its work item by the issue's or task's id alone, and an issue or task that was unlinked
- * holds its id against nobody.
+ * A tracker webhook finds its work item by the id of the issue or task alone. An unlinked issue or task may be linked
+ * again to another work item.
  */
 export class FeedbackByReference1763824000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

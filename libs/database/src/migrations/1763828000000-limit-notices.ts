@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** Each limit of a month is told of once, near and reached. */
+/** Notices of monthly limits: one when a limit is near, and one when it is reached. */
 export class LimitNotices1763828000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

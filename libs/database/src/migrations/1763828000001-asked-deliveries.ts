@@ -1,6 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Of an endpoint that is off, what somebody asked for is found without a look at all that waits for it. */
+/**
+ * An index on requested deliveries, so that those of a disabled endpoint are found without a scan of all its pending
+ * ones.
+ */
 export class AskedDeliveries1763828000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

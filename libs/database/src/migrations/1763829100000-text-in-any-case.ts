@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * What texts are searched and sorted with, the same in every database: one of the locale C knows no case of É or Ж. A
- * Postgres that was built without ICU gives what else it has that knows letters.
+ * The collation with which texts are searched and sorted, the same in every database. The locale C does not know the
+ * case of É or Ж. A Postgres that was built without ICU uses another collation that knows letters, if it has one.
  */
 export class TextInAnyCase1763829100000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

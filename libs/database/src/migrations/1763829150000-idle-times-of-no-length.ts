@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Idle times were ended by the run that they began with, as the one is kept to the microsecond and the other was to the
- * millisecond: adaptive idle stop took the next run to come at once. What they were is not known any more.
+ * Deletes idle times that the run before them ended, because one time was stored in microseconds and the other in
+ * milliseconds. They made the adaptive idle stop expect the next run at once. Their true length is unknown.
  */
 export class IdleTimesOfNoLength1763829150000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -10,6 +10,6 @@ export class IdleTimesOfNoLength1763829150000 implements MigrationInterface {
   }
 
   async down(): Promise<void> {
-    // Nothing to bring back: they told of nothing.
+    // The deleted rows contained no information.
   }
 }

@@ -1,6 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** A fact whose thing cannot be read rests from its last try on, and not from when it happened. */
+/**
+ * The retry delay of an event whose resource cannot be read starts at the last attempt, not at the time of the event.
+ */
 export class FactsThatRest1763829300000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('ALTER TABLE webhook_event ADD rests_until timestamptz');

@@ -1,8 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * `muster_now()` is the moment of the transaction, from the clock of the process that began it; outside of the service's
- * transactions it is the database's own. `muster_clock()` is how late it is by the same clock, after a wait for a lock.
+ * `muster_now()` is the start time of the transaction by the clock of the process that started it; outside of the
+ * service's transactions, by the clock of the database. `muster_clock()` is the current time by the same clock, for
+ * example after waiting for a lock.
  */
 export class OneClock1763829500000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -24,7 +25,7 @@ export class OneClock1763829500000 implements MigrationInterface {
   }
 }
 
-/** Messages on their way and the places of the timeline are the database's to date, for every process alike. */
+/** Outbox messages and timeline positions keep the database's clock, which is the same for all processes. */
 async function replaceDefaults(runner: QueryRunner, from: string, to: string): Promise<void> {
   await runner.query(`
     DO $$ DECLARE c record; BEGIN

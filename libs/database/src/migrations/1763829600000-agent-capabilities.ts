@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What an agent's machine has, as its worker said. */
+/** The capabilities of an agent's machine, as its worker reported them. */
 export class AgentCapabilities1763829600000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('ALTER TABLE agent ADD COLUMN capabilities jsonb');

@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** What runs and autopilot sessions wait for people with. */
+/** Questions of runs and autopilot sessions to people. */
 export class Questions1763830290000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

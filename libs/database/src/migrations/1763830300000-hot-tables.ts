@@ -1,6 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Of what every run writes: these said with each row that its organization is there, and locked that one row for it. */
+/**
+ * Tables that every run writes to. Their foreign key checked the organization with each row, and locked that one row.
+ */
 const tables = [
   'job',
   'job_log_seen',
@@ -19,15 +21,16 @@ const tables = [
   'run_cost_change',
 ];
 
-/** Rows that change while they live: with room on their page a new version needs no new entries in indexes. */
+/** Tables whose rows are updated. With free space on its page, a new row version needs no new index entries. */
 const fillfactors = { job: 80, agent: 70, agent_command: 80, timeline_head: 70, usage_counter: 50, usage_event: 85 };
 
-/** Tables whose dead rows each run leaves: what is dead is cleared when it is a fiftieth, and not a fifth. */
+/** Tables in which each run leaves dead rows. They are vacuumed at one fiftieth of dead rows instead of one fifth. */
 const busy = ['job', 'agent', 'agent_command', 'timeline_head', 'usage_counter', 'outbox', 'run_cost_change'];
 
 /**
- * An organization is never deleted, and whose a row is, row-level security guards: the rows of runs need no foreign key to
- * the organization. And the tables that every run changes say how they are best kept.
+ * Drops the foreign keys from the rows of runs to the organization. They are not needed: an organization is never
+ * deleted, and row-level security guards the organization of a row. Also sets storage parameters of the tables that
+ * every run changes.
  */
 export class HotTables1763830300000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

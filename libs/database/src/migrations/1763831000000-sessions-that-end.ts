@@ -1,6 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** A session has a place that its owner recognizes, ends after its organization's idle time, and after 12 hours anyway. */
+/**
+ * Sessions store their address and browser, and end after their organization's idle time, at the latest after 12 hours.
+ */
 export class SessionsThatEnd1763831000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('ALTER TABLE user_session ADD COLUMN address text, ADD COLUMN browser text');

@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** Secrets that make codes, and addresses that codes come to by message. */
+/** Secrets that generate codes, and addresses that receive codes by message. */
 export class CodesThatNeedNobody1763831000100 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

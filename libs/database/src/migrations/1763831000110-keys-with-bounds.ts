@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What an API key may do, from where, where it was used last, and how long an organization lets one live. */
+/** The role of an API key, its allowed addresses and its last address, and the maximum lifetime in an organization. */
 export class KeysWithBounds1763831000110 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -1,7 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** A second factor for people, the tickets between a password and its code, and organizations that require one. */
+/**
+ * Second factors of users, the tickets between a password and its code, and the setting that requires a second factor.
+ */
 export class SecondFactor1763831000200 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

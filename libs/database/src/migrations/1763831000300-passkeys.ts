@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** Passkeys beside the codes of an app, and what they were asked to sign. */
+/** Passkeys as another second factor, and their challenges. */
 export class Passkeys1763831000300 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
@@ -31,7 +31,7 @@ export class Passkeys1763831000300 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    // Who has passkeys alone would have a second factor that nothing proves any more.
+    // A user with only passkeys would otherwise have a second factor that cannot be verified any more.
     await runner.query(`
       DROP TABLE passkey_challenge, passkey;
       UPDATE app_user u SET second_factor_since = NULL

@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** That the database was restored from a backup, and whether an operator has released it since. */
+/** A record that the database was restored from a backup, and of its release by an operator. */
 export class RecoveryHold1763831000400 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

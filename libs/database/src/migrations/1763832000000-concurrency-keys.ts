@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** Keys that only so many runs hold at once: what a job asks for, who waits for one, and who holds it. */
+/** Concurrency keys: those that a job requests, and the runs that hold or wait for one. */
 export class ConcurrencyKeys1763832000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('ALTER TABLE job ADD COLUMN concurrency_keys jsonb');
@@ -23,8 +23,8 @@ export class ConcurrencyKeys1763832000000 implements MigrationInterface {
       CREATE INDEX concurrency_lease_held_idx ON concurrency_lease (agent_id) WHERE since IS NOT NULL;
     `);
     await isolate(runner, 'concurrency_lease', { tenantColumn: 'organization_id' });
-    // Whatever ends a clearing (a stop that is confirmed, the next boot, a machine that is off or gone) gives back what
-    // the run held for which the machine was cleared, in the same transaction.
+    // A cleanup ends with a confirmed stop, with the next boot, or when the machine is off or gone. Each of them
+    // releases the keys of the run that is cleaned up, in the same transaction.
     await runner.query(`
       CREATE FUNCTION give_back_cleared_keys() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         DELETE FROM concurrency_lease

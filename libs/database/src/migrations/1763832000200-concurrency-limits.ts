@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** An organization's own limits of concurrency keys, and the keys of a workflow's runs. */
+/** Limits that an organization sets for concurrency keys, and the keys of a workflow's runs. */
 export class ConcurrencyLimits1763832000200 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

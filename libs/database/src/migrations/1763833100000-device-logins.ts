@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** Programs that wait for somebody to let them in, and whose keys those are that they get. */
+/** Device logins of programs that wait for a user's approval, and the user of each key that they receive. */
 export class DeviceLogins1763833100000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
@@ -29,7 +29,7 @@ export class DeviceLogins1763833100000 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    // Without its owner such a key would go on when the account is closed.
+    // Without its user such a key would remain valid after the account is closed.
     await runner.query(`
       DELETE FROM api_key WHERE user_id IS NOT NULL;
       ALTER TABLE api_key DROP user_id;

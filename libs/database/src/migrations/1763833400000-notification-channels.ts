@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Channels that people are notified by: endpoints with a name. What goes to people is marked before it is sent, because
- * it is sent at most once.
+ * Channels that notify people: endpoints with a name. A message to people is sent at most once, so it is marked before
+ * it is sent.
  */
 export class NotificationChannels1763833400000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -1,15 +1,17 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Of one fact each recipient of a channel has a delivery; and what is being sent, and was, is found by index. */
+/**
+ * One delivery of an event per recipient of a channel, and indexes on the deliveries that are being sent or were sent.
+ */
 export class DeliveriesByRecipient1763833400001 implements MigrationInterface {
-  /** Deliveries are many: the indexes are made while they are written. */
+  /** The table is large, so the indexes are created while it is written to. */
   transaction = false as const;
 
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('SET lock_timeout = 0');
     try {
       for (const [name, index] of indexes) {
-        // One that was broken off is of no use.
+        // An interrupted creation leaves an invalid index.
         await runner.query(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`);
         await runner.query(index);
       }

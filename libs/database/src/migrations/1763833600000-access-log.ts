@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolate } from '../transactions/tenant-isolation';
 
-/** Who read what may be a patient's: one row a minute for the same person, thing and route. */
+/** Read accesses to data that may belong to a patient: one row per minute for the same actor, subject and route. */
 export class AccessLog1763833600000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
@@ -24,7 +24,7 @@ export class AccessLog1763833600000 implements MigrationInterface {
       CREATE INDEX access_entry_actor_idx ON access_entry (organization_id, actor_id, id);
       CREATE INDEX access_entry_subject_idx ON access_entry (organization_id, subject_id, id);
     `);
-    // Written once, never changed; what is past its years goes.
+    // Rows never change. They are deleted after their retention period.
     await isolate(runner, 'access_entry', {
       tenantColumn: 'organization_id',
       app: 'SELECT',

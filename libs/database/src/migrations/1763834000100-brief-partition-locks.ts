@@ -1,9 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * A statement that waits for an ACCESS EXCLUSIVE lock makes every later reader and writer of the table wait behind it. So a
- * partition is made beside the table and attached, which needs no such lock, and an old one is dropped only if the lock is
- * free within a tenth of a second; otherwise the next round of the loop tries again.
+ * A statement that waits for an ACCESS EXCLUSIVE lock blocks every later reader and writer of the table. Therefore a
+ * new partition is created as a separate table and attached, which needs no such lock. An old partition is dropped only
+ * if the lock is available within a tenth of a second; otherwise the next round of the loop tries again.
  */
 export class BriefPartitionLocks1763834000100 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

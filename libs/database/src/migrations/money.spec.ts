@@ -31,7 +31,7 @@ describe('the migration of money', () => {
     await database.drop();
   });
 
-  /** To the schema before it. */
+  /** Reverts to the schema before the migration. */
   async function back(): Promise<void> {
     for (;;) {
       const [last] = await source.query('SELECT name FROM schema_migration ORDER BY id DESC LIMIT 1');
@@ -70,7 +70,7 @@ describe('the migration of money', () => {
     return id;
   }
 
-  it('rounds each component once, makes totals and counters their sums, and loses nothing on the way back', async () => {
+  it('rounds each component once, makes totals and counters the sums of components, and reverts without loss', async () => {
     const compute = (1200.5 / 3600) * 0.1;
     const small = await makeRun({
       reported: null,
@@ -78,7 +78,7 @@ describe('the migration of money', () => {
       total: compute + 0.3000005,
       spends: [compute, 0.3000005],
     });
-    const told = await makeRun({ reported: 1.5, ai: [0.25], total: 1.5, spends: [1.5] });
+    const reported = await makeRun({ reported: 1.5, ai: [0.25], total: 1.5, spends: [1.5] });
     const spent = compute + 0.3000005 + 1.5;
     await source.query(
       `INSERT INTO usage_counter (organization_id, month, runs, run_seconds, spend_usd)
@@ -89,17 +89,17 @@ describe('the migration of money', () => {
     const after = await readMoney();
     expect(after).toEqual({
       settings: [{ limit: 250_500_000, labor: 31_250_000, compute: 100_000 }],
-      // 0.0333472… and 0.3000005, each rounded: the half goes to the even one.
+      // 0.0333472… and 0.3000005, each rounded half to even.
       jobs: {
         [small]: { total: 333_347, reported: null, components: ['ai 300000', 'compute 33347'], booked: 333_347 },
-        [told]: {
+        [reported]: {
           total: 1_500_000,
           reported: 1_500_000,
           components: ['ai 250000', 'compute 33347', 'reported 1216653'],
           booked: 1_500_000,
         },
       },
-      // A counter that was the sum of its events still is; one that was not keeps its difference.
+      // A counter that was the sum of its events still is; a counter that differed keeps its difference.
       counters: [
         { month: '2026-02', spend: 7_250_000, ms: 500 },
         { month: '2026-03', spend: 1_833_347, ms: 0 },
@@ -110,7 +110,7 @@ describe('the migration of money', () => {
     expect(total).toBe(0.333347);
     const [cost] = await source.query(
       `SELECT run_seconds, hourly_compute_usd, compute_usd, ai_usd, reported_usd, total_usd FROM run_cost
-       WHERE job_id = '${told}'`,
+       WHERE job_id = '${reported}'`,
     );
     expect(cost).toEqual({
       run_seconds: 1200.5,

@@ -4,7 +4,7 @@ import type { Database } from '../database';
 import type { OutboxEntity } from '../entities/outbox';
 
 export interface QueueBacklog {
-  /** How long the oldest that waits has waited. */
+  /** Age of the oldest waiting message in seconds; 0 if none waits. */
   waitedSeconds: number;
   queue: QueueName;
   waiting: number;
@@ -12,7 +12,7 @@ export interface QueueBacklog {
   dead: number;
 }
 
-/** What is committed and not handled, by queue: the figure that replicas are scaled on. */
+/** Returns the numbers of messages that are committed but not handled, by queue. Replicas are scaled on them. */
 export async function readBacklog(database: Database): Promise<QueueBacklog[]> {
   const rows = await database.query<
     Pick<OutboxEntity, 'queue'> & { waiting: number; oldest: Date | null; dead: number; waitedSeconds: number | null }
@@ -37,7 +37,7 @@ export async function readBacklog(database: Database): Promise<QueueBacklog[]> {
   });
 }
 
-/** Messages whose publication was due so long ago that whoever publishes must have missed them. */
+/** Counts messages whose publication has been due for `afterSeconds`, so that the sweep must have missed them. */
 export async function countOverdueMessages(database: Database, afterSeconds: number): Promise<number> {
   const [row] = await database.query<{ overdue: number }>(
     'system',

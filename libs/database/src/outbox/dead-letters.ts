@@ -7,18 +7,18 @@ import { hasPart } from '../in-any-case';
 import type { Scope } from '../transactions/scope';
 import type { Transaction } from '../transactions/transaction';
 
-export interface DeadLettersAsked {
+export interface DeadLetterFilter {
   page: Page;
   queue?: QueueName | undefined;
-  /** A part of the queue, the name or the error. */
+  /** Text that the queue, the name or the error contains. */
   q?: string | undefined;
 }
 
-/** Messages that were given up, newest first: an organization's, or those of all. */
+/** Lists dead letters, newest first: those of one organization, or all. */
 export async function listDeadLetters(
   database: Database,
   scope: Scope,
-  { page, queue, q }: DeadLettersAsked,
+  { page, queue, q }: DeadLetterFilter,
 ): Promise<OutboxEntity[]> {
   return database.transaction(scope, (tx) => {
     const query = tx.manager
@@ -35,7 +35,7 @@ export async function listDeadLetters(
   });
 }
 
-/** Gives a dead letter all its attempts again, at once. False when there is no such dead letter in the scope. */
+/** Publishes a dead letter again at once, with all its attempts. False if the scope has no such dead letter. */
 export async function replayDeadLetter(tx: Transaction, id: string): Promise<boolean> {
   const touched = await tx.execute(
     `UPDATE outbox SET next_publish_at = now(), attempts = 0
@@ -45,7 +45,7 @@ export async function replayDeadLetter(tx: Transaction, id: string): Promise<boo
   return touched === 1;
 }
 
-/** Drops a dead letter for good. False when there is no such dead letter. */
+/** Deletes a dead letter. False if there is no such dead letter. */
 export async function discardDeadLetter(tx: Transaction, id: string): Promise<boolean> {
   return (await tx.execute('DELETE FROM outbox WHERE id = $1 AND next_publish_at IS NULL', [id])) === 1;
 }

@@ -4,28 +4,28 @@ import { currentContext, newId } from '@muster/platform';
 import { rowStatement } from '../transactions/row-statement';
 import type { RowWriter, Statement } from '../transactions/statement-batch';
 
-/** How long the committing process has to publish by itself before the sweep takes over. */
+/** Time in milliseconds for the committing process to publish a message, before the sweep does. */
 const graceMs = 2000;
 
 const columnTypes = ['uuid', 'text', 'text', 'jsonb', 'uuid', 'text', 'text'];
 const columns = columnTypes.length;
 const grace = `now() + interval '${graceMs} milliseconds'`;
 const into = 'INSERT INTO outbox (id, queue, name, payload, organization_id, request_id, traceparent, next_publish_at)';
-/** One statement takes 65,535 parameters. */
-const rowsAtOnce = 5000;
-/** Most transactions enqueue one or a few: their statements are prepared. */
-const preparedUpTo = 8;
+/** Maximum number of rows per statement, because a statement can have 65,535 parameters. */
+const insertBatchSize = 5000;
+/** Maximum number of rows for which the statement is prepared. Most transactions enqueue only a few messages. */
+const maxPreparedRows = 8;
 
-/** A question to the database, with its parameters from $1 on; it has a name, so that it is prepared. */
+/** An SQL condition with its parameters from $1 on. It has a name, so that its statement is prepared. */
 export interface Condition {
   name: string;
-  /** What is done with it, `WITH …`, and perhaps asked about. */
+  /** `WITH …` clause that the statement executes and to which the condition may refer. */
   with?: string;
   sql: string;
   values: readonly unknown[];
 }
 
-/** The messages with their ids, and whose request they are part of. */
+/** Creates the messages with ids and the context of the current request. */
 export function messagesOf(messages: QueueMessage[], organizationId: string | null): OutboxMessage[] {
   const { requestId = null, traceparent = null } = currentContext() ?? {};
   return messages.map(({ queue, name, payload }) => ({
@@ -39,11 +39,11 @@ export function messagesOf(messages: QueueMessage[], organizationId: string | nu
   }));
 }
 
-/** The statements that write the messages' rows, with as many rows each as it takes. */
+/** Returns the statements that insert the messages' rows. */
 export function insertMessages(messages: OutboxMessage[]): Statement[] {
   const statements: Statement[] = [];
-  for (let from = 0; from < messages.length; from += rowsAtOnce) {
-    statements.push(insert(messages.slice(from, from + rowsAtOnce)));
+  for (let from = 0; from < messages.length; from += insertBatchSize) {
+    statements.push(insert(messages.slice(from, from + insertBatchSize)));
   }
   return statements;
 }
@@ -52,13 +52,13 @@ function insert(messages: OutboxMessage[]): Statement {
   const count = messages.length;
   if (count === 1) return rowStatement(messageRows, valuesOf(messages[0]!));
   return {
-    name: count <= preparedUpTo ? `outbox_insert_${count}` : undefined,
+    name: count <= maxPreparedRows ? `outbox_insert_${count}` : undefined,
     text: texts[count] ?? insertText(count),
     values: messages.flatMap(valuesOf),
   };
 }
 
-/** The statement that writes the message's row where the condition holds. */
+/** Returns the statement that inserts the message's row if the condition holds. */
 export function insertWhere(message: OutboxMessage, { name, with: before, sql, values }: Condition): Statement {
   return {
     name: `outbox_insert_${name}`,
@@ -68,23 +68,23 @@ export function insertWhere(message: OutboxMessage, { name, with: before, sql, v
 }
 
 /**
- * A part of a statement that is a transaction by itself: the message's row for what it found, which is one thing or
- * none. Its values come behind so many others; who asks publishes the message (`Database.publish`).
+ * Returns the part of a single statement that inserts the message's row for each row of `found`, which has at most one.
+ * The message's parameters follow `offset` others. The caller publishes the message (`Database.publish`).
  */
-export function insertFrom(found: string, behind: number): string {
-  return `${into} SELECT ${ownColumns(behind)}, ${grace} FROM ${found}`;
+export function insertFrom(found: string, offset: number): string {
+  return `${into} SELECT ${ownColumns(offset)}, ${grace} FROM ${found}`;
 }
 
 export function messageWithValues(
   message: QueueMessage,
   organizationId: string,
 ): { message: OutboxMessage; values: unknown[] } {
-  const [made] = messagesOf([message], organizationId);
-  return { message: made!, values: valuesOf(made!) };
+  const [created] = messagesOf([message], organizationId);
+  return { message: created!, values: valuesOf(created!) };
 }
 
-function ownColumns(behind: number): string {
-  return columnTypes.map((type, at) => `$${behind + at + 1}::${type}`).join(', ');
+function ownColumns(offset: number): string {
+  return columnTypes.map((type, at) => `$${offset + at + 1}::${type}`).join(', ');
 }
 
 function valuesOf({ id, queue, name, payload, organizationId, requestId, traceparent }: OutboxMessage): unknown[] {
@@ -98,7 +98,7 @@ const messageRows: RowWriter = {
     text: `${into} SELECT m.*, ${grace} FROM unnest(${columnTypes.map((type, at) => `$${at + 1}::${type}[]`).join(', ')}) AS m`,
   },
 };
-const texts = Array.from({ length: preparedUpTo + 1 }, (_, count) => insertText(count));
+const texts = Array.from({ length: maxPreparedRows + 1 }, (_, count) => insertText(count));
 
 function insertText(count: number): string {
   const rows = Array.from({ length: count }, (_, row) => {

@@ -6,11 +6,14 @@ import { Coalescer, MessageLedger, hideCredentials, newId, PubSub } from '@muste
 import type { QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
 import type { OutboxEntity } from '../entities/outbox';
-import { currentTransaction } from '../events/tell-organization';
+import { currentTransaction } from '../events/record-organization-event';
 import { runScoped } from '../transactions/run-scoped';
 import { OutboxRelay } from './outbox-relay';
 
-/** What the service enqueued for itself has no organization, until it is given up: then it is that of what it names. */
+/**
+ * SQL for the organization of a dead letter. A message that the service enqueued for itself has none, until it becomes
+ * a dead letter of the organization of the entity in its payload.
+ */
 const owners = [
   'organization_id',
   ...Object.entries({
@@ -27,7 +30,7 @@ const owners = [
   }).map(([name, table]) => `(SELECT t.organization_id FROM ${table} t WHERE t.id = (payload->>'${name}')::uuid)`),
 ].join(', ');
 
-/** Says whether a message still waits, takes handled ones off the table, and decides what becomes of failed ones. */
+/** Returns whether a message still waits, deletes handled messages, and retries or dead-letters failed ones. */
 @Injectable()
 export class OutboxLedger extends MessageLedger implements OnApplicationShutdown {
   private readonly logger = new Logger(OutboxLedger.name);
@@ -40,8 +43,8 @@ export class OutboxLedger extends MessageLedger implements OnApplicationShutdown
 
   private readonly handledIds = new Coalescer<string, void>(async (ids) => {
     const statement = { name: 'outbox_handled', text: 'DELETE FROM outbox WHERE id = ANY($1)', values: [ids] };
-    // A row that a crash brings back is published again, and its handler finds nothing left to do.
-    await runScoped(this.dataSource, 'system', statement, { forgettable: true });
+    // If a crash restores the row, the message is published again, and its handler finds nothing left to do.
+    await runScoped(this.dataSource, 'system', statement, { unflushed: true });
     this.relay.forget(ids);
     return () => undefined;
   });
@@ -81,7 +84,7 @@ export class OutboxLedger extends MessageLedger implements OnApplicationShutdown
             ELSE now() + LEAST($4 * power(2, attempts), $5) * (0.5 + random() / 2) * interval '1 millisecond' END
       WHERE id = $1 AND next_publish_at IS NOT NULL
       RETURNING id, queue, name, organization_id, next_publish_at IS NULL AS dead),
-      told AS (
+      insert_event AS (
         INSERT INTO organization_event (organization_id, transaction_id, id, type, data)
         SELECT organization_id, ${currentTransaction}, $6, 'dead_letter',
                jsonb_build_object('id', id, 'queue', queue, 'name', name)

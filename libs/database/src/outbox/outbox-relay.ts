@@ -7,14 +7,17 @@ import type { DataSource } from 'typeorm';
 import { runScoped } from '../transactions/run-scoped';
 
 const batchSize = 500;
-/** Most messages are handled before this, and their row is gone. It is well before the sweep would publish them again. */
-const noteAfterMs = 1000;
+/**
+ * Delay in milliseconds before published messages are postponed. Most are handled and deleted by then, and the sweep
+ * does not publish them yet.
+ */
+const postponeAfterMs = 1000;
 const waitingLimit = 20_000;
 
 /**
- * Has what this process just committed begun, at once and outside the request: here, where this process handles it, and
- * through the queue elsewhere. It may forget: whatever it does not publish, for whatever reason, the sweep finds in the
- * table. So it never blocks, never retries and never grows.
+ * Starts messages that this process has just committed, at once and outside the request: directly if this process
+ * handles them, otherwise through the queue. It may drop messages: the sweep finds every unpublished message in the
+ * table. So the relay never blocks, never retries and never grows.
  */
 @Injectable()
 export class OutboxRelay implements OnApplicationShutdown {
@@ -22,8 +25,8 @@ export class OutboxRelay implements OnApplicationShutdown {
   private waiting: OutboxMessage[] = [];
   private readonly published = new Set<string>();
   private working?: Promise<void>;
-  private noting?: NodeJS.Timeout;
-  private silentUntil = 0;
+  private postponeTimer?: NodeJS.Timeout;
+  private pausedUntil = 0;
 
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
@@ -39,35 +42,35 @@ export class OutboxRelay implements OnApplicationShutdown {
     this.working ??= this.drain().finally(() => delete this.working);
   }
 
-  /** They are handled, by this process at least: nothing needs to be written of their publication. */
+  /** Forgets messages that this process has handled: their next publication need not be postponed. */
   forget(ids: string[]): void {
     for (const id of ids) this.published.delete(id);
   }
 
   async onApplicationShutdown(): Promise<void> {
     await this.working;
-    clearTimeout(this.noting);
-    await this.notePublished();
+    clearTimeout(this.postponeTimer);
+    await this.postponePublished();
   }
 
   private async drain(): Promise<void> {
-    // Commits that come in the same turn travel together.
+    // Messages of commits in the same turn of the event loop are published together.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.waiting.length > 0) {
       const committed = this.waiting.splice(0, batchSize);
       const batch = this.handoff.begin(committed);
-      const begun = committed.length - batch.length;
-      if (begun > 0) {
-        this.metrics.outboxPublished.inc({ by: 'handoff' }, begun);
-        this.noteLater();
+      const startedCount = committed.length - batch.length;
+      if (startedCount > 0) {
+        this.metrics.outboxPublished.inc({ by: 'handoff' }, startedCount);
+        this.postponeLater();
       }
-      if (batch.length === 0 || performance.now() < this.silentUntil) continue;
+      if (batch.length === 0 || performance.now() < this.pausedUntil) continue;
       try {
         await this.publisher.publish(batch);
         this.metrics.outboxPublished.inc({ by: 'relay' }, batch.length);
         this.remember(batch);
       } catch (error) {
-        this.silentUntil = performance.now() + 1000;
+        this.pausedUntil = performance.now() + 1000;
         this.logger.warn(`could not publish messages; the sweep will publish them: ${(error as Error).message}`);
       }
     }
@@ -75,30 +78,33 @@ export class OutboxRelay implements OnApplicationShutdown {
 
   private remember(batch: OutboxMessage[]): void {
     for (const { id } of batch) this.published.add(id);
-    this.noteLater();
+    this.postponeLater();
   }
 
-  private noteLater(): void {
-    this.noting ??= setTimeout(() => {
-      delete this.noting;
-      void this.notePublished();
-      if (this.handoff.isBusy) this.noteLater();
-    }, noteAfterMs);
+  private postponeLater(): void {
+    this.postponeTimer ??= setTimeout(() => {
+      delete this.postponeTimer;
+      void this.postponePublished();
+      if (this.handoff.isBusy) this.postponeLater();
+    }, postponeAfterMs);
   }
 
-  /** Puts off the next publication of what was published and is not handled yet, and of what is under way here. */
-  private async notePublished(): Promise<void> {
+  /**
+   * Postpones the next publication of messages that were published but not handled, and of those that are being handled
+   * here.
+   */
+  private async postponePublished(): Promise<void> {
     const ids = [...this.published, ...this.handoff.putOff(this.config.outboxRepublishMs / 3)];
     this.published.clear();
     if (ids.length === 0) return;
-    // What is locked is being handled just now, and waiting for it could mean that the two wait for each other.
+    // A locked row is being handled, and waiting for it could cause a deadlock.
     const text = `
       UPDATE outbox SET next_publish_at = now() + $2 * interval '1 millisecond'
       WHERE id IN (
         SELECT id FROM outbox WHERE id = ANY($1) AND attempts = 0 AND next_publish_at IS NOT NULL FOR UPDATE SKIP LOCKED)`;
     try {
       const values = [ids, this.config.outboxRepublishMs];
-      await runScoped(this.dataSource, 'system', { text, values, name: 'outbox_note' }, { forgettable: true });
+      await runScoped(this.dataSource, 'system', { text, values, name: 'outbox_note' }, { unflushed: true });
     } catch (error) {
       // The sweep publishes them again; the queue knows their ids.
       this.logger.debug?.(

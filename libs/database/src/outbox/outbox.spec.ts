@@ -21,9 +21,11 @@ import { discardDeadLetter, listDeadLetters, replayDeadLetter } from './dead-let
 import { answerQueueProbe, requestQueueProbes } from './queue-probes';
 import { sweepOutbox } from './sweep-outbox';
 
-/** What the handler is told to do, and what it saw. */
+/** Ids in the messages that the handlers have handled. */
 const handled: string[] = [];
+/** Error that the handlers throw. */
 let failWith: Error | null = null;
+/** Promise for which the handler of sync-work-item waits. */
 let held: Promise<void> | undefined;
 
 @ProcessesQueue('feedback')
@@ -42,14 +44,14 @@ class TestProcessor extends QueueProcessor {
   }
 }
 
-/** The app's other queue, of which nobody enqueues anything here. */
+/** The app's other queue, for which these tests enqueue no messages. */
 @ProcessesQueue('webhooks')
 class OtherProcessor extends QueueProcessor {
   @HandlesJob('webhooks', 'probe')
   @HandlesJob('webhooks', 'fan-out')
   @HandlesJob('webhooks', 'send-due')
   never(): Promise<void> {
-    return Promise.reject(new Error('nobody enqueued this'));
+    return Promise.reject(new Error('no test enqueues this message'));
   }
 }
 
@@ -89,15 +91,15 @@ describe('outbox', () => {
     harness.db.transaction('system', (tx) => requestQueueProbes(tx, { queues: ['feedback'], count }));
   const due = () =>
     harness.db.query('system', 'UPDATE outbox SET next_publish_at = now() WHERE next_publish_at IS NOT NULL');
-  const settled = () => waitFor('an empty outbox', async () => (await rows()).length === 0);
+  const outboxEmptied = () => waitFor('an empty outbox', async () => (await rows()).length === 0);
 
-  it('publishes once the transaction has committed, and is empty when the handler is done', async () => {
+  it('publishes messages after the commit, and is empty when they are handled', async () => {
     const probes = await enqueue(25);
-    await settled();
+    await outboxEmptied();
     expect(handled.sort()).toEqual(probes.map(({ id }) => id).sort());
   });
 
-  it('publishes once what is enqueued twice in one transaction', async () => {
+  it('publishes a message once if it is enqueued twice in one transaction', async () => {
     const probeId = newId();
     const key = { queue: 'metering', name: 'probe', payload: { probeId } } as const;
     await harness.db.transaction('system', async (tx) => {
@@ -108,7 +110,7 @@ describe('outbox', () => {
     await harness.db.query('system', 'DELETE FROM outbox');
   });
 
-  describe('a message that its own process handles', () => {
+  describe('a message that the committing process handles', () => {
     const sync = (count = 1) => {
       const ids = Array.from({ length: count }, () => newId());
       const messages = ids.map((submissionId) => ({
@@ -125,34 +127,37 @@ describe('outbox', () => {
       held = undefined;
     });
 
-    it('begins with the commit, without the queue; only as many as may run side by side, and the others by the queue', async () => {
+    it('starts at the commit without the queue, up to the concurrency limit; further messages go through the queue', async () => {
       let open = () => {};
       held = new Promise((resolve) => (open = resolve));
       const { concurrency } = queueDefinition('feedback');
       const ids = await sync(concurrency + 3);
-      await waitFor('those that are too many', () => Promise.resolve(publish.mock.calls.flat(2).length === 3));
+      await waitFor('the messages above the limit', () => Promise.resolve(publish.mock.calls.flat(2).length === 3));
       open();
-      await settled();
+      await outboxEmptied();
       expect(handled.sort()).toEqual(ids.sort());
       await sync();
-      await settled();
+      await outboxEmptied();
       expect(publish).toHaveBeenCalledTimes(1);
     });
 
-    it('is put off while it is under way, so that the sweep lets it be, and the queue’s copy of it changes nothing', async () => {
+    it('is postponed while it is handled, so that the sweep skips it, and its copy in the queue has no effect', async () => {
       let open = () => {};
       held = new Promise((resolve) => (open = resolve));
       const [id] = await sync();
       const [row] = await rows();
       const message = { id: row!.id, queue: 'feedback', name: 'sync-work-item', payload: { submissionId: id } };
       await harness.app.nest.get(MessagePublisher).publish([message as unknown as OutboxMessage]);
-      await waitFor('its row put off', async () => (await rows())[0]!.nextPublishAt!.getTime() > Date.now() + 10_000);
+      await waitFor(
+        'its row to be postponed',
+        async () => (await rows())[0]!.nextPublishAt!.getTime() > Date.now() + 10_000,
+      );
       open();
-      await settled();
+      await outboxEmptied();
       expect(handled).toEqual([id]);
     });
 
-    it('stays on the table when its handler fails, and is tried again by the queue', async () => {
+    it('remains in the outbox if its handler fails, and is retried through the queue', async () => {
       failWith = new Error('not today');
       const [id] = await sync();
       await waitFor('the first attempt', async () => (await rows())[0]?.attempts === 1);
@@ -160,12 +165,12 @@ describe('outbox', () => {
       failWith = null;
       await due();
       await sweepOutbox(harness.db, harness.app.nest.get(MessagePublisher), { republishMs: 60_000, limit: 10 });
-      await settled();
+      await outboxEmptied();
       expect(handled).toEqual([id]);
     });
   });
 
-  it('publishes nothing that was rolled back', async () => {
+  it('publishes no message of a transaction that was rolled back', async () => {
     const attempt = harness.db.transaction('system', async (tx) => {
       await requestQueueProbes(tx, { queues: ['feedback'] });
       throw new Error('changed my mind');
@@ -173,11 +178,11 @@ describe('outbox', () => {
     await expect(attempt).rejects.toThrow('changed my mind');
     expect(await rows()).toEqual([]);
     await enqueue();
-    await settled();
+    await outboxEmptied();
     expect(handled).toHaveLength(1);
   });
 
-  it('carries the organization, the request and the trace of whoever rang', async () => {
+  it('publishes a message with its organization, request and trace', async () => {
     const publisher = new RecordingPublisher();
     const { id: organizationId } = await makeOrganization(harness.db);
     await harness.db.query(
@@ -193,7 +198,7 @@ describe('outbox', () => {
     await harness.db.query('system', 'DELETE FROM outbox');
   });
 
-  it('is swept by many at once without a row twice', async () => {
+  it('publishes each row once if several sweeps run at once', async () => {
     const publisher = new RecordingPublisher();
     await harness.db.query(
       'system',
@@ -208,7 +213,7 @@ describe('outbox', () => {
     await harness.db.query('system', 'DELETE FROM outbox');
   });
 
-  it('keeps what Redis does not take, and publishes it in the next round', async () => {
+  it('keeps messages that Redis does not accept, and publishes them in the next round', async () => {
     const publisher = new RecordingPublisher();
     publisher.broken = true;
     await harness.db.query(
@@ -230,7 +235,7 @@ describe('outbox', () => {
     await harness.db.query('system', 'DELETE FROM outbox');
   });
 
-  it('tries a failing handler again, then keeps it as a dead letter that can be replayed', async () => {
+  it('retries a failing message, then keeps it as a dead letter that can be replayed', async () => {
     failWith = new Error('no such luck: msk_abcdefgh_0123456789abcdef0123');
     const publisher = harness.app.nest.get(MessagePublisher);
     await enqueue();
@@ -245,11 +250,11 @@ describe('outbox', () => {
     failWith = null;
     await harness.db.transaction('system', (tx) => replayDeadLetter(tx, letter!.id));
     await sweepOutbox(harness.db, publisher, { republishMs: 60_000, limit: 10 });
-    await settled();
+    await outboxEmptied();
     expect(handled).toHaveLength(1);
   });
 
-  it('replays and discards nothing but dead letters', async () => {
+  it('replays and discards only dead letters', async () => {
     const [{ id }] = (await harness.db.query<{ id: string }>(
       'system',
       `INSERT INTO outbox (id, queue, name, payload, next_publish_at)
@@ -267,7 +272,7 @@ describe('outbox', () => {
 
   it('counts a canary’s deliveries and keeps its first answer', async () => {
     const [probe] = await enqueue();
-    await settled();
+    await outboxEmptied();
     await answerQueueProbe(harness.db, probe!.id, 'first');
     await answerQueueProbe(harness.db, probe!.id, 'second');
     const [row] = await harness.db.query('system', 'SELECT handled_by, deliveries FROM queue_probe WHERE id = $1', [

@@ -12,8 +12,8 @@ export interface SweepOptions {
 }
 
 /**
- * Publishes every row whose time has come: left behind by a crash, forgotten by Redis, or due for another attempt. Rows
- * are claimed and published by the page, not settled one by one: what fails is Redis, and never one of them.
+ * Publishes every row that is due: left by a crash, lost by Redis, or due for another attempt. Rows are claimed and
+ * published page by page, not one by one, because Redis fails, and never a single row.
  */
 export async function sweepOutbox(
   database: Database,
@@ -23,7 +23,8 @@ export async function sweepOutbox(
 ): Promise<{ published: number; postponed: number }> {
   const counts = { published: 0, postponed: 0 };
   for (;;) {
-    // Claimed by moving its next publication away; another replica's sweep skips the locked and does not see the moved.
+    // Claims rows by postponing their next publication. The sweep of another replica skips locked rows and does not
+    // find postponed ones.
     const rows = await database.query<Row>(
       'system',
       `UPDATE outbox SET next_publish_at = now() + $1 * interval '1 millisecond'
@@ -46,7 +47,10 @@ export async function sweepOutbox(
   }
 }
 
-/** Redis did not take them. A part may be there all the same, which the next round’s ids make harmless. */
+/**
+ * Postpones rows that Redis did not accept. Redis may still have some of them, but ignores the same ids in the next
+ * round.
+ */
 async function postpone(database: Database, rows: Row[]): Promise<number> {
   await database.query(
     'system',

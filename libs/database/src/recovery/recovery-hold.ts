@@ -6,7 +6,10 @@ import { readRecovery } from './recovery';
 const waitForDatabaseMs = 200;
 const waitForReleaseMs = 1000;
 
-/** Asks the database until it says that nothing is held; a restore wants an empty one, so that answer stays true. */
+/**
+ * Polls the database until the service is not on hold. A restore requires an empty database, so this cannot change
+ * again.
+ */
 @Injectable()
 export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('recovery');
@@ -19,7 +22,7 @@ export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBoo
 
   constructor(@Inject(Database) private readonly database: Database) {
     super();
-    // Nobody may be waiting for it.
+    // Avoids an unhandled rejection if no caller waits for the release.
     this.release.catch(() => undefined);
   }
 
@@ -32,7 +35,7 @@ export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBoo
   }
 
   onApplicationBootstrap(): void {
-    void this.ask();
+    void this.poll();
   }
 
   onModuleDestroy(): void {
@@ -41,21 +44,21 @@ export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBoo
     this.reject(new Error('The process is shutting down before the restored service was released.'));
   }
 
-  private async ask(said = false): Promise<void> {
+  private async poll(isLogged = false): Promise<void> {
     const recovery = await readRecovery(this.database).catch(() => 'unknown' as const);
     if (this.ended) return;
     if (recovery !== 'unknown' && !recovery?.held) {
       this.held = false;
-      if (said) this.logger.log('the restored service was released');
+      if (isLogged) this.logger.log('the restored service was released');
       return this.resolve();
     }
     const isKnown = recovery !== 'unknown';
-    if (isKnown && !said) {
+    if (isKnown && !isLogged) {
       this.logger.warn(
         `this service was restored from a backup of ${recovery!.savedAt.toISOString()}; it starts no machine, command or schedule until muster-admin release`,
       );
     }
-    const again = () => void this.ask(said || isKnown);
+    const again = () => void this.poll(isLogged || isKnown);
     this.timer = setTimeout(again, isKnown ? waitForReleaseMs : waitForDatabaseMs);
   }
 }

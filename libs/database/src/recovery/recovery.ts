@@ -2,7 +2,7 @@ import { AppError } from '@muster/contracts';
 import type { Database } from '../database';
 import type { RecoveryHoldEntity } from '../entities/recovery-hold';
 
-/** That this database was restored from a backup. */
+/** The recovery state of a database that was restored from a backup. */
 export interface Recovery extends Pick<
   RecoveryHoldEntity,
   'backup' | 'savedAt' | 'restoredAt' | 'releasedAt' | 'fireMissed'
@@ -20,7 +20,7 @@ export async function readRecovery(database: Database): Promise<Recovery | undef
   return recovery;
 }
 
-/** For what acts on machines and runs of all organizations at once. */
+/** Throws if the service is on hold after a restore. For work on machines and runs of all organizations at once. */
 export async function requireReleased(database: Database): Promise<Recovery | undefined> {
   const recovery = await readRecovery(database);
   if (!recovery?.held) return recovery;

@@ -47,7 +47,7 @@ export class TransactionSets {
     // If all sets wait for locks, a transaction of its own is not held up by them.
     if (kind.running >= maxRunning) return this.runAlone(scope, work);
     return new Promise((resolve, reject) => {
-      // A work keeps its caller's context, whoever starts the set.
+      // A work keeps its caller's context, also if another caller starts the set.
       kind.waiting.push({ work: AsyncResource.bind(work), resolve, reject });
       this.startNext(key, kind);
     });

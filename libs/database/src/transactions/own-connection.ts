@@ -2,19 +2,19 @@ import { DatabaseError, type PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { roleOf, type Scope, setScope } from './scope';
 import { type Answer, sendTogether, type Statement } from './statement-batch';
-import { lendToTypeOrm } from './typeorm-loan';
+import { typeOrmManager } from './typeorm-manager';
 
 const begin: Statement = { name: 'muster_begin', text: 'BEGIN' };
 const commit: Statement = { name: 'muster_commit', text: 'COMMIT' };
 const rollback: Statement = { text: 'ROLLBACK' };
 
-/** What a transaction sends its statements through. */
+/** The connection through which a transaction sends its statements. */
 export interface TransactionConnection {
-  /** Whether statements were sent, so that there is something to commit. */
+  /** Whether statements were sent, so that a commit is necessary. */
   readonly hasBegun: boolean;
   /** Whether other callers' statements belong to the same database transaction. */
   readonly isShared: boolean;
-  /** Sends statements in one round trip. The first ones also begin the transaction and set its scope. */
+  /** Sends statements in one round trip. The first call also starts the transaction and sets its scope. */
   send(statements: readonly Statement[]): Promise<Answer[]>;
   entityManager(): EntityManager;
 }
@@ -44,12 +44,13 @@ export class OwnConnection implements TransactionConnection {
     }
   }
 
-  /** Sends the last statements and commits. Answers those statements. */
+  /** Sends the last statements and commits. Returns the answers to these statements. */
   async commit(statements: readonly Statement[]): Promise<Answer[]> {
     const answers = await this.send([...statements, commit]);
     this.hasBegun = false;
     // Postgres answers COMMIT in a failed transaction with a rollback and reports it as a success.
-    if (answers.pop()!.command !== 'COMMIT') throw new Error('nothing was committed because a statement of the transaction had failed');
+    if (answers.pop()!.command !== 'COMMIT')
+      throw new Error('nothing was committed because a statement of the transaction had failed');
     return answers;
   }
 
@@ -60,6 +61,6 @@ export class OwnConnection implements TransactionConnection {
   }
 
   entityManager(): EntityManager {
-    return (this.manager ??= lendToTypeOrm(this.dataSource, this.client));
+    return (this.manager ??= typeOrmManager(this.dataSource, this.client));
   }
 }

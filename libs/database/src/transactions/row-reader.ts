@@ -2,13 +2,13 @@ import { type QueryResultRow, types } from 'pg';
 import type { WireColumn } from './wire-connection';
 
 /**
- * Makes rows of what Postgres sends, for statements that answer these columns: `max_retries` is read as `maxRetries`,
- * as the entities name it. Keys inside of JSON are data, and stay as they are.
+ * Converts the data of Postgres to rows, for statements that return these columns. `max_retries` becomes `maxRetries`,
+ * as in the entities. Keys inside JSON are data and stay unchanged.
  */
 export class RowReader {
   private readonly names: string[];
   private readonly parsers: ((text: string) => unknown)[];
-  /** Every row is a copy of it, so that all have one shape. */
+  /** Every row is a copy of this object, so that all rows have the same shape. */
   private readonly blank: QueryResultRow;
 
   constructor(columns: WireColumn[]) {
@@ -27,14 +27,16 @@ export class RowReader {
   }
 }
 
-/** As many as there are names in statements: an unnamed one is described with every use. */
-const known = new Map<string, string>();
+/**
+ * Cache of converted names, because an unnamed statement is described on every use. Bounded by the names in statements.
+ */
+const namesByColumn = new Map<string, string>();
 
-/** The way back from the names that TypeORM gives columns (data-source.ts). */
+/** Reverses the naming of columns by TypeORM (data-source.ts). */
 function camelCase(column: string): string {
-  const found = known.get(column);
-  if (found !== undefined) return found;
+  const cached = namesByColumn.get(column);
+  if (cached !== undefined) return cached;
   const name = column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  known.set(column, name);
+  namesByColumn.set(column, name);
   return name;
 }

@@ -1,13 +1,13 @@
 import type { RowWriter, Statement } from './statement-batch';
 import { transposed } from './transposed';
 
-/** The statement that writes one row. */
+/** Returns the statement that writes one row. */
 export function rowStatement(into: RowWriter, values: readonly unknown[]): Statement {
   const statement = into.one ? { ...into.one, values } : rowsStatement(into, [values]);
   return { ...statement, row: { into, values } };
 }
 
-/** The statement that writes several rows. */
+/** Returns the statement that writes several rows. */
 export function rowsStatement(into: RowWriter, rows: readonly (readonly unknown[])[]): Statement {
   return { ...into.many, values: transposed(rows) };
 }

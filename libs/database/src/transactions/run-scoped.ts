@@ -2,34 +2,35 @@ import { AppError } from '@muster/contracts';
 import { DatabaseError, type Pool, type QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
 import { isRetryable } from '../database-errors';
-import { alongIndexes } from './along-indexes';
+import { preferIndexOrder } from './planner-settings';
 import { roleOf, type Scope, setScope } from './scope';
 import { type Statement, StatementBatch } from './statement-batch';
-import { hurry } from './unflushed';
+import { commitUnflushed } from './unflushed';
 import { submit } from './wire-connection';
 
 /**
- * One statement in its scope, in one round trip: the statement that sets the scope travels in front, in the same
- * implicit transaction, and the scope ends with it. One promise for all of it, as this is in the path of every request.
+ * Runs one statement in its scope, in one round trip. The statement that sets the scope is sent before it in the same
+ * implicit transaction, and the scope ends with that transaction. Creates only one promise, because every request runs
+ * this code.
  */
 export function runScoped<T extends QueryResultRow>(
   dataSource: DataSource,
   scope: Scope,
   statement: Statement,
-  options: { now?: Date; forgettable?: boolean; inOrder?: boolean; attempt?: number } = {},
+  options: { now?: Date; unflushed?: boolean; inOrder?: boolean; attempt?: number } = {},
 ): Promise<T[]> {
-  const { now, forgettable = false, inOrder = false, attempt = 1 } = options;
+  const { now, unflushed = false, inOrder = false, attempt = 1 } = options;
   return new Promise((resolve, reject) => {
     poolOf(dataSource).connect((failure, client, release) => {
       if (!client) return reject(failure!);
-      const settings = [...(forgettable ? [hurry] : []), ...(inOrder ? [alongIndexes] : [])];
+      const settings = [...(unflushed ? [commitUnflushed] : []), ...(inOrder ? [preferIndexOrder] : [])];
       const statements = [setScope(scope, now), ...settings, statement];
       const batch = new StatementBatch(
         statements,
         (error, answers) => {
-          // A connection that gave no answer may be at work on the statement still: nothing else must wait behind that.
+          // Without an answer the connection may still execute the statement, so other statements must not use it.
           release(error && !(error instanceof DatabaseError) ? error : undefined);
-          // Of a deadlock's victim nothing was done.
+          // Postgres rolls back a deadlock victim completely, so the statement can be retried.
           if (error && attempt < 3 && isRetryable(error)) {
             resolve(runScoped<T>(dataSource, scope, statement, { ...options, attempt: attempt + 1 }));
           } else if (error) reject(error);
@@ -42,7 +43,7 @@ export function runScoped<T extends QueryResultRow>(
   });
 }
 
-/** TypeORM's own pool: one set of connections for both ways of asking. */
+/** Returns TypeORM's pool, so that TypeORM and our own statements share their connections. */
 export function poolOf(dataSource: DataSource): Pool {
   if (!dataSource.isInitialized) throw notConnected();
   return (dataSource.driver as unknown as { master: Pool }).master;

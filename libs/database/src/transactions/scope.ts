@@ -1,6 +1,6 @@
 import type { Role, Statement } from './statement-batch';
 
-/** Whose rows a statement may see: one organization's, or, for the service's own work, all. */
+/** The rows that a statement may see: those of one organization, or all rows for the service's own work. */
 export type Scope = { organizationId: string } | 'system';
 
 export function roleOf(scope: Scope): Role {
@@ -8,8 +8,8 @@ export function roleOf(scope: Scope): Role {
 }
 
 /**
- * Sets, until the transaction ends, whose rows its statements see, and the moment that all of them take for now:
- * `muster_now()`. Without a moment that is the database's own clock.
+ * Sets until the end of the transaction the rows that its statements see, and the time that `muster_now()` returns to
+ * them. Without a time, `muster_now()` uses the database's clock.
  */
 export function setScope(scope: Scope, now?: Date): Statement {
   const [role, organizationId] = scope === 'system' ? ['muster_system', ''] : ['muster_app', scope.organizationId];

@@ -9,7 +9,7 @@ export type Role = 'app' | 'system';
 export interface Statement {
   text: string;
   values?: readonly unknown[];
-  /** With a name Postgres parses and plans it once for each connection: for statements of hot paths. */
+  /** With a name, Postgres parses and plans the statement once per connection: for statements of hot paths. */
   name?: string;
   /** The row that it writes, if a shared transaction may write it together with those of other callers. */
   row?: { into: RowWriter; values: readonly unknown[] };
@@ -23,22 +23,22 @@ export interface RowWriter {
   one?: { name: string; text: string };
 }
 
-/** The rows that a statement answers, and how many it touched. */
+/** The rows that a statement returns, and the number of rows that it affected. */
 export interface Answer<T extends QueryResultRow = QueryResultRow> {
   rows: T[];
   affected: number;
-  /** What Postgres says that it did: SELECT, INSERT, COMMIT. */
+  /** Command in Postgres' completion tag, such as SELECT, INSERT or COMMIT. */
   command: string;
 }
 
-/** What a connection has prepared, by name. The shape of a prepared statement's rows cannot change any more. */
+/** Prepared statements of each connection, by name. The columns of a prepared statement cannot change. */
 const preparedOn = new WeakMap<WireConnection, Map<string, { text: string; reader: RowReader }>>();
 const noRows = new RowReader([]);
 
 /**
- * Statements that travel together: one write, one Sync, one wait for all of them. One that fails keeps the later ones
- * from running. Outside a transaction block Postgres makes the batch one transaction. A named statement is parsed and
- * described once for each connection; pg's own query has it described with every use, and reads that again.
+ * Statements that are sent together: one write, one Sync, one wait for all answers. If a statement fails, the later
+ * ones do not run. Outside a transaction block Postgres runs the batch as one transaction. A named statement is parsed
+ * and described once per connection; pg's own query requests and reads the description with every use.
  */
 export class StatementBatch implements WireStatement {
   private readonly answers: Answer[];
@@ -48,9 +48,9 @@ export class StatementBatch implements WireStatement {
 
   constructor(
     private readonly statements: readonly Statement[],
-    /** Called once. pg wraps it, to end the wait for an answer that does not come. */
+    /** Called once. pg wraps it to add a timeout. */
     public callback: (error: Error | null, answers: Answer[]) => void,
-    /** As whom they run: see `preparedName`. */
+    /** Role that executes the statements; see `preparedName`. */
     readonly role: Role = 'app',
   ) {
     this.answers = statements.map(() => ({ rows: [], affected: 0, command: '' }));
@@ -61,7 +61,7 @@ export class StatementBatch implements WireStatement {
     const prepared = preparedIn(connection);
     let values: WireValue[][];
     try {
-      // All of it before the first byte goes out: half a batch could not be taken back.
+      // All values are converted before the first byte is sent, because a partial batch cannot be withdrawn.
       values = this.statements.map((statement) => checked(statement, prepared.get(this.preparedName(statement))?.text));
     } catch (error) {
       return error as Error;
@@ -70,13 +70,13 @@ export class StatementBatch implements WireStatement {
     for (const [at, statement] of this.statements.entries()) {
       const { text } = statement;
       const name = this.preparedName(statement);
-      const known = prepared.get(name);
-      if (known) this.readers[at] = known.reader;
-      // One that was parsed and failed is there all the same; to close one that is not there is no fault.
-      if (!known && name) sent.push(serialize.close({ type: 'S', name }));
-      if (!known) sent.push(serialize.parse({ text, name, types: [] }));
+      const existing = prepared.get(name);
+      if (existing) this.readers[at] = existing.reader;
+      // A statement that was parsed but failed still exists. Closing a statement that does not exist is not an error.
+      if (!existing && name) sent.push(serialize.close({ type: 'S', name }));
+      if (!existing) sent.push(serialize.parse({ text, name, types: [] }));
       sent.push(serialize.bind({ statement: name, values: values[at]! }));
-      if (!known) sent.push(serialize.describe({ type: 'P' }));
+      if (!existing) sent.push(serialize.describe({ type: 'P' }));
       sent.push(serialize.execute());
     }
     sent.push(serialize.sync());
@@ -84,7 +84,10 @@ export class StatementBatch implements WireStatement {
     return undefined;
   }
 
-  /** A plan holds for the role that it was made for: under the other one Postgres would make it anew, and back again. */
+  /**
+   * Returns a name per role. A plan is valid only for its role, so Postgres would plan a shared statement again on
+   * every change of the role.
+   */
   private preparedName({ name = '' }: Statement): string {
     return name && this.role === 'system' ? `${name}@system` : name;
   }
@@ -119,7 +122,7 @@ export class StatementBatch implements WireStatement {
     this.callback(this.fault, this.answers);
   }
 
-  /** The statement is prepared anew next time: this one may not exist, or be of a table that has changed since. */
+  /** Prepares the statement again next time, because it may not exist, or its table may have changed. */
   handleError(error: Error, connection: WireConnection): void {
     const failed = this.statements[this.current];
     if (failed?.name) preparedIn(connection).delete(this.preparedName(failed));
@@ -139,7 +142,7 @@ export class StatementBatch implements WireStatement {
   handleCopyData(): void {}
 }
 
-/** Sends statements on a connection that is lent to us, and waits for all their answers. */
+/** Sends statements on a connection that is checked out, and waits for all answers. */
 export function sendTogether(client: ClientBase, statements: readonly Statement[], role: Role): Promise<Answer[]> {
   return new Promise((resolve, reject) => {
     const answered = (error: Error | null, answers: Answer[]) => (error ? reject(error) : resolve(answers));
@@ -148,14 +151,15 @@ export function sendTogether(client: ClientBase, statements: readonly Statement[
 }
 
 function preparedIn(connection: WireConnection) {
-  const known = preparedOn.get(connection);
-  if (known) return known;
-  const none = new Map<string, { text: string; reader: RowReader }>();
-  preparedOn.set(connection, none);
-  return none;
+  const existing = preparedOn.get(connection);
+  if (existing) return existing;
+  const created = new Map<string, { text: string; reader: RowReader }>();
+  preparedOn.set(connection, created);
+  return created;
 }
 
-function checked({ text, name, values = [] }: Statement, knownText: string | undefined): WireValue[] {
-  if (knownText !== undefined && knownText !== text) throw new Error(`two different statements have the name ${name}`);
+function checked({ text, name, values = [] }: Statement, preparedText: string | undefined): WireValue[] {
+  if (preparedText !== undefined && preparedText !== text)
+    throw new Error(`two different statements have the name ${name}`);
   return values.map((value) => utils.prepareValue(value));
 }

@@ -5,34 +5,34 @@ import type { Scope } from './scope';
 
 describe('tenant isolation in the database', () => {
   let harness: Harness;
-  let ours: string;
-  let theirs: string;
+  let tenant: string;
+  let otherTenant: string;
 
   beforeAll(async () => {
     harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
-    ours = (await makeOrganization(harness.db)).id;
-    theirs = (await makeOrganization(harness.db)).id;
-    await makeUser(harness.db, { organizationId: ours, email: 'ours@example.com' });
-    await makeUser(harness.db, { organizationId: theirs, email: 'theirs@example.com' });
+    tenant = (await makeOrganization(harness.db)).id;
+    otherTenant = (await makeOrganization(harness.db)).id;
+    await makeUser(harness.db, { organizationId: tenant, email: 'ours@example.com' });
+    await makeUser(harness.db, { organizationId: otherTenant, email: 'theirs@example.com' });
   });
   afterAll(() => harness.close());
 
-  it('shows only the own rows to a statement whose organization filter was dropped', async () => {
-    const scope = { organizationId: ours };
+  it('returns only the rows of the own organization to a statement without an organization filter', async () => {
+    const scope = { organizationId: tenant };
     const forgotten = 'SELECT email FROM app_user';
     expect(await harness.db.query(scope, forgotten)).toEqual([{ email: 'ours@example.com' }]);
     expect(await harness.db.transaction(scope, (tx) => tx.query(forgotten))).toEqual([{ email: 'ours@example.com' }]);
   });
 
-  it('reads nothing of another organization that is asked for by name', async () => {
+  it('returns no rows of another organization to a statement that filters by it', async () => {
     const stolen = 'SELECT email FROM app_user WHERE organization_id = $1';
-    expect(await harness.db.query({ organizationId: ours }, stolen, [theirs])).toEqual([]);
+    expect(await harness.db.query({ organizationId: tenant }, stolen, [otherTenant])).toEqual([]);
   });
 
-  it('changes and deletes nothing of another organization', async () => {
-    const touched = await harness.db.transaction({ organizationId: ours }, async (tx) => [
-      await tx.execute(`UPDATE app_user SET role = 'admin' WHERE organization_id = $1`, [theirs]),
-      await tx.execute('DELETE FROM app_user WHERE organization_id = $1', [theirs]),
+  it('changes and deletes no rows of another organization', async () => {
+    const touched = await harness.db.transaction({ organizationId: tenant }, async (tx) => [
+      await tx.execute(`UPDATE app_user SET role = 'admin' WHERE organization_id = $1`, [otherTenant]),
+      await tx.execute('DELETE FROM app_user WHERE organization_id = $1', [otherTenant]),
     ]);
     expect(touched).toEqual([0, 0]);
     const [row] = await harness.db.query('system', `SELECT role FROM app_user WHERE email = 'theirs@example.com'`);
@@ -41,14 +41,14 @@ describe('tenant isolation in the database', () => {
 
   it('refuses to write a row into another organization', async () => {
     const write = harness.db.query(
-      { organizationId: ours },
+      { organizationId: tenant },
       `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed) VALUES ($1, 'K', 'k', '', '')`,
-      [theirs],
+      [otherTenant],
     );
     await expect(write).rejects.toThrow(/row-level security/);
   });
 
-  it('refuses the rows of runs too, whose tables have no foreign key to the organization', async () => {
+  it('refuses rows for other organizations also in tables without a foreign key to the organization', async () => {
     const tables = await harness.db.query<{ name: string }>(
       'system',
       `SELECT c.relname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'organization_id'
@@ -62,8 +62,8 @@ describe('tenant isolation in the database', () => {
       expect.arrayContaining(['job', 'agent_command', 'timeline_head', 'timeline_entry', 'usage_event']),
     );
     for (const name of names) {
-      const write = harness.db.query({ organizationId: ours }, `INSERT INTO ${name} (organization_id) VALUES ($1)`, [
-        theirs,
+      const write = harness.db.query({ organizationId: tenant }, `INSERT INTO ${name} (organization_id) VALUES ($1)`, [
+        otherTenant,
       ]);
       await expect([name, await write.catch((error: Error) => error.message)]).toEqual([
         name,
@@ -72,12 +72,12 @@ describe('tenant isolation in the database', () => {
     }
   });
 
-  it('shows nothing at all where no organization is set', async () => {
+  it('returns no rows if no organization is set', async () => {
     expect(await harness.db.query({ organizationId: '' }, 'SELECT email FROM app_user')).toEqual([]);
   });
 
-  it('keeps a scope from leaking to the next statement on the same connection', async () => {
-    const kinds: Scope[] = ['system', { organizationId: ours }, { organizationId: theirs }];
+  it('does not leak a scope to the next statement on the same connection', async () => {
+    const kinds: Scope[] = ['system', { organizationId: tenant }, { organizationId: otherTenant }];
     const scopes = Array.from({ length: 60 }, (_, i) => kinds[i % 3]!);
     const seen = await Promise.all(
       scopes.map((scope) =>
@@ -92,15 +92,15 @@ describe('tenant isolation in the database', () => {
     }
   });
 
-  it('lets nobody change the audit trail', async () => {
-    for (const scope of ['system', { organizationId: ours }] as const) {
+  it('refuses every change of the audit trail', async () => {
+    for (const scope of ['system', { organizationId: tenant }] as const) {
       await expect(harness.db.query(scope, `UPDATE audit_entry SET action = 'x'`)).rejects.toThrow(/permission denied/);
       await expect(harness.db.query(scope, 'DELETE FROM audit_entry')).rejects.toThrow(/permission denied/);
     }
   });
 
-  it('lets a tenant see its own messages, nobody else’s or the service’s, and no canary', async () => {
-    const ids = [ours, theirs, null].map((organizationId) => ({ id: newId(), organizationId }));
+  it('shows a tenant only its own messages, and no canary', async () => {
+    const ids = [tenant, otherTenant, null].map((organizationId) => ({ id: newId(), organizationId }));
     for (const { id, organizationId } of ids) {
       await harness.db.query(
         'system',
@@ -108,7 +108,7 @@ describe('tenant isolation in the database', () => {
         [id, organizationId],
       );
     }
-    const own = { organizationId: ours };
+    const own = { organizationId: tenant };
     expect(await harness.db.query(own, 'SELECT id FROM outbox')).toEqual([{ id: ids[0]!.id }]);
     const changed = await harness.db.query(own, 'UPDATE outbox SET attempts = 7 RETURNING id');
     expect(changed).toEqual([{ id: ids[0]!.id }]);
@@ -117,11 +117,11 @@ describe('tenant isolation in the database', () => {
     }
   });
 
-  it('reports a statement’s own fault as itself, and goes on working', async () => {
-    const faulty = harness.db.query({ organizationId: ours }, 'SELECT nonsense FROM app_user', [], 'faulty');
+  it('reports the error of a statement, and runs later statements', async () => {
+    const faulty = harness.db.query({ organizationId: tenant }, 'SELECT nonsense FROM app_user', [], 'faulty');
     await expect(faulty).rejects.toThrow(/nonsense/);
-    const again = harness.db.query({ organizationId: ours }, 'SELECT nonsense FROM app_user', [], 'faulty');
+    const again = harness.db.query({ organizationId: tenant }, 'SELECT nonsense FROM app_user', [], 'faulty');
     await expect(again).rejects.toThrow(/nonsense/);
-    expect(await harness.db.query({ organizationId: ours }, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    expect(await harness.db.query({ organizationId: tenant }, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 });

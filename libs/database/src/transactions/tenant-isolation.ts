@@ -1,10 +1,10 @@
 import type { QueryRunner } from 'typeorm';
 
-/** The roles that the service acts as. Neither owns a table, so row-level security binds both. */
+/** The database roles of the service. Neither owns a table, so row-level security applies to both. */
 export const appRole = 'muster_app';
 const systemRole = 'muster_system';
 
-/** Makes the roles where they are missing; several databases of one cluster may do so at the same moment. */
+/** Creates the roles that do not exist. Several databases of one cluster may do so at the same time. */
 export async function createRoles(runner: QueryRunner): Promise<void> {
   for (const role of [appRole, systemRole]) {
     await runner.query(`
@@ -14,8 +14,8 @@ export async function createRoles(runner: QueryRunner): Promise<void> {
         END IF;
       EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
       END $$`);
-    // Having made a role is not enough to act as it: from Postgres 16 its maker is a member without SET. A superuser
-    // needs no membership, and another one may have granted it already without leaving us the right to do so again.
+    // Creating a role is not enough to act as it: since Postgres 16 its creator is a member without SET. A superuser
+    // needs no membership. If another user has already granted it, this user may lack the right to grant it again.
     await runner.query(`
       DO $$ BEGIN
         IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
@@ -28,16 +28,16 @@ export async function createRoles(runner: QueryRunner): Promise<void> {
 }
 
 interface Access {
-  /** The column that says whose row it is; null for a table that only the system touches. */
+  /** Column with the organization of a row; null for a table that only the system role uses. */
   tenantColumn: string | null;
-  /** What a tenant's transaction may do; everything unless said. */
+  /** Privileges of a tenant's transactions; all if absent. */
   app?: string;
   system?: string;
 }
 
 /**
- * The second line of tenant isolation: whatever a statement forgets to filter, a tenant's transaction sees and writes
- * its own organization's rows alone, and without an organization set none.
+ * The second line of tenant isolation. Even if a statement lacks a filter, a tenant's transaction reads and writes only
+ * the rows of its own organization, and no rows if no organization is set.
  */
 export async function isolate(runner: QueryRunner, table: string, access: Access): Promise<void> {
   const { tenantColumn, app = 'SELECT, INSERT, UPDATE, DELETE', system = 'SELECT, INSERT, UPDATE, DELETE' } = access;

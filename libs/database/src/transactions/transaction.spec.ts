@@ -22,7 +22,7 @@ describe('a transaction', () => {
   const rename = 'UPDATE organization SET name = $1';
   const key = { queue: 'dispatch', name: 'probe', payload: { probeId: 'p' } } as const;
 
-  it('is one for our own statements and for TypeORM’s, whichever comes first', async () => {
+  it('contains our own statements and those of TypeORM, in any order', async () => {
     await harness.db.transaction(scope, async (tx) => {
       expect(await tx.manager.find(OrganizationEntity)).toHaveLength(1);
       expect(await tx.execute(rename, ['Ours'])).toBe(1);
@@ -36,7 +36,7 @@ describe('a transaction', () => {
     expect(await name()).toBe('Ours');
   });
 
-  it('runs what was posted in its order: before the next statement, TypeORM’s too, or with the commit', async () => {
+  it('runs deferred statements in their order before the next statement, also of TypeORM, or with the commit', async () => {
     await harness.db.transaction(scope, async (tx) => {
       tx.defer(rename, ['Posted']);
       expect((await tx.query<{ name: string }>('SELECT name FROM organization'))[0]!.name).toBe('Posted');
@@ -49,7 +49,7 @@ describe('a transaction', () => {
     expect(await name()).toBe('Alone');
   });
 
-  it('keeps nothing when what was posted fails, or when it is given up', async () => {
+  it('stores nothing if a deferred statement fails, or if the work throws', async () => {
     const failing = harness.db.transaction(scope, async (tx) => {
       await tx.execute(rename, ['Lost']);
       tx.defer('SELECT 1 / 0');
@@ -63,7 +63,7 @@ describe('a transaction', () => {
     expect(await name()).not.toBe('Lost');
   });
 
-  it('says so when it could not be committed because a statement had failed', async () => {
+  it('throws if it cannot be committed because a statement has failed', async () => {
     const swallowing = harness.db.transaction(scope, async (tx) => {
       await tx.execute(rename, ['Lost']);
       await tx.query('SELECT nonsense').catch(() => undefined);
@@ -72,8 +72,8 @@ describe('a transaction', () => {
     expect(await name()).not.toBe('Lost');
   });
 
-  it('keeps nothing when its messages cannot be written', async () => {
-    // No JSON of Postgres' can hold this character.
+  it('stores nothing if its messages cannot be written', async () => {
+    // JSON in Postgres cannot contain this character.
     const unwritable = harness.db.transaction(scope, async (tx) => {
       await tx.execute(rename, ['Lost']);
       await tx.enqueue({ ...key, payload: { probeId: '\0' } });
@@ -83,7 +83,7 @@ describe('a transaction', () => {
     expect(await messages()).toEqual([]);
   });
 
-  it('writes a message down where its condition holds behind all that was done in it, and publishes no other', async () => {
+  it('writes and publishes a conditional message only if its condition holds after all statements', async () => {
     const isNamed = (wanted: string) => ({
       name: 'if_named',
       sql: 'EXISTS (SELECT FROM organization WHERE name = $1)',
@@ -98,11 +98,11 @@ describe('a transaction', () => {
     await harness.db.query('system', 'DELETE FROM outbox');
   });
 
-  it('takes the message that it handles off the table with its commit, and leaves it there without', async () => {
+  it('deletes the message that it handles with its commit, and keeps it after a rollback', async () => {
     const handle = (message: { id: string; isSettled: boolean }, work: () => void = () => undefined) =>
       harness.db.transaction('system', async (tx) => {
         tx.handles(message);
-        tx.forgettable();
+        tx.allowUnflushed();
         await tx.execute(rename, ['Handled']);
         work();
       });
@@ -118,7 +118,7 @@ describe('a transaction', () => {
     expect([message.isSettled, await messages()]).toEqual([true, []]);
   });
 
-  it('runs again what a deadlock undid, a single statement too', async () => {
+  it('runs again after a deadlock, also if it is a single statement', async () => {
     const lockKeys = 'SELECT pg_advisory_xact_lock($1)';
     let meet!: () => void;
     const met = new Promise<void>((resolve) => (meet = resolve));
@@ -136,7 +136,7 @@ describe('a transaction', () => {
     await expect(Promise.all([first, second])).resolves.toHaveLength(2);
   });
 
-  it('leaves its connection usable, in no scope, whatever became of it', async () => {
+  it('leaves its connection usable and without a scope after a failure', async () => {
     for (let i = 0; i < 20; i += 1) {
       const failing = harness.db.transaction(scope, (tx) => tx.query('SELECT 1 / 0'));
       await expect(failing).rejects.toThrow(/division by zero/);
@@ -144,7 +144,7 @@ describe('a transaction', () => {
     expect(await harness.db.query({ organizationId: '' }, 'SELECT FROM organization')).toEqual([]);
   });
 
-  it('takes a prepared statement anew when its table has changed', async () => {
+  it('prepares a statement again when its table has changed', async () => {
     const read = () =>
       harness.db.transaction('system', (tx) => tx.query('SELECT * FROM queue_probe', [], 'all_probes'));
     expect(await read()).toEqual([]);
@@ -153,7 +153,7 @@ describe('a transaction', () => {
     expect(await read()).toEqual([]);
   });
 
-  it('keeps a plan for each role, so that a statement of both is not planned anew whenever the role changes', async () => {
+  it('keeps a plan per role, so that a statement is not planned again when the role changes', async () => {
     for (const each of [scope, 'system', scope, 'system'] as const) {
       await harness.db.query(each, 'SELECT count(*) FROM organization', [], 'of_both');
     }

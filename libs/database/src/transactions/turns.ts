@@ -1,18 +1,18 @@
 import { AppError } from '@muster/contracts';
 
 /**
- * Thrown by a transaction that must not run beside others with the same key. It is rolled back, waits for its turn
- * without a connection, and runs again.
+ * Thrown by a transaction that must not run concurrently with others with the same key. It is rolled back, waits for
+ * its turn without a connection, and runs again.
  */
 export class TakeTurn extends Error {
   constructor(readonly key: string) {
-    super(`this transaction must wait for its turn among those of "${key}"`);
+    super(`this transaction must run alone among those with the key "${key}"`);
   }
 }
 
 /**
  * Runs work with the same key one at a time in this process. The others wait here in the order in which they arrived
- * and hold no database connection, so that a crowd in one organization leaves the connections to the others.
+ * and hold no database connection, so that many requests of one organization leave the connections to the others.
  */
 export class Turns {
   private readonly waiting = new Map<string, (() => void)[]>();

@@ -1,7 +1,7 @@
 import type { Statement } from './statement-batch';
 
-/** For what a crash may take back because it is only found and done again: Postgres answers before its disk does. */
-export const hurry: Statement = {
-  name: 'muster_hurry',
+/** Commits without waiting for the WAL flush. For work that is found and repeated if a crash loses it. */
+export const commitUnflushed: Statement = {
+  name: 'muster_commit_unflushed',
   text: "SELECT set_config('synchronous_commit', 'off', true)",
 };

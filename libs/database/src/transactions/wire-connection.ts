@@ -1,6 +1,6 @@
 import type { ClientBase, Submittable } from 'pg';
 
-/** The part of pg's connection that a statement speaks to; its own type declarations are older than it. */
+/** The part of pg's connection that a statement uses. pg's type declarations do not contain it. */
 export interface WireConnection {
   stream: { writable: boolean; write(bytes: Buffer): void };
   sendCopyFail(reason: string): void;
@@ -13,7 +13,7 @@ export interface WireColumn {
   dataTypeID: number;
 }
 
-/** What pg's client calls on a statement that it did not make itself, as pg-cursor's. */
+/** The methods that pg's client calls on a statement that it did not create, such as one of pg-cursor. */
 export interface WireStatement {
   submit(connection: WireConnection): Error | undefined;
   callback(error: Error | null, ...answer: unknown[]): void;
@@ -33,6 +33,6 @@ export function submit(client: ClientBase, statement: WireStatement): void {
 }
 
 declare module 'pg' {
-  /** How pg writes a value into a parameter; exported, but not declared. */
+  /** Functions of pg that are exported but not declared. `prepareValue` converts a value to a parameter. */
   export const utils: { prepareValue(value: unknown): WireValue };
 }

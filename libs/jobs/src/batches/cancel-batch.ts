@@ -1,5 +1,11 @@
 import { audit, type Principal, sourceOf } from '@muster/access';
-import { type BatchEntity, type Database, type JobEntity, tellOrganization, type Transaction } from '@muster/database';
+import {
+  type BatchEntity,
+  type Database,
+  type JobEntity,
+  recordOrganizationEvent,
+  type Transaction,
+} from '@muster/database';
 import { stopJobs } from '../ends/cancel-jobs';
 import { noSuchBatch } from './read-batches';
 
@@ -27,7 +33,7 @@ export async function requestBatchCancel(
   audit(tx, caller, { action: 'batch.cancel', target: { type: 'batch', id }, changes: { reason: reason ?? null } });
   const { workflowId, total, rejected } = found;
   const data = { batchId: id, workflowId, status: 'cancelling', total: total - rejected };
-  tellOrganization(tx, { organizationId, type: 'batch', data });
+  recordOrganizationEvent(tx, { organizationId, type: 'batch', data });
   await tx.enqueue({ queue: 'dispatch', name: 'cancel-batch', payload: { batchId: id } });
 }
 

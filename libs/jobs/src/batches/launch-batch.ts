@@ -12,7 +12,7 @@ import {
   microsOrNot,
   type RejectedRow,
 } from '@muster/contracts';
-import { tellOrganization, type Transaction } from '@muster/database';
+import { recordOrganizationEvent, type Transaction } from '@muster/database';
 import { currentContext, isUuid, newId } from '@muster/platform';
 import { bundleOf, lineageOf } from '@muster/packs';
 import { limitColumns, type LimitFacts, monthOf, reserveRuns } from '@muster/pricing';
@@ -89,7 +89,7 @@ export async function launchBatch(
   }
   await recordOnTimelines(tx, { organizationId, batchId, runs, source: sourceOf(caller) });
   const data = { batchId, workflowId, status: 'started', total: runs.length };
-  tellOrganization(tx, { organizationId, type: 'batch', data });
+  recordOrganizationEvent(tx, { organizationId, type: 'batch', data });
   audit(tx, caller, {
     action: 'batch.create',
     target: { type: 'batch', id: batchId },

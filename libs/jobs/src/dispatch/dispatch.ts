@@ -116,7 +116,7 @@ export class Dispatch {
       if (message) tx.handles(message);
       const decided = await this.decide(tx, agentId);
       // A look that found nothing to do is taken again with its message, which a crash brings back with it.
-      if (decided.outcome.action === 'none') tx.forgettable();
+      if (decided.outcome.action === 'none') tx.allowUnflushed();
       return decided;
     });
     // At once, for latency. Should this process die here, the sweep of undelivered commands does it.

@@ -1,4 +1,4 @@
-import { type QuestionEntity, tellOrganization, type Transaction } from '@muster/database';
+import { type QuestionEntity, recordOrganizationEvent, type Transaction } from '@muster/database';
 
 export type Notified = Pick<
   QuestionEntity,
@@ -9,5 +9,5 @@ export type Notified = Pick<
 export function notifyQuestion(tx: Transaction, row: Notified): void {
   const { id: questionId, organizationId, jobId, agentId, kind, status, question, expiresAt } = row;
   const data = { questionId, jobId, agentId, kind, status, question, expiresAt: expiresAt.toISOString() };
-  tellOrganization(tx, { organizationId, type: 'question', data });
+  recordOrganizationEvent(tx, { organizationId, type: 'question', data });
 }

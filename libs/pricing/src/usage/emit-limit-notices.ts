@@ -2,7 +2,7 @@ import { type MicroUsd, usdOf } from '@muster/contracts';
 import {
   type LimitNoticeEntity,
   type OrganizationSettingsEntity,
-  tellOrganization,
+  recordOrganizationEvent,
   type Transaction,
   type UsageCounterEntity,
 } from '@muster/database';
@@ -151,5 +151,5 @@ function emitWebhookEvent(tx: Transaction, { organizationId, limit, level, max }
 
 function emitStreamEvent(tx: Transaction, { organizationId, limit, level }: Omit<Notice, 'month'>): void {
   const percent = level === 'reached' ? 100 : Number(nearPercent);
-  tellOrganization(tx, { organizationId, type: 'limit', data: { limit, percent } });
+  recordOrganizationEvent(tx, { organizationId, type: 'limit', data: { limit, percent } });
 }

@@ -1,4 +1,4 @@
-import { tellOrganization, type Transaction } from '@muster/database';
+import { recordOrganizationEvent, type Transaction } from '@muster/database';
 import { emitEvent } from '@muster/webhooks';
 import type { ScheduleRow } from '../schedule-row';
 import type { Outcome } from './tick-report';
@@ -26,7 +26,7 @@ export function recordOutcome(
     [id, organizationId, nominalAt, kind, now, outcome, reason, detail?.slice(0, 2000) ?? null, jobId],
     'record_schedule_run',
   );
-  tellOrganization(tx, { organizationId, type: 'schedule', data: { scheduleId: id, outcome, reason, jobId } });
+  recordOrganizationEvent(tx, { organizationId, type: 'schedule', data: { scheduleId: id, outcome, reason, jobId } });
   if (outcome === 'launched') return;
   const details = { lastResult: outcome, reason, nominalAt: nominalAt.toISOString() };
   emitEvent(tx, { organizationId, type: `schedule.${outcome}`, subjects: [{ id, details }] });
@@ -53,7 +53,7 @@ export function recordMisfires(
   const events = times.map((time) => ({ id, details: { ...misfire, nominalAt: time.toISOString() } }));
   emitEvent(tx, { organizationId, type: 'schedule.skipped', subjects: events });
   const data = { scheduleId: id, outcome: 'skipped', reason: 'misfire', jobId: null };
-  tellOrganization(tx, { organizationId, type: 'schedule', data });
+  recordOrganizationEvent(tx, { organizationId, type: 'schedule', data });
 }
 
 export async function isRecorded(tx: Transaction, scheduleId: string, nominalAt: Date): Promise<boolean> {

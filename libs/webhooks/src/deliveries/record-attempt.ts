@@ -49,7 +49,7 @@ export async function recordAttempt(
     }
     if (decision.turnOff) await turnOff(tx, claimed, { reason: decision.turnOff, now });
     // A crash can lose this commit; then the delivery is sent again.
-    else tx.forgettable();
+    else tx.allowUnflushed();
     return decision;
   });
 }

@@ -3,24 +3,29 @@ import type { Database } from '../database';
 import type { OrganizationEventEntity } from '../entities/organization-event';
 import type { Transaction } from '../transactions/transaction';
 
-/** What is told of an organization beside its machines' timelines, with the fields that its stream shows. */
-type OrganizationFact = Pick<OrganizationEventEntity, 'organizationId' | 'type' | 'data'>;
+/** An event on an organization's stream that is on no agent's timeline, with the fields that the stream contains. */
+type OrganizationEvent = Pick<OrganizationEventEntity, 'organizationId' | 'type' | 'data'>;
 
-/** With the change that it is of: whoever follows the organization hears of it once that is durable. */
-export function tellOrganization(tx: Transaction, { organizationId, type, data }: OrganizationFact): void {
+/**
+ * Inserts an organization event in the caller's transaction. Readers of the organization's stream are notified after
+ * the commit.
+ */
+export function recordOrganizationEvent(tx: Transaction, { organizationId, type, data }: OrganizationEvent): void {
   tx.defer(
     `INSERT INTO organization_event (organization_id, transaction_id, id, type, data)
      VALUES ($1, ${currentTransaction}, $2, $3, $4)`,
     [organizationId, newId(), type, JSON.stringify(data)],
-    'tell_organization',
+    'record_organization_event',
   );
   tx.notify('organization', organizationId);
 }
 
-/** Whose a row is, for a reader who has seen some transactions' rows and not others'. */
+/**
+ * Id of the transaction that writes a row, for a reader that has seen the rows of some transactions but not of others.
+ */
 export const currentTransaction = 'pg_current_xact_id()::text::bigint';
 
-/** Drops what nobody can ask for any more. */
+/** Deletes events that are older than `keepDays`, which cannot be requested any more. */
 export function purgeOrganizationEvents(
   database: Database,
   { now, keepDays }: { now: Date; keepDays: number },

@@ -1,10 +1,10 @@
 import type { PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 
-/** TypeORM's manager on a connection of ours, in a transaction that we have begun and shall end. */
-export function lendToTypeOrm(dataSource: DataSource, client: PoolClient): EntityManager {
+/** Returns a TypeORM manager for our connection, in a transaction that our code starts and ends. */
+export function typeOrmManager(dataSource: DataSource, client: PoolClient): EntityManager {
   const runner = dataSource.createQueryRunner();
-  // What its own connect() and startTransaction() would leave behind.
+  // The state after its own connect() and startTransaction().
   Object.assign(runner, { databaseConnection: client, isTransactionActive: true, transactionDepth: 1 });
   return runner.manager;
 }
