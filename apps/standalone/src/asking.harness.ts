@@ -15,7 +15,7 @@ export function asking(lab: () => AutopilotHarness) {
   const job = async (id: string) => (await lab().tenant.api.get(`/api/jobs/${id}`)).body;
   const ended = (id: string) =>
     waitFor(
-      'its end',
+      'the job to end',
       async () => {
         const found = await job(id);
         return ['completed', 'failed', 'cancelled'].includes(found.status) && found;
@@ -24,7 +24,7 @@ export function asking(lab: () => AutopilotHarness) {
     );
   const open = (jobId: string, at = 0) =>
     waitFor(
-      'the question',
+      'an open question',
       async () => {
         const { body } = await lab().tenant.api.get(`/api/questions?jobId=${jobId}&status=open`);
         return body.questions[at];

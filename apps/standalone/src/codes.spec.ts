@@ -5,7 +5,7 @@ import { AutopilotHarness } from './autopilot/autopilot.harness';
 
 jest.setTimeout(120_000);
 
-describe('a code that needs nobody', () => {
+describe('codes that arrive without a person', () => {
   let pilot: AutopilotHarness;
 
   beforeAll(async () => {
@@ -15,7 +15,7 @@ describe('a code that needs nobody', () => {
 
   const { launch, ended, running, ask, rows } = asking(() => pilot);
 
-  describe('a TOTP of the vault', () => {
+  describe('a TOTP secret in the vault', () => {
     const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
     const totp = (jobId: string, key = 'DD_TOTP') => pilot.tenant.worker.post(`/api/jobs/${jobId}/totp`, { key });
 
@@ -25,7 +25,7 @@ describe('a code that needs nobody', () => {
       expect([put.status, put.body.kind]).toEqual([200, 'totp']);
     });
 
-    it('gives a run its code, which its output covers, and the secret to nobody', async () => {
+    it('gives a run its code, redacts the code in output, and never releases the secret', async () => {
       const jobId = await launch('code = muster.totp("DD_TOTP")\nprint(code)\nmuster.result([len(code), code])');
       expect(await ended(jobId)).toMatchObject({ status: 'completed', result: [8, '[redacted]'] });
       const { workflowId } = await running();
@@ -33,7 +33,7 @@ describe('a code that needs nobody', () => {
       expect((await pilot.tenant.api.post('/api/jobs/launch', body)).status).toBe(400);
     });
 
-    it('gives no code to two runs, and none whose window has not begun', async () => {
+    it('gives each code to one run only, and not before its validity starts', async () => {
       const [one, two] = [await running(), await running()];
       const given = await Promise.all([totp(one.id), totp(two.id)]);
       const [first, second] = given.map(({ body }) => body).sort((a, b) => a.validFrom.localeCompare(b.validFrom));
@@ -76,10 +76,10 @@ describe('a code that needs nobody', () => {
       return { ...asked.body, read: async () => (await pilot.tenant.worker.get(path)).body };
     };
 
-    it('brings each message to one question, the oldest that waits, and each message once', async () => {
+    it('answers the oldest waiting question with a message, and uses each message once', async () => {
       const address = await make();
       const [first, second] = [await waiting(address.name), await waiting(address.name)];
-      // The same request sent again has the signature of the same second.
+      // A replayed request has the same timestamp and therefore the same signature.
       const t = seconds();
       expect((await ours(address, 'Your code is 482913.', { t })).body).toEqual({ accepted: true });
       expect(await first.read()).toMatchObject({ status: 'answered', answer: '482913' });
@@ -92,9 +92,9 @@ describe('a code that needs nobody', () => {
       expect(body).toMatchObject({ answeredVia: 'inbound', answer: null });
     });
 
-    it('keeps what came while the question was on its way, sealed, and nothing older', async () => {
+    it('answers with a sealed message that arrived after the script asked, not with an older one', async () => {
       const address = await make({ pattern: 'PIN ([A-Z]{2}[0-9]{4})', senders: ['payer'] });
-      expect((await ours(address, 'PIN AB1234', { from: 'stranger' })).body.reason).toBe('sender');
+      expect((await ours(address, 'PIN AB1234', { from: 'another sender' })).body.reason).toBe('sender');
       await ours(address, 'PIN AB1234');
       expect((await waiting(address.name)).status).toBe('open');
       const [{ sealed }] = await rows(
@@ -106,7 +106,7 @@ describe('a code that needs nobody', () => {
       expect([late.status, (await late.read()).answer]).toEqual(['answered', 'AB1234']);
     });
 
-    it('knows Twilio, Mailgun and SendGrid by their own signatures, and nobody by a wrong one', async () => {
+    it('accepts the signatures of Twilio, Mailgun and SendGrid, and rejects wrong ones', async () => {
       const twilio = await make({ secret: 'twilio-auth-token' });
       const sms = { From: '+15550100', Body: 'Code: 771204', MessageSid: 'SM1' };
       const url = `${pilot.harness.url}/api/inbound/${twilio.id}`;
@@ -166,7 +166,7 @@ describe('a code that needs nobody', () => {
       }
     });
 
-    it('takes 60 messages a minute, and none larger than 64 KiB', async () => {
+    it('accepts 60 messages per minute, each of up to 64 KiB', async () => {
       const address = await make();
       expect((await ours(address, 'x'.repeat(66_000))).status).toBe(413);
       await rows(

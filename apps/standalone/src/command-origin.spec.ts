@@ -1,7 +1,7 @@
 import { FakeMachines, type Harness, makeWorkflow, startHarness, type Tenant, waitFor } from '@muster/testing';
 import { standalone } from './standalone';
 
-describe('commands carry the id and the trace of the request that they come from', () => {
+describe('the request id and the trace of a command', () => {
   let harness: Harness;
   let machines: FakeMachines;
   let tenant: Tenant;
@@ -22,7 +22,7 @@ describe('commands carry the id and the trace of the request that they come from
   const ofTrace = new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`);
   const carried = { MUSTER_REQUEST_ID: asked['x-request-id'], TRACEPARENT: expect.stringMatching(ofTrace) };
 
-  it('in the environment and the headers of a push', async () => {
+  it('are in the environment and the headers of a push', async () => {
     const { id, worker } = await machines.online();
     await machines.snippet(id, 'pass', {}, tenant.api.with(asked));
     await waitFor('the push', () => worker.headers.length > 0);
@@ -33,14 +33,14 @@ describe('commands carry the id and the trace of the request that they come from
     });
   });
 
-  it('in the environment of what is polled', async () => {
+  it('are in the environment of a polled command', async () => {
     const { id, client } = await machines.online({ tunnel: false });
     await machines.snippet(id, 'pass', {}, tenant.api.with(asked));
     const { commands } = (await client.get(`/api/agents/${id}/commands?wait=10`)).body;
     expect(commands[0].env).toMatchObject(carried);
   });
 
-  it('through queues, when other requests enqueue meanwhile: a run has those of its launch', async () => {
+  it('are those of the run’s own launch, even if other requests enqueue messages at the same time', async () => {
     const { id, worker, client } = await machines.online();
     const { organizationId } = tenant;
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });

@@ -127,6 +127,9 @@ async function makePack({ as }: Tenant): Promise<{ id: string }> {
 async function tellBatch({ worker, api }: Tenant): Promise<string> {
   const batchId = newId();
   expect((await worker.post('/api/pilot/run-summary', { batchSummary: { batchId } })).status).toBe(201);
-  await waitFor('its session', async () => (await api.get(`/api/process-library/sessions/${batchId}`)).status === 200);
+  await waitFor(
+    'the session of the batch',
+    async () => (await api.get(`/api/process-library/sessions/${batchId}`)).status === 200,
+  );
   return batchId;
 }

@@ -7,7 +7,7 @@ import { foreignThings } from './foreign-things.harness';
 import { type Access, exampleBody, operations, type Operation } from './walk-openapi';
 import { standalone } from './standalone';
 
-/** What belongs to no organization: only super_admins come here, and they see everything. */
+/** Routes that belong to no organization. Only super_admins can call them, and they see everything. */
 const ofTheSystem = /^\/api\/admin\//;
 
 const cronSecret = 'a secret for cron';
@@ -15,8 +15,8 @@ const cronSecret = 'a secret for cron';
 const ofAnyText = '/api/concurrency-keys/holders';
 
 /**
- * One walk over every route of the document. A route that is added later is walked too; one with an id in its path
- * fails here until foreign-things.harness.ts says how another organization gets such a thing.
+ * Checks every route of the document, including routes that are added later. A route with an id in its path fails
+ * here until foreign-things.harness.ts has a function that creates its resource in another organization.
  */
 describe('every route', () => {
   let harness: Harness;
@@ -47,9 +47,9 @@ describe('every route', () => {
     const caller = await signed(client, operation, path, body);
     return documented(operation, await caller.send(operation.method, withQuery(path, operation), body));
   };
-  /** A signed body is read once it is known whose it is, so its job has to exist. */
+  /** A signed body is parsed only after its organization is known, so its job has to exist. */
   const pathOfBody = ({ path, signatureHeader }: Operation) => fill(path, signatureHeader ? ourJobId : undefined);
-  /** Claim outcomes are signed as well; whose key it is decides with which secret. */
+  /** Adds a signature to claim outcomes; other requests need none. */
   const signed = async (client: HttpClient, operation: Operation, path: string, body: unknown) => {
     if (!operation.path.endsWith('/claim-results')) return client;
     const { signingSecret } = (await ours.as.admin.get('/api/organization/signing-secret')).body;
@@ -60,7 +60,7 @@ describe('every route', () => {
     return client.with({ 'x-service-signature': `t=${t},v1=${mac}` });
   };
 
-  it('says who may call it', () => {
+  it('documents who may call it', () => {
     expect(all.filter(({ access }) => access === undefined).map(({ method, path }) => `${method} ${path}`)).toEqual([]);
     expect(all.length).toBeGreaterThan(30);
   });
@@ -75,42 +75,39 @@ describe('every route', () => {
 
   const forCron = closed.filter(({ access }) => access === 'cron');
 
-  it.each(named(forCron))(
-    '%s answers whoever has the cron secret, in either header, and nobody else',
-    async (_, each) => {
-      const right: Record<string, string>[] = [{ 'x-cron-key': cronSecret }, { authorization: `Bearer ${cronSecret}` }];
-      for (const headers of right) {
-        expect((await harness.http.with(headers).send(each.method, each.path)).status).toBe(200);
-      }
-      const wrong: Record<string, string>[] = [
-        { 'x-cron-key': '' },
-        { 'x-cron-key': `${cronSecret}x` },
-        { 'x-api-key': cronSecret },
-        { authorization: cronSecret },
-        { authorization: `Basic ${cronSecret}` },
-        { authorization: 'Bearer wrong' },
-      ];
-      for (const headers of wrong) {
-        expectProblem(await harness.http.with(headers).send(each.method, each.path), 401, 'unauthenticated');
-      }
-      for (const client of [ours.api, ours.worker, ...roles.map((role) => ours.as[role])]) {
-        expectProblem(await client.send(each.method, each.path), 401, 'unauthenticated');
-      }
-    },
-  );
+  it.each(named(forCron))('%s accepts only the cron secret, in either header', async (_, each) => {
+    const right: Record<string, string>[] = [{ 'x-cron-key': cronSecret }, { authorization: `Bearer ${cronSecret}` }];
+    for (const headers of right) {
+      expect((await harness.http.with(headers).send(each.method, each.path)).status).toBe(200);
+    }
+    const wrong: Record<string, string>[] = [
+      { 'x-cron-key': '' },
+      { 'x-cron-key': `${cronSecret}x` },
+      { 'x-api-key': cronSecret },
+      { authorization: cronSecret },
+      { authorization: `Basic ${cronSecret}` },
+      { authorization: 'Bearer wrong' },
+    ];
+    for (const headers of wrong) {
+      expectProblem(await harness.http.with(headers).send(each.method, each.path), 401, 'unauthenticated');
+    }
+    for (const client of [ours.api, ours.worker, ...roles.map((role) => ours.as[role])]) {
+      expectProblem(await client.send(each.method, each.path), 401, 'unauthenticated');
+    }
+  });
 
   const forCallers = closed.filter(({ access }) => access !== 'cron');
 
-  it.each(named(forCallers))('%s answers 403 to every role and key that it is not for', async (_, operation) => {
+  it.each(named(forCallers))('%s answers 403 to every role and key without access', async (_, operation) => {
     const { refused } = callers(ours, operation.access as Access);
     for (const client of refused) expectProblem(await call(client, operation), 403, 'permission_denied');
   });
 
-  // A stream has no end; the gateway's specs open it.
+  // An event stream does not end; the gateway's specs open it.
   const ended = forCallers.filter(({ path }) => path !== '/api/events');
 
   it.each(named(ended.filter((each) => each.method === 'GET' && !namesAThing(each))))(
-    '%s lets in whom it is for',
+    '%s admits every role and key with access',
     async (_, operation) => {
       const { admitted } = callers(ours, operation.access as Access);
       for (const client of admitted) expect((await call(client, operation)).status).toBe(200);
@@ -119,7 +116,7 @@ describe('every route', () => {
 
   const withIds = forCallers.filter((each) => namesAThing(each) && each.method !== 'PUT');
 
-  it.each(named(withIds))('%s documents that there may be nothing', (_, operation) => {
+  it.each(named(withIds))('%s documents the status 404', (_, operation) => {
     expect(operation.statuses).toContain('404');
   });
 
@@ -129,10 +126,10 @@ describe('every route', () => {
   });
 
   it.each(named(withIds.filter(({ path }) => path.includes('{') && !ofTheSystem.test(path))))(
-    '%s answers another organization’s id as an unknown one',
+    '%s answers another organization’s id like an unknown id',
     async (_, operation) => {
       const resource = Object.keys(foreignThings).find((path) => operation.path.startsWith(path));
-      if (!resource) throw new Error(`say in foreignThings how another organization gets a thing of ${operation.path}`);
+      if (!resource) throw new Error(`foreignThings has no function for the resource of ${operation.path}`);
       const foreignId = await foreignThings[resource]!(theirs, harness.db);
       const own = foreignId === 'THEIRS' ? 'UNKNOWN' : /-/.test(foreignId) ? newId() : 'nosuchkey123';
       const { admitted } = callers(ours, operation.access as Access);
@@ -201,8 +198,8 @@ describe('every route', () => {
     const part = (head: string, body: string) => `--x\r\ncontent-disposition: form-data; ${head}\r\n\r\n${body}\r\n`;
     const bad: [string, string, string, number][] = [
       ['no boundary', 'multipart/form-data', part('name="a"', '1'), 400],
-      ['nothing', 'multipart/form-data; boundary=x', '', 400],
-      ['an end too soon', 'multipart/form-data; boundary=x', part('name="a"', '1'), 400],
+      ['an empty body', 'multipart/form-data; boundary=x', '', 400],
+      ['a truncated form', 'multipart/form-data; boundary=x', part('name="a"', '1'), 400],
       ['no file', 'multipart/form-data; boundary=x', `${part('name="name"', '1')}--x--\r\n`, 400],
       ['another file', 'multipart/form-data; boundary=x', `${part('name="z"; filename="z"', '1')}--x--\r\n`, 400],
       ['U+0000', 'multipart/form-data; boundary=x', `${part('name="name"', 'a\u0000b')}--x--\r\n`, 400],
@@ -215,7 +212,7 @@ describe('every route', () => {
     }
   });
 
-  it.each(named(all.filter(({ body, form }) => body && !form)))('%s takes no form', async (_, operation) => {
+  it.each(named(all.filter(({ body, form }) => body && !form)))('%s refuses a form', async (_, operation) => {
     const client =
       operation.access === 'anyone' ? harness.http : callers(ours, operation.access as Access).admitted.at(-1)!;
     const path = pathOfBody(operation);
@@ -228,13 +225,13 @@ describe('every route', () => {
     expectProblem(answer, 415, ownCodes ? 'RUN_SUMMARY_REQUEST_FAILED' : 'unsupported_media_type');
   });
 
-  it('that changes something is audited in the names of the API, and no column’s', async () => {
+  it('audits changes by the field names of the API, not by column names', async () => {
     const words = new Set(
       JSON.stringify(openApiDocument)
         .match(/"\w+"(?=:)/g)!
         .map((name) => name.slice(1, -1)),
     );
-    // What an audit row says beside what the API has a field for.
+    // Names in audit entries that are not fields of the API.
     const own = ['fields', 'added', 'addedPrices', 'removed', 'removedPrices', 'passwordChanged'];
     for (const operation of all.filter(({ method, body }) => body && ['PATCH', 'PUT'].includes(method))) {
       const resource = Object.keys(foreignThings).find((path) => operation.path.startsWith(path));
@@ -259,7 +256,7 @@ describe('every route', () => {
     expect([...new Set(strange)]).toEqual([]);
   });
 
-  it('refuses a key in the query string, wherever it is', async () => {
+  it('refuses an API key anywhere in the query string', async () => {
     for (const query of [
       'x-api-key=msk_abcdefgh_0123456789abcdef',
       'apiKey=1',
@@ -272,7 +269,7 @@ describe('every route', () => {
     }
   });
 
-  it('answers paths, methods and ids that make no sense with a problem', async () => {
+  it('answers unknown paths and methods and malformed ids with a problem', async () => {
     expectProblem(await ours.api.get('/api/no-such-thing'), 404, 'not_found');
     const methods = await ours.api.delete('/api/organization/settings');
     expectProblem(methods, 405, 'method_not_allowed');
@@ -313,7 +310,7 @@ function fill(path: string, id: string = newId()): string {
     .replace('{revision}', '1');
 }
 
-/** Whether it is about one thing, which there may not be. */
+/** Whether the operation is about one resource, which may not exist. */
 function namesAThing({ path, query }: Operation): boolean {
   return path.includes('{') || (Object.keys(query).length > 0 && path !== ofAnyText);
 }
@@ -322,7 +319,7 @@ function withQuery(path: string, { query }: Operation): string {
   return Object.keys(query).length ? `${path}?${new URLSearchParams(query).toString()}` : path;
 }
 
-/** An answer that the document knows of. */
+/** Checks that the status of the answer is documented, and returns the answer. */
 function documented(operation: Operation, answer: Answer): Answer {
   expect(operation.statuses).toContain(String(answer.status));
   return answer;

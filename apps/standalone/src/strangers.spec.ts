@@ -12,8 +12,8 @@ import {
 import { standalone } from './standalone';
 import { exampleBody, fieldsOf, operations, type Operation } from './walk-openapi';
 
-/** What somebody tries who has a page that others visit, or the key of one machine. Each walks every route. */
-describe('a stranger', () => {
+/** Attacks from a foreign web page and with the key of one agent. Each test calls every route. */
+describe('an untrusted client', () => {
   let harness: Harness;
   let ours: Tenant;
 
@@ -30,16 +30,16 @@ describe('a stranger', () => {
   it.each<[string, Record<string, string>]>([
     ['another origin', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
     ['no origin', { 'sec-fetch-site': 'cross-site' }],
-    ['a neighbour of ours', { origin: 'https://evil.muster.example', 'sec-fetch-site': 'same-site' }],
-    ['a form in a frame of nobody’s', { origin: 'null', 'content-type': 'text/plain' }],
-  ])('changes nothing with the cookie of a super admin from %s', async (_, headers) => {
+    ['another subdomain', { origin: 'https://evil.muster.example', 'sec-fetch-site': 'same-site' }],
+    ['a form in a sandboxed frame', { origin: 'null', 'content-type': 'text/plain' }],
+  ])('cannot change anything with the cookie of a super admin from %s', async (_, headers) => {
     const changes = all.filter(({ method, access }) => method !== 'GET' && access !== 'cron');
     expect(changes.length).toBeGreaterThan(80);
     const faults: string[] = [];
     for (const operation of changes) {
       const browser = ours.as.super_admin.with(headers);
       const answer = await browser.send(operation.method, fill(operation.path), JSON.stringify(exampleOf(operation)));
-      // What is signed takes no cookie in the first place; where nobody has to be signed in, the type is looked at first.
+      // Signed routes do not accept cookies. Routes without authentication check the content type first.
       const right = ['/api/webhooks/', '/api/inbound/'].some((start) => operation.path.startsWith(start))
         ? [401, 415]
         : operation.access === 'anyone'
@@ -54,7 +54,7 @@ describe('a stranger', () => {
     expect((await ours.as.super_admin.get('/api/auth/me')).status).toBe(200);
   });
 
-  it('is never told by a browser what a page of ours could read', async () => {
+  it('gets no permission from a CORS preflight on any route', async () => {
     const faults: string[] = [];
     for (const { method, path } of all) {
       const preflight = { origin: 'https://evil.example', 'access-control-request-method': method };
@@ -64,7 +64,7 @@ describe('a stranger', () => {
     expect(faults).toEqual([]);
   });
 
-  describe('with the key of one machine', () => {
+  describe('with the key of one agent', () => {
     let stolen: HttpClient;
     let machine: string;
     let another: { agentId: string; jobId: string; commandId: string; batchId: string };
@@ -88,7 +88,7 @@ describe('a stranger', () => {
       return { said: `${operation.method} ${operation.path}: ${answer.status}`, answer };
     };
 
-    it('is refused wherever no machine has to come', async () => {
+    it('is refused by every route that is not for workers', async () => {
       const faults: string[] = [];
       for (const operation of all.filter(
         (each) => typeof each.access === 'object' && !keysOf(each).includes('worker'),
@@ -99,7 +99,7 @@ describe('a stranger', () => {
       expect(faults).toEqual([]);
     });
 
-    // A pack is the organization's, and every machine of it may publish one.
+    // A pack belongs to the organization, and each of its workers may publish one.
     const ofMachines = all.filter(
       (each) => keysOf(each).includes('worker') && !each.path.startsWith('/api/workflow-packs'),
     );
@@ -111,7 +111,7 @@ describe('a stranger', () => {
         .replace('{id}', another.jobId);
 
     it.each(ofMachines.map((each) => [`${each.method} ${each.path}`, each] as const))(
-      'neither speaks for another machine nor for its runs at %s',
+      'cannot report for another agent or its runs at %s',
       async (_, operation) => {
         const before = await stateOfAnother();
         const own = operation.path.startsWith('/api/agents/{id}/') ? [machine, another.agentId] : [machine];
@@ -125,7 +125,7 @@ describe('a stranger', () => {
             ),
           ) as object;
           const { answer } = await call(operation, withIds(operation.path, agentId), body);
-          // Its own commands are none of the other's: nothing of them is handed out.
+          // An accepted request concerns the agent itself and returns nothing about the other agent.
           if (answer.status < 300) expect(answer.text).not.toMatch(new RegExp(Object.values(another).join('|')));
           // A batch that another agent reported answers 409.
           else expect([401, 403, 404, 409]).toContain(answer.status);
@@ -138,7 +138,7 @@ describe('a stranger', () => {
       harness.db.query(
         'system',
         `SELECT a.status, a.last_seen, a.last_activity_at, to_jsonb(j) AS job,
-                -- The service itself pushes it again and again.
+                -- Without the columns that the service's own push attempts change.
                 (SELECT to_jsonb(c) - '{pushes,next_push_at,push_error}'::text[] FROM agent_command c WHERE c.id = $2) AS command,
                 (SELECT jsonb_agg(b) FROM pilot_batch b WHERE b.batch_id = $3) AS batch,
                 (SELECT count(*) FROM timeline_entry t WHERE t.agent_id = a.id) AS entries

@@ -51,7 +51,7 @@ describe('a trace', () => {
   const parentOf = ({ traceId, parentSpanId }: CollectedSpan) =>
     waitFor(`the parent ${parentSpanId}`, () => collector.trace(traceId).find(({ spanId }) => spanId === parentSpanId));
 
-  it('has a delivery also where a worker fetches its commands, and what the worker did of them', async () => {
+  it('contains the delivery of a polled command and the worker’s execution', async () => {
     const { id, client } = await machines.online({ tunnel: false });
     const traceId = '0af7651916cd43dd8448eb211c80319c';
     const { commandId } = (await machines.snippet(id, 'pass', {}, tenant.api.with(ofCaller(traceId)))).body;
@@ -69,26 +69,26 @@ describe('a trace', () => {
     expect(collector.bodies.join()).not.toContain('a-secret-output');
   });
 
-  it('is the run’s own, also where another run’s end has started it', async () => {
+  it('belongs to its own run, even if the end of another run has started that run', async () => {
     const { id, worker, client } = await machines.online();
     const [first, second] = ['aaaa651916cd43dd8448eb211c80319c', 'bbbb651916cd43dd8448eb211c80319c'];
     const before = await launch(id, ofCaller(first!));
-    await waitFor('the first', () => worker.received.length === 1);
+    await waitFor('the first run', () => worker.received.length === 1);
     await launch(id, ofCaller(second!));
-    await waitFor('its own look at the machine, which is in vain', async () => {
+    await waitFor('the dispatch of the second run, which finds the agent busy', async () => {
       return (await harness.db.query('system', `SELECT FROM outbox WHERE queue = 'dispatch'`)).length === 0;
     });
     const given = worker.received[0]!.env['TRACEPARENT']!;
     await client.with({ traceparent: given }).post('/api/job-webhook', { jobId: before, status: 'completed' });
-    await waitFor('the second', () => worker.received.length === 2);
+    await waitFor('the second run', () => worker.received.length === 2);
     const started = await spanOf(second!, 'dispatch start');
     expect(await parentOf(started)).toMatchObject({ name: 'POST /api/jobs/launch', traceId: second });
-    // It says whose look at the machine it was.
+    // The link refers to the trace whose dispatch has started the run.
     expect(started.links).toEqual([expect.objectContaining({ traceId: first })]);
     expect((await spanOf(first!, 'worker run')).attributes['muster.status']).toBe('completed');
   });
 
-  it('names attempts in vain beside the one that arrived, and only that one is the worker’s parent', async () => {
+  it('contains failed push attempts, but only the successful push is the parent of the worker’s span', async () => {
     const { id, worker, client } = await machines.online();
     const traceId = 'cccc651916cd43dd8448eb211c80319c';
     let refusals = 0;
@@ -105,7 +105,7 @@ describe('a trace', () => {
     expect(worked.parentSpanId).toBe(pushes[1]!.spanId);
   });
 
-  it('begins with each run of a schedule, and a retry goes on with its run’s', async () => {
+  it('starts with each run of a schedule, and continues with the retry of the run', async () => {
     const { id, worker, client } = await machines.online();
     const body = { name: 'Nightly', scriptId: workflowId, agentId: id, cronExpression: '* * * * *', maxRetries: 1 };
     await tenant.api.post('/api/schedules', body);
@@ -124,7 +124,7 @@ describe('a trace', () => {
     expect(collector.bodies.join()).not.toContain('a-secret');
   });
 
-  it('has the webhooks that tell of its run, with what came back', async () => {
+  it('contains the webhook deliveries about its run with their responses', async () => {
     const receiver = createServer(
       (request, response) => void request.resume().on('end', () => response.writeHead(503).end()),
     );
@@ -145,13 +145,13 @@ describe('a trace', () => {
     receiver.close();
   });
 
-  it('that its caller does not want recorded is not, and goes on all the same', async () => {
+  it('is propagated but not exported if the caller’s trace is not sampled', async () => {
     const { id, worker } = await machines.online();
     const traceId = 'dddd651916cd43dd8448eb211c80319c';
     await launch(id, { traceparent: `00-${traceId}-b7ad6b7169203331-00` });
     await waitFor('the push', () => worker.received.length === 1);
     expect(worker.received[0]!.env['TRACEPARENT']).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`));
-    // Another one, which is, comes after it.
+    // A later trace that is sampled is exported, so the first one would have arrived by now.
     await machines.snippet(id, 'pass', {}, tenant.api.with(ofCaller('eeee651916cd43dd8448eb211c80319c')));
     await spanOf('eeee651916cd43dd8448eb211c80319c', 'push snippet');
     expect(collector.trace(traceId)).toEqual([]);

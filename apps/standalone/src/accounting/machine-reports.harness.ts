@@ -11,7 +11,7 @@ export interface Machine {
   id: string;
   client: HttpClient;
   bootId: string;
-  /** USD an hour of its own; null for the organization's. */
+  /** Its own price in USD per hour; null if the organization's price applies. */
   hourly: number | null;
 }
 
@@ -22,7 +22,7 @@ const models = [
 ] as const;
 const outcomes = ['eob_uploaded', 'no_eob_found', 'failed'] as const;
 
-/** What a practice's machines say of their runs, and what is written down of it. */
+/** Sends what a practice's machines report about their runs, and records it. */
 export abstract class MachineReports {
   abstract readonly ledger: Office;
   protected signingSecret = '';
@@ -97,7 +97,7 @@ export abstract class MachineReports {
     return steps;
   }
 
-  /** Said twice, the second time with other outcomes for some. The later word holds. */
+  /** Reports claim outcomes once or twice. A later report replaces the outcomes of an earlier one. */
   protected async claimResults(machine: Machine, jobId: string): Promise<Run['claims']> {
     const said: Run['claims'] = {};
     for (let round = 0; round < this.chance.whole(1, 2); round += 1) {
@@ -106,7 +106,7 @@ export abstract class MachineReports {
         claimId: `C-${at}`,
         outcome: this.chance.of(outcomes),
       }));
-      // A signature lasts five minutes, and the others' time goes on.
+      // A signature is valid for five minutes, so the other practices must not move the clock here.
       await this.time.still(async () => {
         const t = Math.floor(this.time.clock.now().getTime() / 1000);
         const signed = `${t}.${jobId}.${JSON.stringify({ claimResults })}`;

@@ -6,10 +6,10 @@ import { PracticeOffice } from './play-month.harness';
 import { billOf, costOf, costsOf, countClaims, type GroupBy, roiOf, usageOf, usd } from './recompute.harness';
 import { TimeMachine } from './time-machine.harness';
 
-/** How many runs the three organizations have together. */
+/** Number of runs of the three organizations together. */
 const runs = longForm('MONTH_RUNS', { short: 30, long: 600 });
 const seed = Number(process.env['MUSTER_SEED'] ?? 11);
-/** Clocks change in the middle of it, in Chicago and on Lord Howe Island. */
+/** Chicago changes to daylight saving time in this month. */
 const month = '2027-03';
 const range = { from: '2027-02-28', to: '2027-04-01' };
 const groupings: GroupBy[] = ['day', 'workflow', 'agent', 'model', 'schedule'];
@@ -26,7 +26,7 @@ describe('a month of three organizations', () => {
 
   beforeAll(async () => {
     const dayMs = 24 * 3600 * 1000;
-    // The clock jumps by days before the machines report again, and none of them is to be found silent in between.
+    // The clock jumps by days before the machines report again. No machine may be found silent meanwhile.
     const env = {
       AGENT_OFFLINE_AFTER_MS: String(20 * dayMs),
       JOB_LOST_AFTER_MS: String(dayMs),
@@ -77,7 +77,7 @@ describe('a month of three organizations', () => {
     process.stdout.write(`\nfigures compared, seed ${seed}, ${runs} runs\n${rows.join('\n')}\n`);
   });
 
-  /** Prices and machines become dearer for what comes from tomorrow on. */
+  /** Raises the model prices from tomorrow on, and the price of machines for runs that end from now on. */
   async function changeInTheMiddle(): Promise<void> {
     const tomorrow = new Date(time.clock.now().getTime() + 24 * 3600 * 1000).toISOString().slice(0, 10);
     await metered();
@@ -87,7 +87,7 @@ describe('a month of three organizations', () => {
     }
   }
 
-  /** Nothing is on its way any more. */
+  /** Waits until no message is left in the metering queue. */
   const metered = () =>
     waitFor('every run to be metered', async () => {
       const [left] = await harness.db.query<{ count: number }>(
@@ -130,12 +130,12 @@ describe('a month of three organizations', () => {
       for (const source of ['', '&source=computed']) {
         const roi = (await tenant.api.get(`/api/pilot/roi?from=${range.from}&to=${range.to}${source}`)).body;
         expect(roi).toMatchObject(roiOf(ledger, range));
-        count(`ROI ${source ? 'from rows' : 'as answered'}`, 14 + roi.daily.length * 7);
+        count(`ROI ${source ? 'with source=computed' : 'without source'}`, 14 + roi.daily.length * 7);
       }
     }
   }
 
-  it('comes to the figures that a plain recomputation has', async () => {
+  it('has the figures of an independent recomputation', async () => {
     await checkAll();
   });
 
@@ -148,7 +148,7 @@ describe('a month of three organizations', () => {
     }
   });
 
-  it('is priced anew where a price for a past day comes late, once that is asked for and not before', async () => {
+  it('gets a late price of a past day only by a requested recomputation', async () => {
     const before = offices.map(({ ledger }) => ledger.prices);
     for (const [at, office] of offices.entries()) {
       await office.setPrices([price('nobody', 'month-unknown', 1, 0.123456, '2027-03-05')]);
@@ -164,7 +164,7 @@ describe('a month of three organizations', () => {
     await checkAll();
   });
 
-  it('keeps what deleted runs cost', async () => {
+  it('keeps the costs of deleted runs', async () => {
     for (const office of offices) {
       for (const run of office.ledger.runs.filter((_, at) => at % 7 === 3)) await office.delete(run);
     }
@@ -183,7 +183,7 @@ describe('a month of three organizations', () => {
     }
   });
 
-  it('leaves every counter the sum of its events', async () => {
+  it('leaves every usage counter equal to the sum of its events', async () => {
     const root = await offices[0]!.signIn('super_admin');
     const answer = await root.post('/api/admin/usage/reconcile', {});
     expect(answer.body).toMatchObject({ differing: 0 });

@@ -15,7 +15,7 @@ export interface OfficePlan {
   pricing: Office['pricing'];
 }
 
-/** One practice through a month: it launches, its machines report well and badly, and it is written down what was said. */
+/** Plays one practice through a month: launches runs, sends the reports of their machines and records both. */
 export class PracticeOffice extends MachineReports {
   readonly ledger: Office;
   private readonly machines: Machine[] = [];
@@ -42,7 +42,7 @@ export class PracticeOffice extends MachineReports {
     return office;
   }
 
-  /** From the first day that each names. Those that were there stay. */
+  /** Adds model prices. Each applies from its own first day. */
   async setPrices(prices: Price[]): Promise<void> {
     this.ledger.prices = [...this.ledger.prices, ...prices];
     await this.ok((await this.signIn()).put('/api/organization/model-prices', { prices: this.ledger.prices }));
@@ -53,14 +53,14 @@ export class PracticeOffice extends MachineReports {
     await this.ok((await this.signIn()).patch('/api/organization/settings', { hourlyComputeUsd: hourly }));
   }
 
-  /** Its machines are there, whatever time has passed. */
+  /** Sends a heartbeat of each machine. */
   async beat(): Promise<void> {
     for (const { id: agentId, client, bootId } of this.machines) {
       await this.ok(client.post('/api/agent/heartbeat', { agentId, bootId }));
     }
   }
 
-  /** One run from its launch to whatever becomes of it, some minutes long; and the other attempt that it may have. */
+  /** Plays one run from its launch to its end, some minutes later, and its retry if there is one. */
   async run(): Promise<void> {
     const { chance } = this;
     const machine = chance.of(this.machines);
@@ -94,7 +94,7 @@ export class PracticeOffice extends MachineReports {
     const end = chance.of(['completed', 'completed', 'completed', 'failed', 'cancelled'] as const);
     const body = { status: end, seq: 5_000, ...(reported === null ? {} : { totalCostUsd: reported }) };
     await this.webhook(machine, jobId, body);
-    // The same end again, and another one that comes too late.
+    // Sends the same end again, and a different end that is too late.
     if (chance.happens(0.3)) await this.webhook(machine, jobId, body);
     if (chance.happens(0.2)) await this.webhook(machine, jobId, { status: 'failed', seq: 5_001, totalCostUsd: 999 });
     if (chance.happens(0.2)) {
@@ -109,12 +109,12 @@ export class PracticeOffice extends MachineReports {
   private async cancel(machine: Machine, jobId: string): Promise<void> {
     await this.pass(this.chance.whole(1, 20));
     await this.ok(this.tenant.api.post(`/api/jobs/${jobId}/cancel`, {}));
-    // It may be with its machine already, which then has to say that it stopped.
+    // The machine may have received the run already. Then it has to report that the run has stopped.
     await this.webhook(machine, jobId, { status: 'cancelled', seq: 9_000 });
     await this.close(machine, jobId, { usages: [], reported: null, billing: [], claims: {} });
   }
 
-  /** The service ends it; what its machine says of the end comes too late, what it used does not. */
+  /** The service ends the run. The machine's report of the end is too late, but its usage counts. */
   private async overspend(machine: Machine, jobId: string): Promise<void> {
     await this.begin(machine, jobId);
     const of = { provider: 'nobody', model: 'month-unknown', said: 0.75 } as const;
@@ -126,16 +126,16 @@ export class PracticeOffice extends MachineReports {
     usages.push(...(await this.steps(machine, jobId, { first: 50, count: 1, of })));
     await this.webhook(machine, jobId, { status: 'completed', seq: 5_000, totalCostUsd: 999 });
     await this.close(machine, jobId, { usages, reported: null, billing: [], claims: {} });
-    // What was left of it was killed.
+    // The machine has killed the rest of the run.
     await this.harness.db.query('system', 'UPDATE agent SET clearing_command_id = NULL WHERE id = $1', [machine.id]);
   }
 
-  /** Anew, because sessions do not last a month. */
+  /** Signs in again, because sessions do not last a month. */
   signIn(role: 'admin' | 'super_admin' = 'admin'): Promise<HttpClient> {
     return this.harness.http.signIn(`user-${this.tenant.userIds[role]}@example.com`, testPassword);
   }
 
-  /** Gone with all but what it cost. */
+  /** Deletes the run; its costs remain. */
   async delete(run: Run): Promise<void> {
     await this.ok((await this.signIn()).delete(`/api/jobs/${run.id}`));
     run.deleted = true;
@@ -195,7 +195,7 @@ export class PracticeOffice extends MachineReports {
     return (await this.ok(this.tenant.api.post('/api/jobs/batch', body))).body.jobIds[0];
   }
 
-  /** Its own machine is the first; the launch that was asked for goes there. */
+  /** Launches by the schedule if the machine is the schedule's own one, which is the first; otherwise directly. */
   private async launchBySchedule(machine: Machine, options: object): Promise<string> {
     if (machine !== this.machines[0]) return this.launch(machine, options);
     const made = await this.ok(
@@ -212,19 +212,19 @@ export class PracticeOffice extends MachineReports {
   }
 
   private async dispatched(jobId: string): Promise<void> {
-    await waitFor(`job ${jobId} to be given to its machine`, async () => {
+    await waitFor(`job ${jobId} to be dispatched to its machine`, async () => {
       const [job] = await this.harness.db.query<{ given: boolean; waitingReason: string | null; agentStatus: string }>(
         'system',
         `SELECT j.command_id IS NOT NULL AS given, j.waiting_reason, a.status AS agent_status
          FROM job j JOIN agent a ON a.id = j.agent_id WHERE j.id = $1`,
         [jobId],
       );
-      if (!job!.given) throw new Error(`it waits for ${job!.waitingReason}, its machine is ${job!.agentStatus}`);
+      if (!job!.given) throw new Error(`the job waits for ${job!.waitingReason}, its agent is ${job!.agentStatus}`);
       return true;
     });
   }
 
-  /** What the run shows of itself, and what it was made of. */
+  /** Records the ended run: its times and status from the service, and its generated input. */
   private async close(
     machine: Machine,
     jobId: string,

@@ -1,13 +1,13 @@
 import type { Batch, BillingStep, Office, Price, Run, Usage } from './ledger.harness';
 
-// A month's figures worked out plainly from what it was made of: fractions of whole numbers, no code of the service.
+// Recomputes a month's figures from its recorded input, with exact fractions and without code of the service.
 
 interface Fraction {
   over: bigint;
   under: bigint;
 }
 
-/** The fraction that a number's decimals are. */
+/** Returns a number, rounded to 12 decimals, as a fraction. */
 function exact(value: number): Fraction {
   const text = value.toFixed(12);
   return { over: BigInt(text.replace('.', '')), under: 10n ** 12n };
@@ -20,7 +20,7 @@ const plus = (a: Fraction, b: Fraction): Fraction => ({
 const whole = (n: number | bigint): Fraction => ({ over: BigInt(n), under: 1n });
 const zero = whole(0);
 
-/** To whole millionths, half to even. */
+/** Rounds to whole millionths, half to even. */
 function micros({ over, under }: Fraction): bigint {
   const scaled = over * 1_000_000n;
   const floor = scaled >= 0n ? scaled / under : -((-scaled + under - 1n) / under);
@@ -39,7 +39,7 @@ export interface Cost {
   byModel: Map<string, bigint>;
 }
 
-/** Null for what no price is known of. */
+/** Returns the price that applies to a usage; null if there is none. */
 function priceOf(prices: Price[], { provider, model, at }: Usage): Price | null {
   const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
   const known = prices
@@ -94,7 +94,7 @@ const nameOf = ({ provider, model }: Usage) => `${provider}/${model}`;
 
 export const usd = (amount: bigint) => Number(amount) / 1_000_000;
 
-/** The calendar's day in a zone, as people there write it. */
+/** Returns the calendar day in a time zone as YYYY-MM-DD. */
 export function dayIn(zone: string, at: string): string {
   return new Intl.DateTimeFormat('sv-SE', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(
     new Date(at),
@@ -127,7 +127,7 @@ interface Group {
   reported: bigint;
 }
 
-/** What each group cost, by its key. */
+/** Returns the costs of each group by its key. */
 export function costsOf(
   { runs, prices, zone }: Office,
   { from, to, groupBy }: { from: string; to: string; groupBy: GroupBy },
@@ -176,7 +176,7 @@ export function costsOf(
   );
 }
 
-/** A fraction with so many decimals, half to even, as a number. */
+/** Rounds a fraction to this number of decimals, half to even. */
 function decimals({ over, under }: Fraction, places: number): number {
   return Number(micros({ over: over * 10n ** BigInt(places), under: under * 1_000_000n })) / 10 ** places;
 }
@@ -256,7 +256,7 @@ export function countClaims(claims: { outcome: string }[]) {
   };
 }
 
-/** Between the two nearest, as far as it lies between them. */
+/** Interpolates linearly between the two nearest values; null without values. */
 function percentile(sorted: number[], percent: number): number | null {
   if (sorted.length === 0) return null;
   const place = BigInt(sorted.length - 1) * BigInt(percent);

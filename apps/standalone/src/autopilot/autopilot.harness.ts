@@ -29,7 +29,7 @@ export const noChromium = chromium ? '' : ' (skipped: no Chromium on PATH)';
 
 const over: SessionStatus[] = ['completed', 'failed', 'cancelled'];
 
-/** The whole service in this process, a real worker with a real browser, a portal, and a model that is a fake. */
+/** The whole service in this process, a real worker with a real browser, a fake portal and a fake model. */
 export class AutopilotHarness {
   private worker?: ChildProcess;
   private readonly folder = mkdtempSync(join(tmpdir(), 'muster-autopilot-'));
@@ -58,14 +58,14 @@ export class AutopilotHarness {
     return made;
   }
 
-  /** What the fake's tokens cost, in USD per million. */
+  /** Sets the prices of the fake model's tokens, in USD per million. */
   async price({ inputPerMillion, outputPerMillion }: { inputPerMillion: number; outputPerMillion: number }) {
     const prices = [this.model.name, this.model.visionName].map((model) => ({
       ...{ provider: 'openai-compatible', model, from: '2020-01-01' },
       ...{ inputUsdPerMillion: inputPerMillion, outputUsdPerMillion: outputPerMillion },
     }));
     const { status, text } = await this.tenant.as.admin.put('/api/organization/model-prices', { prices });
-    if (status !== 200) throw new Error(`the prices were answered with ${status}: ${text}`);
+    if (status !== 200) throw new Error(`setting the prices failed with ${status}: ${text}`);
   }
 
   get path(): string {
@@ -83,7 +83,7 @@ export class AutopilotHarness {
       },
       stdio: 'ignore',
     });
-    await waitFor('the worker', async () => {
+    await waitFor('the worker to be online', async () => {
       const { body } = await this.tenant.api.get(`/api/agents/${this.agentId}`);
       return body.status === 'online';
     });

@@ -26,7 +26,7 @@ const aLook: PageLook = {
 type Given = AgentCommand & { payload: Record<string, unknown> };
 type Answer = Partial<CommandResultBody> | 'nothing';
 
-/** A task that nobody has done before. */
+/** Returns a task that no session has learned yet. */
 export function newTask(more: Partial<AutopilotTask> = {}): AutopilotTask {
   return {
     title: `Task ${newId()}`,
@@ -39,10 +39,10 @@ export function newTask(more: Partial<AutopilotTask> = {}): AutopilotTask {
   };
 }
 
-/** Workers that speak the real wire, with browsers that do what the test says. */
+/** The service with a fake worker, which uses the real protocol and whose browsers act as the test specifies. */
 export class FakeBrowsers {
   readonly received: Given[] = [];
-  /** How often something was sent, by session. */
+  /** Number of attempts that submitted something, by session id. */
   readonly sent = new Map<string, number>();
   attempt: (payload: AttemptStep, command: Given) => Answer | Partial<StepAttempted> = () => ({});
   look: (payload: LookAtPage) => Answer | { look?: Partial<PageLook>; holds?: boolean; unmet?: string } = () => ({});
@@ -116,7 +116,7 @@ export class FakeBrowsers {
     };
   }
 
-  /** What the test itself remembers of it all. */
+  /** Clears everything that the test itself has recorded. */
   forget(): void {
     for (const list of [
       this.received,

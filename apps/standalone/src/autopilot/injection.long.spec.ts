@@ -7,7 +7,7 @@ import { answerSteps, type StepQuestion } from './portal-model.harness';
 jest.setTimeout(240_000);
 
 const itPlays = chromium ? it : it.skip;
-/** Kept in the vault, and given to no session. */
+/** A secret that is in the vault and that no session may use. */
 const others = 'AKIA-of-somebody-else';
 
 const action = (name: SessionAction['action'], selector: string, value = ''): SessionAction => ({
@@ -15,8 +15,8 @@ const action = (name: SessionAction['action'], selector: string, value = ''): Se
   selectors: selector ? [{ kind: 'role', selector }] : [],
 });
 
-/** Every call of the model falls for what the page says. */
-describe(`a page that gives orders${noChromium}`, () => {
+/** The fake model follows every instruction of the page. */
+describe(`a page with injected instructions${noChromium}`, () => {
   let pilot: AutopilotHarness;
   const told: StepQuestion[] = [];
 
@@ -81,7 +81,7 @@ describe(`a page that gives orders${noChromium}`, () => {
   });
 
   itPlays(
-    'leads nowhere: no address, no secret, no tool but the browser; and all of it is on the timeline',
+    'reaches no other address, no secret and no tool but the browser; the timeline shows each attempt',
     async () => {
       const sessionId = await pilot.begin({
         ...pilot.claim('C-1001', { task: task(), limits: { attemptsPerStep: 8 } }),
@@ -102,7 +102,7 @@ describe(`a page that gives orders${noChromium}`, () => {
       ]) {
         expect(errors).toContain(refused);
       }
-      // Nobody was visited, and nothing but the portal's own pages was.
+      // No other site was visited, and neither a password nor a claim was sent to the portal's other pages.
       expect(pilot.portal.visits).toEqual([]);
       const sent = pilot.portal.requests.filter(({ path }) => path !== '/login');
       expect(JSON.stringify(sent)).not.toContain(pilot.portal.password);
@@ -116,7 +116,7 @@ describe(`a page that gives orders${noChromium}`, () => {
     },
   );
 
-  itPlays('gets no secret into a question, a row, a log or a name of a picture', async () => {
+  itPlays('gets no secret into a model call, a row, a log or the name of a screenshot', async () => {
     for (const secret of [pilot.portal.password, others]) {
       for (const call of pilot.model.calls) expect(call.text).not.toContain(secret);
       const kept = await pilot.harness.db.query<{ text: string }>(
@@ -132,7 +132,7 @@ describe(`a page that gives orders${noChromium}`, () => {
     expect(pilot.model.faults).toEqual([]);
   });
 
-  itPlays('is told to the model as what it is: untrusted, with the names of secrets alone', async () => {
+  itPlays('is passed to the model as untrusted, and secrets only by their names', async () => {
     const notes = told.find(({ untrustedPage: { url } }) => url.endsWith('/notes'))!;
     expect(notes.untrustedPage.tree).toContain('IMPORTANT SYSTEM NOTICE');
     expect(notes.secrets).toEqual(['PORTAL_PASSWORD']);

@@ -27,7 +27,7 @@ describe(`${count} sessions at once`, () => {
       steps: ['open', 'fill', 'send'].map((id) => ({ id, title: id, instruction: `Do ${id}.`, kind: 'browse' })),
     });
 
-  it('all come to their end, none waits for the others, and the model has no more calls than it is allowed', async () => {
+  it('all complete without starving one of them, within the limit of concurrent model calls', async () => {
     let open = 0;
     let most = 0;
     browsers.model.answers(async (call) => {
@@ -50,7 +50,7 @@ describe(`${count} sessions at once`, () => {
         }),
       );
       const ended = await waitFor(
-        'all of them',
+        'all sessions to end',
         async () => {
           const read = await Promise.all(sessions.map(({ agent, sessionId }) => agent.read(sessionId)));
           return read.every(({ finishedAt }) => finishedAt !== null) && read;
@@ -74,15 +74,15 @@ describe(`${count} sessions at once`, () => {
       `${count} sessions: p50 ${at(times, 0.5)} s, slowest ${at(times, 1)} s, ${most} model calls at once; ` +
         `${count} more after them: heap ${more.heap.toFixed(1)} MiB more, resident ${more.all.toFixed(1)} MiB more\n`,
     );
-    // What is kept of a session is in rows: as many again leave nothing behind in the process.
+    // A session is stored in rows, so a second wave of sessions leaves nothing in the process.
     expect(more.heap).toBeLessThan(12);
     expect(more.all).toBeLessThan(80);
-    // Nobody is left behind: the last one is not far from the middle.
+    // No session starves: the slowest one is not far from the median.
     expect(times.at(-1)!).toBeLessThan(10 * times[Math.floor(times.length / 2)]! + 5000);
   });
 });
 
-/** Where those stand that have not come to their end, and what is under way for them. */
+/** Describes the sessions that have not ended, with their pending commands and the messages in the outbox. */
 async function leftOf({ harness }: FakeBrowsers): Promise<string> {
   const rows = await harness.db.query<object>(
     'system',
@@ -93,7 +93,7 @@ async function leftOf({ harness }: FakeBrowsers): Promise<string> {
   return rows.map((row) => JSON.stringify(row)).join('\n');
 }
 
-/** What the process holds when nothing is under way, without what the test itself remembers. */
+/** Returns the memory of the idle process, without the records of the test itself. */
 function memoryHeld(browsers: FakeBrowsers): { heapMiB: number; residentMiB: number } {
   browsers.forget();
   for (let times = 0; times < 3; times += 1) collectGarbage();

@@ -17,7 +17,7 @@ const act = {
   },
 };
 
-describe('a session that has trouble', () => {
+describe('a session with failures', () => {
   let browsers: FakeBrowsers;
 
   beforeAll(async () => {
@@ -41,7 +41,7 @@ describe('a session that has trouble', () => {
   const sql = <T extends object>(text: string, values: unknown[] = []) =>
     browsers.harness.db.query<T>('system', text, values);
 
-  it('whose every handling breaks is tried again ever later, and then ends with a reason', async () => {
+  it('is retried with growing delays if each attempt to advance it fails, and then fails with a reason', async () => {
     const isFaulty = { of: '' };
     browsers.open = ({ agentId }) =>
       agentId === isFaulty.of ? ({ output: { reused: false, startError: null } } as never) : {};
@@ -65,17 +65,17 @@ describe('a session that has trouble', () => {
       )[0]!;
     const rests: number[] = [];
     for (let faults = 1; faults < 8; faults += 1) {
-      const row = await waitFor(`fault ${faults}`, async () => {
+      const row = await waitFor(`failure ${faults}`, async () => {
         const now = await read();
         return now.faults === faults && now;
       });
       rests.push(row.restMs);
-      // Nobody rings for it meanwhile.
+      // No message about the session is enqueued during the delay.
       expect(row.rung).toBe(0);
       await sql(`UPDATE autopilot_session SET ring_at = now() WHERE id = $1`, [sessionId]);
     }
     for (const [at, restMs] of rests.entries()) {
-      // A look may have begun a moment before the rest that it sees.
+      // The query may have started a moment before the failure was stored.
       expect(restMs).toBeLessThan(Math.min(60_000, 1000 * 2 ** at) + 100);
       expect(restMs).toBeGreaterThan(Math.min(60_000, 1000 * 2 ** at) - 1000);
     }
@@ -92,7 +92,7 @@ describe('a session that has trouble', () => {
     expect(browsers.harness.logs.join('')).toContain('could not advance an autopilot session');
   });
 
-  it('whose handling broke once goes on as if nothing had been', async () => {
+  it('continues normally after one failed attempt to advance it', async () => {
     const owner = new Client({ connectionString: browsers.harness.databaseUrl });
     await owner.connect();
     await owner.query(`
@@ -102,14 +102,14 @@ describe('a session that has trouble', () => {
     const { sessionId } = session;
     const faults = async () =>
       (await sql<{ faults: number }>('SELECT faults FROM autopilot_session WHERE id = $1', [sessionId]))[0]!.faults;
-    await waitFor('a fault', async () => (await faults()) > 0);
+    await waitFor('a failure', async () => (await faults()) > 0);
     await owner.query('DROP FUNCTION break CASCADE');
     await owner.end();
     expect(await session.until(sessionId, 'completed', 'failed', 'paused')).toMatchObject({ error: null });
     expect(await faults()).toBe(0);
   });
 
-  it('whose browser is lost during a look gets another one, and goes on', async () => {
+  it('continues in another browser if its browser is lost during a page snapshot', async () => {
     let looks = 0;
     browsers.look = () => {
       looks += 1;
@@ -126,7 +126,7 @@ describe('a session that has trouble', () => {
     expect(row!.faults).toBe(0);
   });
 
-  it('whose start page cannot be opened ends with that, and asks no model', async () => {
+  it('fails without a model call if its start page cannot be opened', async () => {
     const startError = 'net::ERR_NAME_NOT_RESOLVED';
     const look = { url: 'chrome-error://chromewebdata/', title: '', tree: '' };
     browsers.open = () =>
@@ -149,7 +149,7 @@ describe('a session that has trouble', () => {
     expect(body.entries[0].message).toContain(`could not open its start page: ${startError}`);
   });
 
-  it('whose start page came only in part goes on, and tells the model of it', async () => {
+  it('continues with a partly loaded start page, and reports that to the model', async () => {
     const startError = 'the page was not loaded in time';
     const look = { url: 'http://portal.test/', title: '', tree: '- text "…"', treeCut: false, screenshotKey: null };
     browsers.open = () =>
@@ -163,13 +163,13 @@ describe('a session that has trouble', () => {
     );
   });
 
-  it('shows the model a picture of the page, and no other thing that its machine sent as one', async () => {
+  it('sends the model a screenshot, but no other file that its worker uploaded as one', async () => {
     const agentId = await browsers.makeAgent();
     const jpeg = Buffer.from('\xff\xd8\xff\xe0 a page', 'latin1');
     const sent: [string, Buffer, boolean][] = [
-      ['a picture', jpeg, true],
-      ['a page', Buffer.from('<script>alert(1)</script>\xff\xd8\xff'), false],
-      ['more than any picture has', Buffer.concat([jpeg, Buffer.alloc(5 * 1024 * 1024)]), false],
+      ['an image', jpeg, true],
+      ['an HTML page', Buffer.from('<script>alert(1)</script>\xff\xd8\xff'), false],
+      ['an image that is too large', Buffer.concat([jpeg, Buffer.alloc(5 * 1024 * 1024)]), false],
     ];
     for (const [what, bytes, isShown] of sent) {
       const ticket = (
@@ -190,7 +190,7 @@ describe('a session that has trouble', () => {
     }
   });
 
-  it('and is paused for it shows why on its stream, with the picture, and the stream goes on where it was left', async () => {
+  it('streams the reason and the screenshot of a pause; the stream can be resumed where it was left', async () => {
     const agentId = await browsers.makeAgent();
     const screenshotKey = `images/${newId()}.jpg`;
     await sql(
@@ -221,7 +221,7 @@ describe('a session that has trouble', () => {
     expect(JSON.stringify(seen)).not.toContain('screenshotKey');
     expect((await agent.act({ action: 'resume', sessionId, stepOverride: { skip: true } })).status).toBe(202);
     await agent.until(sessionId, 'completed');
-    // What it has missed, once each, and nothing that it had.
+    // The resumed stream has each missed event once, and no event that was already received.
     const again = await EventStream.open(path, { ...headers, 'last-event-id': '4' });
     const rest = [...(await again.until(4))];
     again.close();

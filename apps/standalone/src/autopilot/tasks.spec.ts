@@ -25,7 +25,7 @@ describe('a task from a script', () => {
     json: { task, kept: ['sign-in'], added: ['attach', 'attach'], notes: 'Signs in; attaches nothing yet.', ...more },
   });
 
-  it('says what it does already and what it lacks, and starts as it is', async () => {
+  it('lists the steps that the script has and that it lacks, and can be started unchanged', async () => {
     browsers.model.says(plan());
     const answer = await analyze({ script: 'page.navigate("https://portal.test/")', gap: 'The X-ray is missing.' });
     expect(answer.status).toBe(200);
@@ -49,7 +49,7 @@ describe('a task from a script', () => {
     });
   });
 
-  it('may be a workflow’s, of the own organization', async () => {
+  it('can be created from a workflow of the own organization', async () => {
     const { organizationId } = browsers.tenant;
     const { id: workflowId } = await makeWorkflow(browsers.harness.db, { organizationId, script: 'print("filed")\n' });
     browsers.model.says(plan());
@@ -63,7 +63,7 @@ describe('a task from a script', () => {
   });
 
   it.each([[{}], [{ script: 'x', workflowId: newId() }], [{ script: '' }], [{ script: 'x', gap: 7 }]])(
-    'is refused with %j, and asks no model',
+    'is refused for %j without a model call',
     async (body) => {
       expect(await analyze(body)).toMatchObject({ status: 400, body: { code: 'invalid_payload' } });
       expect(browsers.model.calls).toEqual([]);
@@ -72,15 +72,15 @@ describe('a task from a script', () => {
 
   it.each([
     ['names a step that it does not have', plan({ kept: ['sign-in', 'fly'] })],
-    ['is no task', plan({ task: { ...task, steps: [] } })],
+    ['is not a valid task', plan({ task: { ...task, steps: [] } })],
     ['opens a file', plan({ task: { ...task, startUrl: 'file:///etc/passwd' } })],
     ['is a refusal', { refusal: 'No.' }],
-  ])('is model_failed where what the model answers %s', async (_, script) => {
+  ])('is refused with model_failed if the answer of the model %s', async (_, script) => {
     browsers.model.says(script);
     expect(await analyze({ script: 'x' })).toMatchObject({ status: 502, body: { code: 'model_failed' } });
   });
 
-  it('tells no model a secret that stands in the script, in what it lacks, or in an intent', async () => {
+  it('sends the model no secret from a script, a gap or an intent', async () => {
     const secret = 'Sesame-open-77';
     await browsers.tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: secret });
     browsers.model.secrets.push(secret);

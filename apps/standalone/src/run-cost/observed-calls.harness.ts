@@ -12,22 +12,23 @@ interface Answer {
   command: string;
 }
 
-/** Our statements that travel together, as pg's client is given them. */
+/** Statements that the service sends in one round trip, as it passes them to pg's client. */
 interface Batch {
   statements: readonly Statement[];
   callback: (error: Error | null, answers: Answer[]) => void;
   role: string;
 }
 
-/** A transaction as Postgres saw it. */
+/** A transaction as Postgres executed it. */
 export interface SeenTransaction {
-  /** Its statements' names, beside those that begin and end it and set its scope. */
+  /** Names of its statements, without those in `frame`. */
   statements: string[];
   roundTrips: number;
-  /** Its commit waited for the disk: it had written something, and said nothing of not waiting. */
+  /** Whether its commit waited for the disk: it had written something, and synchronous_commit was on. */
   isFlushed: boolean;
 }
 
+/** Statements that begin and end a transaction, set its scope, or let its commit return before the WAL flush. */
 const frame = new Set(['muster_begin', 'muster_set_scope', 'muster_hurry', 'muster_commit']);
 const probe: Statement = {
   name: 'run_cost_probe',
@@ -35,8 +36,8 @@ const probe: Statement = {
 };
 
 /**
- * Everything that this process asks of Postgres and Redis while it watches. Of each transaction Postgres itself is
- * asked, right before its end, whether it has written anything and waits for the disk.
+ * Records all calls of this process to Postgres and Redis between `start` and `end`. Right before the end of each
+ * transaction, a probe queries Postgres whether the transaction has written anything and its commit waits for the disk.
  */
 export class ObservedCalls {
   readonly transactions: SeenTransaction[] = [];
@@ -69,7 +70,7 @@ export class ObservedCalls {
   private see(client: Client, given: unknown[], query: (...args: unknown[]) => unknown): unknown {
     const batch = given[0] as Batch;
     if (!Array.isArray(batch.statements)) {
-      // What TypeORM or a test asks by itself.
+      // A query of TypeORM or of a test, which is not counted.
       return query.apply(client, given);
     }
     const { statements } = batch;
@@ -110,7 +111,7 @@ interface Command {
   args: unknown[];
 }
 
-/** Scripts go by their own names: BullMQ's are one for each thing that it does. */
+/** Returns the name of a command; for a script its own name, because BullMQ has one script for each operation. */
 function nameOf(redis: Redis, { name, args }: Command): string {
   if (name !== 'evalsha' && name !== 'eval') return name;
   const { scriptsSet } = redis as unknown as { scriptsSet: Record<string, { sha: string; lua: string }> };

@@ -7,7 +7,7 @@ jest.setTimeout(90_000);
 
 const address = 'https://muster.example.com';
 
-describe('the link of a question’s message', () => {
+describe('the answer link of a question', () => {
   let lab: WebhookLab;
   let mailbox: Mailbox;
 
@@ -35,7 +35,7 @@ describe('the link of a question’s message', () => {
     expect(asked.status).toBe(201);
     return { jobId, id: asked.body.questionId as string };
   };
-  /** The token of the link in a mail to one reader of a channel made for it. */
+  /** Asks a question and returns the link's token from the mail to the only recipient of a new channel. */
   const sent = async (more: object = {}) => {
     const to = `${newId()}@practice.example`;
     const channelId = await channel(to);
@@ -79,7 +79,7 @@ describe('the link of a question’s message', () => {
     expect(entries[0]).toMatchObject({ target: { type: 'question', id }, changes: { kind: 'confirm', via: 'link' } });
   });
 
-  it('answers nothing by being followed', async () => {
+  it('does not answer the question when it is opened', async () => {
     const { token, id } = await sent();
     for (const method of ['GET', 'HEAD']) {
       const followed = await fetch(`${lab.harness.url}/a/${token}`, { method, redirect: 'manual' });
@@ -89,7 +89,7 @@ describe('the link of a question’s message', () => {
     expect((await question(id)).status).toBe('open');
   });
 
-  it('is refused where it is changed, another’s, or withdrawn', async () => {
+  it('is refused if it is changed, combined with another token, or if its channel is deleted', async () => {
     const { token, channelId, id } = await sent();
     const other = await sent();
     const bytes = Buffer.from(token, 'base64url');
@@ -111,14 +111,14 @@ describe('the link of a question’s message', () => {
     expect((await question(id)).status).toBe('open');
   });
 
-  it('answers nothing once its time is over', async () => {
+  it('cannot answer an expired question', async () => {
     const { token, id } = await sent({ timeoutSeconds: 600 });
     await lab.rows(`UPDATE question SET expires_at = now() - interval '1 second' WHERE id = $1`, id);
     expect((await answer(token, true)).body.code).toBe('question_over');
     expect(await question(id)).not.toMatchObject({ status: 'answered' });
   });
 
-  it('is not sent to who is not asked: they get the page that asks for a sign-in', async () => {
+  it('is sent only to the people who are asked; other recipients get a link to the inbox page', async () => {
     const { mail, token } = await sent({ to: ['somebody.else@practice.example'] });
     expect(token).toBeUndefined();
     expect(mail.raw).toContain(`${address}/app/inbox`);
@@ -131,7 +131,7 @@ describe('the link of a question’s message', () => {
     expect(await question(id)).toMatchObject({ answer: false, answeredBy: to });
   });
 
-  it('brings codes to the run, and shows them to nobody', async () => {
+  it('accepts a code for the run, and never returns it', async () => {
     const { token, id } = await sent({ kind: 'code', question: 'Code from the phone' });
     expect((await answer(token, '12')).status).toBe(400);
     const answered = await answer(token, '482913');
@@ -139,9 +139,9 @@ describe('the link of a question’s message', () => {
     expect(await question(id)).toMatchObject({ status: 'answered', answer: null });
   });
 
-  it('is guessed no more often than passwords are', async () => {
+  it('has the rate limit of failed sign-ins for unknown tokens', async () => {
     const statuses = new Set<number>();
-    await waitFor('a limit', async () => {
+    await waitFor('the rate limit', async () => {
       statuses.add((await read('nonsense')).status);
       return statuses.has(429);
     });

@@ -28,8 +28,8 @@ describe('notification channels', () => {
   });
 
   /**
-   * Makes everything of the channel that much older. Under the lock of the channel, because a claim reads when the last
-   * message was sent and then postpones the others by it.
+   * Moves all times of the channel's deliveries back. It locks the channel, because a claim reads when the last message
+   * was sent and then postpones the other messages by that time.
    */
   const pass = (id: string, ms: number) =>
     lab.rows(
@@ -53,7 +53,7 @@ describe('notification channels', () => {
       return found.filter((row) => row.status === status).length >= count && found;
     });
 
-  it('write an e-mail to each recipient of what failed, with why and where to go on, once', async () => {
+  it('send each recipient one e-mail about a failed run, with its error and a link', async () => {
     const [one, two] = [address(), address()];
     const { id } = await make({ kind: 'email', recipients: [one.toUpperCase(), two] });
     const jobId = await lab.run('failed', {}, { error: 'the portal <b>refused</b>' });
@@ -74,7 +74,7 @@ describe('notification channels', () => {
     expect(mailbox.mails.filter(({ to }) => [one, two].includes(to))).toHaveLength(2);
   });
 
-  it('make one message with a count of what happens within a minute', async () => {
+  it('combine the notifications of a minute in one message with their count', async () => {
     const to = address();
     const { id } = await mailChannel(to);
     for (let n = 0; n < 4; n += 1) await lab.run('failed', {}, { error: `fault ${n}` });
@@ -92,7 +92,7 @@ describe('notification channels', () => {
     for (const n of [1, 2, 3]) expect(mails[1]!.raw).toContain(`fault ${n}`);
   });
 
-  it('try again what the relay refuses for now, and never what it refuses for good', async () => {
+  it('retry a message that the mail relay refuses temporarily, but not a permanent refusal', async () => {
     const [later, never] = [address(), address()];
     let refusals = 1;
     mailbox.onMessage = (to) => (to === later && refusals-- > 0 ? 451 : null);
@@ -115,7 +115,7 @@ describe('notification channels', () => {
     expect(await mailbox.wait(later)).toHaveLength(1);
   });
 
-  it('send nothing twice where a message may have arrived, and say so', async () => {
+  it('do not repeat a message that may have arrived, and report it as unclear', async () => {
     const to = address();
     mailbox.onMessage = (each) => (each === to ? 'break' : null);
     const { id } = await mailChannel(to);
@@ -125,7 +125,7 @@ describe('notification channels', () => {
       status: 'unclear',
       statusCode: null,
     });
-    // One that a process was sending when it died.
+    // A delivery whose process died while it was sending.
     const [{ eventId }] = await lab.rows('SELECT event_id FROM webhook_delivery WHERE endpoint_id = $1', id);
     await lab.rows(
       `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, status, due_at, recipient, sent_at,
@@ -139,7 +139,7 @@ describe('notification channels', () => {
     expect(mailbox.mails.filter((mail) => [to, 'dead@practice.example'].includes(mail.to))).toHaveLength(1);
   });
 
-  it.each(['slack', 'teams'])('post %s its own format, to an address that nobody reads again', async (kind) => {
+  it.each(['slack', 'teams'])('post to %s in its own format, and never return the address', async (kind) => {
     const path = `/services/${newId()}`;
     lab.receiver.answers.set(path, (response) => response.writeHead(200).end('ok'));
     const { id, secret } = await make({ kind, url: lab.receiver.url + path, events: ['job.failed'] });
@@ -162,7 +162,7 @@ describe('notification channels', () => {
     expect((await lab.admin.patch(`${base}/${id}`, { url: lab.receiver.url + moved })).status).toBe(200);
     expect((await lab.admin.post(`${base}/${id}/test`, {})).body).toEqual({ messages: 1 });
     await lab.receiver.wait(moved);
-    // Neither in an answer, nor in a row, nor in a log.
+    // The address is in no answer, no row and no log line.
     const secrets = [path, moved];
     const shown = [read.body, (await lab.admin.get(base)).body, (await lab.admin.get('/api/audit')).body];
     const tables = await lab.rows(`SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`);
@@ -179,14 +179,14 @@ describe('notification channels', () => {
     }
   });
 
-  it('send a webhook as to any endpoint: signed, and by a secret that is shown once', async () => {
+  it('sign a webhook like that of an endpoint, with a secret that is shown once', async () => {
     const path = lab.path();
     const { id, secret, url } = await make({ kind: 'webhook', url: lab.receiver.url + path });
     await lab.run('failed');
     const [received] = await lab.receiver.wait(path);
     expect(verified(secret, received!)).toMatchObject({ type: 'job.failed' });
     expect(url).toBe(lab.receiver.url + path);
-    // It is a channel and no endpoint: the routes of endpoints do not know it.
+    // The routes of endpoints do not find a channel.
     const deliveryId = received!.headers['webhook-id'];
     for (const route of ['', '/deliveries', `/deliveries/${deliveryId}`]) {
       expect((await lab.admin.get(`/api/webhook-endpoints/${id}${route}`)).status).toBe(404);
@@ -198,7 +198,7 @@ describe('notification channels', () => {
     expect((await lab.admin.get(`${base}/${endpoint.id}`)).status).toBe(404);
   });
 
-  it('get what their filter lets pass', async () => {
+  it('send only the events that match their filter', async () => {
     const [workflows, others, labels, severe] = [address(), address(), address(), address()];
     const { workflowId, agentId } = lab.ids;
     const anything = { events: ['job.completed', 'job.failed'] };
@@ -215,7 +215,7 @@ describe('notification channels', () => {
     expect(mailbox.mails.filter(({ to }) => [labels, severe].includes(to))).toHaveLength(2);
   });
 
-  it('test what they are, though they be off, and say what came of it', async () => {
+  it('send a test message even if they are off, and report its result', async () => {
     const to = address();
     const { id } = await mailChannel(to, { enabled: false });
     await lab.run('failed');
@@ -233,7 +233,7 @@ describe('notification channels', () => {
     expect(JSON.stringify(lastAttempt) + lab.harness.logs.join('')).not.toContain('relay-secret');
   });
 
-  it('are an admin’s, and of this organization alone', async () => {
+  it('are accessible only to admins of their organization', async () => {
     const { id } = await mailChannel(address());
     const other = await lab.harness.makeTenant();
     for (const client of [lab.tenant.as.member, lab.tenant.api]) expect((await client.get(base)).status).toBe(403);

@@ -4,7 +4,7 @@ import { WebhookLab } from './webhook-lab.harness';
 
 jest.setTimeout(60_000);
 
-describe('what an endpoint is told', () => {
+describe('deliveries to an endpoint', () => {
   let lab: WebhookLab;
 
   beforeAll(async () => {
@@ -12,7 +12,7 @@ describe('what an endpoint is told', () => {
   });
   afterAll(() => lab.close());
 
-  it('is a completed job as its GET answers it, signed as Standard Webhooks has it', async () => {
+  it('contain a completed job as GET returns it, signed according to Standard Webhooks', async () => {
     const path = lab.path();
     const { id, secret } = await lab.endpoint(path, ['job.completed']);
     const jobId = await lab.run();
@@ -25,7 +25,7 @@ describe('what an endpoint is told', () => {
     const { totalCostUsd: _cost, ...shown } = (await lab.tenant.api.get(`/api/jobs/${jobId}`)).body;
     expect(job).toMatchObject(shown);
     expect(sequence).toEqual(expect.any(Number));
-    const [delivery] = await waitFor('it to be delivered', async () => {
+    const [delivery] = await waitFor('the delivery', async () => {
       const found = await lab.deliveries(id, '?status=delivered');
       return found.length > 0 && found;
     });
@@ -41,7 +41,7 @@ describe('what an endpoint is told', () => {
     expect(detail.body).toEqual({ ...delivery, body: told!.body });
   });
 
-  it('is nothing that it does not listen to, and each fact of a job in its order', async () => {
+  it('contain only events that it subscribes to, with a sequence in the order of the job’s events', async () => {
     const [all, some] = [lab.path(), lab.path()];
     await lab.endpoint(all);
     await lab.endpoint(some, ['job.failed']);
@@ -52,7 +52,7 @@ describe('what an endpoint is told', () => {
     expect((await lab.receiver.wait(some)).map(({ event }) => event.type)).toEqual(['job.failed']);
   });
 
-  it('is nothing of another organization', async () => {
+  it('contain no events of another organization', async () => {
     const other = await lab.harness.makeTenant();
     const path = lab.path();
     const made = await other.as.admin.post('/api/webhook-endpoints', { url: lab.receiver.url + path, events: ['*'] });
@@ -67,7 +67,7 @@ describe('what an endpoint is told', () => {
     }
   });
 
-  it('leaves no row of a fact that nobody listens to', async () => {
+  it('are not prepared in a row for an event without a subscriber', async () => {
     const silent = await lab.harness.makeTenant();
     await silent.as.admin.post('/api/webhook-endpoints', { url: lab.receiver.url, events: ['pack.promoted'] });
     const { body } = await silent.as.admin.post('/api/agents', { name: 'Quiet', provider: 'external' });

@@ -14,7 +14,7 @@ describe('webhook endpoints', () => {
   });
   afterAll(() => lab.close());
 
-  it('show their secret once, and change by the version that was read', async () => {
+  it('show their secret once, and accept changes only to the version that was read', async () => {
     const made = await lab.endpoint(lab.path(), ['job.failed'], { description: 'Billing' });
     expect(made.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     const read = await lab.admin.get(`${base}/${made.id}`);
@@ -48,7 +48,7 @@ describe('webhook endpoints', () => {
     expect(JSON.stringify(rows)).not.toContain('whsec_');
   });
 
-  it('are an admin’s, by session alone', async () => {
+  it('are accessible only to admins with a session', async () => {
     const { as, api, worker } = lab.tenant;
     for (const client of [as.viewer, as.member, api, worker]) expect((await client.get(base)).status).toBe(403);
   });
@@ -67,7 +67,7 @@ describe('webhook endpoints', () => {
     expect([answer.status, answer.body.errors?.[0].field]).toEqual([400, field]);
   });
 
-  it('are at most twenty, however many ask at once', async () => {
+  it('are limited to twenty, even for concurrent requests', async () => {
     const tenant = await lab.harness.makeTenant();
     const body = { url: 'https://93.184.215.14/', events: ['pack.promoted'] };
     const answers = await Promise.all(Array.from({ length: 25 }, () => tenant.as.admin.post(base, body)));
@@ -107,7 +107,7 @@ describe('webhook endpoints', () => {
     expect(JSON.stringify(kept)).not.toContain(secret);
   });
 
-  it('are tested whatever they listen to, and off too; a redelivery has the same id and body and a new time', async () => {
+  it('can be tested while off; a redelivery has the same id and body and a new time', async () => {
     const path = lab.path();
     const { id, secret } = await lab.endpoint(path, ['pack.promoted'], { enabled: false });
     const asked = await lab.admin.post(`${base}/${id}/test`);
@@ -117,8 +117,8 @@ describe('webhook endpoints', () => {
     ]);
     const [first] = await lab.receiver.wait(path);
     expect(first!.headers['webhook-id']).toBe(asked.body.deliveryId);
-    await waitFor('it to be settled', async () => (await lab.deliveries(id, '?status=delivered')).length === 1);
-    // A timestamp counts seconds.
+    await waitFor('the result to be stored', async () => (await lab.deliveries(id, '?status=delivered')).length === 1);
+    // Timestamps have a resolution of one second.
     await waitFor('the next second', () => Date.now() - first!.at > 1000);
     const again = await lab.admin.post(`${base}/${id}/deliveries/${asked.body.deliveryId}/redeliver`);
     expect(again.status).toBe(202);

@@ -8,7 +8,7 @@ import { WebhookLab } from './webhook-lab.harness';
 
 jest.setTimeout(120_000);
 
-/** Each type of the contract is made by its own fact, through the API: one that nothing emits fails here. */
+/** Causes each event type of the contract through the API. A type that nothing emits fails here. */
 describe('every type of webhook', () => {
   let browsers: FakeBrowsers;
   let lab: WebhookLab;
@@ -78,7 +78,7 @@ describe('every type of webhook', () => {
     return ((await made.json()) as { id: string }).id;
   };
 
-  /** Brings it to pass, and answers what was told of it. */
+  /** For each type, a function that causes the event and returns its delivery. */
   const facts: Record<WebhookType, () => Promise<Received>> = {
     'job.started': async () => told('job.started', of(await lab.run())),
     'job.completed': async () => told('job.completed', of(await lab.run())),
@@ -241,7 +241,7 @@ describe('every type of webhook', () => {
     },
   };
 
-  /** Another organization, which may launch five runs in the month and has launched four. */
+  /** Creates another organization, which may launch five runs per month and has launched four. */
   async function limited() {
     const tenant: Tenant = await lab.harness.makeTenant();
     const other = await WebhookLab.in(lab.harness, tenant);
@@ -269,14 +269,14 @@ describe('every type of webhook', () => {
     });
   }
 
-  it.each(webhookTypes)('%s is told by its fact, signed, with a sequence', async (type) => {
+  it.each(webhookTypes)('%s is delivered, signed, with a sequence', async (type) => {
     const received = await facts[type]();
     expect(received.event).toMatchObject({ type, data: { sequence: expect.any(Number) } });
     expect(received.headers['webhook-id']).toMatch(/^[0-9a-f-]{36}$/);
     if (received.path === path) verified(endpoint.secret, received);
   });
 
-  it('has the state that it names, whatever became of its thing before it was read', async () => {
+  it('contains the state at its event, even if the resource changes before the event is read', async () => {
     browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
     const release = await lab.holdFacts();
     const jobId = await lab.run('failed');

@@ -8,8 +8,8 @@ jest.setTimeout(120_000);
 const base = '/api/webhook-endpoints';
 const hourMs = 3_600_000;
 
-/** The service's clock is moved, so that its long waits are none. */
-describe('a receiver that', () => {
+/** The test moves the service's clock, so that it does not have to wait for long delays. */
+describe('a receiver with faults', () => {
   const clock = new FakeClock(new Date());
   let lab: WebhookLab;
 
@@ -30,7 +30,7 @@ describe('a receiver that', () => {
     return { id, deliveryId, read, after, endpoint: async () => (await lab.admin.get(`${base}/${id}`)).body };
   };
 
-  it('is dead gets eight tries over 32 hours and no more, and nothing before its time', async () => {
+  it('gets eight attempts over 32 hours and none too early if it always fails', async () => {
     const path = lab.path();
     lab.receiver.answers.set(path, (response) => response.writeHead(503).end('not now'));
     const { id, after, endpoint, read } = await tested(path);
@@ -43,7 +43,7 @@ describe('a receiver that', () => {
       expect(inMs).toBeLessThanOrEqual(seconds * 1100);
       clock.advance(inMs - 1);
       await lab.tenant.signInAgain();
-      // A look at what is due comes by and finds nothing.
+      // The loop reads the due deliveries and finds none.
       await new Promise((resolve) => setTimeout(resolve, at === 0 ? 1500 : 0));
       expect((await read()).attempts).toHaveLength(at + 1);
       clock.advance(1);
@@ -58,7 +58,7 @@ describe('a receiver that', () => {
     expect(await endpoint()).toMatchObject({ enabled: true, failingSince: null });
   });
 
-  it('flaps is told in the end', async () => {
+  it('gets the delivery in the end if it fails only at first', async () => {
     const path = lab.path();
     const codes = [500, 429, 204];
     lab.receiver.answers.set(path, (response) => response.writeHead(codes.shift() ?? 204).end());
@@ -74,7 +74,7 @@ describe('a receiver that', () => {
     });
   });
 
-  it('redirects is not followed', async () => {
+  it('is not followed if it redirects', async () => {
     const [path, elsewhere] = [lab.path(), lab.path()];
     lab.receiver.answers.set(path, (response) => response.writeHead(302, { location: elsewhere }).end());
     const { after } = await tested(path);
@@ -82,7 +82,7 @@ describe('a receiver that', () => {
     expect(lab.receiver.at(elsewhere)).toEqual([]);
   });
 
-  it('closes in the middle of its answer, or before it, is told again', async () => {
+  it('gets the delivery again if it closes the connection before or during its answer', async () => {
     const [half, none] = [lab.path(), lab.path()];
     lab.receiver.answers.set(half, (response) => {
       response.writeHead(200, { 'content-length': '100' }).write('{"some"');
@@ -100,7 +100,7 @@ describe('a receiver that', () => {
     });
   });
 
-  it('answers without an end is read no further than 64 KiB, and was told', async () => {
+  it('counts as delivered if its answer does not end, and no more than 64 KiB of it are read', async () => {
     const path = lab.path();
     let written = 0;
     lab.receiver.answers.set(path, (response) => {
@@ -116,7 +116,7 @@ describe('a receiver that', () => {
     expect(written).toBeLessThan(16 * 1024 * 1024);
   });
 
-  it('hangs is given up after ten seconds', async () => {
+  it('times out after ten seconds if it hangs', async () => {
     const path = lab.path();
     lab.receiver.answers.set(path, () => undefined);
     const { after } = await tested(path);
@@ -126,7 +126,7 @@ describe('a receiver that', () => {
     expect(attempts[0].durationMs).toBeLessThan(15_000);
   });
 
-  it('answers 410 is turned off, with an audit row; its other facts wait until it is on again', async () => {
+  it('is turned off with an audit entry if it answers 410, and can be turned on again', async () => {
     const path = lab.path();
     lab.receiver.answers.set(path, (response) => response.writeHead(410).end());
     const { id, after, endpoint } = await tested(`${path}?token=hidden`);
@@ -144,11 +144,11 @@ describe('a receiver that', () => {
     expect(await endpoint()).toMatchObject({ enabled: true, turnedOffReason: null, failingSince: null });
   });
 
-  it('moved to a private address is not called, and says why', async () => {
+  it('is not called at a private address, and the attempt has the reason', async () => {
     const { id } = await lab.endpoint(lab.path(), ['pack.promoted']);
     await lab.rows(`UPDATE webhook_endpoint SET url = 'http://10.1.2.3/inside' WHERE id = $1`, id);
     await lab.admin.post(`${base}/${id}/test`);
-    const [delivery] = await waitFor('its attempt', async () => {
+    const [delivery] = await waitFor('the attempt', async () => {
       const found = await lab.deliveries(id);
       return found[0]?.attempts.length === 1 && found;
     });
@@ -159,8 +159,8 @@ describe('a receiver that', () => {
   });
 });
 
-/** Apart, as nobody's session outlasts both. */
-describe('a receiver that for five days', () => {
+/** A separate service, because no user session lasts as long as both groups of tests. */
+describe('a receiver that only fails for five days', () => {
   const clock = new FakeClock(new Date());
   let lab: WebhookLab;
 
@@ -169,7 +169,7 @@ describe('a receiver that for five days', () => {
   });
   afterAll(() => lab.close());
 
-  it('does nothing but fail is turned off; what waited is sent when it is turned on', async () => {
+  it('is turned off, and gets the waiting deliveries when it is turned on', async () => {
     const path = lab.path();
     lab.receiver.answers.set(path, (response) => response.writeHead(500).end());
     const { id } = await lab.endpoint(path, ['agent.online']);
@@ -190,7 +190,7 @@ describe('a receiver that for five days', () => {
         return enabled === false || lab.receiver.at(path).length > before;
       });
     }
-    // The last answer is noted after the receiver has given it.
+    // The last answer is stored after the receiver has sent it.
     const off = await waitFor('it to be turned off', async () => {
       const { body } = await lab.admin.get(`${base}/${id}`);
       return body.enabled === false && body;

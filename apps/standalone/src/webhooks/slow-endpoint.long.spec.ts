@@ -1,4 +1,4 @@
-// Long: it measures deliveries beside an endpoint that never answers.
+// Long: measures deliveries while one endpoint never answers.
 // Short: apps/standalone/src/webhooks/delivered.spec.ts
 import { newId } from '@muster/platform';
 import { type Harness, startHarness, type Tenant } from '@muster/testing';
@@ -43,7 +43,7 @@ describe('a hundred endpoints, one of which hangs', () => {
     return agentId;
   }
 
-  /** How long after each fact the endpoints that answer knew of it. */
+  /** Returns the time in ms from each event to its delivery at the endpoints that answer. */
   async function latencies(): Promise<number[]> {
     receiver.received.length = 0;
     for (let fact = 0; fact < factsEach; fact += 1) await Promise.all(tenants.map(machineComes));
@@ -54,7 +54,7 @@ describe('a hundred endpoints, one of which hangs', () => {
     return told.flat().map(({ event, at }) => at - Date.parse(event.timestamp));
   }
 
-  it('tells the others as soon as if it did not', async () => {
+  it('does not delay deliveries to the other endpoints', async () => {
     const [without, beside]: [number[], number[]] = [[], []];
     await latencies();
     for (let round = 0; round < rounds; round += 1) {
@@ -68,7 +68,7 @@ describe('a hundred endpoints, one of which hangs', () => {
       `webhooks: p99 of 99 endpoints, in ms, with and without one that hangs: ${JSON.stringify(figures)}\n`,
     );
     expect(beside).toHaveLength(rounds * factsEach * (organizations * endpointsEach - 1));
-    // It hangs for ten seconds; nobody waits for a part of them.
+    // The hanging endpoint takes ten seconds for each attempt, and the others wait for no part of it.
     expect(figures.beside).toBeLessThan(2 * figures.without + 1000);
   });
 });

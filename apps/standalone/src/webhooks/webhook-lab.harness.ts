@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { standalone } from '../standalone';
 import { Receiver } from './receiver.harness';
 
-/** The service with an organization, its machine, and a receiver of webhooks. */
+/** The service with an organization, its agent and a webhook receiver. */
 export class WebhookLab {
   private constructor(
     readonly harness: Harness,
@@ -24,7 +24,7 @@ export class WebhookLab {
     return WebhookLab.in(harness, await harness.makeTenant());
   }
 
-  /** In a service that a test has already. */
+  /** Opens the fixture in a service that the test has already started. */
   static async in(harness: Harness, tenant: Tenant): Promise<WebhookLab> {
     const { organizationId } = tenant;
     const worker = await FakeWorker.startFor(organizationId);
@@ -41,7 +41,7 @@ export class WebhookLab {
     await this.leave();
   }
 
-  /** Where the service is somebody else's to close. */
+  /** Closes everything but the service, for a test that closes the service itself. */
   async leave(): Promise<void> {
     await this.worker.stop();
     await this.receiver.stop();
@@ -51,7 +51,7 @@ export class WebhookLab {
     return this.tenant.as.admin;
   }
 
-  /** An API key of a year ago that expires in ten days. */
+  /** Creates an API key that is a year old and expires in ten days. */
   async expiringKey(): Promise<string> {
     const { id } = (await this.admin.post('/api/api-keys', { name: 'Claims', scope: 'api' })).body;
     await this.rows(
@@ -61,7 +61,7 @@ export class WebhookLab {
     return id;
   }
 
-  /** An endpoint at a path of the receiver. */
+  /** Creates an endpoint at a path of the receiver. */
   async endpoint(path: string, events: string[] = ['*'], more: object = {}): Promise<{ id: string; secret: string }> {
     const made = await this.admin.post('/api/webhook-endpoints', { url: this.receiver.url + path, events, ...more });
     expect([made.status, made.body]).toEqual([201, expect.objectContaining({ events })]);
@@ -76,7 +76,7 @@ export class WebhookLab {
     return this.harness.db.query('system', sql, values);
   }
 
-  /** A run from its launch to the end that its worker reports. */
+  /** Launches a run and reports its start and its end; returns its job id. */
   async run(to: 'completed' | 'failed' = 'completed', more: object = {}, said: object = {}): Promise<string> {
     const pushed = new Promise<AgentCommand>((resolve) => {
       this.worker.answer = (command) => {
@@ -96,7 +96,7 @@ export class WebhookLab {
     expect(body).toEqual({ accepted: true, status });
   }
 
-  /** No fact that is recorded from now on is read, until what it answers is called. */
+  /** Defers the processing of new webhook events until the returned function is called. */
   async holdFacts(): Promise<() => Promise<void>> {
     await this.asOwner(`
       CREATE FUNCTION hold_fact() RETURNS trigger LANGUAGE plpgsql AS
@@ -113,7 +113,7 @@ export class WebhookLab {
     await owner.query(sql).finally(() => owner.end());
   }
 
-  /** A path that nobody else uses. */
+  /** Returns a path that no other test uses. */
   path(): string {
     return `/${newId()}`;
   }

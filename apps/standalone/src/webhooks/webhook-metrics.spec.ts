@@ -28,13 +28,13 @@ describe('the metrics of webhooks', () => {
     return id;
   };
 
-  it('are there before anything happened, so that the first event is seen', async () => {
+  it('exist before the first event, so that its increase is visible', async () => {
     for (const outcome of ['delivered', 'retried', 'dead']) expect(await attempts(outcome)).toBe(0);
     for (const reason of ['gone', 'failing']) expect(await turnedOff(reason)).toBe(0);
     expect(await valueOf('muster_webhook_deliveries_due')).toBe(0);
   });
 
-  it('count each attempt by what became of it, and endpoints that are turned off by why', async () => {
+  it('count attempts by outcome, and turned-off endpoints by reason', async () => {
     const [refusing, gone] = [lab.path(), lab.path()];
     lab.receiver.answers.set(refusing, (response) => response.writeHead(500).end());
     lab.receiver.answers.set(gone, (response) => response.writeHead(410).end());
@@ -50,15 +50,18 @@ describe('the metrics of webhooks', () => {
     expect(seconds).toBeLessThan(10);
   });
 
-  it('show what is due and not sent, for as long as it is', async () => {
+  it('show due deliveries for as long as they are not sent', async () => {
     const path = lab.path();
     const held: ServerResponse[] = [];
     lab.receiver.answers.set(path, (response) => void held.push(response));
     const id = await tested(path);
     for (let more = 0; more < 4; more += 1) await lab.admin.post(`/api/webhook-endpoints/${id}/test`);
-    await waitFor('those that wait to be counted', async () => (await valueOf('muster_webhook_deliveries_due')) > 0);
+    await waitFor(
+      'the waiting deliveries to be counted',
+      async () => (await valueOf('muster_webhook_deliveries_due')) > 0,
+    );
     lab.receiver.answers.delete(path);
     for (const response of held) response.writeHead(204).end();
-    await waitFor('none to wait', async () => (await valueOf('muster_webhook_deliveries_due')) === 0);
+    await waitFor('no delivery to wait', async () => (await valueOf('muster_webhook_deliveries_due')) === 0);
   });
 });
