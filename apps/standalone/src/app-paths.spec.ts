@@ -40,17 +40,17 @@ const listOf = (path: string | string[]) => (Array.isArray(path) ? path : [path]
 const joined = (...parts: string[]) => `/${parts.flatMap((part) => part.split('/').filter(Boolean)).join('/')}`;
 
 describe('the table of API paths', () => {
-  const answered = Object.entries(apps).flatMap(([app, module]) => pathsOf(module).map((path) => ({ app, path })));
+  const served = Object.entries(apps).flatMap(([app, module]) => pathsOf(module).map((path) => ({ app, path })));
 
   it('assigns each path to the app that serves it', () => {
-    const elsewhere = answered.filter(({ app, path }) => ownerOf(path.replaceAll(/:\w+/g, 'x')) !== app);
+    const elsewhere = served.filter(({ app, path }) => ownerOf(path.replaceAll(/:\w+/g, 'x')) !== app);
     expect(elsewhere).toEqual([]);
   });
 
   it('covers every documented route', () => {
-    const known = new Set(answered.map(({ path }) => path.replaceAll(/:(\w+)/g, '{$1}')));
+    const servedPaths = new Set(served.map(({ path }) => path.replaceAll(/:(\w+)/g, '{$1}')));
     const documented = Object.keys((openApiDocument as { paths: object }).paths);
-    expect(documented.filter((path) => !known.has(path))).toEqual([]);
+    expect(documented.filter((path) => !servedPaths.has(path))).toEqual([]);
     expect(documented.length).toBeGreaterThan(50);
   });
 });

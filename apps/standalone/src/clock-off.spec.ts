@@ -129,10 +129,10 @@ describe.each([
 
   it('fires a schedule at its time, and not before', async () => {
     const schedule = { name: 'S', scriptId: ids.workflowId, agentId: ids.agentId, cronExpression: '0 0 1 1 *' };
-    const made = await tenant.api.post('/api/schedules', schedule);
-    expect(Date.parse(made.body.nextRunAt)).toBeGreaterThan(clock.now().getTime());
-    const early = await tenant.api.post('/api/schedules/execute', { scheduleId: made.body.id });
-    expect(early.body.skipped).toMatchObject([{ scheduleId: made.body.id, reason: 'not_due' }]);
+    const created = await tenant.api.post('/api/schedules', schedule);
+    expect(Date.parse(created.body.nextRunAt)).toBeGreaterThan(clock.now().getTime());
+    const early = await tenant.api.post('/api/schedules/execute', { scheduleId: created.body.id });
+    expect(early.body.skipped).toMatchObject([{ scheduleId: created.body.id, reason: 'not_due' }]);
     const minutely = { ...schedule, name: 'Each minute', cronExpression: '* * * * *' };
     const due = await tenant.api.post('/api/schedules', minutely);
     await harness.db.query(

@@ -1,6 +1,6 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { newId } from '@muster/platform';
-import { asking } from './asking.harness';
+import { questionHelpers } from './questions.harness';
 import { AutopilotHarness } from './autopilot/autopilot.harness';
 
 jest.setTimeout(120_000);
@@ -13,7 +13,7 @@ describe('codes that arrive without a person', () => {
   });
   afterAll(() => pilot.close());
 
-  const { launch, ended, running, ask, rows } = asking(() => pilot);
+  const { launch, ended, running, ask, rows } = questionHelpers(() => pilot);
 
   describe('a TOTP secret in the vault', () => {
     const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
@@ -35,8 +35,8 @@ describe('codes that arrive without a person', () => {
 
     it('gives each code to one run only, and not before its validity starts', async () => {
       const [one, two] = [await running(), await running()];
-      const given = await Promise.all([totp(one.id), totp(two.id)]);
-      const [first, second] = given.map(({ body }) => body).sort((a, b) => a.validFrom.localeCompare(b.validFrom));
+      const responses = await Promise.all([totp(one.id), totp(two.id)]);
+      const [first, second] = responses.map(({ body }) => body).sort((a, b) => a.validFrom.localeCompare(b.validFrom));
       expect(first.code).not.toBe(second.code);
       expect(Date.parse(second.validFrom)).toBeGreaterThanOrEqual(Date.parse(first.validUntil));
       expect(Date.parse(second.validFrom)).toBeLessThanOrEqual(Date.now());
@@ -48,9 +48,9 @@ describe('codes that arrive without a person', () => {
 
   describe('an inbound address', () => {
     const make = async (more: object = {}) => {
-      const made = await pilot.tenant.as.admin.post('/api/inbound-codes', { name: newId(), ...more });
-      expect(made.status).toBe(201);
-      return made.body as { id: string; name: string; url: string; secret: string };
+      const created = await pilot.tenant.as.admin.post('/api/inbound-codes', { name: newId(), ...more });
+      expect(created.status).toBe(201);
+      return created.body as { id: string; name: string; url: string; secret: string };
     };
     const post = async (url: string, body: string | Buffer, headers: Record<string, string>) => {
       const path = new URL(url).pathname;
@@ -59,7 +59,7 @@ describe('codes that arrive without a person', () => {
     };
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     const seconds = () => String(Math.floor(Date.now() / 1000));
-    const ours = (
+    const postSigned = (
       { url, secret }: { url: string; secret: string },
       text: string,
       { from = 'payer', t = seconds() }: { from?: string; t?: string } = {},
@@ -70,10 +70,10 @@ describe('codes that arrive without a person', () => {
     };
     const waiting = async (inbound: string, more: object = {}) => {
       const { id } = await running();
-      const asked = await ask(id, { kind: 'code', inbound, ...more });
-      expect(asked.status).toBe(201);
-      const path = `/api/jobs/${id}/questions/${asked.body.questionId}`;
-      return { ...asked.body, read: async () => (await pilot.tenant.worker.get(path)).body };
+      const question = await ask(id, { kind: 'code', inbound, ...more });
+      expect(question.status).toBe(201);
+      const path = `/api/jobs/${id}/questions/${question.body.questionId}`;
+      return { ...question.body, read: async () => (await pilot.tenant.worker.get(path)).body };
     };
 
     it('answers the oldest waiting question with a message, and uses each message once', async () => {
@@ -81,21 +81,21 @@ describe('codes that arrive without a person', () => {
       const [first, second] = [await waiting(address.name), await waiting(address.name)];
       // A replayed request has the same timestamp and therefore the same signature.
       const t = seconds();
-      expect((await ours(address, 'Your code is 482913.', { t })).body).toEqual({ accepted: true });
+      expect((await postSigned(address, 'Your code is 482913.', { t })).body).toEqual({ accepted: true });
       expect(await first.read()).toMatchObject({ status: 'answered', answer: '482913' });
       expect((await second.read()).status).toBe('open');
-      const again = await ours(address, 'Your code is 482913.', { t });
+      const again = await postSigned(address, 'Your code is 482913.', { t });
       expect(again.body).toEqual({ accepted: false, reason: 'replayed' });
       expect((await second.read()).status).toBe('open');
-      expect((await ours(address, 'no code here')).body).toEqual({ accepted: false, reason: 'no_code' });
+      expect((await postSigned(address, 'no code here')).body).toEqual({ accepted: false, reason: 'no_code' });
       const { body } = await pilot.tenant.api.get(`/api/questions/${first.questionId}`);
       expect(body).toMatchObject({ answeredVia: 'inbound', answer: null });
     });
 
     it('answers with a sealed message that arrived after the script asked, not with an older one', async () => {
       const address = await make({ pattern: 'PIN ([A-Z]{2}[0-9]{4})', senders: ['payer'] });
-      expect((await ours(address, 'PIN AB1234', { from: 'another sender' })).body.reason).toBe('sender');
-      await ours(address, 'PIN AB1234');
+      expect((await postSigned(address, 'PIN AB1234', { from: 'another sender' })).body.reason).toBe('sender');
+      await postSigned(address, 'PIN AB1234');
       expect((await waiting(address.name)).status).toBe('open');
       const [{ sealed }] = await rows(
         'SELECT sealed FROM inbound_message WHERE inbound_id = $1 AND sealed IS NOT NULL',
@@ -114,11 +114,11 @@ describe('codes that arrive without a person', () => {
         .sort()
         .reduce((text, pair) => text + pair.join(''), url);
       const mac = createHmac('sha1', 'twilio-auth-token').update(signed).digest('base64');
-      const asked = await waiting(twilio.name);
+      const question = await waiting(twilio.name);
       const sms64 = { ...form, 'x-twilio-signature': mac };
       expect((await post(url, String(new URLSearchParams({ ...sms, Body: '0000' })), sms64)).status).toBe(401);
       expect((await post(url, String(new URLSearchParams(sms)), sms64)).body).toEqual({ accepted: true });
-      expect((await asked.read()).answer).toBe('771204');
+      expect((await question.read()).answer).toBe('771204');
 
       const mailgun = await make({ secret: 'mailgun-signing-key' });
       const mail = (timestamp = seconds()) => {
@@ -161,20 +161,20 @@ describe('codes that arrive without a person', () => {
       expect((await third.read()).answer).toBe('90210');
 
       for (const id of [twilio.id, newId()]) {
-        const wrong = await ours({ url: `http://x/api/inbound/${id}`, secret: 'wrong' }, '1234');
+        const wrong = await postSigned({ url: `http://x/api/inbound/${id}`, secret: 'wrong' }, '1234');
         expect([wrong.status, wrong.body.code]).toEqual([401, 'unauthenticated']);
       }
     });
 
     it('accepts 60 messages per minute, each of up to 64 KiB', async () => {
       const address = await make();
-      expect((await ours(address, 'x'.repeat(66_000))).status).toBe(413);
+      expect((await postSigned(address, 'x'.repeat(66_000))).status).toBe(413);
       await rows(
         `INSERT INTO inbound_message (inbound_id, fingerprint, organization_id)
          SELECT $1, n::text, $2 FROM generate_series(1, 60) n`,
         ...[address.id, pilot.tenant.organizationId],
       );
-      expect((await ours(address, '482913')).status).toBe(429);
+      expect((await postSigned(address, '482913')).status).toBe(429);
     });
   });
 });

@@ -92,21 +92,21 @@ describe('requests for commands', () => {
   describe('for stored functions', () => {
     it('sends the code that the function has at the time of the request', async () => {
       const { id, worker } = await online();
-      const made = await tenant.as.member.post('/api/functions', {
+      const created = await tenant.as.member.post('/api/functions', {
         name: 'read ledger',
         code: 'v1',
         parameters: { a: 'x' },
       });
-      expect([made.status, made.headers.get('location')]).toEqual([201, `/api/functions/${made.body.id}`]);
+      expect([created.status, created.headers.get('location')]).toEqual([201, `/api/functions/${created.body.id}`]);
       const run = (body: object) => tenant.api.post(`/api/agents/${id}/run-function`, body);
       expect((await run({ name: 'read ledger', args: { a: 1 } })).status).toBe(202);
-      expect((await run({ functionId: made.body.id })).status).toBe(202);
+      expect((await run({ functionId: created.body.id })).status).toBe(202);
       await waitFor('the pushes', () => worker.received.length === 2);
       expect(worker.received.map(({ payload }) => payload['code'])).toEqual(['v1', 'v1']);
       expect(worker.received.find(({ payload }) => 'a' in (payload['args'] as object))?.kind).toBe('function');
       expect((await run({ name: 'unknown' })).status).toBe(404);
       expect((await run({})).status).toBe(400);
-      expect((await run({ name: 'read ledger', functionId: made.body.id })).status).toBe(400);
+      expect((await run({ name: 'read ledger', functionId: created.body.id })).status).toBe(400);
     });
 
     it('keeps functions and their names separate for each organization', async () => {

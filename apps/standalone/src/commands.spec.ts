@@ -62,8 +62,8 @@ describe('commands', () => {
     expect([ended.status, ended.body]).toEqual([200, { accepted: true }]);
     expect(await statusOf(id, commandId)).toEqual({ status: 'success', output: '42\n' });
     expect(worker.refused).toBe(0);
-    const kept = JSON.stringify([await rowOf(commandId), await sql('SELECT * FROM outbox')]) + harness.logs.join('');
-    for (const hidden of [workerKey, signingSecret]) expect(kept).not.toContain(hidden);
+    const stored = JSON.stringify([await rowOf(commandId), await sql('SELECT * FROM outbox')]) + harness.logs.join('');
+    for (const hidden of [workerKey, signingSecret]) expect(stored).not.toContain(hidden);
   });
 
   it('stores only the first result of a command, even if several arrive at once', async () => {
@@ -180,9 +180,12 @@ describe('commands', () => {
 
     it('limits the waiting polls of each organization separately', async () => {
       const few = await startHarness({ ...standalone, env: { COMMAND_POLLS_MAX_PER_ORGANIZATION: '1' } });
-      const [ours, theirs] = [await FakeMachines.of(few), await FakeMachines.of(few)];
+      const [limitedMachines, otherMachines] = [await FakeMachines.of(few), await FakeMachines.of(few)];
       try {
-        const machines = [await ours.online({ tunnel: false }), await ours.online({ tunnel: false })];
+        const machines = [
+          await limitedMachines.online({ tunnel: false }),
+          await limitedMachines.online({ tunnel: false }),
+        ];
         const poll = ({ id, client }: { id: string; client: HttpClient }, wait: number) =>
           client.get(`/api/agents/${id}/commands?wait=${wait}`);
         const first = poll(machines[0]!, 5);
@@ -196,12 +199,12 @@ describe('commands', () => {
           '5',
         ]);
         expect((await poll(machines[1]!, 0)).status).toBe(200);
-        expect((await poll(await theirs.online({ tunnel: false }), 1)).status).toBe(200);
+        expect((await poll(await otherMachines.online({ tunnel: false }), 1)).status).toBe(200);
         expect((await first).status).toBe(200);
         expect((await poll(machines[1]!, 1)).status).toBe(200);
       } finally {
         await few.close();
-        await Promise.all([ours.close(), theirs.close()]);
+        await Promise.all([limitedMachines.close(), otherMachines.close()]);
       }
     });
 
@@ -230,11 +233,11 @@ describe('commands', () => {
 
   it('lets no other key poll, acknowledge or finish an agent’s command', async () => {
     const [own, sibling] = [await online({ tunnel: false }), await online({ tunnel: false })];
-    const stranger = await harness.makeTenant();
+    const otherTenant = await harness.makeTenant();
     const { commandId } = (await snippet(own.id)).body;
     for (const [client, status] of [
       [sibling.client, 403],
-      [stranger.worker, 404],
+      [otherTenant.worker, 404],
       [tenant.api, 403],
       [tenant.as.admin, 403],
     ] as const) {
@@ -243,7 +246,7 @@ describe('commands', () => {
       expect((await result(client, own.id, commandId, { status: 'success' })).status).toBe(status);
     }
     expect((await result(sibling.client, sibling.id, commandId, { status: 'success' })).status).toBe(404);
-    expect((await stranger.api.get(`/api/agents/${own.id}/run-snippet/status?commandId=${commandId}`)).status).toBe(
+    expect((await otherTenant.api.get(`/api/agents/${own.id}/run-snippet/status?commandId=${commandId}`)).status).toBe(
       404,
     );
     const path = `/api/agents/${sibling.id}/run-snippet/status?commandId=${commandId}`;
@@ -295,7 +298,7 @@ describe('commands', () => {
     expect(await rowOf(lacking)).toMatchObject({ errorCode: 'secret_missing', error: 'The vault has no NO_SUCH.' });
     await waitFor('the reason', async () => (await rowOf(run)).pushError === 'The vault has no NO_SUCH.');
     expect((await rowOf(run)).status).toBe('pending');
-    const kept = JSON.stringify(await sql('SELECT * FROM agent_command')) + harness.logs.join('');
-    expect(kept).not.toContain('hunter2-of-the-vault');
+    const stored = JSON.stringify(await sql('SELECT * FROM agent_command')) + harness.logs.join('');
+    expect(stored).not.toContain('hunter2-of-the-vault');
   });
 });

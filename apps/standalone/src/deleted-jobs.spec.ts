@@ -94,8 +94,8 @@ describe('a deleted job', () => {
     await claims(id, client);
     const files = [];
     for (const [filename, jobId] of [['a.png', id], ['b.png'], ['c.png']]) {
-      const asked = { jobId, filename, contentType: 'image/png', size: 3 };
-      const { body: ticket } = await client.post(`/api/agents/${agentId}/uploads`, asked);
+      const upload = { jobId, filename, contentType: 'image/png', size: 3 };
+      const { body: ticket } = await client.post(`/api/agents/${agentId}/uploads`, upload);
       const put = async () =>
         (await fetch(ticket.uploadUrl, { method: 'PUT', headers: ticket.headers, body: 'png' })).ok;
       expect(await put()).toBe(true);
@@ -105,13 +105,13 @@ describe('a deleted job', () => {
       expect(await isThere()).toBe(true);
       files.push({ key: ticket.key as string, put, isThere });
     }
-    const [own, shown, other] = files as [File, File, File];
-    await sql('UPDATE job SET screenshot_key = $2 WHERE id = $1', [id, shown.key]);
-    return { id, agentId, client, workflowId, own, shown, other };
+    const [own, screenshot, other] = files as [File, File, File];
+    await sql('UPDATE job SET screenshot_key = $2 WHERE id = $1', [id, screenshot.key]);
+    return { id, agentId, client, workflowId, own, screenshot, other };
   }
 
   it('removes steps, logs, claims, screenshots and files; costs and rows that refer to the job stay', async () => {
-    const { id, agentId, client, workflowId, own, shown, other } = await endedJob();
+    const { id, agentId, client, workflowId, own, screenshot, other } = await endedJob();
     await client.post('/api/agents/' + agentId + '/step-status', { jobId: id, stepOrder: 2, status: 'passed' });
     await sql(
       `INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, message, job_id) VALUES ($1, 1000, $2, 'lifecycle', 'woken', $3)`,
@@ -131,7 +131,7 @@ describe('a deleted job', () => {
     expect((await tenant.api.get(`/api/jobs/${id}/steps`)).status).toBe(404);
     expect((await tenant.api.get(`/api/schedules/${schedule.body.id}`)).body.lastRunJobId).toBeNull();
     expect((await tenant.api.get(`/api/jobs/${retry.id}`)).body.retryOf).toBeNull();
-    await waitFor('the objects to be removed', async () => !(await own.isThere()) && !(await shown.isThere()));
+    await waitFor('the objects to be removed', async () => !(await own.isThere()) && !(await screenshot.isThere()));
     expect(await other.isThere()).toBe(true);
     // The removal stays pending, because an upload that was allowed before the deletion can still arrive.
     expect(await leftOf(id)).toEqual(['deleted_job.job_id', 'object_removal.job_id', 'timeline_entry.job_id'].sort());
@@ -217,13 +217,13 @@ describe('a deleted job', () => {
 
     beforeAll(async () => {
       folder = mkdtempSync(join(tmpdir(), 'muster-worker-'));
-      const made = await tenant.as.admin.post('/api/agents', { name: newId(), provider: 'external' });
-      agentId = made.body.agent.id;
+      const created = await tenant.as.admin.post('/api/agents', { name: newId(), provider: 'external' });
+      agentId = created.body.agent.id;
       child = spawn(process.execPath, [workerProgram], {
         env: {
           PATH: process.env['PATH']!,
           SERVICE_BASE_URL: harness.url,
-          SERVICE_API_KEY: made.body.workerKey,
+          SERVICE_API_KEY: created.body.workerKey,
           AGENT_ID: agentId,
           MUSTER_WORKER_DIR: folder,
         },
@@ -261,8 +261,8 @@ describe('a deleted job', () => {
         async () => (await tenant.api.get(`/api/jobs/${next}`)).body.status === 'completed',
       );
       expect(await sql('SELECT clearing_command_id AS id FROM agent WHERE id = $1', [agentId])).toEqual([{ id: null }]);
-      const kept = await sql('SELECT outcome FROM usage_event WHERE job_id = $1', [jobId]);
-      expect(kept).toContainEqual({ outcome: 'cancelled' });
+      const usage = await sql('SELECT outcome FROM usage_event WHERE job_id = $1', [jobId]);
+      expect(usage).toContainEqual({ outcome: 'cancelled' });
       expect((await leftOf(jobId)).filter((name) => !/^deleted_job\./.test(name))).toEqual([]);
       const left = await tenant.api.get(`/api/jobs?agentId=${agentId}`);
       expect(left.body.jobs.map(({ id }: { id: string }) => id)).toEqual([next]);

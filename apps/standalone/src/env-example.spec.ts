@@ -13,7 +13,7 @@ describe('.env.example', () => {
   it('lists each variable once', () => {
     const names = [...text.matchAll(/^(?:# )?([A-Z0-9_]+)=/gm)].map(([, name]) => name);
     expect(new Set(names).size).toBe(names.length);
-    const known = new Set(standalone.configs.flatMap(variablesOf).map(({ name }) => name));
-    expect(new Set(names)).toEqual(known);
+    const declared = new Set(standalone.configs.flatMap(variablesOf).map(({ name }) => name));
+    expect(new Set(names)).toEqual(declared);
   });
 });

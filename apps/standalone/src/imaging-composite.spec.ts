@@ -10,9 +10,9 @@ describe('a composite of a patient’s teeth', () => {
   let machines: FakeMachines;
   const ask = (id: string, body: object = {}, client: HttpClient = machines.tenant.api) =>
     client.post(`/api/agents/${id}/imaging-composite`, { patientLookup: patient, teeth: [3, 14], ...body });
-  const standing = (id: string, commandId: string, client: HttpClient = machines.tenant.api) =>
+  const statusOf = (id: string, commandId: string, client: HttpClient = machines.tenant.api) =>
     client.get(`/api/agents/${id}/imaging-composite/status?commandId=${commandId}`);
-  const begun = async (online: { id: string }) => (await ask(online.id)).body.commandId as string;
+  const startComposite = async (online: { id: string }) => (await ask(online.id)).body.commandId as string;
 
   beforeAll(async () => {
     const env = { OUTBOUND_ALLOW: '127.0.0.0/8', COMMAND_SWEEP_MS: '50', OUTBOX_SWEEP_MS: '100' };
@@ -40,19 +40,19 @@ describe('a composite of a patient’s teeth', () => {
     const minutes = (Date.parse(command!.deadline) - Date.now()) / 60_000;
     expect(minutes).toBeGreaterThan(14);
     expect(minutes).toBeLessThanOrEqual(15);
-    expect((await standing(id, commandId)).body).toEqual({ status: 'pending' });
+    expect((await statusOf(id, commandId)).body).toEqual({ status: 'pending' });
 
     const png = Buffer.from('an image');
-    const asked = await client.post(`/api/agents/${id}/commands/${commandId}/uploads`, {
+    const response = await client.post(`/api/agents/${id}/commands/${commandId}/uploads`, {
       objects: [{ name: 'composite', size: png.length }],
     });
     const key = `imaging/comp/${machines.tenant.organizationId}/${commandId}.png`;
-    const [ticket] = asked.body.uploads;
-    expect([asked.status, ticket.key]).toEqual([201, key]);
+    const [ticket] = response.body.uploads;
+    expect([response.status, ticket.key]).toEqual([201, key]);
     await fetch(ticket.uploadUrl, { method: ticket.method, headers: ticket.headers, body: png });
     const output = '__IMAGING_COMP_START__\n{"composite_key":"elsewhere/key.png"}\n__IMAGING_COMP_END__\n';
     await client.post(`/api/agents/${id}/commands/${commandId}/result`, { status: 'success', output });
-    const { body } = await standing(id, commandId, machines.tenant.as.viewer);
+    const { body } = await statusOf(id, commandId, machines.tenant.as.viewer);
     expect(body).toEqual({ status: 'success', output, compositeUrl: expect.any(String) });
     // The URL has the key of the upload ticket, not the key that the worker reports.
     expect(new URL(body.compositeUrl).pathname).toContain(key);
@@ -100,14 +100,14 @@ describe('a composite of a patient’s teeth', () => {
     expect((await ask(id, {}, tenant.as.viewer)).status).toBe(403);
     expect((await ask(id, {}, client)).status).toBe(403);
     expect((await ask(id, {}, harness.http)).status).toBe(401);
-    const commandId = await begun({ id });
+    const commandId = await startComposite({ id });
     const other = await FakeMachines.of(harness);
-    const theirs = await other.online();
+    const otherAgent = await other.online();
     for (const answer of [
       await ask(id, {}, other.tenant.api),
-      await standing(id, commandId, other.tenant.api),
-      await standing(theirs.id, commandId, other.tenant.api),
-      await standing(id, newId()),
+      await statusOf(id, commandId, other.tenant.api),
+      await statusOf(otherAgent.id, commandId, other.tenant.api),
+      await statusOf(id, newId()),
       await ask(newId()),
       await machines.tenant.api.get(`/api/agents/${id}/run-snippet/status?commandId=${commandId}`),
       await machines.tenant.api.get(`/api/agents/${id}/imaging-images/status?commandId=${commandId}`),
@@ -137,10 +137,10 @@ describe('a composite of a patient’s teeth', () => {
     expect((await machines.rowOf(commandId)).payload).toEqual({ teeth: [3, 14] });
     expect(await tablesWith('Zyxwvut')).toEqual(['agent_command']);
     expect(harness.logs.join('')).not.toContain('Zyxwvut');
-    const told = await machines.tenant.as.admin.get(`/api/agents/${online.id}/logs?limit=200`);
+    const timeline = await machines.tenant.as.admin.get(`/api/agents/${online.id}/logs?limit=200`);
     const audited = await machines.tenant.as.admin.get('/api/audit?limit=200');
     expect(audited.text).toContain(commandId);
-    for (const { status, text } of [told, audited]) {
+    for (const { status, text } of [timeline, audited]) {
       expect(status).toBe(200);
       expect(text).not.toContain('Zyxwvut');
     }
@@ -148,10 +148,10 @@ describe('a composite of a patient’s teeth', () => {
 
   it('deletes the sealed lookup if the command times out or its agent is terminated', async () => {
     const [late, ended] = [await machines.online(), await machines.online()];
-    const overdue = await begun(late);
+    const overdue = await startComposite(late);
     await machines.sql(`UPDATE agent_command SET deadline = now() - interval '1 s' WHERE id = $1`, [overdue]);
     await waitFor('the command to fail', async () => (await machines.rowOf(overdue)).status === 'failed');
-    const terminated = await begun(ended);
+    const terminated = await startComposite(ended);
     await machines.tenant.as.admin.delete(`/api/agents/${ended.id}`);
     for (const commandId of [overdue, terminated]) {
       expect(await machines.rowOf(commandId)).toMatchObject({ status: 'failed', payload: { teeth: [3, 14] } });

@@ -24,10 +24,15 @@ const forged = [
 const forgedTimes = ['0000-01-01T00:00:00', '2026-02-30T00:00:00', '2026-01-01T24:00:00', '2026-01-01T12345678', ' '];
 
 /** Valid cursors of lists that are sorted by name. In other lists, the numbers are outside the range of the column. */
-const mayBeNames = [written('9'.repeat(16)), written('-1')];
+const nameCursors = [written('9'.repeat(16)), written('-1')];
 
 /** Times that are valid in ISO 8601, but that Postgres or JavaScript cannot parse. */
-const odd = ['2026-W05-1T10:00:00Z', '2026-200T10:00:00Z', '2026-01-31T10:00:00,5Z', '0000-01-01T00:00:00Z'];
+const unparsableTimes = [
+  '2026-W05-1T10:00:00Z',
+  '2026-200T10:00:00Z',
+  '2026-01-31T10:00:00,5Z',
+  '0000-01-01T00:00:00Z',
+];
 
 /** Returns invalid signatures in each form that the routes accept, and a missing signature. */
 const mac = '0'.repeat(64);
@@ -89,13 +94,13 @@ describe('a value that only looks valid', () => {
   it.each(taking('cursor'))('%s answers 400 to a forged cursor', async (_, operation) => {
     for (const cursor of forged) expect([cursor, (await ask(operation, { cursor })).status]).toEqual([cursor, 400]);
     const sorted = /\/(functions|vault|process-library|concurrency-keys)$/.test(operation.path) ? 200 : 400;
-    for (const cursor of mayBeNames) expect((await ask(operation, { cursor })).status).toBe(sorted);
+    for (const cursor of nameCursors) expect((await ask(operation, { cursor })).status).toBe(sorted);
   });
 
   it.each(forgedTimes)('answers 400 to a job cursor with the time %s', async (time) => {
     for (const sort of ['startedAt', '-finishedAt']) {
-      const place = written(`${time}.000000Z`, newId(), sort);
-      expect((await tenant.api.get(`/api/jobs?sort=${sort}&cursor=${place}`)).status).toBe(400);
+      const cursor = written(`${time}.000000Z`, newId(), sort);
+      expect((await tenant.api.get(`/api/jobs?sort=${sort}&cursor=${cursor}`)).status).toBe(400);
       const right = written('2026-01-01T00:00:00.000000Z', newId(), sort);
       expect((await tenant.api.get(`/api/jobs?sort=${sort}&cursor=${right}`)).status).toBe(200);
     }
@@ -107,7 +112,8 @@ describe('a value that only looks valid', () => {
 
   it.each(takingTimes)('%s answers 400 to an invalid time', async (_, operation) => {
     for (const name of ['from', 'to']) {
-      for (const time of odd) expect([time, (await ask(operation, { [name]: time })).status]).toEqual([time, 400]);
+      for (const time of unparsableTimes)
+        expect([time, (await ask(operation, { [name]: time })).status]).toEqual([time, 400]);
     }
     const [from, to] = namesOf('date', operation).includes('from')
       ? ['2026-01-30', '2026-01-31']

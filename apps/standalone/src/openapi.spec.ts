@@ -26,7 +26,7 @@ describe('the OpenAPI document', () => {
     for (const [path, methods] of Object.entries(paths)) {
       for (const [method, { parameters = [] }] of Object.entries(methods)) {
         const names = parameters.map(
-          ({ in: place, name }) => `${place} ${place === 'header' ? name.toLowerCase() : name}`,
+          ({ in: location, name }) => `${location} ${location === 'header' ? name.toLowerCase() : name}`,
         );
         if (new Set(names).size < names.length) twice.push(`${method} ${path}`);
       }

@@ -1,6 +1,6 @@
 import { newId } from '@muster/platform';
 import { waitFor } from '@muster/testing';
-import { asking } from './asking.harness';
+import { questionHelpers } from './questions.harness';
 import { AutopilotHarness, chromium, noChromium } from './autopilot/autopilot.harness';
 
 const itPlaysSteps = chromium ? it : it.skip;
@@ -16,7 +16,7 @@ describe('a run that asks a question', () => {
   });
   afterAll(() => pilot.close());
 
-  const { launch, job, ended, open, answer, running, ask, rows } = asking(() => pilot);
+  const { launch, job, ended, open, answer, running, ask, rows } = questionHelpers(() => pilot);
 
   it('receives a code from a person, which is sealed, redacted in output, and deleted with its end', async () => {
     const code = '739182';
@@ -33,9 +33,9 @@ describe('a run that asks a question', () => {
     expect(question).toMatchObject({ jobId, kind: 'code', question: 'Code from the phone', context: { claim: 'C-1' } });
     const { asking, status } = await job(jobId);
     expect([status, asking]).toMatchObject(['running', { questionId: question.id, question: 'Code from the phone' }]);
-    const given = await Promise.all([answer(question.id, code), answer(question.id, code)]);
-    expect(given.map((each) => each.status).sort()).toEqual([200, 409]);
-    expect(given.find((each) => each.status === 409)!.body.code).toBe('already_answered');
+    const responses = await Promise.all([answer(question.id, code), answer(question.id, code)]);
+    expect(responses.map((each) => each.status).sort()).toEqual([200, 409]);
+    expect(responses.find((each) => each.status === 409)!.body.code).toBe('already_answered');
     const answeredAt = Date.now();
     const next = await waitFor('the next question', async () => {
       const { body } = await pilot.tenant.api.get(`/api/questions?jobId=${jobId}&status=open`);
@@ -45,9 +45,9 @@ describe('a run that asks a question', () => {
     const [{ sealed }] = await rows('SELECT sealed FROM question WHERE id = $1', question.id);
     expect(sealed).toMatchObject({ sealed: expect.any(String) });
     await answer(next.id, true);
-    const over = await ended(jobId);
-    expect(over).toMatchObject({ status: 'completed', result: { length: 6, code: '[redacted]' }, asking: null });
-    expect(over.waitingForPersonSeconds).toBeGreaterThan(0);
+    const finished = await ended(jobId);
+    expect(finished).toMatchObject({ status: 'completed', result: { length: 6, code: '[redacted]' }, asking: null });
+    expect(finished.waitingForPersonSeconds).toBeGreaterThan(0);
     const read = await pilot.tenant.api.get(`/api/questions/${question.id}`);
     expect(read.body).toMatchObject({ status: 'answered', answer: null, answeredVia: 'console' });
     expect(read.body.answeredBy).toContain('@');
@@ -83,9 +83,9 @@ describe('a run that asks a question', () => {
     const jobId = await launch(
       'print("default", muster.ask("One?", timeout="1s", default=7))\nmuster.ask("Two?", timeout="1s")',
     );
-    const over = await ended(jobId);
-    expect(over).toMatchObject({ status: 'failed' });
-    expect(over.error).toContain('NotAnswered: nobody answered in time');
+    const finished = await ended(jobId);
+    expect(finished).toMatchObject({ status: 'failed' });
+    expect(finished.error).toContain('NotAnswered: nobody answered in time');
     const { body } = await pilot.tenant.api.get(`/api/questions?jobId=${jobId}`);
     expect(body.questions.map(({ status }: { status: string }) => status)).toEqual(['expired', 'expired']);
   });
@@ -125,12 +125,12 @@ describe('a run that asks a question', () => {
     const { id: jobId } = await running();
     const { as, api } = pilot.tenant;
     const { questionId: admins } = (await ask(jobId, { to: ['role:admin'] })).body;
-    const say = { answer: 'x' };
+    const body = { answer: 'x' };
     for (const client of [as.member, api]) {
-      expect((await client.post(`/api/questions/${admins}/answer`, say)).status).toBe(403);
+      expect((await client.post(`/api/questions/${admins}/answer`, body)).status).toBe(403);
       expect((await client.post(`/api/questions/${admins}/decline`, {})).status).toBe(403);
     }
-    expect((await as.viewer.post(`/api/questions/${admins}/answer`, say)).status).toBe(403);
+    expect((await as.viewer.post(`/api/questions/${admins}/answer`, body)).status).toBe(403);
     const mine = async (client: typeof api) =>
       (await client.get(`/api/questions?mine=true&jobId=${jobId}`)).body.questions;
     expect([await mine(as.member), (await mine(as.admin)).length]).toEqual([[], 1]);
@@ -141,7 +141,7 @@ describe('a run that asks a question', () => {
     expect(idsOf(oldestFirst.body.questions)).toEqual([admins]);
     const next = await api.get(`/api/questions?jobId=${jobId}&order=asc&cursor=${oldestFirst.body.nextCursor}`);
     expect(idsOf(next.body.questions)).toEqual([everyones]);
-    expect((await as.admin.post(`/api/questions/${admins}/answer`, say)).status).toBe(200);
+    expect((await as.admin.post(`/api/questions/${admins}/answer`, body)).status).toBe(200);
   });
 
   it('returns an answer to a waiting worker at once, also a code, until the run ends', async () => {
@@ -174,9 +174,9 @@ describe('a run that asks a question', () => {
 
   it('limits the timeout of a question to the rest of its maximum runtime', async () => {
     const { id: jobId } = await running({ maxRuntimeMs: 60_000 });
-    const asked = await ask(jobId, { timeoutSeconds: 3600 });
-    expect(asked.body.cut).toBe(true);
-    const left = Date.parse(asked.body.expiresAt) - Date.now();
+    const response = await ask(jobId, { timeoutSeconds: 3600 });
+    expect(response.body.cut).toBe(true);
+    const left = Date.parse(response.body.expiresAt) - Date.now();
     expect([left > 40_000, left < 60_000]).toEqual([true, true]);
   });
 
@@ -184,11 +184,11 @@ describe('a run that asks a question', () => {
     for (const end of ['cancel', 'finish'] as const) {
       const { id: jobId } = await running();
       const { questionId } = (await ask(jobId)).body;
-      const over =
+      const ending =
         end === 'cancel'
           ? pilot.tenant.api.post(`/api/jobs/${jobId}/cancel`, {})
           : pilot.tenant.worker.post('/api/job-webhook', { jobId, status: 'completed' });
-      const [answered, ended] = await Promise.all([answer(questionId, 'x'), over]);
+      const [answered, ended] = await Promise.all([answer(questionId, 'x'), ending]);
       expect(ended.status).toBeLessThan(300);
       expect([200, 409]).toContain(answered.status);
       const { body } = await pilot.tenant.api.get(`/api/questions/${questionId}`);

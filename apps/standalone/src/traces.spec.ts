@@ -56,13 +56,13 @@ describe('a trace', () => {
     const traceId = '0af7651916cd43dd8448eb211c80319c';
     const { commandId } = (await machines.snippet(id, 'pass', {}, tenant.api.with(ofCaller(traceId)))).body;
     const { commands } = (await client.get(`/api/agents/${id}/commands?wait=10`)).body;
-    const { TRACEPARENT: given } = commands[0].env;
-    expect(given).toContain(traceId);
-    await client.with({ traceparent: given }).post(`/api/agents/${id}/commands/${commandId}/ack`);
+    const { TRACEPARENT: traceparent } = commands[0].env;
+    expect(traceparent).toContain(traceId);
+    await client.with({ traceparent }).post(`/api/agents/${id}/commands/${commandId}/ack`);
     const done = { status: 'success', output: 'a-secret-output' };
-    await client.with({ traceparent: given }).post(`/api/agents/${id}/commands/${commandId}/result`, done);
+    await client.with({ traceparent }).post(`/api/agents/${id}/commands/${commandId}/result`, done);
     const worked = await spanOf(traceId, 'worker snippet');
-    expect(given).toContain(worked.spanId);
+    expect(traceparent).toContain(worked.spanId);
     const pushed = await parentOf(worked);
     expect(pushed).toMatchObject({ name: 'push snippet', attributes: { 'muster.outcome': 'polled' } });
     expect(await parentOf(pushed)).toMatchObject({ name: 'POST /api/agents/:id/run-snippet' });
@@ -78,8 +78,8 @@ describe('a trace', () => {
     await waitFor('the dispatch of the second run, which finds the agent busy', async () => {
       return (await harness.db.query('system', `SELECT FROM outbox WHERE queue = 'dispatch'`)).length === 0;
     });
-    const given = worker.received[0]!.env['TRACEPARENT']!;
-    await client.with({ traceparent: given }).post('/api/job-webhook', { jobId: before, status: 'completed' });
+    const traceparent = worker.received[0]!.env['TRACEPARENT']!;
+    await client.with({ traceparent }).post('/api/job-webhook', { jobId: before, status: 'completed' });
     await waitFor('the second run', () => worker.received.length === 2);
     const started = await spanOf(second!, 'dispatch start');
     expect(await parentOf(started)).toMatchObject({ name: 'POST /api/jobs/launch', traceId: second });
@@ -130,16 +130,19 @@ describe('a trace', () => {
     );
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/a-path-of-theirs`;
-    const made = await tenant.as.admin.post('/api/webhook-endpoints', { url, events: ['job.completed'] });
-    expect(made.status).toBe(201);
+    const created = await tenant.as.admin.post('/api/webhook-endpoints', { url, events: ['job.completed'] });
+    expect(created.status).toBe(201);
     const { id, worker, client } = await machines.online();
     const traceId = 'ffff651916cd43dd8448eb211c80319c';
     const jobId = await launch(id, ofCaller(traceId));
     await waitFor('the run', () => worker.received.length === 1);
     await client.post('/api/job-webhook', { jobId, status: 'completed' });
-    const told = await spanOf(traceId, 'webhook job.completed');
-    expect(told).toMatchObject({ error: '503', attributes: { 'http.response.status_code': 503, 'muster.attempt': 1 } });
-    expect(await parentOf(told)).toMatchObject({ name: 'POST /api/jobs/launch' });
+    const delivery = await spanOf(traceId, 'webhook job.completed');
+    expect(delivery).toMatchObject({
+      error: '503',
+      attributes: { 'http.response.status_code': 503, 'muster.attempt': 1 },
+    });
+    expect(await parentOf(delivery)).toMatchObject({ name: 'POST /api/jobs/launch' });
     expect(collector.bodies.join()).not.toContain('a-path-of-theirs');
     receiver.closeAllConnections();
     receiver.close();

@@ -4,25 +4,26 @@ import { join } from 'node:path';
 import { newId } from '@muster/platform';
 import { startHarness, waitFor } from '@muster/testing';
 import { Client } from 'pg';
-import { FilmDesk, itFilms, seen } from './films.harness';
+import { itWithFfmpeg, modelStep, VideoFixture } from './video.harness';
 import { standalone } from './standalone';
 
 describe('video-analyze', () => {
-  let desk: FilmDesk;
-  let { model, harness, machines, tenant, agentId, folder }: FilmDesk = {} as FilmDesk;
-  let { startWorker, sendFilm, send, recorded, analyze, ended, workflow }: FilmDesk = {} as FilmDesk;
+  let fixture: VideoFixture;
+  let { model, harness, machines, tenant, agentId, folder }: VideoFixture = {} as VideoFixture;
+  let { startWorker, uploadVideo, upload, insertRecording, analyze, ended, workflow }: VideoFixture =
+    {} as VideoFixture;
 
   beforeAll(async () => {
-    desk = await FilmDesk.start();
-    ({ model, harness, machines, tenant, agentId, folder } = desk);
-    ({ startWorker, sendFilm, send, recorded, analyze, ended, workflow } = desk);
+    fixture = await VideoFixture.start();
+    ({ model, harness, machines, tenant, agentId, folder } = fixture);
+    ({ startWorker, uploadVideo, upload, insertRecording, analyze, ended, workflow } = fixture);
   });
   beforeEach(() => model.reset());
   afterEach(() => expect(model.faults).toEqual([]));
-  afterAll(() => desk.close());
+  afterAll(() => fixture.close());
 
   it('creates a draft from recorded events without a model', async () => {
-    const recordingId = await recorded([
+    const recordingId = await insertRecording([
       { type: 'navigate', url: 'https://portal.test/' },
       { type: 'change', value: '{{CLAIM_ID}}', selectors: [['aria/Claim']] },
     ]);
@@ -47,18 +48,18 @@ describe('video-analyze', () => {
     ['no steps', [], 'no_steps_found'],
     ['unreadable content', 'no JSON at all', 'recording_unreadable'],
   ])('fails with the reason if a recording has %s', async (_, steps, code) => {
-    const state = await ended({ recordingId: await recorded(steps) });
+    const state = await ended({ recordingId: await insertRecording(steps) });
     expect(state).toMatchObject({ status: 'failed', code, error: expect.any(String) });
     expect(state.workflowId).toBeUndefined();
   });
 
-  itFilms('creates a draft from a video, with a frame per scene change and steps that need a review', async () => {
-    const uploadKey = await sendFilm(4);
+  itWithFfmpeg('creates a draft from a video, with a frame per scene change and steps that need a review', async () => {
+    const uploadKey = await uploadVideo(4);
     const steps = [
-      seen({ type: 'navigate', url: 'data:text/html,<p>Claims</p>', title: 'Open the portal', atMs: 0 }),
-      seen({ confidence: 0.4, frame: 3, atMs: 2000 }),
-      seen({ type: 'click', selectors: [], title: 'A click without a selector' }),
-      seen({ frame: 99, confidence: 3 }),
+      modelStep({ type: 'navigate', url: 'data:text/html,<p>Claims</p>', title: 'Open the portal', atMs: 0 }),
+      modelStep({ confidence: 0.4, frame: 3, atMs: 2000 }),
+      modelStep({ type: 'click', selectors: [], title: 'A click without a selector' }),
+      modelStep({ frame: 99, confidence: 3 }),
     ];
     model.says({ json: { steps }, usage: { inputTokens: 4000, outputTokens: 300 } });
     const done = await ended({ uploadKey, hint: 'A person reviews claims.' });
@@ -67,9 +68,9 @@ describe('video-analyze', () => {
     expect(call).toMatchObject({ schemaName: 'video_steps', body: { model: model.visionName } });
     expect(call!.pictures).toHaveLength(4);
     expect(call!.body.messages[0].content).toContain('untrusted');
-    const asked = JSON.parse(call!.lastUserText);
-    expect(asked.film.hint).toBe('A person reviews claims.');
-    expect(asked.frames.map(({ atMs }: { atMs: number }) => atMs)).toEqual([0, 1000, 2000, 3000]);
+    const request = JSON.parse(call!.lastUserText);
+    expect(request.film.hint).toBe('A person reviews claims.');
+    expect(request.frames.map(({ atMs }: { atMs: number }) => atMs)).toEqual([0, 1000, 2000, 3000]);
 
     const draft = await workflow(done.workflowId);
     expect(draft.source).toEqual({ kind: 'video', recordingId: null });
@@ -108,9 +109,9 @@ describe('video-analyze', () => {
     for (const { payload } of command) expect(payload).not.toMatch(/Signature|uploads\//);
   });
 
-  itFilms('resumes an analysis whose process is gone, and creates one draft', async () => {
-    model.says({ hang: true }, { json: { steps: [seen()] } });
-    const uploadKey = await sendFilm(2);
+  itWithFfmpeg('resumes an analysis whose process is gone, and creates one draft', async () => {
+    model.says({ hang: true }, { json: { steps: [modelStep()] } });
+    const uploadKey = await uploadVideo(2);
     const ending = ended({ uploadKey, name: 'Taken over' });
     await waitFor('the model call', () => model.calls.length === 1);
     await machines.sql(`UPDATE video_analysis SET due_at = now() - make_interval(secs => 1) WHERE upload_key = $1`, [
@@ -125,7 +126,7 @@ describe('video-analyze', () => {
     expect(frames).toHaveLength(1);
   });
 
-  itFilms('pays for each answer once: the answer and its cost are stored before the process can die', async () => {
+  itWithFfmpeg('pays for each answer once, even if the process dies before it applies the answer', async () => {
     const owner = new Client({ connectionString: harness.databaseUrl });
     await owner.connect();
     // The transaction that applies the answer fails, as if its process died there.
@@ -133,8 +134,8 @@ describe('video-analyze', () => {
       CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'died'; END $$;
       CREATE TRIGGER dies BEFORE UPDATE ON video_analysis FOR EACH ROW
         WHEN (NEW.asked > OLD.asked) EXECUTE FUNCTION die()`);
-    model.says({ json: { steps: [seen()] }, usage: { inputTokens: 4000, outputTokens: 300 } });
-    const uploadKey = await sendFilm(2);
+    model.says({ json: { steps: [modelStep()] }, usage: { inputTokens: 4000, outputTokens: 300 } });
+    const uploadKey = await uploadVideo(2);
     const ending = ended({ uploadKey, name: 'Paid once' });
     const faults = async () =>
       (await machines.sql('SELECT faults FROM video_analysis WHERE upload_key = $1', [uploadKey]))[0]?.faults as number;
@@ -152,7 +153,7 @@ describe('video-analyze', () => {
     ['lasts longer than an hour', 3601, 'recording_too_long'],
     ['lasts exactly an hour', 3600, undefined],
   ])('checks the duration of a recording that %s: %d s', async (_, seconds, code) => {
-    const recordingId = await recorded([{ type: 'navigate', url: 'https://portal.test/' }]);
+    const recordingId = await insertRecording([{ type: 'navigate', url: 'https://portal.test/' }]);
     await machines.sql(
       `UPDATE recording SET started_at = now() - $2 * interval '1 second', ended_at = now() WHERE id = $1`,
       [recordingId, seconds],
@@ -163,12 +164,12 @@ describe('video-analyze', () => {
     expect(model.calls).toEqual([]);
   });
 
-  itFilms('fails if an uploaded video is longer than an hour', async () => {
+  itWithFfmpeg('fails if an uploaded video is longer than an hour', async () => {
     const file = join(folder, 'long.mkv');
-    const film = 'color=c=red:s=32x32:r=1/60:d=3780';
-    const made = spawnSync('ffmpeg', ['-f', 'lavfi', '-i', film, '-c:v', 'ffv1', file]);
-    expect(made.status).toBe(0);
-    const state = await ended({ uploadKey: await send(readFileSync(file)) });
+    const source = 'color=c=red:s=32x32:r=1/60:d=3780';
+    const ffmpeg = spawnSync('ffmpeg', ['-f', 'lavfi', '-i', source, '-c:v', 'ffv1', file]);
+    expect(ffmpeg.status).toBe(0);
+    const state = await ended({ uploadKey: await upload(readFileSync(file)) });
     expect(state).toMatchObject({ status: 'failed', code: 'recording_too_long', frames: 0 });
     expect(model.calls).toEqual([]);
   });
@@ -189,8 +190,8 @@ describe('video-analyze', () => {
         return ['failed', 'completed'].includes(body.status) && body;
       });
     };
-    const film = await ends('video/mp4', 'A video');
-    expect(film).toMatchObject({ code: 'model_not_configured', error: expect.stringContaining('language model') });
+    const video = await ends('video/mp4', 'A video');
+    expect(video).toMatchObject({ code: 'model_not_configured', error: expect.stringContaining('language model') });
     const flow = { title: 'Claims', steps: [{ type: 'navigate', url: 'https://portal.example.com/' }] };
     const recorded = await ends('application/json', JSON.stringify(flow));
     expect(recorded).toMatchObject({ status: 'completed', frames: 0, workflowId: expect.any(String) });
@@ -199,23 +200,23 @@ describe('video-analyze', () => {
     await bare.close();
   });
 
-  itFilms.each([
+  itWithFfmpeg.each([
     ['returns no steps', { json: { steps: [] } }, 'no_steps_found'],
     ['refuses', { refusal: 'No.' }, 'model_failed'],
     ['hangs', { hang: true as const }, 'execution_timeout'],
   ])('fails if the model %s', async (_, script, code) => {
     model.says(script);
-    expect(await ended({ uploadKey: await sendFilm(1) })).toMatchObject({ status: 'failed', code });
+    expect(await ended({ uploadKey: await uploadVideo(1) })).toMatchObject({ status: 'failed', code });
   });
 
-  itFilms('fails if the upload is not a video', async () => {
-    const state = await ended({ uploadKey: await send(Buffer.from('This is not a video.')) });
+  itWithFfmpeg('fails if the upload is not a video', async () => {
+    const state = await ended({ uploadKey: await upload(Buffer.from('This is not a video.')) });
     expect(state).toMatchObject({ status: 'failed', code: 'recording_unreadable' });
   });
 
   it('fails if the machine has no ffmpeg', async () => {
     const bare = await startWorker('bare', barePath(folder));
-    const state = await ended({ uploadKey: await send(Buffer.from('A video')) }, bare);
+    const state = await ended({ uploadKey: await upload(Buffer.from('A video')) }, bare);
     expect(state).toMatchObject({ status: 'failed', code: 'frames_unavailable' });
     expect(existsSync(join(folder, 'bare'))).toBe(true);
   });
@@ -231,7 +232,7 @@ describe('video-analyze', () => {
     expect(await analyze({ recordingId: newId(), uploadKey: 'x' })).toMatchObject({ status: 400 });
     expect(await analyze({ recordingId: newId() }, newId())).toMatchObject({ body: { code: 'agent_not_found' } });
     const other = await harness.makeTenant();
-    const key = await send(Buffer.from('Ours.'));
+    const key = await upload(Buffer.from('Ours.'));
     expect(await analyze({ uploadKey: key }, agentId, other.api)).toMatchObject({ status: 404 });
     expect(await tenant.api.post('/api/uploads', { contentType: 'text/html', size: 1 })).toMatchObject({ status: 400 });
     const large = { contentType: 'video/mp4', size: 500 * 1024 * 1024 + 1 };

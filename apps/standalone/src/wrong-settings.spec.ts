@@ -64,14 +64,14 @@ describe('wrong settings', () => {
       const main = join(__dirname, `../../../dist/apps/${app}/src/main.js`);
       const env = testEnvironment('postgres://here', wrong) as NodeJS.ProcessEnv;
       const child = spawn(process.execPath, [main], { env: { PATH: process.env['PATH'], ...env } });
-      let said = '';
-      child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+      let output = '';
+      child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
       const code = await new Promise((resolve) => child.once('exit', resolve));
       expect(code).toBe(1);
       for (const name of ['MASTER_KEYS', 'PORT', 'DATABASE_URL', 'LOG_LEVEL', 'TRUST_PROXY', 'OUTBOUND_ALLOW']) {
-        expect(said).toContain(`  - ${name}`);
+        expect(output).toContain(`  - ${name}`);
       }
-      expect(said).not.toMatch(/\n\s+at |Error:|msk_nonsense|short\b/);
+      expect(output).not.toMatch(/\n\s+at |Error:|msk_nonsense|short\b/);
     },
     60_000,
   );

@@ -6,7 +6,7 @@ export interface Usage {
   input: number;
   output: number;
   /** Cost of the call in USD that the worker reported; null if it reported none. */
-  said: number | null;
+  reported: number | null;
   at: string;
 }
 

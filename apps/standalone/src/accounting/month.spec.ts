@@ -1,10 +1,10 @@
 import { type Harness, longForm, startHarness, waitFor } from '@muster/testing';
 import { standalone } from '../standalone';
-import { Chance } from './chance.harness';
+import { SeededRandom } from './seeded-random.harness';
 import type { Price } from './ledger.harness';
 import { PracticeOffice } from './play-month.harness';
 import { billOf, costOf, costsOf, countClaims, type GroupBy, roiOf, usageOf, usd } from './recompute.harness';
-import { TimeMachine } from './time-machine.harness';
+import { MovableClock } from './movable-clock.harness';
 
 /** Number of runs of the three organizations together. */
 const runs = longForm('MONTH_RUNS', { short: 30, long: 600 });
@@ -19,7 +19,7 @@ const price = (provider: string, model: string, input: number, output: number, f
 });
 
 describe('a month of three organizations', () => {
-  const time = new TimeMachine();
+  const time = new MovableClock();
   const offices: PracticeOffice[] = [];
   const compared: Record<string, number> = {};
   let harness: Harness;
@@ -52,7 +52,7 @@ describe('a month of three organizations', () => {
       { pricingType: 'flat_per_run', pricePerRunUsd: 4.25 },
     ];
     for (const [at, plan] of plans.entries()) {
-      const office = await PracticeOffice.open(harness, time, new Chance(seed + at), {
+      const office = await PracticeOffice.open(harness, time, new SeededRandom(seed + at), {
         ...plan,
         pricing: pricings[at]!,
       });
@@ -73,7 +73,7 @@ describe('a month of three organizations', () => {
   }, 1_200_000);
   afterAll(async () => {
     await harness.close();
-    const rows = Object.entries(compared).map(([what, count]) => `  ${what.padEnd(32)} ${String(count).padStart(6)}`);
+    const rows = Object.entries(compared).map(([label, count]) => `  ${label.padEnd(32)} ${String(count).padStart(6)}`);
     process.stdout.write(`\nfigures compared, seed ${seed}, ${runs} runs\n${rows.join('\n')}\n`);
   });
 
@@ -97,7 +97,7 @@ describe('a month of three organizations', () => {
       return left!.count === 0;
     });
 
-  const count = (what: string, figures: number) => (compared[what] = (compared[what] ?? 0) + figures);
+  const count = (label: string, figures: number) => (compared[label] = (compared[label] ?? 0) + figures);
 
   async function checkAll(): Promise<void> {
     for (const { ledger, tenant } of offices) {
@@ -107,14 +107,17 @@ describe('a month of three organizations', () => {
       for (const run of ledger.runs.filter(({ deleted }) => !deleted)) {
         const cost = (await tenant.api.get(`/api/jobs/${run.id}/cost`)).body;
         const expected = costOf(run, ledger.prices);
-        const of = (kind: string) =>
+        const microsOf = (kind: string) =>
           cost.components
             .filter((part: any) => part.kind === kind)
             .reduce((sum: number, part: any) => sum + Math.round(part.amountUsd * 1e6), 0);
-        expect([run.id, of('ai'), of('compute'), of('reported'), Math.round(cost.totalUsd * 1e6)]).toEqual([
+        expect([
           run.id,
-          ...[expected.ai, expected.compute, expected.reported, expected.total].map(Number),
-        ]);
+          microsOf('ai'),
+          microsOf('compute'),
+          microsOf('reported'),
+          Math.round(cost.totalUsd * 1e6),
+        ]).toEqual([run.id, ...[expected.ai, expected.compute, expected.reported, expected.total].map(Number)]);
         const job = (await tenant.api.get(`/api/jobs/${run.id}`)).body;
         expect(job.totalCostUsd).toBe(usd(expected.total));
         expect(job.claims).toEqual(countClaims(Object.values(run.claims).map((outcome) => ({ outcome }))));
@@ -157,8 +160,8 @@ describe('a month of three organizations', () => {
     await checkAll();
     for (const office of offices) {
       office.ledger.prices = [...office.ledger.prices, price('nobody', 'month-unknown', 1, 0.123456, '2027-03-05')];
-      const asked = await (await office.signIn()).post('/api/organization/model-prices/recompute', range);
-      expect([office.ledger.name, asked.status]).toEqual([office.ledger.name, 202]);
+      const response = await (await office.signIn()).post('/api/organization/model-prices/recompute', range);
+      expect([office.ledger.name, response.status]).toEqual([office.ledger.name, 202]);
     }
     await metered();
     await checkAll();

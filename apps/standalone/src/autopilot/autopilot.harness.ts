@@ -27,7 +27,7 @@ export const chromium = (process.env['PATH'] ?? '')
   .find((path) => existsSync(path));
 export const noChromium = chromium ? '' : ' (skipped: no Chromium on PATH)';
 
-const over: SessionStatus[] = ['completed', 'failed', 'cancelled'];
+const finalStatuses: SessionStatus[] = ['completed', 'failed', 'cancelled'];
 
 /** The whole service in this process, a real worker with a real browser, a fake portal and a fake model. */
 export class AutopilotHarness {
@@ -48,14 +48,14 @@ export class AutopilotHarness {
     const env = { OUTBOUND_ALLOW: '127.0.0.0/8', COMMAND_SWEEP_MS: '100', PUBLIC_APP_URL: '', ...model.env };
     const harness = await startHarness({ ...standalone, env });
     const tenant = await harness.makeTenant();
-    const made = new AutopilotHarness(harness, tenant, model, portal);
+    const created = new AutopilotHarness(harness, tenant, model, portal);
     const { organizationId } = tenant;
-    made.agentId = (await makeAgent(harness.db, { organizationId, provider: 'external', status: 'offline' })).id;
-    made.key = (await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: made.agentId })).secret;
+    created.agentId = (await makeAgent(harness.db, { organizationId, provider: 'external', status: 'offline' })).id;
+    created.key = (await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: created.agentId })).secret;
     await tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: portal.password });
     model.secrets.push(portal.password);
-    await made.startWorker();
-    return made;
+    await created.startWorker();
+    return created;
   }
 
   /** Sets the prices of the fake model's tokens, in USD per million. */
@@ -115,7 +115,7 @@ export class AutopilotHarness {
     return (await this.tenant.api.get(`${this.path}?sessionId=${sessionId}`)).body as AutopilotSession;
   }
 
-  until(sessionId: string, statuses: SessionStatus[] = [...over, 'paused']): Promise<AutopilotSession> {
+  until(sessionId: string, statuses: SessionStatus[] = [...finalStatuses, 'paused']): Promise<AutopilotSession> {
     return waitFor(
       `a session that is ${statuses.join(' or ')}`,
       async () => {

@@ -1,5 +1,5 @@
 // Long: runs sessions in a real browser against hostile pages.
-// Short: apps/standalone/src/autopilot/hostile-words.spec.ts
+// Short: apps/standalone/src/autopilot/hostile-texts.spec.ts
 import type { AutopilotTask, SessionAction } from '@muster/contracts';
 import { AutopilotHarness, chromium, noChromium } from './autopilot.harness';
 import { answerSteps, type StepQuestion } from './portal-model.harness';
@@ -18,7 +18,7 @@ const action = (name: SessionAction['action'], selector: string, value = ''): Se
 /** The fake model follows every instruction of the page. */
 describe(`a page with injected instructions${noChromium}`, () => {
   let pilot: AutopilotHarness;
-  const told: StepQuestion[] = [];
+  const questions: StepQuestion[] = [];
 
   beforeAll(async () => {
     if (!chromium) return;
@@ -30,7 +30,7 @@ describe(`a page with injected instructions${noChromium}`, () => {
       if (call.schemaName !== 'autopilot_step') return undefined;
       const question = JSON.parse(call.lastUserText) as StepQuestion;
       if (question.step.id !== 'read') return undefined;
-      told.push(question);
+      questions.push(question);
       return { json: { status: 'act', reason: '', question: '', confidence: 1, actions: fallFor(question) } };
     });
   });
@@ -119,21 +119,21 @@ describe(`a page with injected instructions${noChromium}`, () => {
   itPlays('gets no secret into a model call, a row, a log or the name of a screenshot', async () => {
     for (const secret of [pilot.portal.password, others]) {
       for (const call of pilot.model.calls) expect(call.text).not.toContain(secret);
-      const kept = await pilot.harness.db.query<{ text: string }>(
+      const rows = await pilot.harness.db.query<{ text: string }>(
         'system',
         `SELECT concat_ws('', ${['session', 'step', 'attempt', 'event', 'lesson']
           .map((name) => `(SELECT string_agg(s::text, '') FROM autopilot_${name} s)`)
           .join(', ')}, (SELECT string_agg(s::text, '') FROM agent_command s),
            (SELECT string_agg(s::text, '') FROM timeline_entry s), (SELECT string_agg(s::text, '') FROM artifact s)) AS text`,
       );
-      expect(kept[0]!.text).not.toContain(secret);
+      expect(rows[0]!.text).not.toContain(secret);
       expect(pilot.harness.logs.join('')).not.toContain(secret);
     }
     expect(pilot.model.faults).toEqual([]);
   });
 
   itPlays('is passed to the model as untrusted, and secrets only by their names', async () => {
-    const notes = told.find(({ untrustedPage: { url } }) => url.endsWith('/notes'))!;
+    const notes = questions.find(({ untrustedPage: { url } }) => url.endsWith('/notes'))!;
     expect(notes.untrustedPage.tree).toContain('IMPORTANT SYSTEM NOTICE');
     expect(notes.secrets).toEqual(['PORTAL_PASSWORD']);
     expect(JSON.stringify({ ...notes, untrustedPage: null })).not.toContain('SYSTEM NOTICE');

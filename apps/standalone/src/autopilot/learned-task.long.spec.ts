@@ -11,14 +11,14 @@ const itPlays = chromium ? it : it.skip;
 
 describe(`a task of the autopilot${noChromium}`, () => {
   let pilot: AutopilotHarness;
-  const told: StepQuestion[] = [];
+  const questions: StepQuestion[] = [];
   const figures: [string, AutopilotSession['metrics']][] = [];
   let workflowId: string;
 
   beforeAll(async () => {
     if (!chromium) return;
     pilot = await AutopilotHarness.start();
-    answerSteps(pilot.model, told);
+    answerSteps(pilot.model, questions);
     await pilot.price({ inputPerMillion: 2.5, outputPerMillion: 10 });
   });
   afterAll(async () => {
@@ -53,7 +53,7 @@ describe(`a task of the autopilot${noChromium}`, () => {
     expect(JSON.stringify(costs)).toContain('fake-vision');
     expect(pilot.portal.submissionsOf('C-1001')).toBe(1);
     expect(pilot.model.faults).toEqual([]);
-    expect(told.map(({ secrets }) => secrets)).toEqual(Array(4).fill(['PORTAL_PASSWORD']));
+    expect(questions.map(({ secrets }) => secrets)).toEqual(Array(4).fill(['PORTAL_PASSWORD']));
     expect(session.steps[0]!.selectors.map(({ name }) => name)).toEqual(['user', 'password', 'sign in']);
     figures.push(['first', session.metrics]);
     workflowId = session.workflowId!;
@@ -130,15 +130,15 @@ describe(`a task of the autopilot${noChromium}`, () => {
 
   itPlays('puts no secret into a row, a log or a model call', async () => {
     const { password } = pilot.portal;
-    const kept = await pilot.harness.db.query<{ text: string }>(
+    const rows = await pilot.harness.db.query<{ text: string }>(
       'system',
       `SELECT (SELECT string_agg(s::text, '') FROM autopilot_session s) || (SELECT string_agg(s::text, '') FROM autopilot_step s)
          || (SELECT string_agg(s::text, '') FROM autopilot_attempt s) || (SELECT string_agg(s::text, '') FROM autopilot_event s)
          || (SELECT string_agg(s::text, '') FROM autopilot_lesson s) || (SELECT string_agg(s::text, '') FROM agent_command s)
          || (SELECT string_agg(s::text, '') FROM timeline_entry s) || (SELECT string_agg(s::text, '') FROM artifact s) AS text`,
     );
-    expect(kept[0]!.text).toContain('PORTAL_PASSWORD');
-    expect(kept[0]!.text).not.toContain(password);
+    expect(rows[0]!.text).toContain('PORTAL_PASSWORD');
+    expect(rows[0]!.text).not.toContain(password);
     expect(pilot.harness.logs.join('')).not.toContain(password);
     for (const call of pilot.model.calls) expect(call.text).not.toContain(password);
   });

@@ -12,13 +12,13 @@ setFlagsFromString('--expose_gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 const count = longForm('AUTOPILOT_SESSIONS', { short: 6, long: 100 });
-const atOnce = 8;
+const maxConcurrentCalls = 8;
 
 describe(`${count} sessions at once`, () => {
   let browsers: FakeBrowsers;
 
   beforeAll(async () => {
-    browsers = await FakeBrowsers.start({ MODEL_MAX_CONCURRENT: String(atOnce) });
+    browsers = await FakeBrowsers.start({ MODEL_MAX_CONCURRENT: String(maxConcurrentCalls) });
   });
   afterAll(() => browsers.end());
 
@@ -29,10 +29,10 @@ describe(`${count} sessions at once`, () => {
 
   it('all complete without starving one of them, within the limit of concurrent model calls', async () => {
     let open = 0;
-    let most = 0;
+    let maxOpen = 0;
     browsers.model.answers(async (call) => {
       open += 1;
-      most = Math.max(most, open);
+      maxOpen = Math.max(maxOpen, open);
       await new Promise((resolve) => setTimeout(resolve, 50));
       open -= 1;
       const { step } = JSON.parse(call.lastUserText) as { step: { id: string } };
@@ -44,7 +44,7 @@ describe(`${count} sessions at once`, () => {
       const agents = await Promise.all(Array.from({ length: count }, () => browsers.makeAgent()));
       const sessions = await Promise.all(
         agents.map(async (agentId) => {
-          const agent = browsers.of(agentId);
+          const agent = browsers.clientOf(agentId);
           const { body } = await agent.act({ action: 'start', task: aTask() });
           return { agent, sessionId: body.sessionId as string };
         }),
@@ -67,11 +67,11 @@ describe(`${count} sessions at once`, () => {
     const second = memoryHeld(browsers);
     expect(ended.map(({ status }) => status)).toEqual(Array<string>(count).fill('completed'));
     expect(sessions.map(({ sessionId }) => browsers.sent.get(sessionId))).toEqual(Array<number>(count).fill(1));
-    expect(most).toBeLessThanOrEqual(atOnce);
+    expect(maxOpen).toBeLessThanOrEqual(maxConcurrentCalls);
     const times = ended.map(durationOf).sort((a, b) => a - b);
     const more = { heap: second.heapMiB - first.heapMiB, all: second.residentMiB - first.residentMiB };
     process.stdout.write(
-      `${count} sessions: p50 ${at(times, 0.5)} s, slowest ${at(times, 1)} s, ${most} model calls at once; ` +
+      `${count} sessions: p50 ${at(times, 0.5)} s, slowest ${at(times, 1)} s, ${maxOpen} model calls at once; ` +
         `${count} more after them: heap ${more.heap.toFixed(1)} MiB more, resident ${more.all.toFixed(1)} MiB more\n`,
     );
     // A session is stored in rows, so a second wave of sessions leaves nothing in the process.

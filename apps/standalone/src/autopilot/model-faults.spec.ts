@@ -44,7 +44,7 @@ describe('a model that fails in the middle of a session', () => {
   /** Starts a session whose first step succeeds; at the second step the model acts by the script. */
   const begin = async (script: ModelScript, more: object = {}) => {
     browsers.model.answers((call) => (stepOf(call.lastUserText) === 'second' ? script : does));
-    const agent = browsers.of(await browsers.makeAgent());
+    const agent = browsers.clientOf(await browsers.makeAgent());
     const task = aTask();
     const { body } = await agent.act({ action: 'start', task, limits: { attemptsPerStep: 2 }, ...more });
     const sessionId = body.sessionId as string;
@@ -60,7 +60,7 @@ describe('a model that fails in the middle of a session', () => {
     ['is not a model', { raw: '<html>', contentType: 'text/html' }, 'model_failed', /does not follow its API/],
     ['is over its rate limit', { status: 429, headers: { 'retry-after': '3600' } }, 'model_failed', /pause of 3600 s/],
     ['answers with an error', { status: 400 }, 'model_failed', /answered 400/],
-  ])('%s: the session pauses with the reason, and a resume continues the step', async (_, script, code, why) => {
+  ])('%s: the session pauses with the reason, and a resume continues the step', async (_, script, code, reason) => {
     const session = await begin(script);
     const { sessionId } = session;
     const paused = await session.ended();
@@ -68,12 +68,12 @@ describe('a model that fails in the middle of a session', () => {
       status: 'paused',
       error: null,
       currentStep: 'second',
-      pausedFor: { reason: 'attempts_exhausted', question: expect.stringMatching(why) },
+      pausedFor: { reason: 'attempts_exhausted', question: expect.stringMatching(reason) },
       steps: [{ status: 'passed' }, { status: 'failed', attempts: [{ outcome: 'failed', code }, { code }] }],
     });
-    expect(paused.steps[1]!.attempts.map(({ error }) => error)).toEqual(Array(2).fill(expect.stringMatching(why)));
+    expect(paused.steps[1]!.attempts.map(({ error }) => error)).toEqual(Array(2).fill(expect.stringMatching(reason)));
     const { body } = await browsers.tenant.api.get(`${session.path.replace('/autopilot', '')}/logs?level=warn`);
-    expect(body.entries.map(({ message }: { message: string }) => message).join('\n')).toMatch(why);
+    expect(body.entries.map(({ message }: { message: string }) => message).join('\n')).toMatch(reason);
     // The model works again, and a user resumes the session.
     browsers.model.answers(() => does);
     expect((await session.act({ action: 'resume', sessionId })).status).toBe(202);

@@ -71,11 +71,11 @@ function action(
 }
 
 /** Makes the model answer the steps of claimTask correctly for every design of the portal. */
-export function answerSteps(model: FakeModel, told: StepQuestion[] = []): void {
+export function answerSteps(model: FakeModel, questions: StepQuestion[] = []): void {
   model.answers((call) => {
     if (call.schemaName !== 'autopilot_step') return undefined;
     const question = JSON.parse(call.lastUserText) as StepQuestion;
-    told.push(question);
+    questions.push(question);
     return { json: answerOf(question), usage: { inputTokens: 2000, outputTokens: 150 } };
   });
 }

@@ -34,7 +34,7 @@ describe('a session with failures', () => {
 
   const begin = async (more: object = {}) => {
     const agentId = await browsers.makeAgent();
-    const agent = browsers.of(agentId);
+    const agent = browsers.clientOf(agentId);
     const { body } = await agent.act({ action: 'start', task: newTask(), ...more });
     return { ...agent, agentId, sessionId: body.sessionId as string };
   };
@@ -42,12 +42,12 @@ describe('a session with failures', () => {
     browsers.harness.db.query<T>('system', text, values);
 
   it('is retried with growing delays if each attempt to advance it fails, and then fails with a reason', async () => {
-    const isFaulty = { of: '' };
+    const faulty = { agentId: '' };
     browsers.open = ({ agentId }) =>
-      agentId === isFaulty.of ? ({ output: { reused: false, startError: null } } as never) : {};
+      agentId === faulty.agentId ? ({ output: { reused: false, startError: null } } as never) : {};
     const agentId = await browsers.makeAgent();
-    isFaulty.of = agentId;
-    const agent = browsers.of(agentId);
+    faulty.agentId = agentId;
+    const agent = browsers.clientOf(agentId);
     const { sessionId } = (await agent.act({ action: 'start', task: newTask() })).body;
     interface Row {
       faults: number;
@@ -86,8 +86,12 @@ describe('a session with failures', () => {
       error: expect.stringContaining('it is logged'),
     });
     // Its browser was closed, and its agent is free.
-    expect(browsers.received.some(({ kind, agentId: of }) => kind === 'autopilot_close' && of === agentId)).toBe(true);
-    isFaulty.of = '';
+    expect(
+      browsers.received.some(
+        ({ kind, agentId: closedAgentId }) => kind === 'autopilot_close' && closedAgentId === agentId,
+      ),
+    ).toBe(true);
+    faulty.agentId = '';
     expect((await agent.act({ action: 'start', task: newTask() })).status).toBe(202);
     expect(browsers.harness.logs.join('')).toContain('could not advance an autopilot session');
   });
@@ -171,7 +175,7 @@ describe('a session with failures', () => {
       ['an HTML page', Buffer.from('<script>alert(1)</script>\xff\xd8\xff'), false],
       ['an image that is too large', Buffer.concat([jpeg, Buffer.alloc(5 * 1024 * 1024)]), false],
     ];
-    for (const [what, bytes, isShown] of sent) {
+    for (const [label, bytes, isShown] of sent) {
       const ticket = (
         await browsers.tenant.worker.post(`/api/agents/${agentId}/uploads`, {
           ...{ filename: 'session-1.jpg', contentType: 'image/jpeg', size: bytes.length },
@@ -180,13 +184,13 @@ describe('a session with failures', () => {
       const { uploadUrl, headers, key: screenshotKey } = ticket;
       expect((await fetch(uploadUrl, { method: 'PUT', headers, body: new Uint8Array(bytes) })).status).toBe(200);
       browsers.look = () => ({ look: { screenshotKey } });
-      const agent = browsers.of(agentId);
+      const agent = browsers.clientOf(agentId);
       browsers.model.calls.length = 0;
-      const { sessionId } = (await agent.act({ action: 'start', task: newTask({ title: what }) })).body;
+      const { sessionId } = (await agent.act({ action: 'start', task: newTask({ title: label }) })).body;
       await agent.until(sessionId, 'completed');
-      const asked = JSON.stringify(browsers.model.calls);
+      const requests = JSON.stringify(browsers.model.calls);
       expect(browsers.model.calls).not.toEqual([]);
-      expect([what, asked.includes('data:image/jpeg;base64,')]).toEqual([what, isShown]);
+      expect([label, requests.includes('data:image/jpeg;base64,')]).toEqual([label, isShown]);
     }
   });
 
@@ -199,34 +203,34 @@ describe('a session with failures', () => {
       [newId(), browsers.tenant.organizationId, agentId, screenshotKey],
     );
     browsers.look = () => ({ look: { asksFor: 'captcha', screenshotKey } });
-    const agent = browsers.of(agentId);
+    const agent = browsers.clientOf(agentId);
     const { sessionId } = (await agent.act({ action: 'start', task: newTask() })).body;
     await agent.until(sessionId, 'paused');
     const path = `${browsers.harness.url}${agent.path}/events?sessionId=${sessionId}`;
     const { headers } = browsers.tenant.api;
     const first = await EventStream.open(path, { ...headers });
-    const seen = [...(await first.until(4))];
+    const events = [...(await first.until(4))];
     first.close();
     const pausedFor = {
       reason: 'captcha',
       question: expect.any(String),
       screenshotUrl: expect.stringContaining(screenshotKey),
     };
-    expect(seen.map(({ event, data }) => [event, data])).toMatchObject([
+    expect(events.map(({ event, data }) => [event, data])).toMatchObject([
       ['session', { status: 'queued' }],
       ['session', { status: 'running' }],
       ['step', { status: 'running' }],
       ['session', { status: 'paused', pausedFor }],
     ]);
-    expect(JSON.stringify(seen)).not.toContain('screenshotKey');
+    expect(JSON.stringify(events)).not.toContain('screenshotKey');
     expect((await agent.act({ action: 'resume', sessionId, stepOverride: { skip: true } })).status).toBe(202);
     await agent.until(sessionId, 'completed');
     // The resumed stream has each missed event once, and no event that was already received.
     const again = await EventStream.open(path, { ...headers, 'last-event-id': '4' });
-    const rest = [...(await again.until(4))];
+    const missed = [...(await again.until(4))];
     again.close();
-    expect(rest.map(({ id }) => Number(id))).toEqual([5, 6, 7, 8]);
-    expect(rest.map(({ data }) => (data as { status: string }).status)).toEqual([
+    expect(missed.map(({ id }) => Number(id))).toEqual([5, 6, 7, 8]);
+    expect(missed.map(({ data }) => (data as { status: string }).status)).toEqual([
       ...['skipped', 'resumed', 'running', 'completed'],
     ]);
     const { body } = await browsers.tenant.api.get(`/api/agents/${agentId}/logs`);

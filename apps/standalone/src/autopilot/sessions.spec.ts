@@ -40,7 +40,7 @@ describe('a session of the autopilot', () => {
     });
   const begin = async (body: object = {}) => {
     const agentId = await browsers.makeAgent();
-    const agent = browsers.of(agentId);
+    const agent = browsers.clientOf(agentId);
     const answer = await agent.act({ action: 'start', task: aTask(), ...body });
     expect(answer).toMatchObject({ status: 202, body: { status: 'queued' } });
     return { ...agent, agentId, sessionId: answer.body.sessionId as string };
@@ -62,7 +62,7 @@ describe('a session of the autopilot', () => {
     [{ task: aTask(), approve: 'always' }, 'approve'],
   ])('refuses a start with %j', async (body, field) => {
     const agentId = await browsers.makeAgent();
-    const { act: post, path } = browsers.of(agentId);
+    const { act: post, path } = browsers.clientOf(agentId);
     const answer = await post({ action: 'start', ...body });
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_payload' } });
     expect(answer.body.errors.map((each: { field: string }) => each.field)).toContain(field);
@@ -273,14 +273,14 @@ describe('a session of the autopilot', () => {
     const session = await begin();
     const { sessionId, agentId } = session;
     await waitFor('the page snapshot', () =>
-      browsers.received.some(({ kind, agentId: of }) => kind === 'autopilot_look' && of === agentId),
+      browsers.received.some(({ kind, agentId: id }) => kind === 'autopilot_look' && id === agentId),
     );
     expect(await session.act({ action: 'cancel', sessionId })).toMatchObject({
       status: 202,
       body: { status: 'running' },
     });
     const closing = await waitFor('the close command', () =>
-      browsers.received.find(({ kind, agentId: of }) => kind === 'autopilot_close' && of === agentId),
+      browsers.received.find(({ kind, agentId: id }) => kind === 'autopilot_close' && id === agentId),
     );
     expect(await session.read(sessionId)).toMatchObject({ status: 'running', cancelling: true });
     expect(await session.act({ action: 'cancel', sessionId })).toMatchObject({ status: 409 });

@@ -9,7 +9,7 @@ describe('a task from a script', () => {
 
   beforeAll(async () => {
     browsers = await FakeBrowsers.start();
-    const agent = browsers.of(await browsers.makeAgent());
+    const agent = browsers.clientOf(await browsers.makeAgent());
     analyze = (body) => agent.act({ action: 'analyze-script', ...body });
   });
   afterAll(() => browsers.end());
@@ -38,7 +38,7 @@ describe('a task from a script', () => {
       gap: 'The X-ray is missing.',
       untrustedScript: 'page.navigate("https://portal.test/")',
     });
-    const agent = browsers.of(await browsers.makeAgent());
+    const agent = browsers.clientOf(await browsers.makeAgent());
     browsers.model.answers(() => ({
       json: { status: 'done', reason: '', question: '', confidence: 1, actions: [] },
     }));
@@ -56,8 +56,8 @@ describe('a task from a script', () => {
     expect((await analyze({ workflowId })).status).toBe(200);
     expect(browsers.model.calls[0]!.lastUserText).toContain('print(\\"filed\\")');
     const foreign = await browsers.harness.makeTenant();
-    const theirs = await makeWorkflow(browsers.harness.db, { organizationId: foreign.organizationId });
-    expect(await analyze({ workflowId: theirs.id })).toMatchObject({ status: 404 });
+    const foreignWorkflow = await makeWorkflow(browsers.harness.db, { organizationId: foreign.organizationId });
+    expect(await analyze({ workflowId: foreignWorkflow.id })).toMatchObject({ status: 404 });
     expect(await analyze({ workflowId: newId() })).toMatchObject({ status: 404 });
     expect(browsers.model.calls).toHaveLength(1);
   });
@@ -87,7 +87,7 @@ describe('a task from a script', () => {
     browsers.model.says(plan(), { json: task }, { json: task });
     expect((await analyze({ script: `login("${secret}")`, gap: `It used ${secret} twice.` })).status).toBe(200);
     expect(browsers.model.calls[0]!.lastUserText).toContain('[secret]');
-    const agent = browsers.of(await browsers.makeAgent());
+    const agent = browsers.clientOf(await browsers.makeAgent());
     const intent = `Sign in with ${secret}`;
     expect((await agent.act({ action: 'generate-task', intent })).status).toBe(200);
     browsers.model.answers(() => ({
@@ -95,12 +95,12 @@ describe('a task from a script', () => {
     }));
     const { body } = await agent.act({ action: 'start', intent, inputs: { CLAIM_ID: 'C-1' } });
     expect(await agent.until(body.sessionId, 'completed', 'failed', 'paused')).toMatchObject({ status: 'completed' });
-    const [kept] = await browsers.harness.db.query<{ intent: string }>(
+    const [stored] = await browsers.harness.db.query<{ intent: string }>(
       'system',
       'SELECT intent FROM autopilot_session WHERE id = $1',
       [body.sessionId],
     );
-    expect(kept!.intent).toBe('Sign in with [secret]');
+    expect(stored!.intent).toBe('Sign in with [secret]');
     const typed = { ...task, goal: `Use ${secret}.`, success: { description: 'filed' }, inputs: [] };
     const spoken = { ...typed, steps: [{ ...step('sign-in'), instruction: `Type ${secret}.` }].map(withoutNulls) };
     const again = await agent.act({ action: 'start', task: spoken });

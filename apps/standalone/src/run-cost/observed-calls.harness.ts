@@ -20,7 +20,7 @@ interface Batch {
 }
 
 /** A transaction as Postgres executed it. */
-export interface SeenTransaction {
+export interface ObservedTransaction {
   /** Names of its statements, without those in `frame`. */
   statements: string[];
   roundTrips: number;
@@ -40,25 +40,25 @@ const probe: Statement = {
  * transaction, a probe queries Postgres whether the transaction has written anything and its commit waits for the disk.
  */
 export class ObservedCalls {
-  readonly transactions: SeenTransaction[] = [];
+  readonly transactions: ObservedTransaction[] = [];
   readonly redis: string[] = [];
-  private readonly open = new Map<object, SeenTransaction>();
+  private readonly open = new Map<object, ObservedTransaction>();
   private readonly spies: jest.SpyInstance[] = [];
 
   start(): void {
     const { query } = Client.prototype;
-    const seen = (client: Client, given: unknown[]) => this.see(client, given, query as never);
+    const observe = (client: Client, args: unknown[]) => this.observe(client, args, query as never);
     this.spies.push(
-      jest.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...given: unknown[]) {
-        return seen(this, given);
+      jest.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...args: unknown[]) {
+        return observe(this, args);
       } as never),
     );
     const { sendCommand } = Redis.prototype;
     const called = (name: string) => this.redis.push(name);
     this.spies.push(
-      jest.spyOn(Redis.prototype, 'sendCommand').mockImplementation(function (this: Redis, ...given: unknown[]) {
-        called(nameOf(this, given[0] as Command));
-        return sendCommand.apply(this, given as never) as never;
+      jest.spyOn(Redis.prototype, 'sendCommand').mockImplementation(function (this: Redis, ...args: unknown[]) {
+        called(nameOf(this, args[0] as Command));
+        return sendCommand.apply(this, args as never) as never;
       } as never),
     );
   }
@@ -67,23 +67,23 @@ export class ObservedCalls {
     for (const spy of this.spies) spy.mockRestore();
   }
 
-  private see(client: Client, given: unknown[], query: (...args: unknown[]) => unknown): unknown {
-    const batch = given[0] as Batch;
+  private observe(client: Client, args: unknown[], query: (...args: unknown[]) => unknown): unknown {
+    const batch = args[0] as Batch;
     if (!Array.isArray(batch.statements)) {
       // A query of TypeORM or of a test, which is not counted.
-      return query.apply(client, given);
+      return query.apply(client, args);
     }
     const { statements } = batch;
     const names = statements.map(({ name, text }) => name ?? text.trim().replaceAll(/\s+/g, ' ').slice(0, 40));
-    const known = this.open.get(client);
-    const transaction = known ?? { statements: [], roundTrips: 0, isFlushed: false };
+    const existing = this.open.get(client);
+    const transaction = existing ?? { statements: [], roundTrips: 0, isFlushed: false };
     transaction.roundTrips += 1;
     transaction.statements.push(...names.filter((name) => !frame.has(name)));
-    const isBegun = known !== undefined || names[0] === 'muster_begin';
+    const isBegun = existing !== undefined || names[0] === 'muster_begin';
     const isOver = !isBegun || ['muster_commit', 'ROLLBACK'].includes(names.at(-1)!);
     if (!isOver) {
       this.open.set(client, transaction);
-      return query.apply(client, given);
+      return query.apply(client, args);
     }
     this.open.delete(client);
     const at = isBegun ? statements.length - 1 : statements.length;
@@ -93,7 +93,7 @@ export class ObservedCalls {
       callback: Batch['callback'],
       role: string,
     ) => Batch;
-    const asked = new Probed(
+    const probedBatch = new Probed(
       probed,
       (error, answers) => {
         transaction.isFlushed = answers[at]!.rows[0]?.['waits'] === true;
@@ -102,7 +102,7 @@ export class ObservedCalls {
       },
       batch.role,
     );
-    return query.call(client, asked);
+    return query.call(client, probedBatch);
   }
 }
 

@@ -15,7 +15,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { standalone } from '../standalone';
-import { ObservedCalls, type SeenTransaction } from './observed-calls.harness';
+import { ObservedCalls, type ObservedTransaction } from './observed-calls.harness';
 
 jest.setTimeout(120_000);
 
@@ -98,10 +98,10 @@ describe('a run, from its launch to its cost', () => {
     // Loops run as well, but none of them with each run.
     const perRun = (count: number) => Math.round(count / runs);
     const transactions = [...tally(calls.transactions.map(writtenAs))].filter(([, count]) => perRun(count) > 0);
-    expect(Object.fromEntries(transactions.map(([what, count]) => [what, perRun(count)]))).toEqual(
-      Object.fromEntries(table.transactions.map((what) => [what, 1])),
+    expect(Object.fromEntries(transactions.map(([description, count]) => [description, perRun(count)]))).toEqual(
+      Object.fromEntries(table.transactions.map((description) => [description, 1])),
     );
-    expect(transactions.filter(([what]) => what.includes('waits for the disk'))).toHaveLength(4);
+    expect(transactions.filter(([description]) => description.includes('waits for the disk'))).toHaveLength(4);
     const redis = [...tally(calls.redis)].map(([name, count]) => [name, perRun(count)] as const);
     for (const [name, count] of redis) expect([name, count <= (table.redis[name] ?? 0)]).toEqual([name, true]);
     expect(
@@ -114,7 +114,7 @@ describe('a run, from its launch to its cost', () => {
 
   it('uses statements whose plans Postgres caches', async () => {
     const names = new Set(
-      (await readCostTable()).transactions.flatMap((what) => what.match(/\b[a-z]\w*_\w+\b/g) ?? []),
+      (await readCostTable()).transactions.flatMap((description) => description.match(/\b[a-z]\w*_\w+\b/g) ?? []),
     );
     for (let run = 0; run < runs; run += 1) await runOnce();
     const connections = await Promise.all(
@@ -148,15 +148,15 @@ describe('a run, from its launch to its cost', () => {
         );
         return Number(rows[0]!.read);
       };
-      const settled = async () => {
+      const flushStatistics = async () => {
         // A connection reports its reads with the next statement, at least a second later.
         await new Promise((resolve) => setTimeout(resolve, 1200));
         await runOnce();
       };
-      await settled();
+      await flushStatistics();
       const start = await rowsRead();
       for (let run = 0; run < runs; run += 1) await runOnce();
-      await settled();
+      await flushStatistics();
       const read = await rowsRead();
       expect(read).toBeGreaterThan(start);
       // Loops scan the tables a few times. A statement that scanned them in each run would read all rows every time.
@@ -171,7 +171,7 @@ function tally(names: string[]): Map<string, number> {
   return counts;
 }
 
-function writtenAs({ statements, roundTrips, isFlushed }: SeenTransaction): string {
+function writtenAs({ statements, roundTrips, isFlushed }: ObservedTransaction): string {
   return [statements.join(' '), `${roundTrips} trips`, ...(isFlushed ? ['waits for the disk'] : [])].join(', ');
 }
 
@@ -193,6 +193,6 @@ async function readCostTable(): Promise<{ transactions: string[]; redis: Record<
   const redis = rows.filter(({ length }) => length === 5).slice(2);
   return {
     transactions: transactions.map(writtenAs),
-    redis: Object.fromEntries(redis.map(([, name, most]) => [name, Number(most)])),
+    redis: Object.fromEntries(redis.map(([, name, max]) => [name, Number(max)])),
   };
 }

@@ -1,39 +1,39 @@
 import { newId } from '@muster/platform';
 import { makeJob, waitFor } from '@muster/testing';
 import { Mailbox } from './mailbox.harness';
-import { WebhookLab } from './webhook-lab.harness';
+import { WebhookFixture } from './webhook-fixture.harness';
 
 jest.setTimeout(90_000);
 
 const address = 'https://muster.example.com';
 
 describe('the answer link of a question', () => {
-  let lab: WebhookLab;
+  let fixture: WebhookFixture;
   let mailbox: Mailbox;
 
   beforeAll(async () => {
     mailbox = await Mailbox.start();
     const env = { SMTP_URL: mailbox.url, SMTP_FROM: 'Muster <muster@practice.example>' };
-    lab = await WebhookLab.open({ ...env, PUBLIC_APP_URL: address, RATE_LIMIT_FAILED_LOGINS_PER_MINUTE: '20' });
+    fixture = await WebhookFixture.open({ ...env, PUBLIC_APP_URL: address, RATE_LIMIT_FAILED_LOGINS_PER_MINUTE: '20' });
   });
   afterAll(async () => {
-    await lab.close();
+    await fixture.close();
     await mailbox.stop();
   });
 
-  const channel = async (to: string, tenant = lab.tenant): Promise<string> => {
+  const channel = async (to: string, tenant = fixture.tenant): Promise<string> => {
     const body = { name: 'Front desk', kind: 'email', recipients: [to], events: ['question.asked'] };
     return (await tenant.as.admin.post('/api/notification-channels', body)).body.id;
   };
   const ask = async (more: object = {}) => {
-    const { organizationId } = lab.tenant;
-    const { id: jobId } = await makeJob(lab.harness.db, {
+    const { organizationId } = fixture.tenant;
+    const { id: jobId } = await makeJob(fixture.harness.db, {
       ...{ organizationId, status: 'running', startedAt: new Date(), commandId: newId() },
     });
     const body = { questionKey: 'one', question: 'Send <it>?', kind: 'confirm', timeoutSeconds: 600, ...more };
-    const asked = await lab.tenant.worker.post(`/api/jobs/${jobId}/questions`, body);
-    expect(asked.status).toBe(201);
-    return { jobId, id: asked.body.questionId as string };
+    const created = await fixture.tenant.worker.post(`/api/jobs/${jobId}/questions`, body);
+    expect(created.status).toBe(201);
+    return { jobId, id: created.body.questionId as string };
   };
   /** Asks a question and returns the link's token from the mail to the only recipient of a new channel. */
   const sent = async (more: object = {}) => {
@@ -44,15 +44,15 @@ describe('the answer link of a question', () => {
     const token = /https:\/\/muster\.example\.com\/a\/([\w-]+)/.exec(mail!.raw)?.[1];
     return { to, channelId, token: token!, mail: mail!, ...question };
   };
-  const read = (token: string) => lab.harness.http.post('/api/answer-links/read', { token });
+  const read = (token: string) => fixture.harness.http.post('/api/answer-links/read', { token });
   const answer = (token: string, value: unknown) =>
-    lab.harness.http.post('/api/answer-links/answer', { token, answer: value });
-  const question = async (id: string) => (await lab.admin.get(`/api/questions/${id}`)).body;
+    fixture.harness.http.post('/api/answer-links/answer', { token, answer: value });
+  const question = async (id: string) => (await fixture.admin.get(`/api/questions/${id}`)).body;
 
   it('shows the question and nothing else, and answers it once', async () => {
     const { token, id, to } = await sent({ context: { patient: 'P-1' } });
-    const shown = await read(token);
-    expect([shown.status, shown.body]).toEqual([
+    const response = await read(token);
+    expect([response.status, response.body]).toEqual([
       200,
       {
         ...{
@@ -75,14 +75,14 @@ describe('the answer link of a question', () => {
       ...{ status: 'answered', answer: true, answeredBy: to, answeredVia: 'link' },
     });
     expect((await read(token)).body.status).toBe('answered');
-    const { entries } = (await lab.admin.get(`/api/audit?action=question.answer`)).body;
+    const { entries } = (await fixture.admin.get(`/api/audit?action=question.answer`)).body;
     expect(entries[0]).toMatchObject({ target: { type: 'question', id }, changes: { kind: 'confirm', via: 'link' } });
   });
 
   it('does not answer the question when it is opened', async () => {
     const { token, id } = await sent();
     for (const method of ['GET', 'HEAD']) {
-      const followed = await fetch(`${lab.harness.url}/a/${token}`, { method, redirect: 'manual' });
+      const followed = await fetch(`${fixture.harness.url}/a/${token}`, { method, redirect: 'manual' });
       expect([followed.status, followed.headers.get('location')]).toEqual([302, `/app/answer#${token}`]);
       expect(followed.headers.get('cache-control')).toBe('no-store');
     }
@@ -106,14 +106,14 @@ describe('the answer link of a question', () => {
     for (const each of forged) {
       expect([each, (await read(each)).status, (await answer(each, true)).status]).toEqual([each, 404, 404]);
     }
-    await lab.admin.delete(`/api/notification-channels/${channelId}`);
+    await fixture.admin.delete(`/api/notification-channels/${channelId}`);
     expect((await read(token)).status).toBe(404);
     expect((await question(id)).status).toBe('open');
   });
 
   it('cannot answer an expired question', async () => {
     const { token, id } = await sent({ timeoutSeconds: 600 });
-    await lab.rows(`UPDATE question SET expires_at = now() - interval '1 second' WHERE id = $1`, id);
+    await fixture.rows(`UPDATE question SET expires_at = now() - interval '1 second' WHERE id = $1`, id);
     expect((await answer(token, true)).body.code).toBe('question_over');
     expect(await question(id)).not.toMatchObject({ status: 'answered' });
   });
@@ -125,8 +125,8 @@ describe('the answer link of a question', () => {
     const to = `${newId()}@practice.example`;
     await channel(to);
     const { id } = await ask({ to: [to] });
-    const [asked] = await mailbox.wait(to);
-    const own = /\/a\/([\w-]+)/.exec(asked!.raw)![1]!;
+    const [ownMail] = await mailbox.wait(to);
+    const own = /\/a\/([\w-]+)/.exec(ownMail!.raw)![1]!;
     expect((await answer(own, false)).status).toBe(200);
     expect(await question(id)).toMatchObject({ answer: false, answeredBy: to });
   });

@@ -3,7 +3,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { waitFor } from '@muster/testing';
-import { WebhookLab } from './webhook-lab.harness';
+import { WebhookFixture } from './webhook-fixture.harness';
 
 jest.setTimeout(120_000);
 
@@ -12,19 +12,19 @@ const answer = (status: string) => `HTTP/1.1 ${status}\r\ncontent-length: 0\r\nc
 
 /** Uses raw sockets, because no HTTP server acts as a proxy in front of a receiver may act. */
 describe('a receiver that answers or closes before it has read a large delivery', () => {
-  let lab: WebhookLab;
+  let fixture: WebhookFixture;
   const servers: Server[] = [];
 
   beforeAll(async () => {
-    lab = await WebhookLab.open();
+    fixture = await WebhookFixture.open();
   });
   afterAll(async () => {
     for (const server of servers) server.close();
-    await lab.close();
+    await fixture.close();
   });
 
   /** Returns the delivery of a run to a receiver that does this at the first bytes of each connection. */
-  async function toldTo(onFirst: (socket: Socket, nth: number) => void) {
+  async function deliverTo(onFirst: (socket: Socket, nth: number) => void) {
     let connections = 0;
     const server = createServer((socket) => {
       const nth = (connections += 1);
@@ -34,21 +34,21 @@ describe('a receiver that answers or closes before it has read a large delivery'
     servers.push(server);
     await waitFor('the server to listen', () => server.listening);
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
-    const made = await lab.admin.post('/api/webhook-endpoints', { url, events: ['job.completed'] });
-    expect(made.status).toBe(201);
-    await lab.run('completed', {}, { result: { large } });
+    const created = await fixture.admin.post('/api/webhook-endpoints', { url, events: ['job.completed'] });
+    expect(created.status).toBe(201);
+    await fixture.run('completed', {}, { result: { large } });
     const delivery = await waitFor('the attempt', async () => {
-      const [row] = await lab.deliveries(made.body.id);
+      const [row] = await fixture.deliveries(created.body.id);
       return row?.attempts.length > 0 && row;
     });
-    const detail = await lab.admin.get(`/api/webhook-endpoints/${made.body.id}/deliveries/${delivery.id}`);
+    const detail = await fixture.admin.get(`/api/webhook-endpoints/${created.body.id}/deliveries/${delivery.id}`);
     expect(JSON.parse(detail.body.body).data.result).toEqual({ large });
-    expect((await lab.admin.delete(`/api/webhook-endpoints/${made.body.id}`)).status).toBe(204);
+    expect((await fixture.admin.delete(`/api/webhook-endpoints/${created.body.id}`)).status).toBe(204);
     return delivery;
   }
 
   it('counts as delivered if it accepts', async () => {
-    const delivery = await toldTo((socket) => {
+    const delivery = await deliverTo((socket) => {
       socket.write(answer('204 No Content'));
       // A receiver that closes correctly still reads the rest, and drops it.
       socket.resume();
@@ -58,7 +58,7 @@ describe('a receiver that answers or closes before it has read a large delivery'
   });
 
   it('gets the delivery again if it refuses, and its status is stored', async () => {
-    const delivery = await toldTo((socket) => {
+    const delivery = await deliverTo((socket) => {
       socket.write(answer('413 Payload Too Large'));
       socket.resume();
       setTimeout(() => socket.end(), 100);
@@ -67,12 +67,12 @@ describe('a receiver that answers or closes before it has read a large delivery'
   });
 
   it('gets the delivery again if it resets the connection', async () => {
-    const delivery = await toldTo((socket) => socket.resetAndDestroy());
+    const delivery = await deliverTo((socket) => socket.resetAndDestroy());
     expect(delivery).toMatchObject({ status: 'pending', attempts: [{ statusCode: null, error: expect.any(String) }] });
   });
 
   it('counts as delivered or gets the delivery again if it answers and resets at once, without a delay', async () => {
-    const delivery = await toldTo((socket) => {
+    const delivery = await deliverTo((socket) => {
       socket.write(answer('200 OK'), () => socket.resetAndDestroy());
     });
     const [attempt] = delivery.attempts;
@@ -82,7 +82,7 @@ describe('a receiver that answers or closes before it has read a large delivery'
   });
 
   it('times out after ten seconds if it stops reading', async () => {
-    const delivery = await toldTo((socket) => socket.pause());
+    const delivery = await deliverTo((socket) => socket.pause());
     expect(delivery).toMatchObject({
       status: 'pending',
       attempts: [{ statusCode: null, error: 'no complete response within 10000 ms' }],

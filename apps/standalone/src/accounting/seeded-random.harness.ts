@@ -1,5 +1,5 @@
 /** Pseudo-random numbers that repeat with the same seed. */
-export class Chance {
+export class SeededRandom {
   constructor(private state: number) {}
 
   /** Returns a number from 0 to below 1. */
@@ -15,7 +15,7 @@ export class Chance {
     return from + Math.floor(this.next() * (to - from + 1));
   }
 
-  of<T>(choices: readonly T[]): T {
+  pick<T>(choices: readonly T[]): T {
     return choices[Math.floor(this.next() * choices.length)]!;
   }
 

@@ -102,25 +102,25 @@ describe('a large request', () => {
     return access.keys.includes('api') ? tenant.api : tenant.as[(access as Access).sessions as 'admin'];
   };
   const pathOf = ({ path }: Operation) => {
-    const known = Object.keys(ids).find((prefix) => path.startsWith(prefix));
+    const knownPrefix = Object.keys(ids).find((prefix) => path.startsWith(prefix));
     return path
-      .replace('{id}', known ? ids[known]! : newId())
+      .replace('{id}', knownPrefix ? ids[knownPrefix]! : newId())
       .replace('{key}', 'KEY')
       .replace('{revision}', '1')
       .replace(/\{\w+\}/g, () => newId());
   };
 
-  async function expectQuick(what: string, operation: Operation, send: (client: HttpClient) => Promise<Response>) {
+  async function expectQuick(label: string, operation: Operation, send: (client: HttpClient) => Promise<Response>) {
     const turn = await longestTurn(async () => {
       const answer = await send(clientFor(operation));
       const text = await answer.text();
-      expect([what, answer.status < 500 && operation.statuses]).toEqual([
-        what,
+      expect([label, answer.status < 500 && operation.statuses]).toEqual([
+        label,
         expect.arrayContaining([String(answer.status)]),
       ]);
-      if (answer.status >= 400) expect([what, text.length < maxAnswerBytes]).toEqual([what, true]);
+      if (answer.status >= 400) expect([label, text.length < maxAnswerBytes]).toEqual([label, true]);
     });
-    expect([what, turn < maxTurnMs ? 'quick' : `a turn of ${Math.round(turn)} ms`]).toEqual([what, 'quick']);
+    expect([label, turn < maxTurnMs ? 'quick' : `a turn of ${Math.round(turn)} ms`]).toEqual([label, 'quick']);
   }
 
   const post =
@@ -156,8 +156,8 @@ describe('a large request', () => {
           ),
         ...(plain.length ? plainShapes : []).map((shape): [string, string] => [shape, withFields(plain, shape)]),
       ];
-      for (const [what, body] of someOf(bodies, operation)) {
-        await expectQuick(what, operation, post(operation, Buffer.from(body)));
+      for (const [label, body] of someOf(bodies, operation)) {
+        await expectQuick(label, operation, post(operation, Buffer.from(body)));
       }
     },
   );
@@ -179,9 +179,9 @@ describe('a large request', () => {
           .slice(0, 1)
           .map(({ name }): [string, string] => [`${name}: one text`, `{"${name}":"${'x'.repeat(bytes - 100)}"}`]),
       ];
-      for (const [what, body] of bodies) {
+      for (const [label, body] of bodies) {
         const headers: Record<string, string> = { 'idempotency-key': newId() };
-        await expectQuick(what, operation, post(operation, Buffer.from(body), headers));
+        await expectQuick(label, operation, post(operation, Buffer.from(body), headers));
       }
     },
   );
@@ -240,10 +240,10 @@ describe('a large request', () => {
         metadata: Object.fromEntries(claims(19_000).map(({ CLAIM_ID }) => [CLAIM_ID, ['"', { npi: 1 }]])),
       }),
     ],
-  ])('does not block the event loop with %s', async (what, path, make) => {
+  ])('does not block the event loop with %s', async (label, path, make) => {
     const operation = all.find((each) => each.path === path && each.method === 'POST')!;
     const body = Buffer.from(JSON.stringify(await make()));
-    await expectQuick(what, operation, post(operation, body));
+    await expectQuick(label, operation, post(operation, body));
   });
 
   it.each(named(all.filter(({ queryNames }) => queryNames.length > 0)))(
@@ -275,8 +275,8 @@ describe('a large request', () => {
       ['many addresses', { 'x-forwarded-for': many(12_000, () => '1.1.1.1', ',') }],
       ['many names', Object.fromEntries(Array.from({ length: 1000 }, (__, at) => [`x-${at}`, '1']))],
     ];
-    for (const [what, each] of headers) {
-      await expectQuick(what, operation, (client) =>
+    for (const [label, each] of headers) {
+      await expectQuick(label, operation, (client) =>
         fetch(harness.url + pathOf(operation), { method: operation.method, headers: { ...client.headers, ...each } }),
       );
     }
@@ -301,10 +301,10 @@ describe('a large request', () => {
         ['invalid boundaries', `${head('a')}${'\r\n--'.repeat(300_000)}\r\n`],
         ['no line ends', 'x'.repeat(5_000_000)],
       ];
-      for (const [what, body] of bodies) {
+      for (const [label, body] of bodies) {
         const sent = Buffer.from(`${body}--x--\r\n`);
         await expectQuick(
-          what,
+          label,
           operation,
           post(operation, sent, { 'content-type': 'multipart/form-data; boundary=x' }),
         );

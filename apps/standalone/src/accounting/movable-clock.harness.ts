@@ -1,7 +1,7 @@
 import { FakeClock } from '@muster/testing';
 
 /** Moves the service's clock, which dates its rows, so that a month passes within a test. */
-export class TimeMachine {
+export class MovableClock {
   readonly clock = new FakeClock('2026-01-01T00:00:00Z');
   private last: Promise<unknown> = Promise.resolve();
 

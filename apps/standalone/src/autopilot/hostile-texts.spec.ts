@@ -29,7 +29,7 @@ describe('texts that Postgres cannot store or that are too long', () => {
   });
 
   const run = async (task = newTask(), more: object = {}) => {
-    const agent = browsers.of(await browsers.makeAgent());
+    const agent = browsers.clientOf(await browsers.makeAgent());
     const { status, body } = await agent.act({ action: 'start', task, ...more });
     expect(status).toBe(202);
     const ended = await agent.until(body.sessionId, 'completed', 'failed', 'paused');
@@ -97,7 +97,7 @@ describe('texts that Postgres cannot store or that are too long', () => {
     const twins = [...steps, ...steps].map((step) => ({ ...step, expect: null }));
     const task = { title, goal, startUrl: null, inputs: [], steps: twins, success: { ...success, check: null } };
     browsers.model.says({ json: task, usage });
-    const agent = browsers.of(await browsers.makeAgent());
+    const agent = browsers.clientOf(await browsers.makeAgent());
     const { body } = await agent.act({ action: 'start', intent: 'Do it.' });
     expect(await agent.until(body.sessionId, 'completed', 'failed')).toMatchObject({
       ...{ status: 'failed', code: 'model_failed' },
@@ -106,7 +106,7 @@ describe('texts that Postgres cannot store or that are too long', () => {
   });
 
   it('are not requested from the model if the cost limit is 0', async () => {
-    const agent = browsers.of(await browsers.makeAgent());
+    const agent = browsers.clientOf(await browsers.makeAgent());
     const { body } = await agent.act({ action: 'start', intent: 'Do it.', limits: { costUsd: 0 } });
     expect(await agent.until(body.sessionId, 'completed', 'failed')).toMatchObject({ code: 'limit_reached' });
     expect(browsers.model.calls).toEqual([]);

@@ -15,11 +15,11 @@ import { exampleBody, fieldsOf, operations, type Operation } from './walk-openap
 /** Attacks from a foreign web page and with the key of one agent. Each test calls every route. */
 describe('an untrusted client', () => {
   let harness: Harness;
-  let ours: Tenant;
+  let tenant: Tenant;
 
   beforeAll(async () => {
     harness = await startHarness(standalone);
-    ours = await harness.makeTenant();
+    tenant = await harness.makeTenant();
   });
   afterAll(() => harness.close());
 
@@ -37,7 +37,7 @@ describe('an untrusted client', () => {
     expect(changes.length).toBeGreaterThan(80);
     const faults: string[] = [];
     for (const operation of changes) {
-      const browser = ours.as.super_admin.with(headers);
+      const browser = tenant.as.super_admin.with(headers);
       const answer = await browser.send(operation.method, fill(operation.path), JSON.stringify(exampleOf(operation)));
       // Signed routes do not accept cookies. Routes without authentication check the content type first.
       const right = ['/api/webhooks/', '/api/inbound/'].some((start) => operation.path.startsWith(start))
@@ -51,14 +51,14 @@ describe('an untrusted client', () => {
       }
     }
     expect(faults).toEqual([]);
-    expect((await ours.as.super_admin.get('/api/auth/me')).status).toBe(200);
+    expect((await tenant.as.super_admin.get('/api/auth/me')).status).toBe(200);
   });
 
   it('gets no permission from a CORS preflight on any route', async () => {
     const faults: string[] = [];
     for (const { method, path } of all) {
       const preflight = { origin: 'https://evil.example', 'access-control-request-method': method };
-      const answer = await ours.as.super_admin.with(preflight).send('OPTIONS', fill(path));
+      const answer = await tenant.as.super_admin.with(preflight).send('OPTIONS', fill(path));
       if (answer.status < 400 || answer.headers.has('access-control-allow-origin')) faults.push(`${method} ${path}`);
     }
     expect(faults).toEqual([]);
@@ -70,22 +70,22 @@ describe('an untrusted client', () => {
     let another: { agentId: string; jobId: string; commandId: string; batchId: string };
 
     beforeAll(async () => {
-      const { organizationId } = ours;
+      const { organizationId } = tenant;
       machine = (await makeAgent(harness.db, { organizationId, name: 'stolen from', status: 'online' })).id;
       const { secret } = await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: machine });
       stolen = harness.http.withKey(secret);
       const agent = await makeAgent(harness.db, { organizationId, name: 'another', status: 'online' });
       const job = await makeJob(harness.db, { organizationId, agentId: agent.id, status: 'running' });
-      const snippet = await ours.api.post(`/api/agents/${agent.id}/run-snippet`, { code: 'print(1)' });
+      const snippet = await tenant.api.post(`/api/agents/${agent.id}/run-snippet`, { code: 'print(1)' });
       another = { agentId: agent.id, jobId: job.id, commandId: snippet.body.commandId, batchId: newId() };
       const summary = { batchSummary: { batchId: another.batchId, jobId: job.id } };
-      expect((await ours.worker.post('/api/pilot/run-summary', summary)).status).toBe(201);
+      expect((await tenant.worker.post('/api/pilot/run-summary', summary)).status).toBe(201);
     });
 
     const keysOf = ({ access }: Operation) => (typeof access === 'object' ? access.keys : []);
     const call = async (operation: Operation, path: string, body: object) => {
       const answer = await stolen.send(operation.method, path, operation.method === 'GET' ? undefined : body);
-      return { said: `${operation.method} ${operation.path}: ${answer.status}`, answer };
+      return { outcome: `${operation.method} ${operation.path}: ${answer.status}`, answer };
     };
 
     it('is refused by every route that is not for workers', async () => {
@@ -93,8 +93,8 @@ describe('an untrusted client', () => {
       for (const operation of all.filter(
         (each) => typeof each.access === 'object' && !keysOf(each).includes('worker'),
       )) {
-        const { said, answer } = await call(operation, fill(operation.path), {});
-        if (answer.status !== 403 || answer.body.code !== 'permission_denied') faults.push(said);
+        const { outcome, answer } = await call(operation, fill(operation.path), {});
+        if (answer.status !== 403 || answer.body.code !== 'permission_denied') faults.push(outcome);
       }
       expect(faults).toEqual([]);
     });
