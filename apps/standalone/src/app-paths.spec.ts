@@ -18,7 +18,7 @@ const apps: Record<ServiceApp, Class> = {
   'feedback-sync': FeedbackSyncModule,
 };
 
-/** The paths that a module's controllers answer, its imports' included. */
+/** Returns the paths of a module's controllers, including the controllers of the modules that it imports. */
 function pathsOf(module: Class): string[] {
   const read = (key: string) => (Reflect.getMetadata(key, module) ?? []) as Class[];
   const imported = read(MODULE_METADATA.IMPORTS).filter((each) => typeof each === 'function');
@@ -39,18 +39,18 @@ function routesOf(controller: Class): string[] {
 const listOf = (path: string | string[]) => (Array.isArray(path) ? path : [path]);
 const joined = (...parts: string[]) => `/${parts.flatMap((part) => part.split('/').filter(Boolean)).join('/')}`;
 
-describe('the table of paths', () => {
-  const answered = Object.entries(apps).flatMap(([app, module]) => pathsOf(module).map((path) => ({ app, path })));
+describe('the table of API paths', () => {
+  const served = Object.entries(apps).flatMap(([app, module]) => pathsOf(module).map((path) => ({ app, path })));
 
-  it('gives each path to the app that answers it', () => {
-    const elsewhere = answered.filter(({ app, path }) => ownerOf(path.replaceAll(/:\w+/g, 'x')) !== app);
+  it('assigns each path to the app that serves it', () => {
+    const elsewhere = served.filter(({ app, path }) => ownerOf(path.replaceAll(/:\w+/g, 'x')) !== app);
     expect(elsewhere).toEqual([]);
   });
 
-  it('is compared with every documented route', () => {
-    const known = new Set(answered.map(({ path }) => path.replaceAll(/:(\w+)/g, '{$1}')));
+  it('covers every documented route', () => {
+    const servedPaths = new Set(served.map(({ path }) => path.replaceAll(/:(\w+)/g, '{$1}')));
     const documented = Object.keys((openApiDocument as { paths: object }).paths);
-    expect(documented.filter((path) => !known.has(path))).toEqual([]);
+    expect(documented.filter((path) => !servedPaths.has(path))).toEqual([]);
     expect(documented.length).toBeGreaterThan(50);
   });
 });

@@ -59,18 +59,18 @@ describe.each([
     const launched = await tenant.api.post('/api/jobs/launch', { ...ids, ...more });
     expect(launched.status).toBe(202);
     const { jobId } = launched.body;
-    await waitFor('its command', () => worker.received.some((command) => command.jobId === jobId));
+    await waitFor('the command', () => worker.received.some((command) => command.jobId === jobId));
     expect((await report(jobId, { status: 'running' })).body).toMatchObject({ accepted: true });
     return jobId;
   }
 
-  it('starts, ends and costs a run at once, and dates it by its own clock', async () => {
+  it('starts a run, ends it and books its cost at once, with times of its own clock', async () => {
     const id = await launch();
     await machine.post('/api/job-logs', {
       logs: [{ jobId: id, level: 'info', message: 'seen', timestamp: Math.floor(clock.now().getTime() / 1000) }],
     });
     await report(id, { status: 'completed' });
-    const ended = await waitFor('its cost', async () => {
+    const ended = await waitFor('the cost', async () => {
       const read = await job(id);
       return read.totalCostUsd !== null && read;
     });
@@ -82,7 +82,7 @@ describe.each([
     expect(entries.map(({ kind }: { kind: string }) => kind)).toEqual(expect.arrayContaining(['execution', 'job']));
   });
 
-  it('takes no run for stale, no machine for idle and no worker for silent before its time', async () => {
+  it('does not treat a run as stale, an agent as idle or a worker as silent too early', async () => {
     const id = await launch();
     const scanned = await harness.http.with({ 'x-cron-key': cronSecret }).post('/api/cron/stale-jobs');
     expect(scanned.body).toMatchObject({ failed: [] });
@@ -90,17 +90,17 @@ describe.each([
     const read = await agent();
     expect([read.status, isNow(read.lastSeen), isNow(read.lastActivityAt)]).toEqual(['online', true, true]);
     await report(id, { status: 'completed' });
-    await waitFor('a free machine', async () => (await agent()).currentJobId === null);
-    // Its idle time begins with the end of the run.
+    await waitFor('the agent to be free', async () => (await agent()).currentJobId === null);
+    // The agent's idle time starts when the run ends.
     const stopAt = Date.parse((await agent()).stopAt ?? clock.now().toISOString());
     expect(stopAt).toBeGreaterThanOrEqual(clock.now().getTime() - 60_000);
     expect((await agent()).status).toBe('online');
   });
 
-  it('retries a failed run when its time has come, and not before', async () => {
+  it('retries a failed run after its delay, and not before', async () => {
     const id = await launch({ maxRetries: 1, retryDelayMs: 600_000 });
     await report(id, { status: 'failed', error: 'on purpose' });
-    const retry = await waitFor('its retry', async () => {
+    const retry = await waitFor('the retry', async () => {
       const { jobs } = (await tenant.api.get('/api/jobs?status=queued')).body;
       return jobs.find(({ retryOf }: { retryOf: string | null }) => retryOf === id);
     });
@@ -109,17 +109,17 @@ describe.each([
     await tenant.api.post(`/api/jobs/${retry.id}/cancel`);
     const soon = await launch({ maxRetries: 1, retryDelayMs: 1 });
     await report(soon, { status: 'failed', error: 'on purpose' });
-    await waitFor('the start of its retry', async () => {
+    await waitFor('the retry to start', async () => {
       const { jobs } = (await tenant.api.get('/api/jobs')).body;
       const next = jobs.find(({ retryOf }: { retryOf: string | null }) => retryOf === soon);
       return next && worker.received.some(({ jobId }) => jobId === next.id);
     });
   });
 
-  it('delivers a command within its deadline', async () => {
+  it('delivers a command before its deadline', async () => {
     const { body } = await tenant.api.post(`/api/agents/${ids.agentId}/run-snippet`, { code: 'print(1)' });
     const { commandId } = body;
-    const pushed = await waitFor('its push', () => worker.received.find((command) => command.commandId === commandId));
+    const pushed = await waitFor('the push', () => worker.received.find((command) => command.commandId === commandId));
     expect(Date.parse(pushed.deadline)).toBeGreaterThan(clock.now().getTime());
     const result = `/api/agents/${ids.agentId}/commands/${commandId}/result`;
     expect((await machine.post(result, { status: 'success', output: '1\n' })).status).toBe(200);
@@ -129,10 +129,10 @@ describe.each([
 
   it('fires a schedule at its time, and not before', async () => {
     const schedule = { name: 'S', scriptId: ids.workflowId, agentId: ids.agentId, cronExpression: '0 0 1 1 *' };
-    const made = await tenant.api.post('/api/schedules', schedule);
-    expect(Date.parse(made.body.nextRunAt)).toBeGreaterThan(clock.now().getTime());
-    const early = await tenant.api.post('/api/schedules/execute', { scheduleId: made.body.id });
-    expect(early.body.skipped).toMatchObject([{ scheduleId: made.body.id, reason: 'not_due' }]);
+    const created = await tenant.api.post('/api/schedules', schedule);
+    expect(Date.parse(created.body.nextRunAt)).toBeGreaterThan(clock.now().getTime());
+    const early = await tenant.api.post('/api/schedules/execute', { scheduleId: created.body.id });
+    expect(early.body.skipped).toMatchObject([{ scheduleId: created.body.id, reason: 'not_due' }]);
     const minutely = { ...schedule, name: 'Each minute', cronExpression: '* * * * *' };
     const due = await tenant.api.post('/api/schedules', minutely);
     await harness.db.query(
@@ -140,7 +140,7 @@ describe.each([
       `UPDATE schedule SET next_run_at = next_run_at - interval '1 minute' WHERE id = $1`,
       [due.body.id],
     );
-    const last = await waitFor('its run', async () => {
+    const last = await waitFor('a run of the schedule', async () => {
       const { recentRuns } = (await tenant.api.get(`/api/schedules/${due.body.id}`)).body;
       return recentRuns[0];
     });

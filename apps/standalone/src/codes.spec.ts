@@ -1,11 +1,11 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { newId } from '@muster/platform';
-import { asking } from './asking.harness';
+import { questionHelpers } from './questions.harness';
 import { AutopilotHarness } from './autopilot/autopilot.harness';
 
 jest.setTimeout(120_000);
 
-describe('a code that needs nobody', () => {
+describe('codes that arrive without a person', () => {
   let pilot: AutopilotHarness;
 
   beforeAll(async () => {
@@ -13,9 +13,9 @@ describe('a code that needs nobody', () => {
   });
   afterAll(() => pilot.close());
 
-  const { launch, ended, running, ask, rows } = asking(() => pilot);
+  const { launch, ended, running, ask, rows } = questionHelpers(() => pilot);
 
-  describe('a TOTP of the vault', () => {
+  describe('a TOTP secret in the vault', () => {
     const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
     const totp = (jobId: string, key = 'DD_TOTP') => pilot.tenant.worker.post(`/api/jobs/${jobId}/totp`, { key });
 
@@ -25,7 +25,7 @@ describe('a code that needs nobody', () => {
       expect([put.status, put.body.kind]).toEqual([200, 'totp']);
     });
 
-    it('gives a run its code, which its output covers, and the secret to nobody', async () => {
+    it('gives a run its code, redacts the code in output, and never releases the secret', async () => {
       const jobId = await launch('code = muster.totp("DD_TOTP")\nprint(code)\nmuster.result([len(code), code])');
       expect(await ended(jobId)).toMatchObject({ status: 'completed', result: [8, '[redacted]'] });
       const { workflowId } = await running();
@@ -33,10 +33,10 @@ describe('a code that needs nobody', () => {
       expect((await pilot.tenant.api.post('/api/jobs/launch', body)).status).toBe(400);
     });
 
-    it('gives no code to two runs, and none whose window has not begun', async () => {
+    it('gives each code to one run only, and not before its validity starts', async () => {
       const [one, two] = [await running(), await running()];
-      const given = await Promise.all([totp(one.id), totp(two.id)]);
-      const [first, second] = given.map(({ body }) => body).sort((a, b) => a.validFrom.localeCompare(b.validFrom));
+      const responses = await Promise.all([totp(one.id), totp(two.id)]);
+      const [first, second] = responses.map(({ body }) => body).sort((a, b) => a.validFrom.localeCompare(b.validFrom));
       expect(first.code).not.toBe(second.code);
       expect(Date.parse(second.validFrom)).toBeGreaterThanOrEqual(Date.parse(first.validUntil));
       expect(Date.parse(second.validFrom)).toBeLessThanOrEqual(Date.now());
@@ -48,9 +48,9 @@ describe('a code that needs nobody', () => {
 
   describe('an inbound address', () => {
     const make = async (more: object = {}) => {
-      const made = await pilot.tenant.as.admin.post('/api/inbound-codes', { name: newId(), ...more });
-      expect(made.status).toBe(201);
-      return made.body as { id: string; name: string; url: string; secret: string };
+      const created = await pilot.tenant.as.admin.post('/api/inbound-codes', { name: newId(), ...more });
+      expect(created.status).toBe(201);
+      return created.body as { id: string; name: string; url: string; secret: string };
     };
     const post = async (url: string, body: string | Buffer, headers: Record<string, string>) => {
       const path = new URL(url).pathname;
@@ -59,7 +59,7 @@ describe('a code that needs nobody', () => {
     };
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     const seconds = () => String(Math.floor(Date.now() / 1000));
-    const ours = (
+    const postSigned = (
       { url, secret }: { url: string; secret: string },
       text: string,
       { from = 'payer', t = seconds() }: { from?: string; t?: string } = {},
@@ -70,32 +70,32 @@ describe('a code that needs nobody', () => {
     };
     const waiting = async (inbound: string, more: object = {}) => {
       const { id } = await running();
-      const asked = await ask(id, { kind: 'code', inbound, ...more });
-      expect(asked.status).toBe(201);
-      const path = `/api/jobs/${id}/questions/${asked.body.questionId}`;
-      return { ...asked.body, read: async () => (await pilot.tenant.worker.get(path)).body };
+      const question = await ask(id, { kind: 'code', inbound, ...more });
+      expect(question.status).toBe(201);
+      const path = `/api/jobs/${id}/questions/${question.body.questionId}`;
+      return { ...question.body, read: async () => (await pilot.tenant.worker.get(path)).body };
     };
 
-    it('brings each message to one question, the oldest that waits, and each message once', async () => {
+    it('answers the oldest waiting question with a message, and uses each message once', async () => {
       const address = await make();
       const [first, second] = [await waiting(address.name), await waiting(address.name)];
-      // The same request sent again has the signature of the same second.
+      // A replayed request has the same timestamp and therefore the same signature.
       const t = seconds();
-      expect((await ours(address, 'Your code is 482913.', { t })).body).toEqual({ accepted: true });
+      expect((await postSigned(address, 'Your code is 482913.', { t })).body).toEqual({ accepted: true });
       expect(await first.read()).toMatchObject({ status: 'answered', answer: '482913' });
       expect((await second.read()).status).toBe('open');
-      const again = await ours(address, 'Your code is 482913.', { t });
+      const again = await postSigned(address, 'Your code is 482913.', { t });
       expect(again.body).toEqual({ accepted: false, reason: 'replayed' });
       expect((await second.read()).status).toBe('open');
-      expect((await ours(address, 'no code here')).body).toEqual({ accepted: false, reason: 'no_code' });
+      expect((await postSigned(address, 'no code here')).body).toEqual({ accepted: false, reason: 'no_code' });
       const { body } = await pilot.tenant.api.get(`/api/questions/${first.questionId}`);
       expect(body).toMatchObject({ answeredVia: 'inbound', answer: null });
     });
 
-    it('keeps what came while the question was on its way, sealed, and nothing older', async () => {
+    it('answers with a sealed message that arrived after the script asked, not with an older one', async () => {
       const address = await make({ pattern: 'PIN ([A-Z]{2}[0-9]{4})', senders: ['payer'] });
-      expect((await ours(address, 'PIN AB1234', { from: 'stranger' })).body.reason).toBe('sender');
-      await ours(address, 'PIN AB1234');
+      expect((await postSigned(address, 'PIN AB1234', { from: 'another sender' })).body.reason).toBe('sender');
+      await postSigned(address, 'PIN AB1234');
       expect((await waiting(address.name)).status).toBe('open');
       const [{ sealed }] = await rows(
         'SELECT sealed FROM inbound_message WHERE inbound_id = $1 AND sealed IS NOT NULL',
@@ -106,7 +106,7 @@ describe('a code that needs nobody', () => {
       expect([late.status, (await late.read()).answer]).toEqual(['answered', 'AB1234']);
     });
 
-    it('knows Twilio, Mailgun and SendGrid by their own signatures, and nobody by a wrong one', async () => {
+    it('accepts the signatures of Twilio, Mailgun and SendGrid, and rejects wrong ones', async () => {
       const twilio = await make({ secret: 'twilio-auth-token' });
       const sms = { From: '+15550100', Body: 'Code: 771204', MessageSid: 'SM1' };
       const url = `${pilot.harness.url}/api/inbound/${twilio.id}`;
@@ -114,11 +114,11 @@ describe('a code that needs nobody', () => {
         .sort()
         .reduce((text, pair) => text + pair.join(''), url);
       const mac = createHmac('sha1', 'twilio-auth-token').update(signed).digest('base64');
-      const asked = await waiting(twilio.name);
+      const question = await waiting(twilio.name);
       const sms64 = { ...form, 'x-twilio-signature': mac };
       expect((await post(url, String(new URLSearchParams({ ...sms, Body: '0000' })), sms64)).status).toBe(401);
       expect((await post(url, String(new URLSearchParams(sms)), sms64)).body).toEqual({ accepted: true });
-      expect((await asked.read()).answer).toBe('771204');
+      expect((await question.read()).answer).toBe('771204');
 
       const mailgun = await make({ secret: 'mailgun-signing-key' });
       const mail = (timestamp = seconds()) => {
@@ -161,20 +161,20 @@ describe('a code that needs nobody', () => {
       expect((await third.read()).answer).toBe('90210');
 
       for (const id of [twilio.id, newId()]) {
-        const wrong = await ours({ url: `http://x/api/inbound/${id}`, secret: 'wrong' }, '1234');
+        const wrong = await postSigned({ url: `http://x/api/inbound/${id}`, secret: 'wrong' }, '1234');
         expect([wrong.status, wrong.body.code]).toEqual([401, 'unauthenticated']);
       }
     });
 
-    it('takes 60 messages a minute, and none larger than 64 KiB', async () => {
+    it('accepts 60 messages per minute, each of up to 64 KiB', async () => {
       const address = await make();
-      expect((await ours(address, 'x'.repeat(66_000))).status).toBe(413);
+      expect((await postSigned(address, 'x'.repeat(66_000))).status).toBe(413);
       await rows(
         `INSERT INTO inbound_message (inbound_id, fingerprint, organization_id)
          SELECT $1, n::text, $2 FROM generate_series(1, 60) n`,
         ...[address.id, pilot.tenant.organizationId],
       );
-      expect((await ours(address, '482913')).status).toBe(429);
+      expect((await postSigned(address, '482913')).status).toBe(429);
     });
   });
 });

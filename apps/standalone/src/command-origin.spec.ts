@@ -1,7 +1,7 @@
 import { FakeMachines, type Harness, makeWorkflow, startHarness, type Tenant, waitFor } from '@muster/testing';
 import { standalone } from './standalone';
 
-describe('commands carry the id and the trace of the request that they come from', () => {
+describe('the request id and the trace of a command', () => {
   let harness: Harness;
   let machines: FakeMachines;
   let tenant: Tenant;
@@ -18,37 +18,37 @@ describe('commands carry the id and the trace of the request that they come from
   });
 
   const trace = '0af7651916cd43dd8448eb211c80319c';
-  const asked = { 'x-request-id': 'asked-for.by-Dana_1', traceparent: `00-${trace}-b7ad6b7169203331-01` };
+  const callerHeaders = { 'x-request-id': 'asked-for.by-Dana_1', traceparent: `00-${trace}-b7ad6b7169203331-01` };
   const ofTrace = new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`);
-  const carried = { MUSTER_REQUEST_ID: asked['x-request-id'], TRACEPARENT: expect.stringMatching(ofTrace) };
+  const carried = { MUSTER_REQUEST_ID: callerHeaders['x-request-id'], TRACEPARENT: expect.stringMatching(ofTrace) };
 
-  it('in the environment and the headers of a push', async () => {
+  it('are in the environment and the headers of a push', async () => {
     const { id, worker } = await machines.online();
-    await machines.snippet(id, 'pass', {}, tenant.api.with(asked));
+    await machines.snippet(id, 'pass', {}, tenant.api.with(callerHeaders));
     await waitFor('the push', () => worker.headers.length > 0);
     expect(worker.received[0]!.env).toMatchObject(carried);
     expect(worker.headers[0]).toMatchObject({
-      'x-request-id': asked['x-request-id'],
+      'x-request-id': callerHeaders['x-request-id'],
       traceparent: worker.received[0]!.env['TRACEPARENT'],
     });
   });
 
-  it('in the environment of what is polled', async () => {
+  it('are in the environment of a polled command', async () => {
     const { id, client } = await machines.online({ tunnel: false });
-    await machines.snippet(id, 'pass', {}, tenant.api.with(asked));
+    await machines.snippet(id, 'pass', {}, tenant.api.with(callerHeaders));
     const { commands } = (await client.get(`/api/agents/${id}/commands?wait=10`)).body;
     expect(commands[0].env).toMatchObject(carried);
   });
 
-  it('through queues, when other requests enqueue meanwhile: a run has those of its launch', async () => {
+  it('are those of the run’s own launch, even if other requests enqueue messages at the same time', async () => {
     const { id, worker, client } = await machines.online();
     const { organizationId } = tenant;
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
-    const first = await tenant.api.with(asked).post('/api/jobs/launch', { workflowId, agentId: id });
+    const first = await tenant.api.with(callerHeaders).post('/api/jobs/launch', { workflowId, agentId: id });
     const second = await tenant.api.post('/api/jobs/launch', { workflowId, agentId: id });
     await waitFor('the run', () => worker.received.length > 0);
     expect(worker.received[0]).toMatchObject({ kind: 'run', jobId: first.body.jobId, env: carried });
-    expect(worker.headers[0]).toMatchObject({ 'x-request-id': asked['x-request-id'] });
+    expect(worker.headers[0]).toMatchObject({ 'x-request-id': callerHeaders['x-request-id'] });
     const end = { jobId: first.body.jobId, status: 'completed' };
     expect((await client.post('/api/job-webhook', end)).body.accepted).toBe(true);
     await waitFor('the next run', () => worker.received.length > 1);

@@ -24,7 +24,7 @@ describe('requests for commands', () => {
     await machines.close();
   });
 
-  describe('for an agent that is not on', () => {
+  describe('for an agent that is not running', () => {
     const setAutoWake = (vmAutoWakeOnJob: boolean) =>
       tenant.as.admin.patch('/api/organization/settings', { vmAutoWakeOnJob });
     const stopped = async (provider = 'http', status = 'stopped') => {
@@ -34,7 +34,7 @@ describe('requests for commands', () => {
       return agent.id as string;
     };
 
-    it('wake it, where that is on', async () => {
+    it('wakes the agent for a command if vmAutoWakeOnJob is on', async () => {
       const id = await stopped();
       const started = await snippet(id);
       expect(started.status).toBe(202);
@@ -43,7 +43,7 @@ describe('requests for commands', () => {
       expect(await statusOf(id, started.body.commandId)).toEqual({ status: 'pending' });
     });
 
-    it('are refused where it is off, and the timeline says so', async () => {
+    it('refuses a command with a timeline entry if vmAutoWakeOnJob is off', async () => {
       await setAutoWake(false);
       const id = await stopped();
       const refused = await snippet(id);
@@ -61,17 +61,17 @@ describe('requests for commands', () => {
       await setAutoWake(true);
     });
 
-    it('are refused for machines that nobody here can start, and for terminated ones', async () => {
+    it('refuses a command for an external agent that is offline or terminated', async () => {
       for (const id of [await stopped('external', 'offline'), await stopped('external', 'terminated')]) {
         expect((await snippet(id)).body.code).toBe('agent_not_ready');
       }
     });
 
-    it('wait for the machine that starts, and reach it the moment that it shakes hands', async () => {
+    it('holds a command for a starting agent and pushes it at the handshake', async () => {
       const { id, client, worker } = await online();
       await sql(`UPDATE agent SET status = 'starting' WHERE id = $1`, [id]);
       const { commandId } = (await snippet(id)).body;
-      await waitFor('the first try', async () => (await rowOf(commandId)).pushError);
+      await waitFor('the first push attempt', async () => (await rowOf(commandId)).pushError);
       expect(worker.received).toHaveLength(0);
       await sql(`UPDATE agent_command SET next_push_at = now() + interval '1 hour' WHERE id = $1`, [commandId]);
       await client.post('/api/agents/handshake', { agentId: id, bootId: newId(), workerVersion: '1' });
@@ -79,7 +79,7 @@ describe('requests for commands', () => {
     });
   });
 
-  it('are made once for one Idempotency-Key', async () => {
+  it('creates one command per Idempotency-Key', async () => {
     const { id, worker } = await online();
     const client = tenant.api.with({ 'idempotency-key': newId() });
     const answers = [await snippet(id, 'a', {}, client), await snippet(id, 'a', {}, client)];
@@ -89,27 +89,27 @@ describe('requests for commands', () => {
     await waitFor('the push', () => worker.received.length === 1);
   });
 
-  describe('of kept functions', () => {
-    it('carry the code that was kept when they were asked for', async () => {
+  describe('for stored functions', () => {
+    it('sends the code that the function has at the time of the request', async () => {
       const { id, worker } = await online();
-      const made = await tenant.as.member.post('/api/functions', {
+      const created = await tenant.as.member.post('/api/functions', {
         name: 'read ledger',
         code: 'v1',
         parameters: { a: 'x' },
       });
-      expect([made.status, made.headers.get('location')]).toEqual([201, `/api/functions/${made.body.id}`]);
+      expect([created.status, created.headers.get('location')]).toEqual([201, `/api/functions/${created.body.id}`]);
       const run = (body: object) => tenant.api.post(`/api/agents/${id}/run-function`, body);
       expect((await run({ name: 'read ledger', args: { a: 1 } })).status).toBe(202);
-      expect((await run({ functionId: made.body.id })).status).toBe(202);
+      expect((await run({ functionId: created.body.id })).status).toBe(202);
       await waitFor('the pushes', () => worker.received.length === 2);
       expect(worker.received.map(({ payload }) => payload['code'])).toEqual(['v1', 'v1']);
       expect(worker.received.find(({ payload }) => 'a' in (payload['args'] as object))?.kind).toBe('function');
       expect((await run({ name: 'unknown' })).status).toBe(404);
       expect((await run({})).status).toBe(400);
-      expect((await run({ name: 'read ledger', functionId: made.body.id })).status).toBe(400);
+      expect((await run({ name: 'read ledger', functionId: created.body.id })).status).toBe(400);
     });
 
-    it('are one organization’s, with names of their own', async () => {
+    it('keeps functions and their names separate for each organization', async () => {
       const other = await harness.makeTenant();
       const body = { name: 'shared name', code: 'x' };
       const mine = (await tenant.api.post('/api/functions', body)).body;
@@ -126,10 +126,10 @@ describe('requests for commands', () => {
     });
   });
 
-  describe('of the builder', () => {
+  describe('for the builder', () => {
     const build = (id: string, body: object) => tenant.api.post(`/api/agents/${id}/builder/run`, body);
 
-    it('carry the release context and a folder of their own', async () => {
+    it('sends the release context and a separate folder for each session', async () => {
       const { id, worker } = await online();
       const lineage = {
         workflowPackId: 'pack',
@@ -163,17 +163,17 @@ describe('requests for commands', () => {
       });
     });
 
-    it('take the kept snippet of their phase, and need one', async () => {
+    it('uses the stored snippet of the phase, and refuses a phase without one', async () => {
       const { id, worker } = await online();
-      await tenant.api.post('/api/functions', { name: 'builder:aetna:login', code: 'kept' });
+      await tenant.api.post('/api/functions', { name: 'builder:aetna:login', code: 'stored' });
       expect((await build(id, { phase: 'login', portal: 'aetna' })).status).toBe(202);
       await waitFor('the push', () => worker.received.length === 1);
-      expect(worker.received[0]!.payload['code']).toBe('kept');
+      expect(worker.received[0]!.payload['code']).toBe('stored');
       const without = await build(id, { phase: 'login' });
       expect([without.status, without.body.errors[0].field]).toEqual([400, 'phase']);
     });
 
-    it('never send a worker’s credentials to an address inside', async () => {
+    it('refuses a private or non-HTTP serviceBaseUrl, so that no worker credentials are sent there', async () => {
       const { id } = await online();
       for (const serviceBaseUrl of [
         'http://169.254.169.254/',
@@ -187,15 +187,15 @@ describe('requests for commands', () => {
     });
   });
 
-  describe('of scripts', () => {
+  describe('for scripts', () => {
     const script = (id: string, body: object, client: HttpClient = tenant.api) =>
       client.post(`/api/agents/${id}/script`, body);
 
-    it('carry a text or a workflow’s script, which the machine may fetch again', async () => {
+    it('pushes a text or a workflow’s script, which the agent can fetch again', async () => {
       const { id, client, worker } = await online();
       const workflow = (await tenant.as.member.post('/api/workflows', { name: 'w', description: '', variables: [] }))
         .body;
-      await tenant.as.member.post(`/api/workflows/${workflow.id}/save`, { script: 'print("kept")', steps: [] });
+      await tenant.as.member.post(`/api/workflows/${workflow.id}/save`, { script: 'print("stored")', steps: [] });
       const pushed = await script(id, { action: 'push', workflowId: workflow.id });
       expect(pushed.status).toBe(202);
       await script(id, { action: 'push', script: 'print("own")', filename: 'own.py' });
@@ -205,12 +205,12 @@ describe('requests for commands', () => {
       const fetched = await script(id, { action: 'fetch', commandId: pushed.body.commandId }, client);
       expect([fetched.status, fetched.body]).toMatchObject([
         200,
-        { ...pushed.body, kind: 'script', payload: { workflowId: workflow.id, script: 'print("kept")' } },
+        { ...pushed.body, kind: 'script', payload: { workflowId: workflow.id, script: 'print("stored")' } },
       ]);
       expect(fetched.text).not.toContain('SERVICE_');
     });
 
-    it('are pushed by people and fetched by the machine itself', async () => {
+    it('lets API clients push scripts, and only the agent itself fetch them', async () => {
       const [own, sibling] = [await online(), await online()];
       const { commandId } = (await script(own.id, { action: 'push', script: 'x' })).body;
       expect((await script(own.id, { action: 'fetch', commandId })).status).toBe(403);

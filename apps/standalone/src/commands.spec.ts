@@ -26,7 +26,7 @@ describe('commands', () => {
     await machines.close();
   });
 
-  it('are pushed to the tunnel at once, signed, with all that the worker needs, and end with their result', async () => {
+  it('pushes a signed command with everything that the worker needs, and ends it with its result', async () => {
     const { id, client, worker, workerKey, signingSecret } = await online();
     const started = await snippet(id, 'print(6 * 7)', { timeoutMs: 60_000 });
     expect(started.status).toBe(202);
@@ -50,7 +50,7 @@ describe('commands', () => {
       },
       payload: { code: 'print(6 * 7)', timeoutMs: 60_000, secretNames: [] },
     });
-    const taken = await waitFor('it is taken', async () => (await rowOf(commandId)).takenAt);
+    const taken = await waitFor('the acknowledgement', async () => (await rowOf(commandId)).takenAt);
     expect(taken).toBeInstanceOf(Date);
     expect(await statusOf(id, commandId)).toEqual({ status: 'pending' });
     const ended = await result(client, id, commandId, {
@@ -62,11 +62,11 @@ describe('commands', () => {
     expect([ended.status, ended.body]).toEqual([200, { accepted: true }]);
     expect(await statusOf(id, commandId)).toEqual({ status: 'success', output: '42\n' });
     expect(worker.refused).toBe(0);
-    const kept = JSON.stringify([await rowOf(commandId), await sql('SELECT * FROM outbox')]) + harness.logs.join('');
-    for (const hidden of [workerKey, signingSecret]) expect(kept).not.toContain(hidden);
+    const stored = JSON.stringify([await rowOf(commandId), await sql('SELECT * FROM outbox')]) + harness.logs.join('');
+    for (const hidden of [workerKey, signingSecret]) expect(stored).not.toContain(hidden);
   });
 
-  it('have the first of their results, also when two come at once', async () => {
+  it('stores only the first result of a command, even if several arrive at once', async () => {
     const { id, client } = await online();
     const { commandId } = (await snippet(id)).body;
     const answers = await Promise.all(
@@ -84,14 +84,14 @@ describe('commands', () => {
     expect((await client.post(`/api/agents/${id}/commands/${commandId}/ack`)).body.accepted).toBe(false);
   });
 
-  it('that failed say why', async () => {
+  it('returns the error and the output of a failed command', async () => {
     const { id, client } = await online();
     const { commandId } = (await snippet(id)).body;
     await result(client, id, commandId, { status: 'failed', error: 'NameError', exitCode: 1, output: 'so far' });
     expect(await statusOf(id, commandId)).toEqual({ status: 'failed', output: 'so far', error: 'NameError' });
   });
 
-  it('keep an output of 4 MiB whole, and an object as JSON; what is larger is refused', async () => {
+  it('stores up to 4 MiB of output, an object as JSON, and refuses larger output', async () => {
     const { id, client } = await online();
     const large = `${'"ü":\n'.repeat(699_050)}four`;
     const one = (await snippet(id)).body.commandId;
@@ -105,19 +105,19 @@ describe('commands', () => {
     expect((await result(client, id, two, { status: 'success', output: 'x'.repeat(5_300_000) })).status).toBe(413);
   });
 
-  describe('by push', () => {
-    it('are pushed again with the same id, until the worker has them', async () => {
+  describe('delivery by push', () => {
+    it('pushes a command again with the same id until the worker accepts it', async () => {
       const { id, worker } = await online();
       const answers = [500, 409, 202];
       worker.answer = () => answers.shift() ?? 200;
       const { commandId } = (await snippet(id)).body;
       await waitFor('the third push', () => worker.received.length === 3);
-      await waitFor('it is taken', async () => (await rowOf(commandId)).takenAt);
+      await waitFor('the acknowledgement', async () => (await rowOf(commandId)).takenAt);
       expect(new Set(worker.received.map((command) => command.commandId))).toEqual(new Set([commandId]));
       expect(await rowOf(commandId)).toMatchObject({ pushes: 3, pushError: null, nextPushAt: null });
     });
 
-    it('say what was wrong with the last push', async () => {
+    it('stores the error of the last push', async () => {
       const { id, worker } = await online();
       worker.answer = () => 503;
       const { commandId } = (await snippet(id)).body;
@@ -125,22 +125,22 @@ describe('commands', () => {
       expect((await rowOf(commandId)).takenAt).toBeNull();
     });
 
-    it('go out once, however long the worker takes to answer', async () => {
+    it('pushes a command once, even if the worker is slow to answer', async () => {
       const { id, worker } = await online();
       worker.answer = () => new Promise((resolve) => setTimeout(() => resolve(202), 300));
       const { commandId } = (await snippet(id)).body;
-      await waitFor('it is taken', async () => (await rowOf(commandId)).takenAt);
+      await waitFor('the acknowledgement', async () => (await rowOf(commandId)).takenAt);
       expect(worker.received).toHaveLength(1);
     });
 
-    it('count as known to a worker that has them already', async () => {
+    it('treats 200 as an acknowledgement by a worker that already has the command', async () => {
       const { id, worker } = await online();
       worker.answer = () => 200;
       const { commandId } = (await snippet(id)).body;
-      await waitFor('it is known', async () => (await rowOf(commandId)).takenAt);
+      await waitFor('the acknowledgement', async () => (await rowOf(commandId)).takenAt);
     });
 
-    it('never go to an address inside, whatever the worker says its tunnel is', async () => {
+    it('never pushes to a private address that a worker reports as its tunnel', async () => {
       const { id, client, bootId } = await online();
       for (const tunnelHostname of ['http://169.254.169.254', 'http://10.0.0.1:9', 'http://[::1]:9']) {
         await client.post('/api/agent/heartbeat', { agentId: id, bootId, tunnelHostname });
@@ -151,8 +151,8 @@ describe('commands', () => {
     });
   });
 
-  describe('by poll', () => {
-    it('are given again until the worker says that it has them, oldest first', async () => {
+  describe('delivery by poll', () => {
+    it('returns commands, oldest first, until the worker acknowledges them', async () => {
       const { id, client, workerKey } = await online({ tunnel: false });
       const ids = [];
       for (let i = 0; i < 3; i += 1) ids.push((await snippet(id, `print(${i})`)).body.commandId);
@@ -167,7 +167,7 @@ describe('commands', () => {
       expect((await poll()).map(({ commandId }: { commandId: string }) => commandId)).toEqual([ids[2]]);
     });
 
-    it('come the moment that they are made, to a worker that waits', async () => {
+    it('answers a waiting poll as soon as a command is created', async () => {
       const { id, client } = await online({ tunnel: false });
       const waiting = client.get(`/api/agents/${id}/commands?wait=20`);
       await new Promise((resolve) => setTimeout(resolve, 300));
@@ -178,11 +178,14 @@ describe('commands', () => {
       expect(Date.now() - began).toBeLessThan(15_000);
     });
 
-    it('leave room for other organizations’ machines', async () => {
+    it('limits the waiting polls of each organization separately', async () => {
       const few = await startHarness({ ...standalone, env: { COMMAND_POLLS_MAX_PER_ORGANIZATION: '1' } });
-      const [ours, theirs] = [await FakeMachines.create(few), await FakeMachines.create(few)];
+      const [limitedMachines, otherMachines] = [await FakeMachines.create(few), await FakeMachines.create(few)];
       try {
-        const machines = [await ours.online({ tunnel: false }), await ours.online({ tunnel: false })];
+        const machines = [
+          await limitedMachines.online({ tunnel: false }),
+          await limitedMachines.online({ tunnel: false }),
+        ];
         const poll = ({ id, client }: { id: string; client: HttpClient }, wait: number) =>
           client.get(`/api/agents/${id}/commands?wait=${wait}`);
         const first = poll(machines[0]!, 5);
@@ -196,16 +199,16 @@ describe('commands', () => {
           '5',
         ]);
         expect((await poll(machines[1]!, 0)).status).toBe(200);
-        expect((await poll(await theirs.online({ tunnel: false }), 1)).status).toBe(200);
+        expect((await poll(await otherMachines.online({ tunnel: false }), 1)).status).toBe(200);
         expect((await first).status).toBe(200);
         expect((await poll(machines[1]!, 1)).status).toBe(200);
       } finally {
         await few.close();
-        await Promise.all([ours.close(), theirs.close()]);
+        await Promise.all([limitedMachines.close(), otherMachines.close()]);
       }
     });
 
-    it('come also when no notification of them does', async () => {
+    it('finds a command even if its notification is lost', async () => {
       const { id, client } = await online({ tunnel: false });
       const waiting = client.get(`/api/agents/${id}/commands?wait=10`);
       await new Promise((resolve) => setTimeout(resolve, 200));
@@ -217,7 +220,7 @@ describe('commands', () => {
       expect((await waiting).body.commands).toHaveLength(1);
     });
 
-    it('do not come when the time is over', async () => {
+    it('answers a poll without commands when its wait ends', async () => {
       const { id, client } = await online({ tunnel: false });
       const began = Date.now();
       expect((await client.get(`/api/agents/${id}/commands?wait=1`)).body).toEqual({ commands: [] });
@@ -228,13 +231,13 @@ describe('commands', () => {
     });
   });
 
-  it('are one agent’s own: no other key takes, acknowledges or ends them', async () => {
+  it('lets no other key poll, acknowledge or finish an agent’s command', async () => {
     const [own, sibling] = [await online({ tunnel: false }), await online({ tunnel: false })];
-    const stranger = await harness.makeTenant();
+    const otherTenant = await harness.makeTenant();
     const { commandId } = (await snippet(own.id)).body;
     for (const [client, status] of [
       [sibling.client, 403],
-      [stranger.worker, 404],
+      [otherTenant.worker, 404],
       [tenant.api, 403],
       [tenant.as.admin, 403],
     ] as const) {
@@ -243,7 +246,7 @@ describe('commands', () => {
       expect((await result(client, own.id, commandId, { status: 'success' })).status).toBe(status);
     }
     expect((await result(sibling.client, sibling.id, commandId, { status: 'success' })).status).toBe(404);
-    expect((await stranger.api.get(`/api/agents/${own.id}/run-snippet/status?commandId=${commandId}`)).status).toBe(
+    expect((await otherTenant.api.get(`/api/agents/${own.id}/run-snippet/status?commandId=${commandId}`)).status).toBe(
       404,
     );
     const path = `/api/agents/${sibling.id}/run-snippet/status?commandId=${commandId}`;
@@ -252,7 +255,7 @@ describe('commands', () => {
     expect((await result(tenant.worker, own.id, commandId, { status: 'success' })).body.accepted).toBe(true);
   });
 
-  it('past their deadline have failed, taken or not, and a late result changes nothing; a run stays its job’s', async () => {
+  it('fails commands past their deadline and ignores late results, except for the command of a run', async () => {
     const { id, client } = await online({ tunnel: false });
     const [untaken, taken] = [(await snippet(id)).body.commandId, (await snippet(id)).body.commandId];
     await client.post(`/api/agents/${id}/commands/${taken}/ack`);
@@ -264,15 +267,15 @@ describe('commands', () => {
     );
     await sql(`UPDATE agent_command SET deadline = now() - interval '1 s' WHERE id = ANY($1)`, [[untaken, taken]]);
     for (const commandId of [untaken, taken]) {
-      await waitFor('its failure', async () => (await statusOf(id, commandId)).status === 'failed');
+      await waitFor('the command to fail', async () => (await statusOf(id, commandId)).status === 'failed');
       expect((await statusOf(id, commandId)).code).toBe('execution_timeout');
       expect((await result(client, id, commandId, { status: 'success' })).body.accepted).toBe(false);
     }
-    await waitFor('the end of its pushes', async () => (await rowOf(run)).nextPushAt === null);
+    await waitFor('the pushes to stop', async () => (await rowOf(run)).nextPushAt === null);
     expect((await rowOf(run)).status).toBe('pending');
   });
 
-  it('get their secrets at delivery, and fail where the vault has none of that name', async () => {
+  it('adds secrets at delivery, and fails a snippet whose secret is not in the vault', async () => {
     const { id, worker } = await online();
     await tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: 'hunter2-of-the-vault' });
     const insert = (commandId: string, kind: string, keys: string[]) =>
@@ -295,7 +298,7 @@ describe('commands', () => {
     expect(await rowOf(lacking)).toMatchObject({ errorCode: 'secret_missing', error: 'The vault has no NO_SUCH.' });
     await waitFor('the reason', async () => (await rowOf(run)).pushError === 'The vault has no NO_SUCH.');
     expect((await rowOf(run)).status).toBe('pending');
-    const kept = JSON.stringify(await sql('SELECT * FROM agent_command')) + harness.logs.join('');
-    expect(kept).not.toContain('hunter2-of-the-vault');
+    const stored = JSON.stringify(await sql('SELECT * FROM agent_command')) + harness.logs.join('');
+    expect(stored).not.toContain('hunter2-of-the-vault');
   });
 });

@@ -53,7 +53,7 @@ describe('a deleted job', () => {
       .send('POST', `/api/jobs/${id}/claim-results`, body);
   };
   const log = (jobId: string, seq: number) => ({ jobId, level: 'info', message: `line ${seq}`, timestamp: 1, seq });
-  /** All that a worker may say of a job. */
+  /** Sends every kind of report that a worker can send about a job. */
   const reports = (id: string, agentId: string, client: HttpClient) => [
     client.post('/api/job-webhook', { jobId: id, status: 'running' }),
     client.post('/api/job-webhook', { jobId: id, progress: 7 }),
@@ -62,7 +62,7 @@ describe('a deleted job', () => {
     client.post('/api/job-logs', { logs: [log(id, 1)] }),
     claims(id, client),
   ];
-  /** Rows that name a job, by table, but for what it cost. */
+  /** Returns the table columns that still contain the job's id, without those of its usage and costs. */
   const leftOf = async (id: string) => {
     const tables = await sql(
       `SELECT table_name AS name, column_name AS col FROM information_schema.columns
@@ -94,8 +94,8 @@ describe('a deleted job', () => {
     await claims(id, client);
     const files = [];
     for (const [filename, jobId] of [['a.png', id], ['b.png'], ['c.png']]) {
-      const asked = { jobId, filename, contentType: 'image/png', size: 3 };
-      const { body: ticket } = await client.post(`/api/agents/${agentId}/uploads`, asked);
+      const upload = { jobId, filename, contentType: 'image/png', size: 3 };
+      const { body: ticket } = await client.post(`/api/agents/${agentId}/uploads`, upload);
       const put = async () =>
         (await fetch(ticket.uploadUrl, { method: 'PUT', headers: ticket.headers, body: 'png' })).ok;
       expect(await put()).toBe(true);
@@ -105,13 +105,13 @@ describe('a deleted job', () => {
       expect(await isThere()).toBe(true);
       files.push({ key: ticket.key as string, put, isThere });
     }
-    const [own, shown, other] = files as [File, File, File];
-    await sql('UPDATE job SET screenshot_key = $2 WHERE id = $1', [id, shown.key]);
-    return { id, agentId, client, workflowId, own, shown, other };
+    const [own, screenshot, other] = files as [File, File, File];
+    await sql('UPDATE job SET screenshot_key = $2 WHERE id = $1', [id, screenshot.key]);
+    return { id, agentId, client, workflowId, own, screenshot, other };
   }
 
-  it('is gone with its steps, logs, claims, screenshots and files; what it cost and who refers to it stay', async () => {
-    const { id, agentId, client, workflowId, own, shown, other } = await endedJob();
+  it('removes steps, logs, claims, screenshots and files; costs and rows that refer to the job stay', async () => {
+    const { id, agentId, client, workflowId, own, screenshot, other } = await endedJob();
     await client.post('/api/agents/' + agentId + '/step-status', { jobId: id, stepOrder: 2, status: 'passed' });
     await sql(
       `INSERT INTO timeline_entry (agent_id, seq, organization_id, kind, message, job_id) VALUES ($1, 1000, $2, 'lifecycle', 'woken', $3)`,
@@ -131,9 +131,9 @@ describe('a deleted job', () => {
     expect((await tenant.api.get(`/api/jobs/${id}/steps`)).status).toBe(404);
     expect((await tenant.api.get(`/api/schedules/${schedule.body.id}`)).body.lastRunJobId).toBeNull();
     expect((await tenant.api.get(`/api/jobs/${retry.id}`)).body.retryOf).toBeNull();
-    await waitFor('the objects to go', async () => !(await own.isThere()) && !(await shown.isThere()));
+    await waitFor('the objects to be removed', async () => !(await own.isThere()) && !(await screenshot.isThere()));
     expect(await other.isThere()).toBe(true);
-    // An upload that was allowed before may still come; then its object goes as well.
+    // The removal stays pending, because an upload that was allowed before the deletion can still arrive.
     expect(await leftOf(id)).toEqual(['deleted_job.job_id', 'object_removal.job_id', 'timeline_entry.job_id'].sort());
     const kinds = await sql('SELECT DISTINCT kind FROM timeline_entry WHERE job_id = $1', [id]);
     expect(kinds).toEqual([{ kind: 'lifecycle' }]);
@@ -145,20 +145,20 @@ describe('a deleted job', () => {
     expect((await remove(id)).status).toBe(404);
   });
 
-  it('has an upload that came late removed once none can come any more', async () => {
+  it('removes an object that was uploaded after the deletion, once no upload can arrive any more', async () => {
     const { id, own } = await endedJob();
     expect((await remove(id)).status).toBe(204);
-    await waitFor('the object to go', async () => !(await own.isThere()));
+    await waitFor('the object to be removed', async () => !(await own.isThere()));
     expect([await own.put(), await own.isThere()]).toEqual([true, true]);
     await sql(`UPDATE object_removal SET last_arrival_at = now() - interval '1 second' WHERE job_id = $1`, [id]);
     await harness.db.transaction('system', (tx) =>
       tx.enqueue({ queue: 'metering', name: 'remove-objects', payload: { jobId: id } }),
     );
-    await waitFor('the late one to go', async () => !(await own.isThere()));
-    await waitFor('the rows to go', async () => !(await leftOf(id)).includes('object_removal.job_id'));
+    await waitFor('the late object to be removed', async () => !(await own.isThere()));
+    await waitFor('the removal rows to be deleted', async () => !(await leftOf(id)).includes('object_removal.job_id'));
   });
 
-  it('is over for its organization’s workers, unknown to all others, and takes nothing more', async () => {
+  it('answers reports with job_over to its organization’s workers and with 404 to all others', async () => {
     const { id, agentId, client } = await endedJob();
     expect((await remove(id)).status).toBe(204);
     const before = await leftOf(id);
@@ -189,7 +189,7 @@ describe('a deleted job', () => {
     expect(await leftOf(id)).toEqual(before);
   });
 
-  it('takes nothing of reports that race with its deletion', async () => {
+  it('stores nothing from reports that race with the deletion', async () => {
     for (let round = 0; round < 5; round += 1) {
       const { id, agentId, client } = await endedJob();
       const racing = [remove(id), ...reports(id, agentId, client), ...reports(id, agentId, client)];
@@ -199,7 +199,7 @@ describe('a deleted job', () => {
     }
   });
 
-  it('that waits is over without a trace of it at its machine', async () => {
+  it('cancels a queued job without a stop command for its worker', async () => {
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId: tenant.organizationId });
     const { id: agentId, worker } = await machines.online();
     await sql(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agentId]);
@@ -210,27 +210,27 @@ describe('a deleted job', () => {
     expect(usage).toEqual([{ outcome: 'cancelled' }]);
   });
 
-  describe('that runs', () => {
+  describe('during its run', () => {
     let folder: string;
     let child: ChildProcess;
     let agentId: string;
 
     beforeAll(async () => {
       folder = mkdtempSync(join(tmpdir(), 'muster-worker-'));
-      const made = await tenant.as.admin.post('/api/agents', { name: newId(), provider: 'external' });
-      agentId = made.body.agent.id;
+      const created = await tenant.as.admin.post('/api/agents', { name: newId(), provider: 'external' });
+      agentId = created.body.agent.id;
       child = spawn(process.execPath, [workerProgram], {
         env: {
           PATH: process.env['PATH']!,
           SERVICE_BASE_URL: harness.url,
-          SERVICE_API_KEY: made.body.workerKey,
+          SERVICE_API_KEY: created.body.workerKey,
           AGENT_ID: agentId,
           MUSTER_WORKER_DIR: folder,
         },
         stdio: 'ignore',
       });
       await waitFor(
-        'the worker',
+        'the worker to be online',
         async () => (await tenant.api.get(`/api/agents/${agentId}/status`)).body.status === 'online',
       );
     });
@@ -240,26 +240,29 @@ describe('a deleted job', () => {
       rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
     });
 
-    it('is ended for real at its worker, which then takes the next one', async () => {
+    it('kills the script of the job, and the worker then runs the next job', async () => {
       const { organizationId } = tenant;
       const mark = join(folder, 'mark');
       const script = `import os, time\nopen(${JSON.stringify(mark)}, "w").write(str(os.getpid()))\nwhile True:\n    print("on and on", flush=True)\n    time.sleep(0.02)\n`;
       const { id: workflowId } = await makeWorkflow(harness.db, { organizationId, script });
       const { jobId } = (await tenant.api.post('/api/jobs/launch', { workflowId, agentId, maxRetries: 3 })).body;
-      await waitFor('the script', () => existsSync(mark) && readFileSync(mark, 'utf8') !== '');
-      await waitFor('it runs', async () => (await tenant.api.get(`/api/jobs/${jobId}`)).body.status === 'running');
+      await waitFor('the script to start', () => existsSync(mark) && readFileSync(mark, 'utf8') !== '');
+      await waitFor(
+        'the job to be running',
+        async () => (await tenant.api.get(`/api/jobs/${jobId}`)).body.status === 'running',
+      );
       const pid = Number(readFileSync(mark, 'utf8'));
       expect((await remove(jobId)).status).toBe(204);
       const { id: quick } = await makeWorkflow(harness.db, { organizationId, script: 'print(1)\n' });
       const next = (await tenant.api.post('/api/jobs/launch', { workflowId: quick, agentId })).body.jobId;
-      await waitFor('the script to be gone', () => !existsSync(`/proc/${pid}`));
+      await waitFor('the script to end', () => !existsSync(`/proc/${pid}`));
       await waitFor(
-        'the next one',
+        'the next job to complete',
         async () => (await tenant.api.get(`/api/jobs/${next}`)).body.status === 'completed',
       );
       expect(await sql('SELECT clearing_command_id AS id FROM agent WHERE id = $1', [agentId])).toEqual([{ id: null }]);
-      const kept = await sql('SELECT outcome FROM usage_event WHERE job_id = $1', [jobId]);
-      expect(kept).toContainEqual({ outcome: 'cancelled' });
+      const usage = await sql('SELECT outcome FROM usage_event WHERE job_id = $1', [jobId]);
+      expect(usage).toContainEqual({ outcome: 'cancelled' });
       expect((await leftOf(jobId)).filter((name) => !/^deleted_job\./.test(name))).toEqual([]);
       const left = await tenant.api.get(`/api/jobs?agentId=${agentId}`);
       expect(left.body.jobs.map(({ id }: { id: string }) => id)).toEqual([next]);

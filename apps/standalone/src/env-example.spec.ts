@@ -6,14 +6,14 @@ import { standalone } from './standalone';
 describe('.env.example', () => {
   const text = readFileSync('.env.example', 'utf8');
 
-  it('is what the configuration classes say; npm run generate writes it anew', () => {
+  it('matches the configuration classes; npm run generate updates it', () => {
     expect(text).toBe(envExampleOf(standalone.configs));
   });
 
-  it('names each variable once', () => {
+  it('lists each variable once', () => {
     const names = [...text.matchAll(/^(?:# )?([A-Z0-9_]+)=/gm)].map(([, name]) => name);
     expect(new Set(names).size).toBe(names.length);
-    const known = new Set(standalone.configs.flatMap(variablesOf).map(({ name }) => name));
-    expect(new Set(names)).toEqual(known);
+    const declared = new Set(standalone.configs.flatMap(variablesOf).map(({ name }) => name));
+    expect(new Set(names)).toEqual(declared);
   });
 });

@@ -2,7 +2,7 @@ import { FakeMachines, type Harness, type HttpClient, startHarness, waitFor } fr
 import { newId } from '@muster/platform';
 import { standalone } from './standalone';
 
-/** Nobody else’s, so that it can be looked for everywhere. */
+/** A name that occurs nowhere else, so that every stored copy of it can be found. */
 const patient = 'Zyxwvut, Quillandra';
 
 describe('a composite of a patient’s teeth', () => {
@@ -10,9 +10,9 @@ describe('a composite of a patient’s teeth', () => {
   let machines: FakeMachines;
   const ask = (id: string, body: object = {}, client: HttpClient = machines.tenant.api) =>
     client.post(`/api/agents/${id}/imaging-composite`, { patientLookup: patient, teeth: [3, 14], ...body });
-  const standing = (id: string, commandId: string, client: HttpClient = machines.tenant.api) =>
+  const statusOf = (id: string, commandId: string, client: HttpClient = machines.tenant.api) =>
     client.get(`/api/agents/${id}/imaging-composite/status?commandId=${commandId}`);
-  const begun = async (online: { id: string }) => (await ask(online.id)).body.commandId as string;
+  const startComposite = async (online: { id: string }) => (await ask(online.id)).body.commandId as string;
 
   beforeAll(async () => {
     const env = { OUTBOUND_ALLOW: '127.0.0.0/8', COMMAND_SWEEP_MS: '50', OUTBOX_SWEEP_MS: '100' };
@@ -24,7 +24,7 @@ describe('a composite of a patient’s teeth', () => {
     await machines.close();
   });
 
-  it('is asked of its worker with the lookup as it was given, and ends with a picture to read', async () => {
+  it('sends the worker the unchanged lookup, and returns a URL of the finished image', async () => {
     const { id, client, worker } = await machines.online();
     const started = await ask(id);
     expect([started.status, Object.keys(started.body)]).toEqual([202, ['commandId']]);
@@ -40,24 +40,24 @@ describe('a composite of a patient’s teeth', () => {
     const minutes = (Date.parse(command!.deadline) - Date.now()) / 60_000;
     expect(minutes).toBeGreaterThan(14);
     expect(minutes).toBeLessThanOrEqual(15);
-    expect((await standing(id, commandId)).body).toEqual({ status: 'pending' });
+    expect((await statusOf(id, commandId)).body).toEqual({ status: 'pending' });
 
-    const png = Buffer.from('a picture');
-    const asked = await client.post(`/api/agents/${id}/commands/${commandId}/uploads`, {
+    const png = Buffer.from('an image');
+    const response = await client.post(`/api/agents/${id}/commands/${commandId}/uploads`, {
       objects: [{ name: 'composite', size: png.length }],
     });
     const key = `imaging/comp/${machines.tenant.organizationId}/${commandId}.png`;
-    const [ticket] = asked.body.uploads;
-    expect([asked.status, ticket.key]).toEqual([201, key]);
+    const [ticket] = response.body.uploads;
+    expect([response.status, ticket.key]).toEqual([201, key]);
     await fetch(ticket.uploadUrl, { method: ticket.method, headers: ticket.headers, body: png });
     const output = '__IMAGING_COMP_START__\n{"composite_key":"elsewhere/key.png"}\n__IMAGING_COMP_END__\n';
     await client.post(`/api/agents/${id}/commands/${commandId}/result`, { status: 'success', output });
-    const { body } = await standing(id, commandId, machines.tenant.as.viewer);
+    const { body } = await statusOf(id, commandId, machines.tenant.as.viewer);
     expect(body).toEqual({ status: 'success', output, compositeUrl: expect.any(String) });
-    // Not where the worker says: where it was let put it.
+    // The URL has the key of the upload ticket, not the key that the worker reports.
     expect(new URL(body.compositeUrl).pathname).toContain(key);
     const picture = await fetch(body.compositeUrl);
-    expect([picture.status, await picture.text()]).toEqual([200, 'a picture']);
+    expect([picture.status, await picture.text()]).toEqual([200, 'an image']);
     expect(picture.headers.get('content-type')).toBe('image/png');
   });
 
@@ -70,15 +70,15 @@ describe('a composite of a patient’s teeth', () => {
     ['half a tooth', { teeth: [1.5] }],
     ['a tooth as a text', { teeth: ['3'] }],
     ['a primary tooth', { teeth: ['A'] }],
-    ['no list', { teeth: 3 }],
+    ['teeth that are not a list', { teeth: 3 }],
     ['no lookup', { patientLookup: undefined }],
     ['an empty lookup', { patientLookup: '' }],
     ['a lookup of spaces', { patientLookup: '   ' }],
     ['a lookup of 10,000 characters', { patientLookup: patient.repeat(10_000 / patient.length) }],
-    ['a number for a lookup', { patientLookup: 1234 }],
+    ['a numeric lookup', { patientLookup: 1234 }],
     ['NUL in a lookup', { patientLookup: `${patient}\0` }],
     ['an unknown field', { more: patient }],
-  ])('is refused for %s, which changes nothing and is repeated to nobody', async (_, body) => {
+  ])('refuses %s without creating a command or repeating the lookup in the error', async (_, body) => {
     const { id } = await machines.online();
     const answer = await ask(id, body);
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_payload']);
@@ -86,7 +86,7 @@ describe('a composite of a patient’s teeth', () => {
     expect(await machines.sql('SELECT FROM agent_command WHERE agent_id = $1', [id])).toHaveLength(0);
   });
 
-  it('takes all 32 teeth, in any order', async () => {
+  it('accepts all 32 teeth in any order', async () => {
     const { id, worker } = await machines.online();
     const teeth = Array.from({ length: 32 }, (_, at) => 32 - at);
     expect((await ask(id, { teeth })).status).toBe(202);
@@ -94,20 +94,20 @@ describe('a composite of a patient’s teeth', () => {
     expect(command!.payload['teeth']).toEqual(teeth);
   });
 
-  it('is for members, and for nobody else’s organization', async () => {
+  it('requires a member, and hides composites from other organizations', async () => {
     const { id, client } = await machines.online();
     const { tenant } = machines;
     expect((await ask(id, {}, tenant.as.viewer)).status).toBe(403);
     expect((await ask(id, {}, client)).status).toBe(403);
     expect((await ask(id, {}, harness.http)).status).toBe(401);
-    const commandId = await begun({ id });
+    const commandId = await startComposite({ id });
     const other = await FakeMachines.create(harness);
-    const theirs = await other.online();
+    const otherAgent = await other.online();
     for (const answer of [
       await ask(id, {}, other.tenant.api),
-      await standing(id, commandId, other.tenant.api),
-      await standing(theirs.id, commandId, other.tenant.api),
-      await standing(id, newId()),
+      await statusOf(id, commandId, other.tenant.api),
+      await statusOf(otherAgent.id, commandId, other.tenant.api),
+      await statusOf(id, newId()),
       await ask(newId()),
       await machines.tenant.api.get(`/api/agents/${id}/run-snippet/status?commandId=${commandId}`),
       await machines.tenant.api.get(`/api/agents/${id}/imaging-images/status?commandId=${commandId}`),
@@ -117,7 +117,7 @@ describe('a composite of a patient’s teeth', () => {
     await other.close();
   });
 
-  it('is begun once under an Idempotency-Key', async () => {
+  it('starts one composite per Idempotency-Key', async () => {
     const { id } = await machines.online();
     const client = machines.tenant.api.with({ 'idempotency-key': newId() });
     const [first, second] = [await ask(id, {}, client), await ask(id, {}, client)];
@@ -125,7 +125,7 @@ describe('a composite of a patient’s teeth', () => {
     expect((await ask(id, { teeth: [4] }, client)).status).toBe(422);
   });
 
-  it('leaves the patient’s name in no table and no log but its own output, and its lookup nowhere', async () => {
+  it('stores the patient’s name only in the output, and the lookup only sealed until the command ends', async () => {
     const online = await machines.online();
     const keyed = machines.tenant.api.with({ 'idempotency-key': newId() });
     const { commandId } = (await ask(online.id, {}, keyed)).body;
@@ -137,21 +137,21 @@ describe('a composite of a patient’s teeth', () => {
     expect((await machines.rowOf(commandId)).payload).toEqual({ teeth: [3, 14] });
     expect(await tablesWith('Zyxwvut')).toEqual(['agent_command']);
     expect(harness.logs.join('')).not.toContain('Zyxwvut');
-    const told = await machines.tenant.as.admin.get(`/api/agents/${online.id}/logs?limit=200`);
+    const timeline = await machines.tenant.as.admin.get(`/api/agents/${online.id}/logs?limit=200`);
     const audited = await machines.tenant.as.admin.get('/api/audit?limit=200');
     expect(audited.text).toContain(commandId);
-    for (const { status, text } of [told, audited]) {
+    for (const { status, text } of [timeline, audited]) {
       expect(status).toBe(200);
       expect(text).not.toContain('Zyxwvut');
     }
   });
 
-  it('keeps no lookup of one that its agent never took, or was terminated with', async () => {
+  it('deletes the sealed lookup if the command times out or its agent is terminated', async () => {
     const [late, ended] = [await machines.online(), await machines.online()];
-    const overdue = await begun(late);
+    const overdue = await startComposite(late);
     await machines.sql(`UPDATE agent_command SET deadline = now() - interval '1 s' WHERE id = $1`, [overdue]);
-    await waitFor('its end', async () => (await machines.rowOf(overdue)).status === 'failed');
-    const terminated = await begun(ended);
+    await waitFor('the command to fail', async () => (await machines.rowOf(overdue)).status === 'failed');
+    const terminated = await startComposite(ended);
     await machines.tenant.as.admin.delete(`/api/agents/${ended.id}`);
     for (const commandId of [overdue, terminated]) {
       expect(await machines.rowOf(commandId)).toMatchObject({ status: 'failed', payload: { teeth: [3, 14] } });

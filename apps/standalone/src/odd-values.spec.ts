@@ -7,7 +7,7 @@ import { type Access, operations, type Operation } from './walk-openapi';
 
 const written = (...values: unknown[]) => Buffer.from(JSON.stringify(values)).toString('base64url');
 
-/** Cursors that nobody was given, of which several would reach a statement and be a number or a text that is none. */
+/** Cursors that the service did not issue. Several would reach a SQL statement as an invalid number or text. */
 const forged = [
   'x',
   written(),
@@ -20,23 +20,28 @@ const forged = [
   `${written(newId())}=`,
 ];
 
-/** Of runs in the order of their times: places that are at none. */
+/** Invalid times for cursors of job lists that are sorted by time. */
 const forgedTimes = ['0000-01-01T00:00:00', '2026-02-30T00:00:00', '2026-01-01T24:00:00', '2026-01-01T12345678', ' '];
 
-/** In a list that is sorted by names these may be names; elsewhere they are numbers that no column holds. */
-const mayBeNames = [written('9'.repeat(16)), written('-1')];
+/** Valid cursors of lists that are sorted by name. In other lists, the numbers are outside the range of the column. */
+const nameCursors = [written('9'.repeat(16)), written('-1')];
 
-/** Times that ISO 8601 knows, and neither Postgres nor JavaScript does. */
-const odd = ['2026-W05-1T10:00:00Z', '2026-200T10:00:00Z', '2026-01-31T10:00:00,5Z', '0000-01-01T00:00:00Z'];
+/** Times that are valid in ISO 8601, but that Postgres or JavaScript cannot parse. */
+const unparsableTimes = [
+  '2026-W05-1T10:00:00Z',
+  '2026-200T10:00:00Z',
+  '2026-01-31T10:00:00,5Z',
+  '0000-01-01T00:00:00Z',
+];
 
-/** Signatures of nobody, in each of the forms that our routes take, and none. */
+/** Returns invalid signatures in each form that the routes accept, and a missing signature. */
 const mac = '0'.repeat(64);
 const signatures = () => {
   const now = Math.floor(Date.now() / 1000);
   return [null, '', 'nonsense', mac, `sha256=${mac}`, `t=${now},v1=${mac}`, `t=1,v1=${mac}`];
 };
 
-/** Bodies that would be refused each in words of its own, and some that would be right. */
+/** Bodies that would each be refused with a different error, and some that would be accepted. */
 const bodies: [string | Uint8Array | undefined, Record<string, string>?][] = [
   [undefined],
   ['{}'],
@@ -55,7 +60,7 @@ const trackerSecrets = {
   FEEDBACK_TASKTRACKER_WEBHOOK_SECRET: 'a secret of the tasktracker',
 };
 
-describe('a value that only looks right', () => {
+describe('a value that only looks valid', () => {
   let harness: Harness;
   let tenant: Tenant;
   const ids: Record<string, string> = {};
@@ -80,22 +85,22 @@ describe('a value that only looks right', () => {
     return client.get(`${operation.path.replace('{id}', id)}?${new URLSearchParams(query).toString()}`);
   };
 
-  /** The parameters that are of a format, such as days, which are no moments. */
+  /** Returns the names of the operation's parameters with this format, such as `date`. */
   const namesOf = (format: string, { method, path }: Operation): string[] => {
     const { parameters = [] } = (openApiDocument as any).paths[path][method.toLowerCase()];
     return parameters.filter(({ schema }: any) => schema.format === format).map(({ name }: any) => name);
   };
 
-  it.each(taking('cursor'))('as a cursor of %s is 400', async (_, operation) => {
+  it.each(taking('cursor'))('%s answers 400 to a forged cursor', async (_, operation) => {
     for (const cursor of forged) expect([cursor, (await ask(operation, { cursor })).status]).toEqual([cursor, 400]);
     const sorted = /\/(functions|vault|process-library|concurrency-keys)$/.test(operation.path) ? 200 : 400;
-    for (const cursor of mayBeNames) expect((await ask(operation, { cursor })).status).toBe(sorted);
+    for (const cursor of nameCursors) expect((await ask(operation, { cursor })).status).toBe(sorted);
   });
 
-  it.each(forgedTimes)('as the time %s of a place is 400', async (time) => {
+  it.each(forgedTimes)('answers 400 to a job cursor with the time %s', async (time) => {
     for (const sort of ['startedAt', '-finishedAt']) {
-      const place = written(`${time}.000000Z`, newId(), sort);
-      expect((await tenant.api.get(`/api/jobs?sort=${sort}&cursor=${place}`)).status).toBe(400);
+      const cursor = written(`${time}.000000Z`, newId(), sort);
+      expect((await tenant.api.get(`/api/jobs?sort=${sort}&cursor=${cursor}`)).status).toBe(400);
       const right = written('2026-01-01T00:00:00.000000Z', newId(), sort);
       expect((await tenant.api.get(`/api/jobs?sort=${sort}&cursor=${right}`)).status).toBe(200);
     }
@@ -105,9 +110,10 @@ describe('a value that only looks right', () => {
     ([, operation]) => !namesOf('uuid', operation).includes('from'),
   );
 
-  it.each(takingTimes)('as a time of %s is 400', async (_, operation) => {
+  it.each(takingTimes)('%s answers 400 to an invalid time', async (_, operation) => {
     for (const name of ['from', 'to']) {
-      for (const time of odd) expect([time, (await ask(operation, { [name]: time })).status]).toEqual([time, 400]);
+      for (const time of unparsableTimes)
+        expect([time, (await ask(operation, { [name]: time })).status]).toEqual([time, 400]);
     }
     const [from, to] = namesOf('date', operation).includes('from')
       ? ['2026-01-30', '2026-01-31']
@@ -117,7 +123,7 @@ describe('a value that only looks right', () => {
 
   const signed = operations(openApiDocument).filter(({ signatureHeader }) => signatureHeader);
 
-  it('is looked for in every signed route', () => {
+  it('finds every signed route', () => {
     expect(signed.map(({ path }) => path)).toEqual([
       '/api/jobs/{id}/claim-results',
       '/api/webhooks/codehost/feedback',
@@ -126,7 +132,7 @@ describe('a value that only looks right', () => {
   });
 
   it.each(signed.map((operation) => [operation.path, operation] as const))(
-    'as the signature of %s is 401, in the same words whatever the body is',
+    '%s answers an invalid signature with 401 and the same error for every body',
     async (_, { method, path, signatureHeader }) => {
       for (const signature of signatures()) {
         const answers = new Set<string>();

@@ -9,7 +9,7 @@ interface Operation {
 }
 
 describe('the OpenAPI document', () => {
-  it('is what the code says; npm run generate writes it anew', async () => {
+  it('matches the code; npm run generate updates it', async () => {
     const harness = await startHarness(standalone);
     try {
       expect(openApiOf(harness.app.nest)).toEqual(openApiDocument);
@@ -20,13 +20,13 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('names each parameter of a route once, a header in whatever case', () => {
+  it('lists each parameter of a route once, and compares header names without case', () => {
     const twice: string[] = [];
     const { paths } = openApiDocument as { paths: Record<string, Record<string, Operation>> };
     for (const [path, methods] of Object.entries(paths)) {
       for (const [method, { parameters = [] }] of Object.entries(methods)) {
         const names = parameters.map(
-          ({ in: place, name }) => `${place} ${place === 'header' ? name.toLowerCase() : name}`,
+          ({ in: location, name }) => `${location} ${location === 'header' ? name.toLowerCase() : name}`,
         );
         if (new Set(names).size < names.length) twice.push(`${method} ${path}`);
       }
@@ -38,7 +38,7 @@ describe('the OpenAPI document', () => {
     expect(execFileSync(process.execPath, ['tools/lint/openapi.mjs']).toString()).toBe('openapi: 0 problems\n');
   });
 
-  it('documents the page and its parts', async () => {
+  it('is served as a page with its assets', async () => {
     const harness = await startHarness(standalone);
     try {
       const door = await harness.http.get('/');

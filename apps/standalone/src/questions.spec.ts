@@ -1,14 +1,14 @@
 import { newId } from '@muster/platform';
 import { waitFor } from '@muster/testing';
-import { asking } from './asking.harness';
+import { questionHelpers } from './questions.harness';
 import { AutopilotHarness, chromium, noChromium } from './autopilot/autopilot.harness';
 
 const itPlaysSteps = chromium ? it : it.skip;
 
 jest.setTimeout(120_000);
 
-/** The whole service and a real worker: a run asks, somebody answers, and the run goes on where it was. */
-describe('a run that asks', () => {
+/** Runs the whole service and a real worker: a run asks a question, a person answers, and the run continues. */
+describe('a run that asks a question', () => {
   let pilot: AutopilotHarness;
 
   beforeAll(async () => {
@@ -16,9 +16,9 @@ describe('a run that asks', () => {
   });
   afterAll(() => pilot.close());
 
-  const { launch, job, ended, open, answer, running, ask, rows } = asking(() => pilot);
+  const { launch, job, ended, open, answer, running, ask, rows } = questionHelpers(() => pilot);
 
-  it('gets the code that a person gives, which is sealed, covered in its output, and gone with its end', async () => {
+  it('receives a code from a person, which is sealed, redacted in output, and deleted with its end', async () => {
     const code = '739182';
     const jobId = await launch(
       [
@@ -26,18 +26,18 @@ describe('a run that asks', () => {
         'print("the code is", code)',
         'muster.log("info", "again " + code)',
         'muster.result({"length": len(code), "code": code})',
-        'muster.ask("Go on?", kind="confirm")',
+        'muster.ask("Continue?", kind="confirm")',
       ].join('\n'),
     );
     const question = await open(jobId);
     expect(question).toMatchObject({ jobId, kind: 'code', question: 'Code from the phone', context: { claim: 'C-1' } });
     const { asking, status } = await job(jobId);
     expect([status, asking]).toMatchObject(['running', { questionId: question.id, question: 'Code from the phone' }]);
-    const given = await Promise.all([answer(question.id, code), answer(question.id, code)]);
-    expect(given.map((each) => each.status).sort()).toEqual([200, 409]);
-    expect(given.find((each) => each.status === 409)!.body.code).toBe('already_answered');
+    const responses = await Promise.all([answer(question.id, code), answer(question.id, code)]);
+    expect(responses.map((each) => each.status).sort()).toEqual([200, 409]);
+    expect(responses.find((each) => each.status === 409)!.body.code).toBe('already_answered');
     const answeredAt = Date.now();
-    const next = await waitFor('the next one', async () => {
+    const next = await waitFor('the next question', async () => {
       const { body } = await pilot.tenant.api.get(`/api/questions?jobId=${jobId}&status=open`);
       return body.questions[0];
     });
@@ -45,13 +45,13 @@ describe('a run that asks', () => {
     const [{ sealed }] = await rows('SELECT sealed FROM question WHERE id = $1', question.id);
     expect(sealed).toMatchObject({ sealed: expect.any(String) });
     await answer(next.id, true);
-    const over = await ended(jobId);
-    expect(over).toMatchObject({ status: 'completed', result: { length: 6, code: '[redacted]' }, asking: null });
-    expect(over.waitingForPersonSeconds).toBeGreaterThan(0);
+    const finished = await ended(jobId);
+    expect(finished).toMatchObject({ status: 'completed', result: { length: 6, code: '[redacted]' }, asking: null });
+    expect(finished.waitingForPersonSeconds).toBeGreaterThan(0);
     const read = await pilot.tenant.api.get(`/api/questions/${question.id}`);
     expect(read.body).toMatchObject({ status: 'answered', answer: null, answeredVia: 'console' });
     expect(read.body.answeredBy).toContain('@');
-    // Wherever a row could have it: nothing of the code is left, sealed or not.
+    // No table contains the code, and its sealed values are deleted.
     const tables = await rows(`SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`);
     for (const { tableName } of tables) {
       const [{ found }] = await rows(
@@ -65,7 +65,7 @@ describe('a run that asks', () => {
     expect(pilot.harness.logs.join('')).not.toContain(code);
   });
 
-  it('goes on after its worker was killed and the answer came meanwhile', async () => {
+  it('continues if its worker is killed and restarted, with an answer that arrived in between', async () => {
     const jobId = await launch('print("got", muster.ask("Which?", kind="choice", choices=["a", "b"]))');
     const { id } = await open(jobId);
     await pilot.killWorker();
@@ -79,18 +79,18 @@ describe('a run that asks', () => {
     expect(body.questions).toHaveLength(1);
   });
 
-  it('goes on with its default when the time is over, and fails by name without one', async () => {
+  it('continues with the default after the timeout, and fails with NotAnswered without a default', async () => {
     const jobId = await launch(
       'print("default", muster.ask("One?", timeout="1s", default=7))\nmuster.ask("Two?", timeout="1s")',
     );
-    const over = await ended(jobId);
-    expect(over).toMatchObject({ status: 'failed' });
-    expect(over.error).toContain('NotAnswered: nobody answered in time');
+    const finished = await ended(jobId);
+    expect(finished).toMatchObject({ status: 'failed' });
+    expect(finished.error).toContain('NotAnswered: nobody answered in time');
     const { body } = await pilot.tenant.api.get(`/api/questions?jobId=${jobId}`);
     expect(body.questions.map(({ status }: { status: string }) => status)).toEqual(['expired', 'expired']);
   });
 
-  it('hears at once that somebody declined, and what the service refused of it', async () => {
+  it('raises an error at once if a person declines or the service refuses the question', async () => {
     const jobId = await launch(
       [
         'try: muster.ask("Send?", kind="form", fields=[{"name": "x", "type": "no such"}])',
@@ -104,7 +104,7 @@ describe('a run that asks', () => {
     expect(await ended(jobId)).toMatchObject({ result: { status: 'cancelled', reason: 'not today' } });
   });
 
-  it('asks once for a key, and what is no answer to it is refused', async () => {
+  it('asks once per question key, and refuses invalid answers and questions', async () => {
     const { id: jobId } = await running();
     const fields = [{ name: 'npi' }, { name: 'paid', type: 'number', required: false }];
     const first = await ask(jobId, { kind: 'form', fields });
@@ -121,16 +121,16 @@ describe('a run that asks', () => {
     for (const more of wrong) expect((await ask(jobId, { questionKey: newId(), ...more })).status).toBe(400);
   });
 
-  it('is answered by whom it asked alone', async () => {
+  it('accepts answers only from the people whom it asked', async () => {
     const { id: jobId } = await running();
     const { as, api } = pilot.tenant;
     const { questionId: admins } = (await ask(jobId, { to: ['role:admin'] })).body;
-    const say = { answer: 'x' };
+    const body = { answer: 'x' };
     for (const client of [as.member, api]) {
-      expect((await client.post(`/api/questions/${admins}/answer`, say)).status).toBe(403);
+      expect((await client.post(`/api/questions/${admins}/answer`, body)).status).toBe(403);
       expect((await client.post(`/api/questions/${admins}/decline`, {})).status).toBe(403);
     }
-    expect((await as.viewer.post(`/api/questions/${admins}/answer`, say)).status).toBe(403);
+    expect((await as.viewer.post(`/api/questions/${admins}/answer`, body)).status).toBe(403);
     const mine = async (client: typeof api) =>
       (await client.get(`/api/questions?mine=true&jobId=${jobId}`)).body.questions;
     expect([await mine(as.member), (await mine(as.admin)).length]).toEqual([[], 1]);
@@ -141,10 +141,10 @@ describe('a run that asks', () => {
     expect(idsOf(oldestFirst.body.questions)).toEqual([admins]);
     const next = await api.get(`/api/questions?jobId=${jobId}&order=asc&cursor=${oldestFirst.body.nextCursor}`);
     expect(idsOf(next.body.questions)).toEqual([everyones]);
-    expect((await as.admin.post(`/api/questions/${admins}/answer`, say)).status).toBe(200);
+    expect((await as.admin.post(`/api/questions/${admins}/answer`, body)).status).toBe(200);
   });
 
-  it('brings the answer to a worker that polls within the wait, codes too, until the run ends', async () => {
+  it('returns an answer to a waiting worker at once, also a code, until the run ends', async () => {
     const { id: jobId } = await running();
     const { questionId } = (await ask(jobId, { kind: 'code' })).body;
     const path = `/api/jobs/${jobId}/questions/${questionId}`;
@@ -158,7 +158,7 @@ describe('a run that asks', () => {
     expect((await pilot.tenant.worker.get(path)).body.code).toBe('question_over');
   });
 
-  it('asks no more when it ends or is cancelled', async () => {
+  it('cancels its questions when it ends or is cancelled, and cannot ask more', async () => {
     const [one, two] = [await running(), await running()];
     const [first, second] = [await ask(one.id), await ask(two.id)];
     await pilot.tenant.worker.post('/api/job-webhook', { jobId: one.id, status: 'completed' });
@@ -172,23 +172,23 @@ describe('a run that asks', () => {
     expect((await ask(two.id, { questionKey: 'late' })).status).toBe(409);
   });
 
-  it('asks no longer than it may run', async () => {
+  it('limits the timeout of a question to the rest of its maximum runtime', async () => {
     const { id: jobId } = await running({ maxRuntimeMs: 60_000 });
-    const asked = await ask(jobId, { timeoutSeconds: 3600 });
-    expect(asked.body.cut).toBe(true);
-    const left = Date.parse(asked.body.expiresAt) - Date.now();
+    const response = await ask(jobId, { timeoutSeconds: 3600 });
+    expect(response.body.cut).toBe(true);
+    const left = Date.parse(response.body.expiresAt) - Date.now();
     expect([left > 40_000, left < 60_000]).toEqual([true, true]);
   });
 
-  it('has one end, whoever comes first: an answer, a cancel, the run’s end', async () => {
+  it('ends a question once if an answer races with a cancel or with the run’s end', async () => {
     for (const end of ['cancel', 'finish'] as const) {
       const { id: jobId } = await running();
       const { questionId } = (await ask(jobId)).body;
-      const over =
+      const ending =
         end === 'cancel'
           ? pilot.tenant.api.post(`/api/jobs/${jobId}/cancel`, {})
           : pilot.tenant.worker.post('/api/job-webhook', { jobId, status: 'completed' });
-      const [answered, ended] = await Promise.all([answer(questionId, 'x'), over]);
+      const [answered, ended] = await Promise.all([answer(questionId, 'x'), ending]);
       expect(ended.status).toBeLessThan(300);
       expect([200, 409]).toContain(answered.status);
       const { body } = await pilot.tenant.api.get(`/api/questions/${questionId}`);
@@ -196,28 +196,25 @@ describe('a run that asks', () => {
     }
   });
 
-  itPlaysSteps(
-    `asks in a step too, and what was said is there for later steps and in the result${noChromium}`,
-    async () => {
-      const { tenant, agentId } = pilot;
-      const steps = [
-        {
-          id: 'a',
-          type: 'ask',
-          question: 'Who signs?',
-          kind: 'choice',
-          choices: ['Ada', 'Bo'],
-          as: 'who',
-          waits: '60s',
-        },
-        { id: 'b', type: 'python', code: 'print("signed by", results["who"])' },
-      ];
-      const workflow = await tenant.as.member.post('/api/workflows', { name: newId(), variables: [], steps });
-      expect(workflow.status).toBe(201);
-      const launched = await tenant.api.post('/api/jobs/launch', { workflowId: workflow.body.id, agentId });
-      const { id } = await open(launched.body.jobId);
-      await answer(id, 'Bo');
-      expect(await ended(launched.body.jobId)).toMatchObject({ status: 'completed', result: { who: 'Bo' } });
-    },
-  );
+  itPlaysSteps(`asks in a step too, and passes the answer to later steps and the result${noChromium}`, async () => {
+    const { tenant, agentId } = pilot;
+    const steps = [
+      {
+        id: 'a',
+        type: 'ask',
+        question: 'Who signs?',
+        kind: 'choice',
+        choices: ['Ada', 'Bo'],
+        as: 'who',
+        waits: '60s',
+      },
+      { id: 'b', type: 'python', code: 'print("signed by", results["who"])' },
+    ];
+    const workflow = await tenant.as.member.post('/api/workflows', { name: newId(), variables: [], steps });
+    expect(workflow.status).toBe(201);
+    const launched = await tenant.api.post('/api/jobs/launch', { workflowId: workflow.body.id, agentId });
+    const { id } = await open(launched.body.jobId);
+    await answer(id, 'Bo');
+    expect(await ended(launched.body.jobId)).toMatchObject({ status: 'completed', result: { who: 'Bo' } });
+  });
 });

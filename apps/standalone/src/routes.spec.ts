@@ -3,38 +3,38 @@ import { openApiDocument, roles } from '@muster/contracts';
 import { newId } from '@muster/platform';
 import { type Answer, type Harness, type HttpClient, makeJob, startHarness, type Tenant } from '@muster/testing';
 import { callers } from './callers.harness';
-import { foreignThings } from './foreign-things.harness';
+import { foreignResources } from './foreign-resources.harness';
 import { type Access, exampleBody, operations, type Operation } from './walk-openapi';
 import { standalone } from './standalone';
 
-/** What belongs to no organization: only super_admins come here, and they see everything. */
-const ofTheSystem = /^\/api\/admin\//;
+/** Routes that belong to no organization. Only super_admins can call them, and they see everything. */
+const systemPath = /^\/api\/admin\//;
 
 const cronSecret = 'a secret for cron';
 
 const ofAnyText = '/api/concurrency-keys/holders';
 
 /**
- * One walk over every route of the document. A route that is added later is walked too; one with an id in its path
- * fails here until foreign-things.harness.ts says how another organization gets such a thing.
+ * Checks every route of the document, including routes that are added later. A route with an id in its path fails
+ * here until foreign-resources.harness.ts has a function that creates its resource in another organization.
  */
 describe('every route', () => {
   let harness: Harness;
-  let ours: Tenant;
-  let theirs: Tenant;
-  let ourJobId: string;
+  let tenant: Tenant;
+  let otherTenant: Tenant;
+  let ownJobId: string;
 
   beforeAll(async () => {
     harness = await startHarness({ ...standalone, env: { CRON_SECRET: cronSecret } });
-    ours = await harness.makeTenant();
-    ourJobId = (await makeJob(harness.db, { organizationId: ours.organizationId })).id;
+    tenant = await harness.makeTenant();
+    ownJobId = (await makeJob(harness.db, { organizationId: tenant.organizationId })).id;
     await harness.db.query(
       'system',
       `INSERT INTO organization_model (organization_id, base_url, name, api_key_vault_key)
        VALUES ($1, 'https://models.example.com/v1', 'own', 'OWN_MODEL_KEY')`,
-      [ours.organizationId],
+      [tenant.organizationId],
     );
-    theirs = await harness.makeTenant();
+    otherTenant = await harness.makeTenant();
   });
   afterAll(() => harness.close());
 
@@ -47,12 +47,12 @@ describe('every route', () => {
     const caller = await signed(client, operation, path, body);
     return documented(operation, await caller.send(operation.method, withQuery(path, operation), body));
   };
-  /** A signed body is read once it is known whose it is, so its job has to exist. */
-  const pathOfBody = ({ path, signatureHeader }: Operation) => fill(path, signatureHeader ? ourJobId : undefined);
-  /** Claim outcomes are signed as well; whose key it is decides with which secret. */
+  /** A signed body is parsed only after its organization is known, so its job has to exist. */
+  const pathOfBody = ({ path, signatureHeader }: Operation) => fill(path, signatureHeader ? ownJobId : undefined);
+  /** Adds a signature to claim outcomes; other requests need none. */
   const signed = async (client: HttpClient, operation: Operation, path: string, body: unknown) => {
     if (!operation.path.endsWith('/claim-results')) return client;
-    const { signingSecret } = (await ours.as.admin.get('/api/organization/signing-secret')).body;
+    const { signingSecret } = (await tenant.as.admin.get('/api/organization/signing-secret')).body;
     const jobId = path.split('/').at(-2)!;
     const bytes = Buffer.concat([Buffer.from(`${jobId}.`), Buffer.from((body ?? '') as string)]);
     const t = Math.floor(Date.now() / 1000);
@@ -60,7 +60,7 @@ describe('every route', () => {
     return client.with({ 'x-service-signature': `t=${t},v1=${mac}` });
   };
 
-  it('says who may call it', () => {
+  it('documents who may call it', () => {
     expect(all.filter(({ access }) => access === undefined).map(({ method, path }) => `${method} ${path}`)).toEqual([]);
     expect(all.length).toBeGreaterThan(30);
   });
@@ -75,67 +75,64 @@ describe('every route', () => {
 
   const forCron = closed.filter(({ access }) => access === 'cron');
 
-  it.each(named(forCron))(
-    '%s answers whoever has the cron secret, in either header, and nobody else',
-    async (_, each) => {
-      const right: Record<string, string>[] = [{ 'x-cron-key': cronSecret }, { authorization: `Bearer ${cronSecret}` }];
-      for (const headers of right) {
-        expect((await harness.http.with(headers).send(each.method, each.path)).status).toBe(200);
-      }
-      const wrong: Record<string, string>[] = [
-        { 'x-cron-key': '' },
-        { 'x-cron-key': `${cronSecret}x` },
-        { 'x-api-key': cronSecret },
-        { authorization: cronSecret },
-        { authorization: `Basic ${cronSecret}` },
-        { authorization: 'Bearer wrong' },
-      ];
-      for (const headers of wrong) {
-        expectProblem(await harness.http.with(headers).send(each.method, each.path), 401, 'unauthenticated');
-      }
-      for (const client of [ours.api, ours.worker, ...roles.map((role) => ours.as[role])]) {
-        expectProblem(await client.send(each.method, each.path), 401, 'unauthenticated');
-      }
-    },
-  );
+  it.each(named(forCron))('%s accepts only the cron secret, in either header', async (_, each) => {
+    const right: Record<string, string>[] = [{ 'x-cron-key': cronSecret }, { authorization: `Bearer ${cronSecret}` }];
+    for (const headers of right) {
+      expect((await harness.http.with(headers).send(each.method, each.path)).status).toBe(200);
+    }
+    const wrong: Record<string, string>[] = [
+      { 'x-cron-key': '' },
+      { 'x-cron-key': `${cronSecret}x` },
+      { 'x-api-key': cronSecret },
+      { authorization: cronSecret },
+      { authorization: `Basic ${cronSecret}` },
+      { authorization: 'Bearer wrong' },
+    ];
+    for (const headers of wrong) {
+      expectProblem(await harness.http.with(headers).send(each.method, each.path), 401, 'unauthenticated');
+    }
+    for (const client of [tenant.api, tenant.worker, ...roles.map((role) => tenant.as[role])]) {
+      expectProblem(await client.send(each.method, each.path), 401, 'unauthenticated');
+    }
+  });
 
   const forCallers = closed.filter(({ access }) => access !== 'cron');
 
-  it.each(named(forCallers))('%s answers 403 to every role and key that it is not for', async (_, operation) => {
-    const { refused } = callers(ours, operation.access as Access);
+  it.each(named(forCallers))('%s answers 403 to every role and key without access', async (_, operation) => {
+    const { refused } = callers(tenant, operation.access as Access);
     for (const client of refused) expectProblem(await call(client, operation), 403, 'permission_denied');
   });
 
-  // A stream has no end; the gateway's specs open it.
+  // An event stream does not end; the gateway's specs open it.
   const ended = forCallers.filter(({ path }) => path !== '/api/events');
 
-  it.each(named(ended.filter((each) => each.method === 'GET' && !namesAThing(each))))(
-    '%s lets in whom it is for',
+  it.each(named(ended.filter((each) => each.method === 'GET' && !namesOneResource(each))))(
+    '%s admits every role and key with access',
     async (_, operation) => {
-      const { admitted } = callers(ours, operation.access as Access);
+      const { admitted } = callers(tenant, operation.access as Access);
       for (const client of admitted) expect((await call(client, operation)).status).toBe(200);
     },
   );
 
-  const withIds = forCallers.filter((each) => namesAThing(each) && each.method !== 'PUT');
+  const withIds = forCallers.filter((each) => namesOneResource(each) && each.method !== 'PUT');
 
-  it.each(named(withIds))('%s documents that there may be nothing', (_, operation) => {
+  it.each(named(withIds))('%s documents the status 404', (_, operation) => {
     expect(operation.statuses).toContain('404');
   });
 
   it.each(named(withIds))('%s answers 404 to an unknown id', async (_, operation) => {
-    const [client] = callers(ours, operation.access as Access).admitted.slice(-1);
+    const [client] = callers(tenant, operation.access as Access).admitted.slice(-1);
     expectProblem(await call(client!, operation), 404);
   });
 
-  it.each(named(withIds.filter(({ path }) => path.includes('{') && !ofTheSystem.test(path))))(
-    '%s answers another organization’s id as an unknown one',
+  it.each(named(withIds.filter(({ path }) => path.includes('{') && !systemPath.test(path))))(
+    '%s answers another organization’s id like an unknown id',
     async (_, operation) => {
-      const resource = Object.keys(foreignThings).find((path) => operation.path.startsWith(path));
-      if (!resource) throw new Error(`say in foreignThings how another organization gets a thing of ${operation.path}`);
-      const foreignId = await foreignThings[resource]!(theirs, harness.db);
+      const resource = Object.keys(foreignResources).find((path) => operation.path.startsWith(path));
+      if (!resource) throw new Error(`foreignResources has no function for the resource of ${operation.path}`);
+      const foreignId = await foreignResources[resource]!(otherTenant, harness.db);
       const own = foreignId === 'THEIRS' ? 'UNKNOWN' : /-/.test(foreignId) ? newId() : 'nosuchkey123';
-      const { admitted } = callers(ours, operation.access as Access);
+      const { admitted } = callers(tenant, operation.access as Access);
       for (const client of admitted) {
         const unknown = await call(client, operation, fill(operation.path, own));
         const foreign = await call(client, operation, fill(operation.path, foreignId));
@@ -147,7 +144,7 @@ describe('every route', () => {
 
   it.each(named(all.filter(({ body }) => body)))('%s refuses bad bodies with a precise 4xx', async (_, operation) => {
     const client =
-      operation.access === 'anyone' ? harness.http : callers(ours, operation.access as Access).admitted.at(-1)!;
+      operation.access === 'anyone' ? harness.http : callers(tenant, operation.access as Access).admitted.at(-1)!;
     const path = pathOfBody(operation);
     const example = exampleBody(openApiDocument, operation) as Record<string, unknown>;
     const bad: [string, unknown, number, Record<string, string>?][] = [
@@ -183,12 +180,12 @@ describe('every route', () => {
         400,
       ]),
     ];
-    for (const [what, body, status, headers = {}] of bad) {
+    for (const [label, body, status, headers = {}] of bad) {
       const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
       const caller = await signed(client, operation, path, text);
       const answer = await caller.with(headers).send(operation.method, path, text);
-      expect([what, answer.status, answer.text]).toEqual([
-        what,
+      expect([label, answer.status, answer.text]).toEqual([
+        label,
         status,
         expect.not.stringMatching(/node_modules|\.ts:|at \w+ \(/),
       ]);
@@ -197,27 +194,27 @@ describe('every route', () => {
   });
 
   it.each(named(all.filter(({ form }) => form)))('%s refuses bad forms with a precise 4xx', async (_, operation) => {
-    const client = callers(ours, operation.access as Access).admitted.at(-1)!;
+    const client = callers(tenant, operation.access as Access).admitted.at(-1)!;
     const part = (head: string, body: string) => `--x\r\ncontent-disposition: form-data; ${head}\r\n\r\n${body}\r\n`;
     const bad: [string, string, string, number][] = [
       ['no boundary', 'multipart/form-data', part('name="a"', '1'), 400],
-      ['nothing', 'multipart/form-data; boundary=x', '', 400],
-      ['an end too soon', 'multipart/form-data; boundary=x', part('name="a"', '1'), 400],
+      ['an empty body', 'multipart/form-data; boundary=x', '', 400],
+      ['a truncated form', 'multipart/form-data; boundary=x', part('name="a"', '1'), 400],
       ['no file', 'multipart/form-data; boundary=x', `${part('name="name"', '1')}--x--\r\n`, 400],
       ['another file', 'multipart/form-data; boundary=x', `${part('name="z"; filename="z"', '1')}--x--\r\n`, 400],
       ['U+0000', 'multipart/form-data; boundary=x', `${part('name="name"', 'a\u0000b')}--x--\r\n`, 400],
       ['a form of another kind', 'application/x-www-form-urlencoded', 'a=1', 415],
     ];
-    for (const [what, type, body, status] of bad) {
+    for (const [label, type, body, status] of bad) {
       const answer = await client.with({ 'content-type': type }).send(operation.method, operation.path, body);
-      expect([what, answer.status]).toEqual([what, status]);
+      expect([label, answer.status]).toEqual([label, status]);
       expectProblem(documented(operation, answer), status);
     }
   });
 
-  it.each(named(all.filter(({ body, form }) => body && !form)))('%s takes no form', async (_, operation) => {
+  it.each(named(all.filter(({ body, form }) => body && !form)))('%s refuses a form', async (_, operation) => {
     const client =
-      operation.access === 'anyone' ? harness.http : callers(ours, operation.access as Access).admitted.at(-1)!;
+      operation.access === 'anyone' ? harness.http : callers(tenant, operation.access as Access).admitted.at(-1)!;
     const path = pathOfBody(operation);
     const answer = await (
       await signed(client, operation, path, '--x--\r\n')
@@ -228,23 +225,23 @@ describe('every route', () => {
     expectProblem(answer, 415, ownCodes ? 'RUN_SUMMARY_REQUEST_FAILED' : 'unsupported_media_type');
   });
 
-  it('that changes something is audited in the names of the API, and no column’s', async () => {
-    const words = new Set(
+  it('audits changes by the field names of the API, not by column names', async () => {
+    const apiFields = new Set(
       JSON.stringify(openApiDocument)
         .match(/"\w+"(?=:)/g)!
         .map((name) => name.slice(1, -1)),
     );
-    // What an audit row says beside what the API has a field for.
+    // Names in audit entries that are not fields of the API.
     const own = ['fields', 'added', 'addedPrices', 'removed', 'removedPrices', 'passwordChanged'];
     for (const operation of all.filter(({ method, body }) => body && ['PATCH', 'PUT'].includes(method))) {
-      const resource = Object.keys(foreignThings).find((path) => operation.path.startsWith(path));
-      const id = resource ? await foreignThings[resource]!(theirs, harness.db) : theirs.organizationId;
-      const { admitted } = callers(theirs, operation.access as Access);
+      const resource = Object.keys(foreignResources).find((path) => operation.path.startsWith(path));
+      const id = resource ? await foreignResources[resource]!(otherTenant, harness.db) : otherTenant.organizationId;
+      const { admitted } = callers(otherTenant, operation.access as Access);
       const answer = await call(admitted.at(-1)!, operation, fill(operation.path, id));
       expect([operation.path, answer.status < 500]).toEqual([operation.path, true]);
     }
-    const scheduleId = await foreignThings['/api/schedules/{id}']!(theirs, harness.db);
-    expect((await theirs.api.put(`/api/schedules/${scheduleId}`, { maxCostUsd: 2 })).status).toBe(200);
+    const scheduleId = await foreignResources['/api/schedules/{id}']!(otherTenant, harness.db);
+    expect((await otherTenant.api.put(`/api/schedules/${scheduleId}`, { maxCostUsd: 2 })).status).toBe(200);
     const rows = await harness.db.query<{ action: string; changes: object }>(
       'system',
       'SELECT action, changes FROM audit_entry',
@@ -253,41 +250,41 @@ describe('every route', () => {
     expect(updates.filter((update) => !rows.some(({ action }) => action === update))).toEqual([]);
     const strange = rows.flatMap(({ action, changes }) =>
       Object.keys(changes)
-        .filter((name) => /micros|_/i.test(name) || !(words.has(name) || own.includes(name)))
+        .filter((name) => /micros|_/i.test(name) || !(apiFields.has(name) || own.includes(name)))
         .map((name) => `${action}: ${name}`),
     );
     expect([...new Set(strange)]).toEqual([]);
   });
 
-  it('refuses a key in the query string, wherever it is', async () => {
+  it('refuses an API key anywhere in the query string', async () => {
     for (const query of [
       'x-api-key=msk_abcdefgh_0123456789abcdef',
       'apiKey=1',
       'q=msk_abcdefgh_0123456789abcdef',
       'token=x',
     ]) {
-      const answer = await ours.api.get(`/api/organization/settings?${query}`);
+      const answer = await tenant.api.get(`/api/organization/settings?${query}`);
       expectProblem(answer, 400, 'invalid_payload');
       expect(answer.text).not.toContain('0123456789abcdef');
     }
   });
 
-  it('answers paths, methods and ids that make no sense with a problem', async () => {
-    expectProblem(await ours.api.get('/api/no-such-thing'), 404, 'not_found');
-    const methods = await ours.api.delete('/api/organization/settings');
+  it('answers unknown paths and methods and malformed ids with a problem', async () => {
+    expectProblem(await tenant.api.get('/api/no-such-thing'), 404, 'not_found');
+    const methods = await tenant.api.delete('/api/organization/settings');
     expectProblem(methods, 405, 'method_not_allowed');
     expect(methods.headers.get('allow')).toBe('GET, HEAD, PATCH');
     expect((await harness.http.send('PUT', `/api/jobs/${newId()}/cancel`)).headers.get('allow')).toBe('POST');
-    expectProblem(await ours.as.admin.get('/api/users/not-a-uuid'), 400, 'invalid_payload');
-    expectProblem(await ours.as.admin.get('/api/users/%00'), 400, 'invalid_payload');
-    expectProblem(await ours.as.admin.get('/api/users/%E0%A4%A'), 400);
-    expectProblem(await ours.as.admin.get('/api/users?cursor=%ED%A0%80'), 400, 'invalid_payload');
-    expectProblem(await ours.as.admin.get('/api/users?limit=0'), 400, 'invalid_payload');
-    expectProblem(await ours.as.admin.get('/api/users?limit=201'), 400, 'invalid_payload');
-    expectProblem(await ours.as.admin.get('/api/users?limit=1&limit=2'), 400, 'invalid_payload');
-    expectProblem(await ours.as.admin.get('/api/users?cursor=nonsense'), 400, 'invalid_payload');
+    expectProblem(await tenant.as.admin.get('/api/users/not-a-uuid'), 400, 'invalid_payload');
+    expectProblem(await tenant.as.admin.get('/api/users/%00'), 400, 'invalid_payload');
+    expectProblem(await tenant.as.admin.get('/api/users/%E0%A4%A'), 400);
+    expectProblem(await tenant.as.admin.get('/api/users?cursor=%ED%A0%80'), 400, 'invalid_payload');
+    expectProblem(await tenant.as.admin.get('/api/users?limit=0'), 400, 'invalid_payload');
+    expectProblem(await tenant.as.admin.get('/api/users?limit=201'), 400, 'invalid_payload');
+    expectProblem(await tenant.as.admin.get('/api/users?limit=1&limit=2'), 400, 'invalid_payload');
+    expectProblem(await tenant.as.admin.get('/api/users?cursor=nonsense'), 400, 'invalid_payload');
     expectProblem(
-      await ours.as.admin.get(`/api/users?cursor=${Buffer.from('["a"]').toString('base64url')}`),
+      await tenant.as.admin.get(`/api/users?cursor=${Buffer.from('["a"]').toString('base64url')}`),
       400,
       'invalid_payload',
     );
@@ -313,8 +310,8 @@ function fill(path: string, id: string = newId()): string {
     .replace('{revision}', '1');
 }
 
-/** Whether it is about one thing, which there may not be. */
-function namesAThing({ path, query }: Operation): boolean {
+/** Whether the operation is about one resource, which may not exist. */
+function namesOneResource({ path, query }: Operation): boolean {
   return path.includes('{') || (Object.keys(query).length > 0 && path !== ofAnyText);
 }
 
@@ -322,7 +319,7 @@ function withQuery(path: string, { query }: Operation): string {
   return Object.keys(query).length ? `${path}?${new URLSearchParams(query).toString()}` : path;
 }
 
-/** An answer that the document knows of. */
+/** Checks that the status of the answer is documented, and returns the answer. */
 function documented(operation: Operation, answer: Answer): Answer {
   expect(operation.statuses).toContain(String(answer.status));
   return answer;

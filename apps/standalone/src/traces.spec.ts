@@ -51,44 +51,44 @@ describe('a trace', () => {
   const parentOf = ({ traceId, parentSpanId }: CollectedSpan) =>
     waitFor(`the parent ${parentSpanId}`, () => collector.trace(traceId).find(({ spanId }) => spanId === parentSpanId));
 
-  it('has a delivery also where a worker fetches its commands, and what the worker did of them', async () => {
+  it('contains the delivery of a polled command and the worker’s execution', async () => {
     const { id, client } = await machines.online({ tunnel: false });
     const traceId = '0af7651916cd43dd8448eb211c80319c';
     const { commandId } = (await machines.snippet(id, 'pass', {}, tenant.api.with(ofCaller(traceId)))).body;
     const { commands } = (await client.get(`/api/agents/${id}/commands?wait=10`)).body;
-    const { TRACEPARENT: given } = commands[0].env;
-    expect(given).toContain(traceId);
-    await client.with({ traceparent: given }).post(`/api/agents/${id}/commands/${commandId}/ack`);
+    const { TRACEPARENT: traceparent } = commands[0].env;
+    expect(traceparent).toContain(traceId);
+    await client.with({ traceparent }).post(`/api/agents/${id}/commands/${commandId}/ack`);
     const done = { status: 'success', output: 'a-secret-output' };
-    await client.with({ traceparent: given }).post(`/api/agents/${id}/commands/${commandId}/result`, done);
+    await client.with({ traceparent }).post(`/api/agents/${id}/commands/${commandId}/result`, done);
     const worked = await spanOf(traceId, 'worker snippet');
-    expect(given).toContain(worked.spanId);
+    expect(traceparent).toContain(worked.spanId);
     const pushed = await parentOf(worked);
     expect(pushed).toMatchObject({ name: 'push snippet', attributes: { 'muster.outcome': 'polled' } });
     expect(await parentOf(pushed)).toMatchObject({ name: 'POST /api/agents/:id/run-snippet' });
     expect(collector.bodies.join()).not.toContain('a-secret-output');
   });
 
-  it('is the run’s own, also where another run’s end has started it', async () => {
+  it('belongs to its own run, even if the end of another run has started that run', async () => {
     const { id, worker, client } = await machines.online();
     const [first, second] = ['aaaa651916cd43dd8448eb211c80319c', 'bbbb651916cd43dd8448eb211c80319c'];
     const before = await launch(id, ofCaller(first!));
-    await waitFor('the first', () => worker.received.length === 1);
+    await waitFor('the first run', () => worker.received.length === 1);
     await launch(id, ofCaller(second!));
-    await waitFor('its own look at the machine, which is in vain', async () => {
+    await waitFor('the dispatch of the second run, which finds the agent busy', async () => {
       return (await harness.db.query('system', `SELECT FROM outbox WHERE queue = 'dispatch'`)).length === 0;
     });
-    const given = worker.received[0]!.env['TRACEPARENT']!;
-    await client.with({ traceparent: given }).post('/api/job-webhook', { jobId: before, status: 'completed' });
-    await waitFor('the second', () => worker.received.length === 2);
+    const traceparent = worker.received[0]!.env['TRACEPARENT']!;
+    await client.with({ traceparent }).post('/api/job-webhook', { jobId: before, status: 'completed' });
+    await waitFor('the second run', () => worker.received.length === 2);
     const started = await spanOf(second!, 'dispatch start');
     expect(await parentOf(started)).toMatchObject({ name: 'POST /api/jobs/launch', traceId: second });
-    // It says whose look at the machine it was.
+    // The link refers to the trace whose dispatch has started the run.
     expect(started.links).toEqual([expect.objectContaining({ traceId: first })]);
     expect((await spanOf(first!, 'worker run')).attributes['muster.status']).toBe('completed');
   });
 
-  it('names attempts in vain beside the one that arrived, and only that one is the worker’s parent', async () => {
+  it('contains failed push attempts, but only the successful push is the parent of the worker’s span', async () => {
     const { id, worker, client } = await machines.online();
     const traceId = 'cccc651916cd43dd8448eb211c80319c';
     let refusals = 0;
@@ -105,7 +105,7 @@ describe('a trace', () => {
     expect(worked.parentSpanId).toBe(pushes[1]!.spanId);
   });
 
-  it('begins with each run of a schedule, and a retry goes on with its run’s', async () => {
+  it('starts with each run of a schedule, and continues with the retry of the run', async () => {
     const { id, worker, client } = await machines.online();
     const body = { name: 'Nightly', scriptId: workflowId, agentId: id, cronExpression: '* * * * *', maxRetries: 1 };
     await tenant.api.post('/api/schedules', body);
@@ -124,34 +124,37 @@ describe('a trace', () => {
     expect(collector.bodies.join()).not.toContain('a-secret');
   });
 
-  it('has the webhooks that tell of its run, with what came back', async () => {
+  it('contains the webhook deliveries about its run with their responses', async () => {
     const receiver = createServer(
       (request, response) => void request.resume().on('end', () => response.writeHead(503).end()),
     );
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/a-path-of-theirs`;
-    const made = await tenant.as.admin.post('/api/webhook-endpoints', { url, events: ['job.completed'] });
-    expect(made.status).toBe(201);
+    const created = await tenant.as.admin.post('/api/webhook-endpoints', { url, events: ['job.completed'] });
+    expect(created.status).toBe(201);
     const { id, worker, client } = await machines.online();
     const traceId = 'ffff651916cd43dd8448eb211c80319c';
     const jobId = await launch(id, ofCaller(traceId));
     await waitFor('the run', () => worker.received.length === 1);
     await client.post('/api/job-webhook', { jobId, status: 'completed' });
-    const told = await spanOf(traceId, 'webhook job.completed');
-    expect(told).toMatchObject({ error: '503', attributes: { 'http.response.status_code': 503, 'muster.attempt': 1 } });
-    expect(await parentOf(told)).toMatchObject({ name: 'POST /api/jobs/launch' });
+    const delivery = await spanOf(traceId, 'webhook job.completed');
+    expect(delivery).toMatchObject({
+      error: '503',
+      attributes: { 'http.response.status_code': 503, 'muster.attempt': 1 },
+    });
+    expect(await parentOf(delivery)).toMatchObject({ name: 'POST /api/jobs/launch' });
     expect(collector.bodies.join()).not.toContain('a-path-of-theirs');
     receiver.closeAllConnections();
     receiver.close();
   });
 
-  it('that its caller does not want recorded is not, and goes on all the same', async () => {
+  it('is propagated but not exported if the caller’s trace is not sampled', async () => {
     const { id, worker } = await machines.online();
     const traceId = 'dddd651916cd43dd8448eb211c80319c';
     await launch(id, { traceparent: `00-${traceId}-b7ad6b7169203331-00` });
     await waitFor('the push', () => worker.received.length === 1);
     expect(worker.received[0]!.env['TRACEPARENT']).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`));
-    // Another one, which is, comes after it.
+    // A later trace that is sampled is exported, so the first one would have arrived by now.
     await machines.snippet(id, 'pass', {}, tenant.api.with(ofCaller('eeee651916cd43dd8448eb211c80319c')));
     await spanOf('eeee651916cd43dd8448eb211c80319c', 'push snippet');
     expect(collector.trace(traceId)).toEqual([]);

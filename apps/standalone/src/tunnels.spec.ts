@@ -25,13 +25,13 @@ describe('a tunnel', () => {
     const [{ bootId }] = await machines.sql('SELECT boot_id FROM agent WHERE id = $1', [agentId]);
     return (await client.post('/api/agent/heartbeat', { agentId, bootId, tunnelHostname })).body;
   };
-  /** A worker that always waits for its next command, as ours does; tells how long after their making they came. */
+  /** Polls for commands and acknowledges them, as the worker does; returns their ids. */
   const poll = async (client: HttpClient, id: string, wait = 20) => {
     const { commands } = (await client.get(`/api/agents/${id}/commands?wait=${wait}`)).body;
     for (const { commandId } of commands) await client.post(`/api/agents/${id}/commands/${commandId}/ack`);
     return commands.map(({ commandId }: { commandId: string }) => commandId) as string[];
   };
-  /** The best of a few, as the machine has other things to do. */
+  /** Returns the shortest of four delivery times in ms, because a busy machine delays some of them. */
   const quickest = async (id: string, client: HttpClient) => {
     const times = [];
     for (let i = 0; i < 4; i += 1) {
@@ -45,7 +45,7 @@ describe('a tunnel', () => {
     return Math.min(...times);
   };
 
-  it('that refuses is pushed to no more until the next handshake: its worker has commands as they come', async () => {
+  it('gets no more pushes until the next handshake if it refuses connections; its worker polls at once', async () => {
     const { id, client, worker } = await machines.online();
     const gone = await FakeMachines.create(harness);
     const { url: refusing } = (await gone.online()).worker;
@@ -59,14 +59,14 @@ describe('a tunnel', () => {
     ]);
     expect(pushes).toBe(1);
 
-    // Another boot is asked again, at another address or the same.
+    // After a handshake with a new boot id the service pushes again, to the same address or another one.
     await shake(client, id, worker.url);
     const commandId = await snippet(id);
     await waitFor('the push', () => worker.received.some((command) => command.commandId === commandId));
     expect(await beat(client, id)).not.toHaveProperty('tunnel');
   });
 
-  it('that swallows pushes keeps nobody waiting', async () => {
+  it('does not delay a polling worker if it accepts pushes and never answers', async () => {
     const held: Server = createServer(() => undefined);
     await new Promise<void>((resolve) => held.listen(0, '127.0.0.1', resolve));
     try {
@@ -79,15 +79,15 @@ describe('a tunnel', () => {
     }
   });
 
-  it('behind which nothing is, says what stands before it, is one that leads nowhere', async () => {
+  it('is marked as unreachable if its proxy answers 502', async () => {
     const { id, client, worker } = await machines.online();
     worker.answer = () => 502;
     const commandId = await snippet(id);
     expect(await poll(client, id)).toEqual([commandId]);
-    await waitFor('the mark', async () => (await beat(client, id)).tunnel === 'unreachable');
+    await waitFor('the mark as unreachable', async () => (await beat(client, id)).tunnel === 'unreachable');
   });
 
-  it('on loopback or a private network is never pushed to for a worker that calls from elsewhere', async () => {
+  it('on loopback or a private network gets no pushes if its worker calls from another network', async () => {
     const { id, client, worker } = await machines.online();
     const far = client.with({ 'x-forwarded-for': '203.0.113.9' });
     const byName = worker.url.replace('127.0.0.1', 'localhost');
@@ -97,7 +97,7 @@ describe('a tunnel', () => {
       expect(await poll(far, id)).toEqual([commandId]);
       expect((await beat(far, id, url)).tunnel).toBe('unreachable');
     }
-    // Nor where its machine says so while it is set up.
+    // The rule also applies to a tunnel that the setup of the machine reports.
     await far.post('/api/agent/setup-status', { agentId: id, phase: 'tunnel', status: 'done', tunnelUrl: worker.url });
     expect(await poll(far, id, 1)).toEqual([]);
     const commandId = await snippet(id);
@@ -105,7 +105,7 @@ describe('a tunnel', () => {
     expect(worker.received).toEqual([]);
   });
 
-  it('that works brings a command once: who waits beside it is given nothing', async () => {
+  it('delivers a command once; a poll that waits at the same time gets nothing', async () => {
     const { id, client, worker } = await machines.online();
     const waiting = poll(client, id, 2);
     const commandId = await snippet(id);
@@ -114,7 +114,7 @@ describe('a tunnel', () => {
     expect(await waiting).toEqual([]);
   });
 
-  it('is forgotten when the worker says that it has none', async () => {
+  it('is forgotten when the worker reports null', async () => {
     const { id, client, worker } = await machines.online();
     await shake(client, id);
     const agent = () => machines.tenant.api.get(`/api/agents/${id}`).then(({ body }) => body);
@@ -126,7 +126,7 @@ describe('a tunnel', () => {
     expect(worker.received).toEqual([]);
   });
 
-  it('or none: a worker’s scripts are told the address by which the worker came', async () => {
+  it('does not change the service address of scripts, which is the address that the worker used', async () => {
     const { id, client, worker } = await machines.online();
     const forwarded = { 'x-forwarded-host': 'muster.example', 'x-forwarded-proto': 'https' };
     await shake(client.with(forwarded), id, worker.url);

@@ -4,25 +4,26 @@ import { join } from 'node:path';
 import { newId } from '@muster/platform';
 import { startHarness, waitFor } from '@muster/testing';
 import { Client } from 'pg';
-import { FilmDesk, itFilms, seen } from './films.harness';
+import { itWithFfmpeg, modelStep, VideoFixture } from './video.harness';
 import { standalone } from './standalone';
 
 describe('video-analyze', () => {
-  let desk: FilmDesk;
-  let { model, harness, machines, tenant, agentId, folder }: FilmDesk = {} as FilmDesk;
-  let { startWorker, sendFilm, send, recorded, analyze, ended, workflow }: FilmDesk = {} as FilmDesk;
+  let fixture: VideoFixture;
+  let { model, harness, machines, tenant, agentId, folder }: VideoFixture = {} as VideoFixture;
+  let { startWorker, uploadVideo, upload, insertRecording, analyze, ended, workflow }: VideoFixture =
+    {} as VideoFixture;
 
   beforeAll(async () => {
-    desk = await FilmDesk.start();
-    ({ model, harness, machines, tenant, agentId, folder } = desk);
-    ({ startWorker, sendFilm, send, recorded, analyze, ended, workflow } = desk);
+    fixture = await VideoFixture.start();
+    ({ model, harness, machines, tenant, agentId, folder } = fixture);
+    ({ startWorker, uploadVideo, upload, insertRecording, analyze, ended, workflow } = fixture);
   });
   beforeEach(() => model.reset());
   afterEach(() => expect(model.faults).toEqual([]));
-  afterAll(() => desk.close());
+  afterAll(() => fixture.close());
 
-  it('makes a draft of recorded events without a model', async () => {
-    const recordingId = await recorded([
+  it('creates a draft from recorded events without a model', async () => {
+    const recordingId = await insertRecording([
       { type: 'navigate', url: 'https://portal.test/' },
       { type: 'change', value: '{{CLAIM_ID}}', selectors: [['aria/Claim']] },
     ]);
@@ -45,31 +46,31 @@ describe('video-analyze', () => {
 
   it.each([
     ['no steps', [], 'no_steps_found'],
-    ['nothing that can be read', 'no JSON at all', 'recording_unreadable'],
-  ])('ends where a recording has %s, and says so', async (_, steps, code) => {
-    const state = await ended({ recordingId: await recorded(steps) });
+    ['unreadable content', 'no JSON at all', 'recording_unreadable'],
+  ])('fails with the reason if a recording has %s', async (_, steps, code) => {
+    const state = await ended({ recordingId: await insertRecording(steps) });
     expect(state).toMatchObject({ status: 'failed', code, error: expect.any(String) });
     expect(state.workflowId).toBeUndefined();
   });
 
-  itFilms('makes a draft of a film: frames where the scene changes, and steps that wait to be confirmed', async () => {
-    const uploadKey = await sendFilm(4);
+  itWithFfmpeg('creates a draft from a video, with a frame per scene change and steps that need a review', async () => {
+    const uploadKey = await uploadVideo(4);
     const steps = [
-      seen({ type: 'navigate', url: 'data:text/html,<p>Claims</p>', title: 'Open the portal', atMs: 0 }),
-      seen({ confidence: 0.4, frame: 3, atMs: 2000 }),
-      seen({ type: 'click', selectors: [], title: 'Nothing that could be done' }),
-      seen({ frame: 99, confidence: 3 }),
+      modelStep({ type: 'navigate', url: 'data:text/html,<p>Claims</p>', title: 'Open the portal', atMs: 0 }),
+      modelStep({ confidence: 0.4, frame: 3, atMs: 2000 }),
+      modelStep({ type: 'click', selectors: [], title: 'A click without a selector' }),
+      modelStep({ frame: 99, confidence: 3 }),
     ];
     model.says({ json: { steps }, usage: { inputTokens: 4000, outputTokens: 300 } });
-    const done = await ended({ uploadKey, hint: 'Somebody looks at claims.' });
+    const done = await ended({ uploadKey, hint: 'A person reviews claims.' });
     expect(done).toMatchObject({ status: 'completed', frames: 4, usage: { inputTokens: 4000, outputTokens: 300 } });
     const [call] = model.calls;
     expect(call).toMatchObject({ schemaName: 'video_steps', body: { model: model.visionName } });
     expect(call!.pictures).toHaveLength(4);
     expect(call!.body.messages[0].content).toContain('untrusted');
-    const asked = JSON.parse(call!.lastUserText);
-    expect(asked.film.hint).toBe('Somebody looks at claims.');
-    expect(asked.frames.map(({ atMs }: { atMs: number }) => atMs)).toEqual([0, 1000, 2000, 3000]);
+    const request = JSON.parse(call!.lastUserText);
+    expect(request.film.hint).toBe('A person reviews claims.');
+    expect(request.frames.map(({ atMs }: { atMs: number }) => atMs)).toEqual([0, 1000, 2000, 3000]);
 
     const draft = await workflow(done.workflowId);
     expect(draft.source).toEqual({ kind: 'video', recordingId: null });
@@ -108,16 +109,16 @@ describe('video-analyze', () => {
     for (const { payload } of command) expect(payload).not.toMatch(/Signature|uploads\//);
   });
 
-  itFilms('goes on where it was when whoever was at it is gone, and makes one draft', async () => {
-    model.says({ hang: true }, { json: { steps: [seen()] } });
-    const uploadKey = await sendFilm(2);
+  itWithFfmpeg('resumes an analysis whose process is gone, and creates one draft', async () => {
+    model.says({ hang: true }, { json: { steps: [modelStep()] } });
+    const uploadKey = await uploadVideo(2);
     const ending = ended({ uploadKey, name: 'Taken over' });
-    await waitFor('the question', () => model.calls.length === 1);
+    await waitFor('the model call', () => model.calls.length === 1);
     await machines.sql(`UPDATE video_analysis SET due_at = now() - make_interval(secs => 1) WHERE upload_key = $1`, [
       uploadKey,
     ]);
     expect(await ending).toMatchObject({ status: 'completed', frames: 2 });
-    await waitFor('the first to give up', () => model.calls[0]!.isOver);
+    await waitFor('the first process to give up', () => model.calls[0]!.isOver);
     expect(await machines.sql(`SELECT id FROM workflow WHERE name = 'Taken over'`)).toHaveLength(1);
     const [row] = await machines.sql('SELECT * FROM video_analysis WHERE upload_key = $1', [uploadKey]);
     expect(row).toMatchObject({ status: 'completed', code: null, turn: expect.any(Number) });
@@ -125,20 +126,20 @@ describe('video-analyze', () => {
     expect(frames).toHaveLength(1);
   });
 
-  itFilms('pays for no answer twice: one that came is kept with its bill, whoever dies behind it', async () => {
+  itWithFfmpeg('pays for each answer once, even if the process dies before it applies the answer', async () => {
     const owner = new Client({ connectionString: harness.databaseUrl });
     await owner.connect();
-    // Whoever takes the answer up breaks, as a process that dies there does.
+    // The transaction that applies the answer fails, as if its process died there.
     await owner.query(`
       CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'died'; END $$;
       CREATE TRIGGER dies BEFORE UPDATE ON video_analysis FOR EACH ROW
         WHEN (NEW.asked > OLD.asked) EXECUTE FUNCTION die()`);
-    model.says({ json: { steps: [seen()] }, usage: { inputTokens: 4000, outputTokens: 300 } });
-    const uploadKey = await sendFilm(2);
+    model.says({ json: { steps: [modelStep()] }, usage: { inputTokens: 4000, outputTokens: 300 } });
+    const uploadKey = await uploadVideo(2);
     const ending = ended({ uploadKey, name: 'Paid once' });
     const faults = async () =>
       (await machines.sql('SELECT faults FROM video_analysis WHERE upload_key = $1', [uploadKey]))[0]?.faults as number;
-    await waitFor('its death', async () => (await faults()) > 0, 30_000);
+    await waitFor('the failure', async () => (await faults()) > 0, 30_000);
     await owner.query('DROP FUNCTION die CASCADE');
     await owner.end();
     expect(await ending).toMatchObject({ status: 'completed', usage: { inputTokens: 4000, outputTokens: 300 } });
@@ -149,10 +150,10 @@ describe('video-analyze', () => {
   });
 
   it.each([
-    ['starts to be recorded for longer than an hour', 3601, 'recording_too_long'],
-    ['lasts just an hour', 3600, undefined],
-  ])('of a recording that %s: %d s', async (_, seconds, code) => {
-    const recordingId = await recorded([{ type: 'navigate', url: 'https://portal.test/' }]);
+    ['lasts longer than an hour', 3601, 'recording_too_long'],
+    ['lasts exactly an hour', 3600, undefined],
+  ])('checks the duration of a recording that %s: %d s', async (_, seconds, code) => {
+    const recordingId = await insertRecording([{ type: 'navigate', url: 'https://portal.test/' }]);
     await machines.sql(
       `UPDATE recording SET started_at = now() - $2 * interval '1 second', ended_at = now() WHERE id = $1`,
       [recordingId, seconds],
@@ -163,17 +164,17 @@ describe('video-analyze', () => {
     expect(model.calls).toEqual([]);
   });
 
-  itFilms('ends where a film that was sent is longer than an hour', async () => {
+  itWithFfmpeg('fails if an uploaded video is longer than an hour', async () => {
     const file = join(folder, 'long.mkv');
-    const film = 'color=c=red:s=32x32:r=1/60:d=3780';
-    const made = spawnSync('ffmpeg', ['-f', 'lavfi', '-i', film, '-c:v', 'ffv1', file]);
-    expect(made.status).toBe(0);
-    const state = await ended({ uploadKey: await send(readFileSync(file)) });
+    const source = 'color=c=red:s=32x32:r=1/60:d=3780';
+    const ffmpeg = spawnSync('ffmpeg', ['-f', 'lavfi', '-i', source, '-c:v', 'ffv1', file]);
+    expect(ffmpeg.status).toBe(0);
+    const state = await ended({ uploadKey: await upload(readFileSync(file)) });
     expect(state).toMatchObject({ status: 'failed', code: 'recording_too_long', frames: 0 });
     expect(model.calls).toEqual([]);
   });
 
-  it('ends where there is no model, for a film; and needs none for events', async () => {
+  it('fails for a video if no model is configured, and needs no model for recorded events', async () => {
     const bare = await startHarness({ ...standalone, env: { OUTBOX_SWEEP_MS: '100' } });
     const other = await bare.makeTenant();
     const { agent } = (await other.as.admin.post('/api/agents', { name: 'Bare', provider: 'external' })).body;
@@ -184,13 +185,13 @@ describe('video-analyze', () => {
       ).body;
       expect((await fetch(uploadUrl, { method, headers, body: sent })).status).toBe(200);
       const { analysisId } = (await other.api.post(path, { uploadKey })).body;
-      return waitFor('its end', async () => {
+      return waitFor('the analysis to end', async () => {
         const { body } = await other.api.get(`${path}?analysisId=${analysisId}`);
         return ['failed', 'completed'].includes(body.status) && body;
       });
     };
-    const film = await ends('video/mp4', 'A film.');
-    expect(film).toMatchObject({ code: 'model_not_configured', error: expect.stringContaining('language model') });
+    const video = await ends('video/mp4', 'A video');
+    expect(video).toMatchObject({ code: 'model_not_configured', error: expect.stringContaining('language model') });
     const flow = { title: 'Claims', steps: [{ type: 'navigate', url: 'https://portal.example.com/' }] };
     const recorded = await ends('application/json', JSON.stringify(flow));
     expect(recorded).toMatchObject({ status: 'completed', frames: 0, workflowId: expect.any(String) });
@@ -199,28 +200,28 @@ describe('video-analyze', () => {
     await bare.close();
   });
 
-  itFilms.each([
-    ['sees nothing', { json: { steps: [] } }, 'no_steps_found'],
+  itWithFfmpeg.each([
+    ['returns no steps', { json: { steps: [] } }, 'no_steps_found'],
     ['refuses', { refusal: 'No.' }, 'model_failed'],
     ['hangs', { hang: true as const }, 'execution_timeout'],
-  ])('ends where the model %s', async (_, script, code) => {
+  ])('fails if the model %s', async (_, script, code) => {
     model.says(script);
-    expect(await ended({ uploadKey: await sendFilm(1) })).toMatchObject({ status: 'failed', code });
+    expect(await ended({ uploadKey: await uploadVideo(1) })).toMatchObject({ status: 'failed', code });
   });
 
-  itFilms('ends where what was sent is no film', async () => {
-    const state = await ended({ uploadKey: await send(Buffer.from('This is no film.')) });
+  itWithFfmpeg('fails if the upload is not a video', async () => {
+    const state = await ended({ uploadKey: await upload(Buffer.from('This is not a video.')) });
     expect(state).toMatchObject({ status: 'failed', code: 'recording_unreadable' });
   });
 
-  it('ends where the machine has no ffmpeg', async () => {
+  it('fails if the machine has no ffmpeg', async () => {
     const bare = await startWorker('bare', barePath(folder));
-    const state = await ended({ uploadKey: await send(Buffer.from('A film.')) }, bare);
+    const state = await ended({ uploadKey: await upload(Buffer.from('A video')) }, bare);
     expect(state).toMatchObject({ status: 'failed', code: 'frames_unavailable' });
     expect(existsSync(join(folder, 'bare'))).toBe(true);
   });
 
-  it('refuses what is not there, and what says two things, and begins nothing', async () => {
+  it('refuses unknown and ambiguous sources without starting an analysis', async () => {
     const before = await machines.sql('SELECT id FROM video_analysis');
     expect(await analyze({ recordingId: newId() })).toMatchObject({
       status: 404,
@@ -231,7 +232,7 @@ describe('video-analyze', () => {
     expect(await analyze({ recordingId: newId(), uploadKey: 'x' })).toMatchObject({ status: 400 });
     expect(await analyze({ recordingId: newId() }, newId())).toMatchObject({ body: { code: 'agent_not_found' } });
     const other = await harness.makeTenant();
-    const key = await send(Buffer.from('Ours.'));
+    const key = await upload(Buffer.from('Ours.'));
     expect(await analyze({ uploadKey: key }, agentId, other.api)).toMatchObject({ status: 404 });
     expect(await tenant.api.post('/api/uploads', { contentType: 'text/html', size: 1 })).toMatchObject({ status: 400 });
     const large = { contentType: 'video/mp4', size: 500 * 1024 * 1024 + 1 };
@@ -240,7 +241,7 @@ describe('video-analyze', () => {
   });
 });
 
-/** A folder with Python and nothing else of the system's. */
+/** Creates a folder for PATH that contains only Python. */
 function barePath(folder: string): string {
   const path = join(folder, 'bin');
   const python = spawnSync('sh', ['-c', 'command -v python3']).stdout.toString().trim();

@@ -5,7 +5,7 @@ import { ConfigError, type Environment, loadConfigs } from '@muster/platform';
 import { isLongForm, testEnvironment } from '@muster/testing';
 import { standalone } from './standalone';
 
-/** Wrong in as many ways as there are: a value, a list, a form of its own, two that belong together. */
+/** Wrong in every possible way: single values, list entries, special formats, and settings that belong together. */
 const wrong: Environment = {
   MASTER_KEYS: 'x',
   PORT: 'many',
@@ -38,7 +38,7 @@ const named = [
 ];
 
 describe('wrong settings', () => {
-  it('are named all at once, and nothing else is', () => {
+  it('are all reported at once, and no others', () => {
     let faults: string[] = [];
     try {
       loadConfigs(standalone.configs, testEnvironment('postgres://here', wrong));
@@ -49,7 +49,7 @@ describe('wrong settings', () => {
     expect(faults).toHaveLength(named.length);
   });
 
-  it('are no fault where they are right', () => {
+  it('are accepted if they are valid', () => {
     const right = {
       TRUST_PROXY: 'loopback,10.0.0.0/8,::1',
       OUTBOUND_ALLOW: 'localhost,host_1.internal,10.20.0.0/16,::1,192.0.2.1',
@@ -59,19 +59,19 @@ describe('wrong settings', () => {
   });
 
   it.each(isLongForm() ? [...serviceApps, 'standalone'] : ['standalone'])(
-    'end %s with a line for each, no secret and no stack trace',
+    'end %s with one line for each, without secrets and without a stack trace',
     async (app) => {
       const main = join(__dirname, `../../../dist/apps/${app}/src/main.js`);
       const env = testEnvironment('postgres://here', wrong) as NodeJS.ProcessEnv;
       const child = spawn(process.execPath, [main], { env: { PATH: process.env['PATH'], ...env } });
-      let said = '';
-      child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+      let output = '';
+      child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
       const code = await new Promise((resolve) => child.once('exit', resolve));
       expect(code).toBe(1);
       for (const name of ['MASTER_KEYS', 'PORT', 'DATABASE_URL', 'LOG_LEVEL', 'TRUST_PROXY', 'OUTBOUND_ALLOW']) {
-        expect(said).toContain(`  - ${name}`);
+        expect(output).toContain(`  - ${name}`);
       }
-      expect(said).not.toMatch(/\n\s+at |Error:|msk_nonsense|short\b/);
+      expect(output).not.toMatch(/\n\s+at |Error:|msk_nonsense|short\b/);
     },
     60_000,
   );

@@ -1,13 +1,12 @@
-// What a generated month was made of, as the one who made it wrote it down. Nothing here comes from the service but ids
-// and the times that a run shows.
+// The input of a generated month, as the generator recorded it. Only ids and the times of runs come from the service.
 
 export interface Usage {
   provider: string;
   model: string;
   input: number;
   output: number;
-  /** What the worker said that it cost. */
-  said: number | null;
+  /** Cost of the call in USD that the worker reported; null if it reported none. */
+  reported: number | null;
   at: string;
 }
 
@@ -19,14 +18,14 @@ export interface Run {
   status: 'completed' | 'failed' | 'cancelled';
   startedAt: string | null;
   finishedAt: string;
-  /** USD an hour that its machine cost when it ended. */
+  /** Price of its machine in USD per hour when the run ended. */
   hourly: number;
   usages: Usage[];
-  /** What the worker said that all of it cost. */
+  /** Total cost in USD that the worker reported; null if it reported none. */
   reported: number | null;
   deleted: boolean;
   billing: BillingStep[];
-  /** What became of each claim, by the last word. */
+  /** Outcome of each claim as last reported, by claim id. */
   claims: Record<string, Claim['outcome']>;
 }
 

@@ -2,16 +2,16 @@ import type { Harness } from '@muster/testing';
 import { newId } from '@muster/platform';
 import type { HttpClient } from '@muster/testing';
 import { createHmac } from 'node:crypto';
-import type { Chance } from './chance.harness';
+import type { SeededRandom } from './seeded-random.harness';
 import type { Batch, BillingStep, Claim, Office, Run, Usage } from './ledger.harness';
 import { dayIn } from './recompute.harness';
-import type { TimeMachine } from './time-machine.harness';
+import type { MovableClock } from './movable-clock.harness';
 
 export interface Machine {
   id: string;
   client: HttpClient;
   bootId: string;
-  /** USD an hour of its own; null for the organization's. */
+  /** Its own price in USD per hour; null if the organization's price applies. */
   hourly: number | null;
 }
 
@@ -22,15 +22,15 @@ const models = [
 ] as const;
 const outcomes = ['eob_uploaded', 'no_eob_found', 'failed'] as const;
 
-/** What a practice's machines say of their runs, and what is written down of it. */
+/** Sends what a practice's machines report about their runs, and records it. */
 export abstract class MachineReports {
   abstract readonly ledger: Office;
   protected signingSecret = '';
 
   constructor(
     protected readonly harness: Harness,
-    protected readonly time: TimeMachine,
-    protected readonly chance: Chance,
+    protected readonly time: MovableClock,
+    protected readonly random: SeededRandom,
   ) {}
 
   protected async webhook(machine: Machine, jobId: string, body: object): Promise<void> {
@@ -40,19 +40,23 @@ export abstract class MachineReports {
   protected async steps(
     machine: Machine,
     jobId: string,
-    { first, count, of }: { first: number; count: number; of?: Pick<Usage, 'provider' | 'model' | 'said'> },
+    { first, count, preset }: { first: number; count: number; preset?: Pick<Usage, 'provider' | 'model' | 'reported'> },
   ): Promise<Usage[]> {
     const usages: Usage[] = [];
     for (let stepOrder = first; stepOrder < first + count; stepOrder += 1) {
-      await this.pass(this.chance.whole(1, 10));
+      await this.pass(this.random.whole(1, 10));
       const at = this.time.clock.now().toISOString();
-      const { provider, model } = of ?? this.chance.of(models);
+      const { provider, model } = preset ?? this.random.pick(models);
       const usage = {
         provider,
         model,
-        input: this.chance.whole(0, 300_000),
-        output: this.chance.whole(0, 30_000),
-        said: of ? of.said : this.chance.happens(0.5) ? this.chance.whole(0, 2_000_000) / 1_000_000 : null,
+        input: this.random.whole(0, 300_000),
+        output: this.random.whole(0, 30_000),
+        reported: preset
+          ? preset.reported
+          : this.random.happens(0.5)
+            ? this.random.whole(0, 2_000_000) / 1_000_000
+            : null,
       };
       const body = {
         jobId,
@@ -66,10 +70,10 @@ export abstract class MachineReports {
           model,
           inputTokens: usage.input,
           outputTokens: usage.output,
-          ...(usage.said === null ? {} : { costUsd: usage.said }),
+          ...(usage.reported === null ? {} : { costUsd: usage.reported }),
         },
       };
-      const times = this.chance.happens(0.3) ? 2 : 1;
+      const times = this.random.happens(0.3) ? 2 : 1;
       for (let time = 0; time < times; time += 1) {
         await this.ok(machine.client.post(`/api/agents/${machine.id}/step-status`, body));
       }
@@ -79,14 +83,14 @@ export abstract class MachineReports {
   }
 
   protected async billingSteps(machine: Machine, jobId: string): Promise<BillingStep[]> {
-    if (this.chance.happens(0.5)) return [];
+    if (this.random.happens(0.5)) return [];
     const steps: BillingStep[] = [];
-    for (let npi = 0; npi < this.chance.whole(1, 3); npi += 1) {
+    for (let npi = 0; npi < this.random.whole(1, 3); npi += 1) {
       steps.push({ type: 'select_org_provider', npi: `100000000${npi}` });
-      for (let claim = 0; claim < this.chance.whole(0, 5); claim += 1) {
-        const id = `K-${this.chance.whole(1, 4)}`;
-        const named = this.chance.of([{ claim_id: id }, { claim_submission_id: id }, {}]);
-        const own = this.chance.happens(0.5) ? { npi: `100000000${this.chance.whole(0, 4)}` } : {};
+      for (let claim = 0; claim < this.random.whole(0, 5); claim += 1) {
+        const id = `K-${this.random.whole(1, 4)}`;
+        const named = this.random.pick([{ claim_id: id }, { claim_submission_id: id }, {}]);
+        const own = this.random.happens(0.5) ? { npi: `100000000${this.random.whole(0, 4)}` } : {};
         steps.push({ type: 'claim_result', ...own, ...named });
       }
     }
@@ -97,16 +101,16 @@ export abstract class MachineReports {
     return steps;
   }
 
-  /** Said twice, the second time with other outcomes for some. The later word holds. */
+  /** Reports claim outcomes once or twice. A later report replaces the outcomes of an earlier one. */
   protected async claimResults(machine: Machine, jobId: string): Promise<Run['claims']> {
-    const said: Run['claims'] = {};
-    for (let round = 0; round < this.chance.whole(1, 2); round += 1) {
+    const outcomesByClaim: Run['claims'] = {};
+    for (let round = 0; round < this.random.whole(1, 2); round += 1) {
       await this.pass(1);
-      const claimResults = Array.from({ length: this.chance.whole(1, 4) }, (_, at) => ({
+      const claimResults = Array.from({ length: this.random.whole(1, 4) }, (_, at) => ({
         claimId: `C-${at}`,
-        outcome: this.chance.of(outcomes),
+        outcome: this.random.pick(outcomes),
       }));
-      // A signature lasts five minutes, and the others' time goes on.
+      // A signature is valid for five minutes, so the other practices must not move the clock here.
       await this.time.still(async () => {
         const t = Math.floor(this.time.clock.now().getTime() / 1000);
         const signed = `${t}.${jobId}.${JSON.stringify({ claimResults })}`;
@@ -114,27 +118,27 @@ export abstract class MachineReports {
         const client = machine.client.with({ 'x-service-signature': signature });
         await this.ok(client.post(`/api/jobs/${jobId}/claim-results`, { claimResults }));
       });
-      for (const { claimId, outcome } of claimResults) said[claimId] = outcome;
+      for (const { claimId, outcome } of claimResults) outcomesByClaim[claimId] = outcome;
     }
-    return said;
+    return outcomesByClaim;
   }
 
   protected async summarize(machine: Machine, jobId: string | null): Promise<void> {
     const batchId = newId();
     const startedAt = this.time.clock.now().toISOString();
-    const rounds = this.chance.happens(0.3) ? 2 : 1;
+    const rounds = this.random.happens(0.3) ? 2 : 1;
     let claims: Claim[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      claims = Array.from({ length: this.chance.whole(0, 8) }, () => ({
-        outcome: this.chance.of(outcomes),
-        seconds: this.chance.happens(0.8) ? this.chance.whole(1, 400_000) / 1000 : null,
+      claims = Array.from({ length: this.random.whole(0, 8) }, () => ({
+        outcome: this.random.pick(outcomes),
+        seconds: this.random.happens(0.8) ? this.random.whole(1, 400_000) / 1000 : null,
       }));
       const rows = claims.map(({ outcome, seconds }, at) => ({
         claimId: `C-${at}`,
         outcome,
         ...(seconds === null ? {} : { processingSeconds: seconds }),
       }));
-      const body = this.chance.of([
+      const body = this.random.pick([
         { batchSummary: { batchId, startedAt, ...(jobId ? { jobId } : {}) }, claimResults: rows },
         {
           practiceRunSummary: { batchSummary: { batchId, startedAt, ...(jobId ? { jobId } : {}) }, claimResults: rows },
@@ -161,8 +165,8 @@ export abstract class MachineReports {
     await this.time.go(new Date(this.time.clock.now().getTime() + minutes * 60_000));
   }
 
-  protected async ok<T extends { status: number; text: string }>(asked: Promise<T>): Promise<T> {
-    const answer = await asked;
+  protected async ok<T extends { status: number; text: string }>(request: Promise<T>): Promise<T> {
+    const answer = await request;
     if (answer.status >= 300) throw new Error(`${this.ledger.name}: ${answer.status} ${answer.text.slice(0, 500)}`);
     return answer;
   }

@@ -1,15 +1,15 @@
 import { type Harness, longForm, startHarness, waitFor } from '@muster/testing';
 import { standalone } from '../standalone';
-import { Chance } from './chance.harness';
+import { SeededRandom } from './seeded-random.harness';
 import type { Price } from './ledger.harness';
 import { PracticeOffice } from './play-month.harness';
 import { billOf, costOf, costsOf, countClaims, type GroupBy, roiOf, usageOf, usd } from './recompute.harness';
-import { TimeMachine } from './time-machine.harness';
+import { MovableClock } from './movable-clock.harness';
 
-/** How many runs the three organizations have together. */
+/** Number of runs of the three organizations together. */
 const runs = longForm('MONTH_RUNS', { short: 30, long: 600 });
 const seed = Number(process.env['MUSTER_SEED'] ?? 11);
-/** Clocks change in the middle of it, in Chicago and on Lord Howe Island. */
+/** Chicago changes to daylight saving time in this month. */
 const month = '2027-03';
 const range = { from: '2027-02-28', to: '2027-04-01' };
 const groupings: GroupBy[] = ['day', 'workflow', 'agent', 'model', 'schedule'];
@@ -19,14 +19,14 @@ const price = (provider: string, model: string, input: number, output: number, f
 });
 
 describe('a month of three organizations', () => {
-  const time = new TimeMachine();
+  const time = new MovableClock();
   const offices: PracticeOffice[] = [];
   const compared: Record<string, number> = {};
   let harness: Harness;
 
   beforeAll(async () => {
     const dayMs = 24 * 3600 * 1000;
-    // The clock jumps by days before the machines report again, and none of them is to be found silent in between.
+    // The clock jumps by days before the machines report again. No machine may be found silent meanwhile.
     const env = {
       AGENT_OFFLINE_AFTER_MS: String(20 * dayMs),
       JOB_LOST_AFTER_MS: String(dayMs),
@@ -52,7 +52,7 @@ describe('a month of three organizations', () => {
       { pricingType: 'flat_per_run', pricePerRunUsd: 4.25 },
     ];
     for (const [at, plan] of plans.entries()) {
-      const office = await PracticeOffice.open(harness, time, new Chance(seed + at), {
+      const office = await PracticeOffice.open(harness, time, new SeededRandom(seed + at), {
         ...plan,
         pricing: pricings[at]!,
       });
@@ -73,11 +73,11 @@ describe('a month of three organizations', () => {
   }, 1_200_000);
   afterAll(async () => {
     await harness.close();
-    const rows = Object.entries(compared).map(([what, count]) => `  ${what.padEnd(32)} ${String(count).padStart(6)}`);
+    const rows = Object.entries(compared).map(([label, count]) => `  ${label.padEnd(32)} ${String(count).padStart(6)}`);
     process.stdout.write(`\nfigures compared, seed ${seed}, ${runs} runs\n${rows.join('\n')}\n`);
   });
 
-  /** Prices and machines become dearer for what comes from tomorrow on. */
+  /** Raises the model prices from tomorrow on, and the price of machines for runs that end from now on. */
   async function changeInTheMiddle(): Promise<void> {
     const tomorrow = new Date(time.clock.now().getTime() + 24 * 3600 * 1000).toISOString().slice(0, 10);
     await metered();
@@ -87,7 +87,7 @@ describe('a month of three organizations', () => {
     }
   }
 
-  /** Nothing is on its way any more. */
+  /** Waits until no message is left in the metering queue. */
   const metered = () =>
     waitFor('every run to be metered', async () => {
       const [left] = await harness.db.query<{ count: number }>(
@@ -97,7 +97,7 @@ describe('a month of three organizations', () => {
       return left!.count === 0;
     });
 
-  const count = (what: string, figures: number) => (compared[what] = (compared[what] ?? 0) + figures);
+  const count = (label: string, figures: number) => (compared[label] = (compared[label] ?? 0) + figures);
 
   async function checkAll(): Promise<void> {
     for (const { ledger, tenant } of offices) {
@@ -107,14 +107,17 @@ describe('a month of three organizations', () => {
       for (const run of ledger.runs.filter(({ deleted }) => !deleted)) {
         const cost = (await tenant.api.get(`/api/jobs/${run.id}/cost`)).body;
         const expected = costOf(run, ledger.prices);
-        const of = (kind: string) =>
+        const microsOf = (kind: string) =>
           cost.components
             .filter((part: any) => part.kind === kind)
             .reduce((sum: number, part: any) => sum + Math.round(part.amountUsd * 1e6), 0);
-        expect([run.id, of('ai'), of('compute'), of('reported'), Math.round(cost.totalUsd * 1e6)]).toEqual([
+        expect([
           run.id,
-          ...[expected.ai, expected.compute, expected.reported, expected.total].map(Number),
-        ]);
+          microsOf('ai'),
+          microsOf('compute'),
+          microsOf('reported'),
+          Math.round(cost.totalUsd * 1e6),
+        ]).toEqual([run.id, ...[expected.ai, expected.compute, expected.reported, expected.total].map(Number)]);
         const job = (await tenant.api.get(`/api/jobs/${run.id}`)).body;
         expect(job.totalCostUsd).toBe(usd(expected.total));
         expect(job.claims).toEqual(countClaims(Object.values(run.claims).map((outcome) => ({ outcome }))));
@@ -130,12 +133,12 @@ describe('a month of three organizations', () => {
       for (const source of ['', '&source=computed']) {
         const roi = (await tenant.api.get(`/api/pilot/roi?from=${range.from}&to=${range.to}${source}`)).body;
         expect(roi).toMatchObject(roiOf(ledger, range));
-        count(`ROI ${source ? 'from rows' : 'as answered'}`, 14 + roi.daily.length * 7);
+        count(`ROI ${source ? 'with source=computed' : 'without source'}`, 14 + roi.daily.length * 7);
       }
     }
   }
 
-  it('comes to the figures that a plain recomputation has', async () => {
+  it('has the figures of an independent recomputation', async () => {
     await checkAll();
   });
 
@@ -148,7 +151,7 @@ describe('a month of three organizations', () => {
     }
   });
 
-  it('is priced anew where a price for a past day comes late, once that is asked for and not before', async () => {
+  it('gets a late price of a past day only by a requested recomputation', async () => {
     const before = offices.map(({ ledger }) => ledger.prices);
     for (const [at, office] of offices.entries()) {
       await office.setPrices([price('nobody', 'month-unknown', 1, 0.123456, '2027-03-05')]);
@@ -157,14 +160,14 @@ describe('a month of three organizations', () => {
     await checkAll();
     for (const office of offices) {
       office.ledger.prices = [...office.ledger.prices, price('nobody', 'month-unknown', 1, 0.123456, '2027-03-05')];
-      const asked = await (await office.signIn()).post('/api/organization/model-prices/recompute', range);
-      expect([office.ledger.name, asked.status]).toEqual([office.ledger.name, 202]);
+      const response = await (await office.signIn()).post('/api/organization/model-prices/recompute', range);
+      expect([office.ledger.name, response.status]).toEqual([office.ledger.name, 202]);
     }
     await metered();
     await checkAll();
   });
 
-  it('keeps what deleted runs cost', async () => {
+  it('keeps the costs of deleted runs', async () => {
     for (const office of offices) {
       for (const run of office.ledger.runs.filter((_, at) => at % 7 === 3)) await office.delete(run);
     }
@@ -183,7 +186,7 @@ describe('a month of three organizations', () => {
     }
   });
 
-  it('leaves every counter the sum of its events', async () => {
+  it('leaves every usage counter equal to the sum of its events', async () => {
     const root = await offices[0]!.signIn('super_admin');
     const answer = await root.post('/api/admin/usage/reconcile', {});
     expect(answer.body).toMatchObject({ differing: 0 });

@@ -1,9 +1,9 @@
 import { newId } from '@muster/platform';
 import { type Harness, type HttpClient, type Tenant, testPassword, waitFor } from '@muster/testing';
-import type { Chance } from './chance.harness';
+import type { SeededRandom } from './seeded-random.harness';
 import { type Machine, MachineReports } from './machine-reports.harness';
 import type { Office, Price, Run } from './ledger.harness';
-import type { TimeMachine } from './time-machine.harness';
+import type { MovableClock } from './movable-clock.harness';
 
 export interface OfficePlan {
   name: string;
@@ -15,7 +15,7 @@ export interface OfficePlan {
   pricing: Office['pricing'];
 }
 
-/** One practice through a month: it launches, its machines report well and badly, and it is written down what was said. */
+/** Plays one practice through a month: launches runs, sends the reports of their machines and records both. */
 export class PracticeOffice extends MachineReports {
   readonly ledger: Office;
   private readonly machines: Machine[] = [];
@@ -25,24 +25,29 @@ export class PracticeOffice extends MachineReports {
 
   private constructor(
     harness: Harness,
-    time: TimeMachine,
-    chance: Chance,
+    time: MovableClock,
+    random: SeededRandom,
     readonly tenant: Tenant,
     plan: OfficePlan,
   ) {
-    super(harness, time, chance);
+    super(harness, time, random);
     const { name, zone, labor, minutes, pricing } = plan;
     this.ledger = { name, zone, labor, minutes, pricing, prices: [], runs: [], batches: [] };
     this.hourly = plan.hourly;
   }
 
-  static async open(harness: Harness, time: TimeMachine, chance: Chance, plan: OfficePlan): Promise<PracticeOffice> {
-    const office = new PracticeOffice(harness, time, chance, await harness.makeTenant(plan.name), plan);
+  static async open(
+    harness: Harness,
+    time: MovableClock,
+    random: SeededRandom,
+    plan: OfficePlan,
+  ): Promise<PracticeOffice> {
+    const office = new PracticeOffice(harness, time, random, await harness.makeTenant(plan.name), plan);
     await office.furnish(plan);
     return office;
   }
 
-  /** From the first day that each names. Those that were there stay. */
+  /** Adds model prices. Each applies from its own first day. */
   async setPrices(prices: Price[]): Promise<void> {
     this.ledger.prices = [...this.ledger.prices, ...prices];
     await this.ok((await this.signIn()).put('/api/organization/model-prices', { prices: this.ledger.prices }));
@@ -53,28 +58,28 @@ export class PracticeOffice extends MachineReports {
     await this.ok((await this.signIn()).patch('/api/organization/settings', { hourlyComputeUsd: hourly }));
   }
 
-  /** Its machines are there, whatever time has passed. */
+  /** Sends a heartbeat of each machine. */
   async beat(): Promise<void> {
     for (const { id: agentId, client, bootId } of this.machines) {
       await this.ok(client.post('/api/agent/heartbeat', { agentId, bootId }));
     }
   }
 
-  /** One run from its launch to whatever becomes of it, some minutes long; and the other attempt that it may have. */
+  /** Plays one run from its launch to its end, some minutes later, and its retry if there is one. */
   async run(): Promise<void> {
-    const { chance } = this;
-    const machine = chance.of(this.machines);
-    const isOverBudget = chance.happens(0.06);
+    const { random } = this;
+    const machine = random.pick(this.machines);
+    const isOverBudget = random.happens(0.06);
     const options = {
-      ...(chance.happens(0.3) ? { maxRetries: 1 } : {}),
+      ...(random.happens(0.3) ? { maxRetries: 1 } : {}),
       ...(isOverBudget ? { maxCostUsd: 0.5 } : {}),
     };
-    const jobId = await chance.of([
+    const jobId = await random.pick([
       () => this.launch(machine, options),
       () => this.launchBatch(machine, options),
       () => (isOverBudget ? this.launch(machine, options) : this.launchBySchedule(machine, options)),
     ])();
-    if (chance.happens(0.06)) return this.cancel(machine, jobId);
+    if (random.happens(0.06)) return this.cancel(machine, jobId);
     if (isOverBudget) return this.overspend(machine, jobId);
     await this.perform(machine, jobId);
     const [retry] = await this.harness.db.query<{ id: string }>('system', 'SELECT id FROM job WHERE retry_of = $1', [
@@ -84,65 +89,65 @@ export class PracticeOffice extends MachineReports {
   }
 
   private async perform(machine: Machine, jobId: string): Promise<void> {
-    const { chance } = this;
+    const { random } = this;
     await this.begin(machine, jobId);
-    const usages = await this.steps(machine, jobId, { first: 1, count: chance.whole(0, 4) });
+    const usages = await this.steps(machine, jobId, { first: 1, count: random.whole(0, 4) });
     const billing = await this.billingSteps(machine, jobId);
-    const claims = chance.happens(0.6) ? await this.claimResults(machine, jobId) : {};
-    await this.pass(chance.whole(1, 60));
-    const reported = chance.happens(0.4) ? chance.whole(0, 4_000_000) / 1_000_000 : null;
-    const end = chance.of(['completed', 'completed', 'completed', 'failed', 'cancelled'] as const);
+    const claims = random.happens(0.6) ? await this.claimResults(machine, jobId) : {};
+    await this.pass(random.whole(1, 60));
+    const reported = random.happens(0.4) ? random.whole(0, 4_000_000) / 1_000_000 : null;
+    const end = random.pick(['completed', 'completed', 'completed', 'failed', 'cancelled'] as const);
     const body = { status: end, seq: 5_000, ...(reported === null ? {} : { totalCostUsd: reported }) };
     await this.webhook(machine, jobId, body);
-    // The same end again, and another one that comes too late.
-    if (chance.happens(0.3)) await this.webhook(machine, jobId, body);
-    if (chance.happens(0.2)) await this.webhook(machine, jobId, { status: 'failed', seq: 5_001, totalCostUsd: 999 });
-    if (chance.happens(0.2)) {
-      await this.pass(chance.whole(1, 30));
+    // Sends the same end again, and a different end that is too late.
+    if (random.happens(0.3)) await this.webhook(machine, jobId, body);
+    if (random.happens(0.2)) await this.webhook(machine, jobId, { status: 'failed', seq: 5_001, totalCostUsd: 999 });
+    if (random.happens(0.2)) {
+      await this.pass(random.whole(1, 30));
       usages.push(...(await this.steps(machine, jobId, { first: 100, count: 2 })));
     }
     await this.close(machine, jobId, { usages, reported, billing, claims });
-    if (chance.happens(0.5)) await this.summarize(machine, jobId);
-    if (chance.happens(0.1)) await this.summarize(machine, null);
+    if (random.happens(0.5)) await this.summarize(machine, jobId);
+    if (random.happens(0.1)) await this.summarize(machine, null);
   }
 
   private async cancel(machine: Machine, jobId: string): Promise<void> {
-    await this.pass(this.chance.whole(1, 20));
+    await this.pass(this.random.whole(1, 20));
     await this.ok(this.tenant.api.post(`/api/jobs/${jobId}/cancel`, {}));
-    // It may be with its machine already, which then has to say that it stopped.
+    // The machine may have received the run already. Then it has to report that the run has stopped.
     await this.webhook(machine, jobId, { status: 'cancelled', seq: 9_000 });
     await this.close(machine, jobId, { usages: [], reported: null, billing: [], claims: {} });
   }
 
-  /** The service ends it; what its machine says of the end comes too late, what it used does not. */
+  /** The service ends the run. The machine's report of the end is too late, but its usage counts. */
   private async overspend(machine: Machine, jobId: string): Promise<void> {
     await this.begin(machine, jobId);
-    const of = { provider: 'nobody', model: 'month-unknown', said: 0.75 } as const;
-    const usages = await this.steps(machine, jobId, { first: 1, count: 1, of });
+    const preset = { provider: 'nobody', model: 'month-unknown', reported: 0.75 } as const;
+    const usages = await this.steps(machine, jobId, { first: 1, count: 1, preset });
     await waitFor(`run ${jobId} to be stopped for its budget`, async () => {
       const { body } = await this.tenant.api.get(`/api/jobs/${jobId}`);
       return body.errorCode === 'budget_exceeded';
     });
-    usages.push(...(await this.steps(machine, jobId, { first: 50, count: 1, of })));
+    usages.push(...(await this.steps(machine, jobId, { first: 50, count: 1, preset })));
     await this.webhook(machine, jobId, { status: 'completed', seq: 5_000, totalCostUsd: 999 });
     await this.close(machine, jobId, { usages, reported: null, billing: [], claims: {} });
-    // What was left of it was killed.
+    // The machine has killed the rest of the run.
     await this.harness.db.query('system', 'UPDATE agent SET clearing_command_id = NULL WHERE id = $1', [machine.id]);
   }
 
-  /** Anew, because sessions do not last a month. */
+  /** Signs in again, because sessions do not last a month. */
   signIn(role: 'admin' | 'super_admin' = 'admin'): Promise<HttpClient> {
     return this.harness.http.signIn(`user-${this.tenant.userIds[role]}@example.com`, testPassword);
   }
 
-  /** Gone with all but what it cost. */
+  /** Deletes the run; its costs remain. */
   async delete(run: Run): Promise<void> {
     await this.ok((await this.signIn()).delete(`/api/jobs/${run.id}`));
     run.deleted = true;
   }
 
   async bill(run: Run): Promise<any> {
-    const body = { job_id: run.id, create_default_model: true, force: this.chance.happens(0.5) };
+    const body = { job_id: run.id, create_default_model: true, force: this.random.happens(0.5) };
     return (await this.ok((await this.signIn()).post('/api/admin/client-pricing/backfill', body))).body;
   }
 
@@ -160,16 +165,16 @@ export class PracticeOffice extends MachineReports {
     this.signingSecret = (await admin.get('/api/organization/signing-secret')).body.signingSecret;
     for (const hourly of plan.machines) {
       const config = hourly === null ? {} : { providerConfig: { hourlyUsd: hourly } };
-      const made = await this.ok(admin.post('/api/agents', { name: newId(), provider: 'external', ...config }));
-      const client = this.harness.http.withKey(made.body.workerKey);
-      const { id } = made.body.agent;
+      const created = await this.ok(admin.post('/api/agents', { name: newId(), provider: 'external', ...config }));
+      const client = this.harness.http.withKey(created.body.workerKey);
+      const { id } = created.body.agent;
       const bootId = newId();
       await this.ok(client.post('/api/agents/handshake', { agentId: id, bootId, workerVersion: '1' }));
       this.machines.push({ id, client, bootId, hourly });
     }
     for (const name of ['EOBs', 'Eligibility']) {
-      const made = await this.ok(admin.post('/api/workflows', { name, script: 'print(1)' }));
-      this.workflowIds.push(made.body.id);
+      const created = await this.ok(admin.post('/api/workflows', { name, script: 'print(1)' }));
+      this.workflowIds.push(created.body.id);
     }
     const schedule = await this.ok(
       admin.post('/api/schedules', {
@@ -184,51 +189,56 @@ export class PracticeOffice extends MachineReports {
   }
 
   private async launch(machine: Machine, options: object): Promise<string> {
-    const workflowId = this.chance.of(this.workflowIds);
+    const workflowId = this.random.pick(this.workflowIds);
     const body = { workflowId, agentId: machine.id, ...options };
     return (await this.ok(this.tenant.api.post('/api/jobs/launch', body))).body.jobId;
   }
 
   private async launchBatch(machine: Machine, options: object): Promise<string> {
-    const workflowId = this.chance.of(this.workflowIds);
+    const workflowId = this.random.pick(this.workflowIds);
     const body = { workflowId, agentIds: [machine.id], rows: [{}], ...options };
     return (await this.ok(this.tenant.api.post('/api/jobs/batch', body))).body.jobIds[0];
   }
 
-  /** Its own machine is the first; the launch that was asked for goes there. */
+  /** Launches by the schedule if the machine is the schedule's own one, which is the first; otherwise directly. */
   private async launchBySchedule(machine: Machine, options: object): Promise<string> {
     if (machine !== this.machines[0]) return this.launch(machine, options);
-    const made = await this.ok(
+    const response = await this.ok(
       this.tenant.api.post('/api/schedules/execute', { scheduleId: this.scheduleId, force: true }),
     );
-    const [launched] = made.body.launched;
+    const [launched] = response.body.launched;
     return launched ? launched.jobId : this.launch(machine, options);
   }
 
   private async begin(machine: Machine, jobId: string): Promise<void> {
     await this.dispatched(jobId);
-    await this.pass(this.chance.whole(1, 5));
+    await this.pass(this.random.whole(1, 5));
     await this.webhook(machine, jobId, { status: 'running', seq: 1 });
   }
 
   private async dispatched(jobId: string): Promise<void> {
-    await waitFor(`job ${jobId} to be given to its machine`, async () => {
-      const [job] = await this.harness.db.query<{ given: boolean; waitingReason: string | null; agentStatus: string }>(
+    await waitFor(`job ${jobId} to be dispatched to its machine`, async () => {
+      const [job] = await this.harness.db.query<{
+        dispatched: boolean;
+        waitingReason: string | null;
+        agentStatus: string;
+      }>(
         'system',
-        `SELECT j.command_id IS NOT NULL AS given, j.waiting_reason, a.status AS agent_status
+        `SELECT j.command_id IS NOT NULL AS dispatched, j.waiting_reason, a.status AS agent_status
          FROM job j JOIN agent a ON a.id = j.agent_id WHERE j.id = $1`,
         [jobId],
       );
-      if (!job!.given) throw new Error(`it waits for ${job!.waitingReason}, its machine is ${job!.agentStatus}`);
+      if (!job!.dispatched)
+        throw new Error(`the job waits for ${job!.waitingReason}, its agent is ${job!.agentStatus}`);
       return true;
     });
   }
 
-  /** What the run shows of itself, and what it was made of. */
+  /** Records the ended run: its times and status from the service, and its generated input. */
   private async close(
     machine: Machine,
     jobId: string,
-    made: Pick<Run, 'usages' | 'reported' | 'billing' | 'claims'>,
+    input: Pick<Run, 'usages' | 'reported' | 'billing' | 'claims'>,
   ): Promise<void> {
     const { body: job } = await this.ok(this.tenant.api.get(`/api/jobs/${jobId}`));
     if (!job.finishedAt) throw new Error(`run ${jobId} has not ended: ${job.status}`);
@@ -236,7 +246,7 @@ export class PracticeOffice extends MachineReports {
     const hourly = machine.hourly ?? this.hourly;
     this.ledger.runs.push({
       ...{ id: jobId, workflowId, agentId, scheduleId, status, startedAt, finishedAt, hourly, deleted: false },
-      ...made,
+      ...input,
     });
   }
 }

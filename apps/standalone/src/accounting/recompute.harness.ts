@@ -1,13 +1,13 @@
 import type { Batch, BillingStep, Office, Price, Run, Usage } from './ledger.harness';
 
-// A month's figures worked out plainly from what it was made of: fractions of whole numbers, no code of the service.
+// Recomputes a month's figures from its recorded input, with exact fractions and without code of the service.
 
 interface Fraction {
   over: bigint;
   under: bigint;
 }
 
-/** The fraction that a number's decimals are. */
+/** Returns a number, rounded to 12 decimals, as a fraction. */
 function exact(value: number): Fraction {
   const text = value.toFixed(12);
   return { over: BigInt(text.replace('.', '')), under: 10n ** 12n };
@@ -20,12 +20,12 @@ const plus = (a: Fraction, b: Fraction): Fraction => ({
 const whole = (n: number | bigint): Fraction => ({ over: BigInt(n), under: 1n });
 const zero = whole(0);
 
-/** To whole millionths, half to even. */
+/** Rounds to whole millionths, half to even. */
 function micros({ over, under }: Fraction): bigint {
   const scaled = over * 1_000_000n;
   const floor = scaled >= 0n ? scaled / under : -((-scaled + under - 1n) / under);
-  const rest = (scaled - floor * under) * 2n;
-  if (rest > under || (rest === under && floor % 2n !== 0n)) return floor + 1n;
+  const remainder = (scaled - floor * under) * 2n;
+  if (remainder > under || (remainder === under && floor % 2n !== 0n)) return floor + 1n;
   return floor;
 }
 
@@ -39,13 +39,13 @@ export interface Cost {
   byModel: Map<string, bigint>;
 }
 
-/** Null for what no price is known of. */
+/** Returns the price that applies to a usage; null if there is none. */
 function priceOf(prices: Price[], { provider, model, at }: Usage): Price | null {
   const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
-  const known = prices
+  const applicable = prices
     .filter((price) => same(price.provider, provider) && same(price.model, model) && price.from <= at.slice(0, 10))
     .sort((a, b) => (a.from < b.from ? 1 : -1));
-  return known[0] ?? null;
+  return applicable[0] ?? null;
 }
 
 export function costOf(run: Run, prices: Price[]): Cost {
@@ -53,7 +53,7 @@ export function costOf(run: Run, prices: Price[]): Cost {
   for (const name of new Set(run.usages.map((usage) => nameOf(usage)))) {
     const usages = run.usages.filter((usage) => nameOf(usage) === name);
     const priced = usages.map((usage) => ({ usage, price: priceOf(prices, usage) }));
-    const worth = (tokens: (usage: Usage) => number, price: (of: Price) => number) =>
+    const worth = (tokens: (usage: Usage) => number, price: (entry: Price) => number) =>
       micros(
         priced.reduce(
           (sum, each) =>
@@ -66,9 +66,9 @@ export function costOf(run: Run, prices: Price[]): Cost {
           zero,
         ),
       );
-    const said = priced
-      .filter(({ price, usage }) => price === null && usage.said !== null)
-      .map(({ usage }) => micros(exact(usage.said!)));
+    const reportedCosts = priced
+      .filter(({ price, usage }) => price === null && usage.reported !== null)
+      .map(({ usage }) => micros(exact(usage.reported!)));
     byModel.set(
       name,
       worth(
@@ -79,14 +79,14 @@ export function costOf(run: Run, prices: Price[]): Cost {
           (u) => u.output,
           (p) => p.outputUsdPerMillion,
         ) +
-        add(said),
+        add(reportedCosts),
     );
   }
   const ai = add([...byModel.values()]);
   const ms = run.startedAt ? Date.parse(run.finishedAt) - Date.parse(run.startedAt) : 0;
   const compute = run.startedAt ? micros(times(exact(run.hourly), { over: BigInt(ms), under: 3_600_000n })) : 0n;
-  const said = run.reported === null ? 0n : micros(exact(run.reported));
-  const reported = said > ai + compute ? said - ai - compute : 0n;
+  const reportedTotal = run.reported === null ? 0n : micros(exact(run.reported));
+  const reported = reportedTotal > ai + compute ? reportedTotal - ai - compute : 0n;
   return { ai, compute, reported, total: ai + compute + reported, byModel };
 }
 
@@ -94,7 +94,7 @@ const nameOf = ({ provider, model }: Usage) => `${provider}/${model}`;
 
 export const usd = (amount: bigint) => Number(amount) / 1_000_000;
 
-/** The calendar's day in a zone, as people there write it. */
+/** Returns the calendar day in a time zone as YYYY-MM-DD. */
 export function dayIn(zone: string, at: string): string {
   return new Intl.DateTimeFormat('sv-SE', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(
     new Date(at),
@@ -102,19 +102,19 @@ export function dayIn(zone: string, at: string): string {
 }
 
 export function usageOf({ runs, prices }: Office, month: string) {
-  const of = runs.filter(({ finishedAt }) => finishedAt.startsWith(month));
-  const count = (status: Run['status']) => of.filter((run) => run.status === status).length;
-  const ms = of.reduce(
+  const ended = runs.filter(({ finishedAt }) => finishedAt.startsWith(month));
+  const count = (status: Run['status']) => ended.filter((run) => run.status === status).length;
+  const ms = ended.reduce(
     (sum, { startedAt, finishedAt }) => sum + (startedAt ? Date.parse(finishedAt) - Date.parse(startedAt) : 0),
     0,
   );
   return {
-    runs: of.length,
+    runs: ended.length,
     completed: count('completed'),
     failed: count('failed'),
     cancelled: count('cancelled'),
     runMinutes: ms / 60_000,
-    spendUsd: usd(add(of.map((run) => costOf(run, prices).total))),
+    spendUsd: usd(add(ended.map((run) => costOf(run, prices).total))),
   };
 }
 
@@ -127,7 +127,7 @@ interface Group {
   reported: bigint;
 }
 
-/** What each group cost, by its key. */
+/** Returns the costs of each group by its key. */
 export function costsOf(
   { runs, prices, zone }: Office,
   { from, to, groupBy }: { from: string; to: string; groupBy: GroupBy },
@@ -163,10 +163,10 @@ export function costsOf(
     group.runs.add(run.id);
   }
   return Object.fromEntries(
-    [...groups].map(([key, { runs: of, ai, compute, reported }]) => [
+    [...groups].map(([key, { runs: runIds, ai, compute, reported }]) => [
       key,
       {
-        runs: of.size,
+        runs: runIds.size,
         aiUsd: usd(ai),
         computeUsd: usd(compute),
         reportedUsd: usd(reported),
@@ -176,7 +176,7 @@ export function costsOf(
   );
 }
 
-/** A fraction with so many decimals, half to even, as a number. */
+/** Rounds a fraction to this number of decimals, half to even. */
 function decimals({ over, under }: Fraction, places: number): number {
   return Number(micros({ over: over * 10n ** BigInt(places), under: under * 1_000_000n })) / 10 ** places;
 }
@@ -206,7 +206,9 @@ export function roiOf(office: Office, { from, to }: { from: string; to: string }
     return { date, claims, compute, labor: laborMicros, net: laborMicros - compute };
   });
   const claims = countOf(within);
-  const seconds = within.flatMap((batch) => batch.claims.flatMap(({ seconds: of }) => of ?? [])).sort((a, b) => a - b);
+  const seconds = within
+    .flatMap((batch) => batch.claims.flatMap(({ seconds: duration }) => duration ?? []))
+    .sort((a, b) => a - b);
   const total = seconds.reduce((sum, each) => plus(sum, exact(each)), zero);
   const compute = add(daily.map((day) => day.compute));
   const laborSum = add(daily.map((day) => day.labor));
@@ -234,9 +236,9 @@ export function roiOf(office: Office, { from, to }: { from: string; to: string }
       netUsd: usd(laborSum - compute),
       roiPercent: ratio(times(whole(laborSum - compute), whole(100)), whole(compute), 4),
     },
-    daily: daily.map(({ date, claims: of, compute: spent, labor: saved, net }) => ({
+    daily: daily.map(({ date, claims: dayClaims, compute: spent, labor: saved, net }) => ({
       date,
-      claims: of,
+      claims: dayClaims,
       computeUsd: usd(spent),
       laborUsd: usd(saved),
       netUsd: usd(net),
@@ -256,11 +258,11 @@ export function countClaims(claims: { outcome: string }[]) {
   };
 }
 
-/** Between the two nearest, as far as it lies between them. */
+/** Interpolates linearly between the two nearest values; null without values. */
 function percentile(sorted: number[], percent: number): number | null {
   if (sorted.length === 0) return null;
-  const place = BigInt(sorted.length - 1) * BigInt(percent);
-  const [at, part] = [Number(place / 100n), place % 100n];
+  const position = BigInt(sorted.length - 1) * BigInt(percent);
+  const [at, part] = [Number(position / 100n), position % 100n];
   const low = exact(sorted[at]!);
   const high = exact(sorted[Math.min(at + 1, sorted.length - 1)]!);
   const between = times(plus(high, { over: -low.over, under: low.under }), { over: part, under: 100n });
@@ -292,9 +294,9 @@ export function billOf(steps: BillingStep[], pricing: Office['pricing']) {
     const npi = step.npi ?? selected;
     const id = step.claim_id ? `c ${step.claim_id}` : step.claim_submission_id && `s ${step.claim_submission_id}`;
     if (!npi || !id) continue;
-    const of = claims.get(npi) ?? new Set<string>();
-    if (of.has(id)) repeated += 1;
-    claims.set(npi, of.add(id));
+    const claimIds = claims.get(npi) ?? new Set<string>();
+    if (claimIds.has(id)) repeated += 1;
+    claims.set(npi, claimIds.add(id));
   }
   const perNpi = Object.fromEntries([...claims].map(([npi, ids]) => [npi, ids.size]));
   const counts = Object.values(perNpi);

@@ -27,9 +27,9 @@ export const chromium = (process.env['PATH'] ?? '')
   .find((path) => existsSync(path));
 export const noChromium = chromium ? '' : ' (skipped: no Chromium on PATH)';
 
-const over: SessionStatus[] = ['completed', 'failed', 'cancelled'];
+const finalStatuses: SessionStatus[] = ['completed', 'failed', 'cancelled'];
 
-/** The whole service in this process, a real worker with a real browser, a portal, and a model that is a fake. */
+/** The whole service in this process, a real worker with a real browser, a fake portal and a fake model. */
 export class AutopilotHarness {
   private worker?: ChildProcess;
   private readonly folder = mkdtempSync(join(tmpdir(), 'muster-autopilot-'));
@@ -48,24 +48,24 @@ export class AutopilotHarness {
     const env = { OUTBOUND_ALLOW: '127.0.0.0/8', COMMAND_SWEEP_MS: '100', PUBLIC_APP_URL: '', ...model.env };
     const harness = await startHarness({ ...standalone, env });
     const tenant = await harness.makeTenant();
-    const made = new AutopilotHarness(harness, tenant, model, portal);
+    const created = new AutopilotHarness(harness, tenant, model, portal);
     const { organizationId } = tenant;
-    made.agentId = (await makeAgent(harness.db, { organizationId, provider: 'external', status: 'offline' })).id;
-    made.key = (await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: made.agentId })).secret;
+    created.agentId = (await makeAgent(harness.db, { organizationId, provider: 'external', status: 'offline' })).id;
+    created.key = (await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: created.agentId })).secret;
     await tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: portal.password });
     model.secrets.push(portal.password);
-    await made.startWorker();
-    return made;
+    await created.startWorker();
+    return created;
   }
 
-  /** What the fake's tokens cost, in USD per million. */
+  /** Sets the prices of the fake model's tokens, in USD per million. */
   async price({ inputPerMillion, outputPerMillion }: { inputPerMillion: number; outputPerMillion: number }) {
     const prices = [this.model.name, this.model.visionName].map((model) => ({
       ...{ provider: 'openai-compatible', model, from: '2020-01-01' },
       ...{ inputUsdPerMillion: inputPerMillion, outputUsdPerMillion: outputPerMillion },
     }));
     const { status, text } = await this.tenant.as.admin.put('/api/organization/model-prices', { prices });
-    if (status !== 200) throw new Error(`the prices were answered with ${status}: ${text}`);
+    if (status !== 200) throw new Error(`setting the prices failed with ${status}: ${text}`);
   }
 
   get path(): string {
@@ -83,7 +83,7 @@ export class AutopilotHarness {
       },
       stdio: 'ignore',
     });
-    await waitFor('the worker', async () => {
+    await waitFor('the worker to be online', async () => {
       const { body } = await this.tenant.api.get(`/api/agents/${this.agentId}`);
       return body.status === 'online';
     });
@@ -115,7 +115,7 @@ export class AutopilotHarness {
     return (await this.tenant.api.get(`${this.path}?sessionId=${sessionId}`)).body as AutopilotSession;
   }
 
-  until(sessionId: string, statuses: SessionStatus[] = [...over, 'paused']): Promise<AutopilotSession> {
+  until(sessionId: string, statuses: SessionStatus[] = [...finalStatuses, 'paused']): Promise<AutopilotSession> {
     return waitFor(
       `a session that is ${statuses.join(' or ')}`,
       async () => {

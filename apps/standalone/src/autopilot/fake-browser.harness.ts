@@ -23,10 +23,10 @@ const aLook: PageLook = {
   asksFor: null,
 };
 
-type Given = AgentCommand & { payload: Record<string, unknown> };
+type ReceivedCommand = AgentCommand & { payload: Record<string, unknown> };
 type Answer = Partial<CommandResultBody> | 'nothing';
 
-/** A task that nobody has done before. */
+/** Returns a task that no session has learned yet. */
 export function newTask(more: Partial<AutopilotTask> = {}): AutopilotTask {
   return {
     title: `Task ${newId()}`,
@@ -39,15 +39,15 @@ export function newTask(more: Partial<AutopilotTask> = {}): AutopilotTask {
   };
 }
 
-/** Workers that speak the real wire, with browsers that do what the test says. */
+/** The service with a fake worker, which uses the real protocol and whose browsers act as the test specifies. */
 export class FakeBrowsers {
-  readonly received: Given[] = [];
-  /** How often something was sent, by session. */
+  readonly received: ReceivedCommand[] = [];
+  /** Number of attempts that submitted something, by session id. */
   readonly sent = new Map<string, number>();
-  attempt: (payload: AttemptStep, command: Given) => Answer | Partial<StepAttempted> = () => ({});
+  attempt: (payload: AttemptStep, command: ReceivedCommand) => Answer | Partial<StepAttempted> = () => ({});
   look: (payload: LookAtPage) => Answer | { look?: Partial<PageLook>; holds?: boolean; unmet?: string } = () => ({});
-  open: (command: Given) => Answer = () => ({});
-  close: (command: Given) => Answer = () => ({ output: { remaining: 0 } });
+  open: (command: ReceivedCommand) => Answer = () => ({});
+  close: (command: ReceivedCommand) => Answer = () => ({ output: { remaining: 0 } });
 
   private constructor(
     readonly harness: Harness,
@@ -70,13 +70,13 @@ export class FakeBrowsers {
     });
     const tenant = await harness.makeTenant();
     const worker = await FakeWorker.startFor(tenant.organizationId);
-    const made = new FakeBrowsers(harness, tenant, model, worker);
+    const created = new FakeBrowsers(harness, tenant, model, worker);
     worker.answer = (command) => {
-      made.received.push(command as Given);
-      setImmediate(() => void made.perform(command as Given));
+      created.received.push(command as ReceivedCommand);
+      setImmediate(() => void created.perform(command as ReceivedCommand));
       return 202;
     };
-    return made;
+    return created;
   }
 
   async makeAgent(more: object = {}): Promise<string> {
@@ -96,7 +96,7 @@ export class FakeBrowsers {
     return id;
   }
 
-  of(agentId: string) {
+  clientOf(agentId: string) {
     const path = `/api/agents/${agentId}/autopilot`;
     const read = async (sessionId: string) =>
       (await this.tenant.api.get(`${path}?sessionId=${sessionId}`)).body as AutopilotSession;
@@ -116,7 +116,7 @@ export class FakeBrowsers {
     };
   }
 
-  /** What the test itself remembers of it all. */
+  /** Clears everything that the test itself has recorded. */
   forget(): void {
     for (const list of [
       this.received,
@@ -134,7 +134,7 @@ export class FakeBrowsers {
     await Promise.all([this.worker.stop(), this.model.close()]);
   }
 
-  private async perform(command: Given): Promise<void> {
+  private async perform(command: ReceivedCommand): Promise<void> {
     const { commandId, agentId, kind } = command;
     const answer = this.answerTo(command);
     if (answer === 'nothing') return;
@@ -149,7 +149,7 @@ export class FakeBrowsers {
     }
   }
 
-  private answerTo(command: Given): Answer {
+  private answerTo(command: ReceivedCommand): Answer {
     const { kind, payload } = command;
     if (kind === 'autopilot_open') {
       const answer = this.open(command);
@@ -163,16 +163,16 @@ export class FakeBrowsers {
       const held = (payload as unknown as LookAtPage).expect ? { holds: true } : {};
       return { output: { ...held, ...more, look: { ...aLook, ...look } } };
     }
-    const given = payload as unknown as AttemptStep;
-    const answer = this.attempt(given, command);
+    const step = payload as unknown as AttemptStep;
+    const answer = this.attempt(step, command);
     if (answer === 'nothing' || 'status' in answer) return answer as Answer;
-    const submits = given.actions?.findIndex(({ submits: sends }, at) => sends && at >= (given.from ?? 0)) ?? -1;
-    const stops = submits >= 0 && !given.maySubmit;
+    const submits = step.actions?.findIndex(({ submits: sends }, at) => sends && at >= (step.from ?? 0)) ?? -1;
+    const stops = submits >= 0 && !step.maySubmit;
     const base: StepAttempted = {
       outcome: stops ? 'would_submit' : 'passed',
       error: null,
       why: null,
-      at: stops ? submits : (given.actions?.length ?? 0),
+      at: stops ? submits : (step.actions?.length ?? 0),
       submitted: !stops && submits >= 0,
       done: [],
       steps: [],

@@ -1,5 +1,5 @@
 // Long: runs sessions in a real browser against hostile pages.
-// Short: apps/standalone/src/autopilot/hostile-words.spec.ts
+// Short: apps/standalone/src/autopilot/hostile-texts.spec.ts
 import type { AutopilotTask, SessionAction } from '@muster/contracts';
 import { AutopilotHarness, chromium, noChromium } from './autopilot.harness';
 import { answerSteps, type StepQuestion } from './portal-model.harness';
@@ -7,7 +7,7 @@ import { answerSteps, type StepQuestion } from './portal-model.harness';
 jest.setTimeout(240_000);
 
 const itPlays = chromium ? it : it.skip;
-/** Kept in the vault, and given to no session. */
+/** A secret that is in the vault and that no session may use. */
 const others = 'AKIA-of-somebody-else';
 
 const action = (name: SessionAction['action'], selector: string, value = ''): SessionAction => ({
@@ -15,10 +15,10 @@ const action = (name: SessionAction['action'], selector: string, value = ''): Se
   selectors: selector ? [{ kind: 'role', selector }] : [],
 });
 
-/** Every call of the model falls for what the page says. */
-describe(`a page that gives orders${noChromium}`, () => {
+/** The fake model follows every instruction of the page. */
+describe(`a page with injected instructions${noChromium}`, () => {
   let pilot: AutopilotHarness;
-  const told: StepQuestion[] = [];
+  const questions: StepQuestion[] = [];
 
   beforeAll(async () => {
     if (!chromium) return;
@@ -30,7 +30,7 @@ describe(`a page that gives orders${noChromium}`, () => {
       if (call.schemaName !== 'autopilot_step') return undefined;
       const question = JSON.parse(call.lastUserText) as StepQuestion;
       if (question.step.id !== 'read') return undefined;
-      told.push(question);
+      questions.push(question);
       return { json: { status: 'act', reason: '', question: '', confidence: 1, actions: fallFor(question) } };
     });
   });
@@ -81,7 +81,7 @@ describe(`a page that gives orders${noChromium}`, () => {
   });
 
   itPlays(
-    'leads nowhere: no address, no secret, no tool but the browser; and all of it is on the timeline',
+    'reaches no other address, no secret and no tool but the browser; the timeline shows each attempt',
     async () => {
       const sessionId = await pilot.begin({
         ...pilot.claim('C-1001', { task: task(), limits: { attemptsPerStep: 8 } }),
@@ -102,7 +102,7 @@ describe(`a page that gives orders${noChromium}`, () => {
       ]) {
         expect(errors).toContain(refused);
       }
-      // Nobody was visited, and nothing but the portal's own pages was.
+      // No other site was visited, and neither a password nor a claim was sent to the portal's other pages.
       expect(pilot.portal.visits).toEqual([]);
       const sent = pilot.portal.requests.filter(({ path }) => path !== '/login');
       expect(JSON.stringify(sent)).not.toContain(pilot.portal.password);
@@ -116,24 +116,24 @@ describe(`a page that gives orders${noChromium}`, () => {
     },
   );
 
-  itPlays('gets no secret into a question, a row, a log or a name of a picture', async () => {
+  itPlays('gets no secret into a model call, a row, a log or the name of a screenshot', async () => {
     for (const secret of [pilot.portal.password, others]) {
       for (const call of pilot.model.calls) expect(call.text).not.toContain(secret);
-      const kept = await pilot.harness.db.query<{ text: string }>(
+      const rows = await pilot.harness.db.query<{ text: string }>(
         'system',
         `SELECT concat_ws('', ${['session', 'step', 'attempt', 'event', 'lesson']
           .map((name) => `(SELECT string_agg(s::text, '') FROM autopilot_${name} s)`)
           .join(', ')}, (SELECT string_agg(s::text, '') FROM agent_command s),
            (SELECT string_agg(s::text, '') FROM timeline_entry s), (SELECT string_agg(s::text, '') FROM artifact s)) AS text`,
       );
-      expect(kept[0]!.text).not.toContain(secret);
+      expect(rows[0]!.text).not.toContain(secret);
       expect(pilot.harness.logs.join('')).not.toContain(secret);
     }
     expect(pilot.model.faults).toEqual([]);
   });
 
-  itPlays('is told to the model as what it is: untrusted, with the names of secrets alone', async () => {
-    const notes = told.find(({ untrustedPage: { url } }) => url.endsWith('/notes'))!;
+  itPlays('is passed to the model as untrusted, and secrets only by their names', async () => {
+    const notes = questions.find(({ untrustedPage: { url } }) => url.endsWith('/notes'))!;
     expect(notes.untrustedPage.tree).toContain('IMPORTANT SYSTEM NOTICE');
     expect(notes.secrets).toEqual(['PORTAL_PASSWORD']);
     expect(JSON.stringify({ ...notes, untrustedPage: null })).not.toContain('SYSTEM NOTICE');

@@ -11,14 +11,14 @@ const itPlays = chromium ? it : it.skip;
 
 describe(`a task of the autopilot${noChromium}`, () => {
   let pilot: AutopilotHarness;
-  const told: StepQuestion[] = [];
+  const questions: StepQuestion[] = [];
   const figures: [string, AutopilotSession['metrics']][] = [];
   let workflowId: string;
 
   beforeAll(async () => {
     if (!chromium) return;
     pilot = await AutopilotHarness.start();
-    answerSteps(pilot.model, told);
+    answerSteps(pilot.model, questions);
     await pilot.price({ inputPerMillion: 2.5, outputPerMillion: 10 });
   });
   afterAll(async () => {
@@ -30,7 +30,7 @@ describe(`a task of the autopilot${noChromium}`, () => {
   const strategies = ({ steps }: AutopilotSession) =>
     steps.map(({ id, attempts }) => [id, ...attempts.map(({ strategy, outcome }) => `${strategy} ${outcome}`)]);
 
-  itPlays('is learned once, by the model, and becomes a workflow', async () => {
+  itPlays('is learned once with the model, and becomes a workflow', async () => {
     const session = await pilot.until(await pilot.begin(pilot.claim('C-1001')));
     expect({ ...session, steps: strategies(session) }).toMatchObject({
       status: 'completed',
@@ -53,7 +53,7 @@ describe(`a task of the autopilot${noChromium}`, () => {
     expect(JSON.stringify(costs)).toContain('fake-vision');
     expect(pilot.portal.submissionsOf('C-1001')).toBe(1);
     expect(pilot.model.faults).toEqual([]);
-    expect(told.map(({ secrets }) => secrets)).toEqual(Array(4).fill(['PORTAL_PASSWORD']));
+    expect(questions.map(({ secrets }) => secrets)).toEqual(Array(4).fill(['PORTAL_PASSWORD']));
     expect(session.steps[0]!.selectors.map(({ name }) => name)).toEqual(['user', 'password', 'sign in']);
     figures.push(['first', session.metrics]);
     workflowId = session.workflowId!;
@@ -63,7 +63,7 @@ describe(`a task of the autopilot${noChromium}`, () => {
     });
   });
 
-  itPlays('needs no model the second time', async () => {
+  itPlays('needs no model in the second session', async () => {
     const calls = pilot.model.calls.length;
     const session = await pilot.until(await pilot.begin(pilot.claim('C-1002')));
     expect({ ...session, steps: strategies(session) }).toMatchObject({
@@ -77,7 +77,7 @@ describe(`a task of the autopilot${noChromium}`, () => {
     figures.push(['second', session.metrics]);
   });
 
-  itPlays('heals after a redesign, and keeps what it mended', async () => {
+  itPlays('is repaired after a redesign, and keeps the repair', async () => {
     pilot.portal.design = 'third';
     const session = await pilot.until(await pilot.begin(pilot.claim('C-1003')));
     expect(session).toMatchObject({ status: 'completed', error: null, metrics: { healed: 1, modelCalls: 0 } });
@@ -89,7 +89,7 @@ describe(`a task of the autopilot${noChromium}`, () => {
     figures.push(['after it', again.metrics]);
   });
 
-  itPlays('heals by the model where nothing that was known fits, once, and sends nothing twice', async () => {
+  itPlays('is repaired by the model once if no learned selector fits, and submits once', async () => {
     pilot.portal.design = 'fourth';
     const calls = pilot.model.calls.length;
     const session = await pilot.until(await pilot.begin(pilot.claim('C-1006')));
@@ -114,7 +114,7 @@ describe(`a task of the autopilot${noChromium}`, () => {
       vaultKeys: ['PORTAL_PASSWORD'],
     });
     const job: any = await waitFor(
-      'its end',
+      'the job to end',
       async () => {
         const read = (await pilot.tenant.api.get(`/api/jobs/${body.jobId}`)).body;
         return !['queued', 'running'].includes(read.status) && read;
@@ -128,17 +128,17 @@ describe(`a task of the autopilot${noChromium}`, () => {
     ]);
   });
 
-  itPlays('shows no secret to anybody', async () => {
+  itPlays('puts no secret into a row, a log or a model call', async () => {
     const { password } = pilot.portal;
-    const kept = await pilot.harness.db.query<{ text: string }>(
+    const rows = await pilot.harness.db.query<{ text: string }>(
       'system',
       `SELECT (SELECT string_agg(s::text, '') FROM autopilot_session s) || (SELECT string_agg(s::text, '') FROM autopilot_step s)
          || (SELECT string_agg(s::text, '') FROM autopilot_attempt s) || (SELECT string_agg(s::text, '') FROM autopilot_event s)
          || (SELECT string_agg(s::text, '') FROM autopilot_lesson s) || (SELECT string_agg(s::text, '') FROM agent_command s)
          || (SELECT string_agg(s::text, '') FROM timeline_entry s) || (SELECT string_agg(s::text, '') FROM artifact s) AS text`,
     );
-    expect(kept[0]!.text).toContain('PORTAL_PASSWORD');
-    expect(kept[0]!.text).not.toContain(password);
+    expect(rows[0]!.text).toContain('PORTAL_PASSWORD');
+    expect(rows[0]!.text).not.toContain(password);
     expect(pilot.harness.logs.join('')).not.toContain(password);
     for (const call of pilot.model.calls) expect(call.text).not.toContain(password);
   });

@@ -12,13 +12,13 @@ setFlagsFromString('--expose_gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 const count = longForm('AUTOPILOT_SESSIONS', { short: 6, long: 100 });
-const atOnce = 8;
+const maxConcurrentCalls = 8;
 
 describe(`${count} sessions at once`, () => {
   let browsers: FakeBrowsers;
 
   beforeAll(async () => {
-    browsers = await FakeBrowsers.start({ MODEL_MAX_CONCURRENT: String(atOnce) });
+    browsers = await FakeBrowsers.start({ MODEL_MAX_CONCURRENT: String(maxConcurrentCalls) });
   });
   afterAll(() => browsers.end());
 
@@ -27,12 +27,12 @@ describe(`${count} sessions at once`, () => {
       steps: ['open', 'fill', 'send'].map((id) => ({ id, title: id, instruction: `Do ${id}.`, kind: 'browse' })),
     });
 
-  it('all come to their end, none waits for the others, and the model has no more calls than it is allowed', async () => {
+  it('all complete without starving one of them, within the limit of concurrent model calls', async () => {
     let open = 0;
-    let most = 0;
+    let maxOpen = 0;
     browsers.model.answers(async (call) => {
       open += 1;
-      most = Math.max(most, open);
+      maxOpen = Math.max(maxOpen, open);
       await new Promise((resolve) => setTimeout(resolve, 50));
       open -= 1;
       const { step } = JSON.parse(call.lastUserText) as { step: { id: string } };
@@ -44,13 +44,13 @@ describe(`${count} sessions at once`, () => {
       const agents = await Promise.all(Array.from({ length: count }, () => browsers.makeAgent()));
       const sessions = await Promise.all(
         agents.map(async (agentId) => {
-          const agent = browsers.of(agentId);
+          const agent = browsers.clientOf(agentId);
           const { body } = await agent.act({ action: 'start', task: aTask() });
           return { agent, sessionId: body.sessionId as string };
         }),
       );
       const ended = await waitFor(
-        'all of them',
+        'all sessions to end',
         async () => {
           const read = await Promise.all(sessions.map(({ agent, sessionId }) => agent.read(sessionId)));
           return read.every(({ finishedAt }) => finishedAt !== null) && read;
@@ -67,22 +67,22 @@ describe(`${count} sessions at once`, () => {
     const second = memoryHeld(browsers);
     expect(ended.map(({ status }) => status)).toEqual(Array<string>(count).fill('completed'));
     expect(sessions.map(({ sessionId }) => browsers.sent.get(sessionId))).toEqual(Array<number>(count).fill(1));
-    expect(most).toBeLessThanOrEqual(atOnce);
+    expect(maxOpen).toBeLessThanOrEqual(maxConcurrentCalls);
     const times = ended.map(durationOf).sort((a, b) => a - b);
     const more = { heap: second.heapMiB - first.heapMiB, all: second.residentMiB - first.residentMiB };
     process.stdout.write(
-      `${count} sessions: p50 ${at(times, 0.5)} s, slowest ${at(times, 1)} s, ${most} model calls at once; ` +
+      `${count} sessions: p50 ${at(times, 0.5)} s, slowest ${at(times, 1)} s, ${maxOpen} model calls at once; ` +
         `${count} more after them: heap ${more.heap.toFixed(1)} MiB more, resident ${more.all.toFixed(1)} MiB more\n`,
     );
-    // What is kept of a session is in rows: as many again leave nothing behind in the process.
+    // A session is stored in rows, so a second wave of sessions leaves nothing in the process.
     expect(more.heap).toBeLessThan(12);
     expect(more.all).toBeLessThan(80);
-    // Nobody is left behind: the last one is not far from the middle.
+    // No session starves: the slowest one is not far from the median.
     expect(times.at(-1)!).toBeLessThan(10 * times[Math.floor(times.length / 2)]! + 5000);
   });
 });
 
-/** Where those stand that have not come to their end, and what is under way for them. */
+/** Describes the sessions that have not ended, with their pending commands and the messages in the outbox. */
 async function leftOf({ harness }: FakeBrowsers): Promise<string> {
   const rows = await harness.db.query<object>(
     'system',
@@ -93,7 +93,7 @@ async function leftOf({ harness }: FakeBrowsers): Promise<string> {
   return rows.map((row) => JSON.stringify(row)).join('\n');
 }
 
-/** What the process holds when nothing is under way, without what the test itself remembers. */
+/** Returns the memory of the idle process, without the records of the test itself. */
 function memoryHeld(browsers: FakeBrowsers): { heapMiB: number; residentMiB: number } {
   browsers.forget();
   for (let times = 0; times < 3; times += 1) collectGarbage();

@@ -41,10 +41,10 @@ describe('a model that fails in the middle of a session', () => {
     success: { description: 'it is done' },
   });
   const stepOf = (text: string) => (JSON.parse(text) as { step: { id: string } }).step.id;
-  /** The first step is done; at the second one the model is as it is said. */
+  /** Starts a session whose first step succeeds; at the second step the model acts by the script. */
   const begin = async (script: ModelScript, more: object = {}) => {
     browsers.model.answers((call) => (stepOf(call.lastUserText) === 'second' ? script : does));
-    const agent = browsers.of(await browsers.makeAgent());
+    const agent = browsers.clientOf(await browsers.makeAgent());
     const task = aTask();
     const { body } = await agent.act({ action: 'start', task, limits: { attemptsPerStep: 2 }, ...more });
     const sessionId = body.sessionId as string;
@@ -55,12 +55,12 @@ describe('a model that fails in the middle of a session', () => {
   it.each<[string, ModelScript, string, RegExp]>([
     ['hangs', { hang: true }, 'execution_timeout', /sent no output for 1000 ms/],
     ['refuses', { refusal: 'I would rather not.' }, 'model_failed', /refuses to answer/],
-    ['talks nonsense', { content: 'Sure! Here you go.' }, 'model_failed', /does not fit/],
+    ['answers with prose', { content: 'Sure! Here you go.' }, 'model_failed', /does not fit/],
     ['answers something else', { json: { status: 'act' } }, 'model_failed', /does not fit/],
-    ['is no model at all', { raw: '<html>', contentType: 'text/html' }, 'model_failed', /does not follow its API/],
+    ['is not a model', { raw: '<html>', contentType: 'text/html' }, 'model_failed', /does not follow its API/],
     ['is over its rate limit', { status: 429, headers: { 'retry-after': '3600' } }, 'model_failed', /pause of 3600 s/],
     ['answers with an error', { status: 400 }, 'model_failed', /answered 400/],
-  ])('and %s: it pauses with the reason, and goes on there when somebody resumes it', async (_, script, code, why) => {
+  ])('%s: the session pauses with the reason, and a resume continues the step', async (_, script, code, reason) => {
     const session = await begin(script);
     const { sessionId } = session;
     const paused = await session.ended();
@@ -68,20 +68,20 @@ describe('a model that fails in the middle of a session', () => {
       status: 'paused',
       error: null,
       currentStep: 'second',
-      pausedFor: { reason: 'attempts_exhausted', question: expect.stringMatching(why) },
+      pausedFor: { reason: 'attempts_exhausted', question: expect.stringMatching(reason) },
       steps: [{ status: 'passed' }, { status: 'failed', attempts: [{ outcome: 'failed', code }, { code }] }],
     });
-    expect(paused.steps[1]!.attempts.map(({ error }) => error)).toEqual(Array(2).fill(expect.stringMatching(why)));
+    expect(paused.steps[1]!.attempts.map(({ error }) => error)).toEqual(Array(2).fill(expect.stringMatching(reason)));
     const { body } = await browsers.tenant.api.get(`${session.path.replace('/autopilot', '')}/logs?level=warn`);
-    expect(body.entries.map(({ message }: { message: string }) => message).join('\n')).toMatch(why);
-    // The mend: the model is well again, and somebody says so.
+    expect(body.entries.map(({ message }: { message: string }) => message).join('\n')).toMatch(reason);
+    // The model works again, and a user resumes the session.
     browsers.model.answers(() => does);
     expect((await session.act({ action: 'resume', sessionId })).status).toBe(202);
     const done = await session.ended();
     expect([done.status, done.steps[0]!.attempts.length]).toEqual(['completed', 1]);
   });
 
-  it('and comes back by itself is waited for: busy for a moment, broken for a moment', async () => {
+  it('is called again if it was only rate-limited or unavailable for a moment', async () => {
     browsers.model.says(
       does,
       { status: 429, headers: { 'retry-after': '0' } },
@@ -91,7 +91,7 @@ describe('a model that fails in the middle of a session', () => {
     expect(await session.ended()).toMatchObject({ status: 'completed', metrics: { attempts: 2, modelCalls: 2 } });
   });
 
-  describe('because nobody pays for it', () => {
+  describe('for lack of budget or of its key', () => {
     const settings = (monthlySpendLimitUsd: number | null) =>
       browsers.tenant.as.admin.patch('/api/organization/settings', { monthlySpendLimitUsd });
     beforeAll(async () => {
@@ -102,13 +102,13 @@ describe('a model that fails in the middle of a session', () => {
       expect((await browsers.tenant.as.admin.put('/api/organization/model-prices', { prices })).status).toBe(200);
     });
     afterEach(() => settings(null));
-    /** Both steps cost 1.10 USD each. */
+    /** Starts the task in a new session. Each of the two steps costs 1.10 USD with the model. */
     const again = async ({ act: post, until, task }: Awaited<ReturnType<typeof begin>>) => {
       browsers.model.answers(() => does);
       const calls = browsers.model.calls.length;
       const { body } = await post({ action: 'start', task });
       const done = await until(body.sessionId, 'completed', 'failed', 'paused');
-      // What the first one has learned is kept: the model is asked for the rest alone.
+      // The new session uses what the first one has learned, and calls the model only for the second step.
       expect(done).toMatchObject({
         status: 'completed',
         steps: [{ attempts: [{ strategy: 'stable_code' }] }, { attempts: [{ strategy: 'model' }] }],
@@ -116,7 +116,7 @@ describe('a model that fails in the middle of a session', () => {
       expect(browsers.model.calls.length - calls).toBe(1);
     };
 
-    it('ends it over its own budget, with the reason, and begun again it goes on with what was learned', async () => {
+    it('fails the session at its own budget with the reason; a new session uses what was learned', async () => {
       const session = await begin(does, { limits: { costUsd: 1 } });
       expect(await session.ended()).toMatchObject({
         status: 'failed',
@@ -129,7 +129,7 @@ describe('a model that fails in the middle of a session', () => {
       await again(session);
     });
 
-    it('ends it over the organization’s budget, and begun again with a higher one it goes on', async () => {
+    it('fails the session at the organization’s budget; with a higher budget, a new session completes', async () => {
       const { body: usageNow } = await browsers.tenant.api.get('/api/usage');
       await settings(usageNow.spendUsd + 1);
       const session = await begin(does);
@@ -144,7 +144,7 @@ describe('a model that fails in the middle of a session', () => {
       await again(session);
     });
 
-    it('ends it where its key is gone, and begun again with one it goes on', async () => {
+    it('fails the session if its model’s key is deleted; with another model, a new session completes', async () => {
       const { admin } = browsers.tenant.as;
       await admin.put('/api/vault/OWN_KEY', { value: browsers.model.key });
       const own = { baseUrl: browsers.model.url, name: browsers.model.name, visionName: browsers.model.visionName };

@@ -1,7 +1,7 @@
 import type { AutopilotTask, SessionAction } from '@muster/contracts';
 import type { FakeModel } from '@muster/testing';
 
-/** Files a claim at the fake portal: signs in, opens the form, fills it, sends it, and sees that it arrived. */
+/** The task to file a claim at the fake portal: sign in, open the form, fill it, send it, verify that it arrived. */
 export function claimTask(startUrl: string): AutopilotTask {
   return {
     title: 'File a claim',
@@ -70,12 +70,12 @@ function action(
   return { action: name, name: label, selectors: [{ kind, selector }], value, all: false, submits };
 }
 
-/** A model that can do the steps of claimTask on a page of the portal in any of its designs. */
-export function answerSteps(model: FakeModel, told: StepQuestion[] = []): void {
+/** Makes the model answer the steps of claimTask correctly for every design of the portal. */
+export function answerSteps(model: FakeModel, questions: StepQuestion[] = []): void {
   model.answers((call) => {
     if (call.schemaName !== 'autopilot_step') return undefined;
     const question = JSON.parse(call.lastUserText) as StepQuestion;
-    told.push(question);
+    questions.push(question);
     return { json: answerOf(question), usage: { inputTokens: 2000, outputTokens: 150 } };
   });
 }

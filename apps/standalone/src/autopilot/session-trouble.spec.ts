@@ -17,7 +17,7 @@ const act = {
   },
 };
 
-describe('a session that has trouble', () => {
+describe('a session with failures', () => {
   let browsers: FakeBrowsers;
 
   beforeAll(async () => {
@@ -34,20 +34,20 @@ describe('a session that has trouble', () => {
 
   const begin = async (more: object = {}) => {
     const agentId = await browsers.makeAgent();
-    const agent = browsers.of(agentId);
+    const agent = browsers.clientOf(agentId);
     const { body } = await agent.act({ action: 'start', task: newTask(), ...more });
     return { ...agent, agentId, sessionId: body.sessionId as string };
   };
   const sql = <T extends object>(text: string, values: unknown[] = []) =>
     browsers.harness.db.query<T>('system', text, values);
 
-  it('whose every handling breaks is tried again ever later, and then ends with a reason', async () => {
-    const isFaulty = { of: '' };
+  it('is retried with growing delays if each attempt to advance it fails, and then fails with a reason', async () => {
+    const faulty = { agentId: '' };
     browsers.open = ({ agentId }) =>
-      agentId === isFaulty.of ? ({ output: { reused: false, startError: null } } as never) : {};
+      agentId === faulty.agentId ? ({ output: { reused: false, startError: null } } as never) : {};
     const agentId = await browsers.makeAgent();
-    isFaulty.of = agentId;
-    const agent = browsers.of(agentId);
+    faulty.agentId = agentId;
+    const agent = browsers.clientOf(agentId);
     const { sessionId } = (await agent.act({ action: 'start', task: newTask() })).body;
     interface Row {
       faults: number;
@@ -65,17 +65,17 @@ describe('a session that has trouble', () => {
       )[0]!;
     const rests: number[] = [];
     for (let faults = 1; faults < 8; faults += 1) {
-      const row = await waitFor(`fault ${faults}`, async () => {
+      const row = await waitFor(`failure ${faults}`, async () => {
         const now = await read();
         return now.faults === faults && now;
       });
       rests.push(row.restMs);
-      // Nobody rings for it meanwhile.
+      // No message about the session is enqueued during the delay.
       expect(row.rung).toBe(0);
       await sql(`UPDATE autopilot_session SET ring_at = now() WHERE id = $1`, [sessionId]);
     }
     for (const [at, restMs] of rests.entries()) {
-      // A look may have begun a moment before the rest that it sees.
+      // The query may have started a moment before the failure was stored.
       expect(restMs).toBeLessThan(Math.min(60_000, 1000 * 2 ** at) + 100);
       expect(restMs).toBeGreaterThan(Math.min(60_000, 1000 * 2 ** at) - 1000);
     }
@@ -86,13 +86,17 @@ describe('a session that has trouble', () => {
       error: expect.stringContaining('it is logged'),
     });
     // Its browser was closed, and its agent is free.
-    expect(browsers.received.some(({ kind, agentId: of }) => kind === 'autopilot_close' && of === agentId)).toBe(true);
-    isFaulty.of = '';
+    expect(
+      browsers.received.some(
+        ({ kind, agentId: closedAgentId }) => kind === 'autopilot_close' && closedAgentId === agentId,
+      ),
+    ).toBe(true);
+    faulty.agentId = '';
     expect((await agent.act({ action: 'start', task: newTask() })).status).toBe(202);
     expect(browsers.harness.logs.join('')).toContain('could not advance an autopilot session');
   });
 
-  it('whose handling broke once goes on as if nothing had been', async () => {
+  it('continues normally after one failed attempt to advance it', async () => {
     const owner = new Client({ connectionString: browsers.harness.databaseUrl });
     await owner.connect();
     await owner.query(`
@@ -102,14 +106,14 @@ describe('a session that has trouble', () => {
     const { sessionId } = session;
     const faults = async () =>
       (await sql<{ faults: number }>('SELECT faults FROM autopilot_session WHERE id = $1', [sessionId]))[0]!.faults;
-    await waitFor('a fault', async () => (await faults()) > 0);
+    await waitFor('a failure', async () => (await faults()) > 0);
     await owner.query('DROP FUNCTION break CASCADE');
     await owner.end();
     expect(await session.until(sessionId, 'completed', 'failed', 'paused')).toMatchObject({ error: null });
     expect(await faults()).toBe(0);
   });
 
-  it('whose browser is lost during a look gets another one, and goes on', async () => {
+  it('continues in another browser if its browser is lost during a page snapshot', async () => {
     let looks = 0;
     browsers.look = () => {
       looks += 1;
@@ -126,7 +130,7 @@ describe('a session that has trouble', () => {
     expect(row!.faults).toBe(0);
   });
 
-  it('whose start page cannot be opened ends with that, and asks no model', async () => {
+  it('fails without a model call if its start page cannot be opened', async () => {
     const startError = 'net::ERR_NAME_NOT_RESOLVED';
     const look = { url: 'chrome-error://chromewebdata/', title: '', tree: '' };
     browsers.open = () =>
@@ -149,7 +153,7 @@ describe('a session that has trouble', () => {
     expect(body.entries[0].message).toContain(`could not open its start page: ${startError}`);
   });
 
-  it('whose start page came only in part goes on, and tells the model of it', async () => {
+  it('continues with a partly loaded start page, and reports that to the model', async () => {
     const startError = 'the page was not loaded in time';
     const look = { url: 'http://portal.test/', title: '', tree: '- text "…"', treeCut: false, screenshotKey: null };
     browsers.open = () =>
@@ -163,15 +167,15 @@ describe('a session that has trouble', () => {
     );
   });
 
-  it('shows the model a picture of the page, and no other thing that its machine sent as one', async () => {
+  it('sends the model a screenshot, but no other file that its worker uploaded as one', async () => {
     const agentId = await browsers.makeAgent();
     const jpeg = Buffer.from('\xff\xd8\xff\xe0 a page', 'latin1');
     const sent: [string, Buffer, boolean][] = [
-      ['a picture', jpeg, true],
-      ['a page', Buffer.from('<script>alert(1)</script>\xff\xd8\xff'), false],
-      ['more than any picture has', Buffer.concat([jpeg, Buffer.alloc(5 * 1024 * 1024)]), false],
+      ['an image', jpeg, true],
+      ['an HTML page', Buffer.from('<script>alert(1)</script>\xff\xd8\xff'), false],
+      ['an image that is too large', Buffer.concat([jpeg, Buffer.alloc(5 * 1024 * 1024)]), false],
     ];
-    for (const [what, bytes, isShown] of sent) {
+    for (const [label, bytes, isShown] of sent) {
       const ticket = (
         await browsers.tenant.worker.post(`/api/agents/${agentId}/uploads`, {
           ...{ filename: 'session-1.jpg', contentType: 'image/jpeg', size: bytes.length },
@@ -180,17 +184,17 @@ describe('a session that has trouble', () => {
       const { uploadUrl, headers, key: screenshotKey } = ticket;
       expect((await fetch(uploadUrl, { method: 'PUT', headers, body: new Uint8Array(bytes) })).status).toBe(200);
       browsers.look = () => ({ look: { screenshotKey } });
-      const agent = browsers.of(agentId);
+      const agent = browsers.clientOf(agentId);
       browsers.model.calls.length = 0;
-      const { sessionId } = (await agent.act({ action: 'start', task: newTask({ title: what }) })).body;
+      const { sessionId } = (await agent.act({ action: 'start', task: newTask({ title: label }) })).body;
       await agent.until(sessionId, 'completed');
-      const asked = JSON.stringify(browsers.model.calls);
+      const requests = JSON.stringify(browsers.model.calls);
       expect(browsers.model.calls).not.toEqual([]);
-      expect([what, asked.includes('data:image/jpeg;base64,')]).toEqual([what, isShown]);
+      expect([label, requests.includes('data:image/jpeg;base64,')]).toEqual([label, isShown]);
     }
   });
 
-  it('and is paused for it shows why on its stream, with the picture, and the stream goes on where it was left', async () => {
+  it('streams the reason and the screenshot of a pause; the stream can be resumed where it was left', async () => {
     const agentId = await browsers.makeAgent();
     const screenshotKey = `images/${newId()}.jpg`;
     await sql(
@@ -199,34 +203,34 @@ describe('a session that has trouble', () => {
       [newId(), browsers.tenant.organizationId, agentId, screenshotKey],
     );
     browsers.look = () => ({ look: { asksFor: 'captcha', screenshotKey } });
-    const agent = browsers.of(agentId);
+    const agent = browsers.clientOf(agentId);
     const { sessionId } = (await agent.act({ action: 'start', task: newTask() })).body;
     await agent.until(sessionId, 'paused');
     const path = `${browsers.harness.url}${agent.path}/events?sessionId=${sessionId}`;
     const { headers } = browsers.tenant.api;
     const first = await EventStream.open(path, { ...headers });
-    const seen = [...(await first.until(4))];
+    const events = [...(await first.until(4))];
     first.close();
     const pausedFor = {
       reason: 'captcha',
       question: expect.any(String),
       screenshotUrl: expect.stringContaining(screenshotKey),
     };
-    expect(seen.map(({ event, data }) => [event, data])).toMatchObject([
+    expect(events.map(({ event, data }) => [event, data])).toMatchObject([
       ['session', { status: 'queued' }],
       ['session', { status: 'running' }],
       ['step', { status: 'running' }],
       ['session', { status: 'paused', pausedFor }],
     ]);
-    expect(JSON.stringify(seen)).not.toContain('screenshotKey');
+    expect(JSON.stringify(events)).not.toContain('screenshotKey');
     expect((await agent.act({ action: 'resume', sessionId, stepOverride: { skip: true } })).status).toBe(202);
     await agent.until(sessionId, 'completed');
-    // What it has missed, once each, and nothing that it had.
+    // The resumed stream has each missed event once, and no event that was already received.
     const again = await EventStream.open(path, { ...headers, 'last-event-id': '4' });
-    const rest = [...(await again.until(4))];
+    const missed = [...(await again.until(4))];
     again.close();
-    expect(rest.map(({ id }) => Number(id))).toEqual([5, 6, 7, 8]);
-    expect(rest.map(({ data }) => (data as { status: string }).status)).toEqual([
+    expect(missed.map(({ id }) => Number(id))).toEqual([5, 6, 7, 8]);
+    expect(missed.map(({ data }) => (data as { status: string }).status)).toEqual([
       ...['skipped', 'resumed', 'running', 'completed'],
     ]);
     const { body } = await browsers.tenant.api.get(`/api/agents/${agentId}/logs`);

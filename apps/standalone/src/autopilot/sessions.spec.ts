@@ -32,7 +32,7 @@ describe('a session of the autopilot', () => {
     browsers.close = () => ({ output: { remaining: 0 } });
   });
 
-  /** With an end that a page shows. */
+  /** Returns a task whose end is visible on the page. */
   const aTask = (more: Partial<AutopilotTask> = {}): AutopilotTask =>
     newTask({
       steps: [{ id: 'do', title: 'Do it', instruction: 'Do it.', expect: { text: 'Done' }, kind: 'browse' }],
@@ -40,7 +40,7 @@ describe('a session of the autopilot', () => {
     });
   const begin = async (body: object = {}) => {
     const agentId = await browsers.makeAgent();
-    const agent = browsers.of(agentId);
+    const agent = browsers.clientOf(agentId);
     const answer = await agent.act({ action: 'start', task: aTask(), ...body });
     expect(answer).toMatchObject({ status: 202, body: { status: 'queued' } });
     return { ...agent, agentId, sessionId: answer.body.sessionId as string };
@@ -62,14 +62,14 @@ describe('a session of the autopilot', () => {
     [{ task: aTask(), approve: 'always' }, 'approve'],
   ])('refuses a start with %j', async (body, field) => {
     const agentId = await browsers.makeAgent();
-    const { act: post, path } = browsers.of(agentId);
+    const { act: post, path } = browsers.clientOf(agentId);
     const answer = await post({ action: 'start', ...body });
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_payload' } });
     expect(answer.body.errors.map((each: { field: string }) => each.field)).toContain(field);
     expect((await browsers.tenant.api.get(path)).body).toEqual({ sessions: [], nextCursor: null });
   });
 
-  it('is one on each agent, and no run beside it', async () => {
+  it('is the only session on its agent, and no run starts at the same time', async () => {
     browsers.look = () => 'nothing';
     const session = await begin();
     expect(await session.act({ action: 'start', task: aTask() })).toMatchObject({
@@ -81,7 +81,7 @@ describe('a session of the autopilot', () => {
     await browsers.harness.db.transaction('system', (tx) =>
       tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: session.agentId } }),
     );
-    await waitFor('its reason', async () => {
+    await waitFor('the waiting reason', async () => {
       const { body } = await browsers.tenant.api.get(`/api/jobs/${job.id}`);
       return body.waiting?.reason === 'agent_busy';
     });
@@ -91,14 +91,14 @@ describe('a session of the autopilot', () => {
     expect(stopped).toMatchObject({ status: 409, body: { code: 'agent_not_ready', sessionId: session.sessionId } });
     expect(await session.act({ action: 'cancel', sessionId: session.sessionId })).toMatchObject({ status: 202 });
     await session.until(session.sessionId, 'cancelled');
-    await waitFor('its run', () => browsers.received.some(({ jobId }) => jobId === job.id));
+    await waitFor('the run', () => browsers.received.some(({ jobId }) => jobId === job.id));
     expect(await session.act({ action: 'start', task: aTask() })).toMatchObject({
       status: 409,
       body: { jobId: job.id },
     });
   });
 
-  it('pauses before it sends anything where it is to, and sends it once when somebody says so', async () => {
+  it('pauses before a submit if that needs an approval, and submits once after the approval', async () => {
     browsers.model.says(act(click('Name'), click('Send', true)));
     const session = await begin({ approve: 'before_submit' });
     expect(await paused(session)).toMatchObject({
@@ -124,7 +124,7 @@ describe('a session of the autopilot', () => {
     expect(await session.act({ action: 'cancel', sessionId })).toMatchObject({ status: 409 });
   });
 
-  it('asks what became of what it may have sent, and never sends it again by itself', async () => {
+  it('asks for the outcome of an interrupted submit, and never repeats it automatically', async () => {
     browsers.model.says(act(click('Send', true)));
     browsers.attempt = ({ maySubmit }) =>
       maySubmit ? { status: 'failed', code: 'interrupted', error: 'gone', output: { submit: 'unknown', at: 0 } } : {};
@@ -139,7 +139,7 @@ describe('a session of the autopilot', () => {
     expect(browsers.received.filter(({ payload }) => payload['maySubmit'] === true)).toHaveLength(1);
   });
 
-  it.each([0, 1])('sends nothing twice in a step without a yes, with %s other attempts between', async (others) => {
+  it.each([0, 1])('submits once per step without an approval, with %s other attempts in between', async (others) => {
     const between = Array<object>(others).fill(act(click('Nothing')));
     browsers.model.says(act(click('Send', true)), ...between, act(click('Send', true)));
     browsers.attempt = ({ maySubmit: submitted, actions }) =>
@@ -150,7 +150,7 @@ describe('a session of the autopilot', () => {
     expect(browsers.sent.get(session.sessionId)).toBe(1);
   });
 
-  it('pauses when it is unsure twice, when its attempts are used up, and when the page asks for what it has not', async () => {
+  it('pauses if it is unsure twice, if its attempts are used up, or if the page requires a code', async () => {
     const unsure = { json: { status: 'unsure', reason: '', question: 'Which one?', confidence: 0, actions: [] } };
     browsers.model.says(unsure, unsure);
     const first = await begin();
@@ -173,11 +173,11 @@ describe('a session of the autopilot', () => {
     expect(await paused(third)).toMatchObject({ pausedFor: { reason: 'one_time_code' }, metrics: { modelCalls: 0 } });
     const { sessionId } = third;
     const resume = (stepOverride: object) => third.act({ action: 'resume', sessionId, stepOverride });
-    // Code that fails asks its giver again, and no model.
+    // Code that fails pauses the session again, without a model call.
     browsers.look = () => ({});
     browsers.attempt = () => ({ outcome: 'failed', why: 'code', error: 'page has no fil; did you mean fill?' });
     expect(await resume({ code: 'page.fil("#code", "1")' })).toMatchObject({ status: 202 });
-    const tried = await waitFor('its attempt', async () => {
+    const tried = await waitFor('the attempt', async () => {
       const read = await paused(third);
       return read.steps[0]!.attempts.length > 0 && read;
     });
@@ -201,7 +201,7 @@ describe('a session of the autopilot', () => {
 
   it.each<[string, object, string]>([
     [
-      'names what is no input',
+      'uses an unknown input',
       { ...click('Name'), action: 'fill', value: '{{AWS_SECRET}}' },
       'neither an input nor a vault key',
     ],
@@ -215,7 +215,7 @@ describe('a session of the autopilot', () => {
       { ...click('x'), action: 'navigate', selectors: [], value: 'file:///etc/passwd' },
       'not on the site',
     ],
-  ])('gives no browser an action that %s', async (_, action, error) => {
+  ])('sends the browser no action that %s', async (_, action, error) => {
     browsers.model.answers(() => act(action as SessionAction));
     const session = await begin({ limits: { attemptsPerStep: 1 } });
     const read = await paused(session);
@@ -226,10 +226,10 @@ describe('a session of the autopilot', () => {
 
   it.each<[string, object, object]>([
     ['refuses', { refusal: 'No.' }, { code: 'model_failed' }],
-    ['talks nonsense', { content: 'Sure! Here you go' }, { code: 'model_failed' }],
+    ['answers with prose', { content: 'Sure! Here you go' }, { code: 'model_failed' }],
     ['answers with errors', { status: 400 }, { code: 'model_failed' }],
     ['is over its rate limit', { status: 429, headers: { 'retry-after': '3600' } }, { code: 'model_failed' }],
-  ])('uses up attempts where the model %s, and goes on when somebody resumes it', async (_, script, attempt) => {
+  ])('uses up its attempts if the model %s, and continues after a resume', async (_, script, attempt) => {
     browsers.model.answers(() => script);
     const session = await begin({ limits: { attemptsPerStep: 2 } });
     expect(await paused(session)).toMatchObject({
@@ -243,7 +243,7 @@ describe('a session of the autopilot', () => {
     });
   });
 
-  it('ends where a limit is used up, and where the organization’s is', async () => {
+  it('fails if its limit of cost, of steps or of minutes is used up', async () => {
     const failed = { status: 'failed', code: 'limit_reached' };
     browsers.model.answers(() => act(click('Do')));
     const dear = await begin({ limits: { costUsd: 0 } });
@@ -256,7 +256,7 @@ describe('a session of the autopilot', () => {
     expect(await long.until(long.sessionId, 'failed', 'completed')).toMatchObject(failed);
     browsers.look = () => 'nothing';
     const slow = await begin({ limits: { minutes: 0.01 } });
-    await waitFor('its look', () =>
+    await waitFor('the page snapshot', () =>
       browsers.received.some(({ kind, agentId }) => kind === 'autopilot_look' && agentId === slow.agentId),
     );
     await browsers.harness.db.query(
@@ -267,20 +267,20 @@ describe('a session of the autopilot', () => {
     expect(await slow.until(slow.sessionId, 'failed', 'completed')).toMatchObject(failed);
   });
 
-  it('is cancelled once its browser says that nothing of it runs, and not before', async () => {
+  it('is cancelled only when its worker reports that its browser is closed', async () => {
     browsers.look = () => 'nothing';
     browsers.close = () => 'nothing';
     const session = await begin();
     const { sessionId, agentId } = session;
-    await waitFor('its look', () =>
-      browsers.received.some(({ kind, agentId: of }) => kind === 'autopilot_look' && of === agentId),
+    await waitFor('the page snapshot', () =>
+      browsers.received.some(({ kind, agentId: id }) => kind === 'autopilot_look' && id === agentId),
     );
     expect(await session.act({ action: 'cancel', sessionId })).toMatchObject({
       status: 202,
       body: { status: 'running' },
     });
-    const closing = await waitFor('the close', () =>
-      browsers.received.find(({ kind, agentId: of }) => kind === 'autopilot_close' && of === agentId),
+    const closing = await waitFor('the close command', () =>
+      browsers.received.find(({ kind, agentId: id }) => kind === 'autopilot_close' && id === agentId),
     );
     expect(await session.read(sessionId)).toMatchObject({ status: 'running', cancelling: true });
     expect(await session.act({ action: 'cancel', sessionId })).toMatchObject({ status: 409 });
@@ -291,7 +291,7 @@ describe('a session of the autopilot', () => {
     expect(await session.until(sessionId, 'cancelled')).toMatchObject({ finishedAt: expect.any(String) });
   });
 
-  it('tells its states, steps and attempts on a stream that can be resumed, and on the timeline', async () => {
+  it('streams its states, steps and attempts, and records them on the timeline', async () => {
     browsers.model.says(act(click('Do')));
     const session = await begin();
     await session.until(session.sessionId, 'completed');
@@ -320,7 +320,7 @@ describe('a session of the autopilot', () => {
     ]);
   });
 
-  it('writes its task from an intent, and refuses what the model makes of it where that is none', async () => {
+  it('generates its task from an intent, and refuses an invalid task of the model', async () => {
     browsers.model.answers(({ schemaName }) => {
       if (schemaName === 'autopilot_task')
         return {

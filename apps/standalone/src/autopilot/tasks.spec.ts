@@ -9,7 +9,7 @@ describe('a task from a script', () => {
 
   beforeAll(async () => {
     browsers = await FakeBrowsers.start();
-    const agent = browsers.of(await browsers.makeAgent());
+    const agent = browsers.clientOf(await browsers.makeAgent());
     analyze = (body) => agent.act({ action: 'analyze-script', ...body });
   });
   afterAll(() => browsers.end());
@@ -25,7 +25,7 @@ describe('a task from a script', () => {
     json: { task, kept: ['sign-in'], added: ['attach', 'attach'], notes: 'Signs in; attaches nothing yet.', ...more },
   });
 
-  it('says what it does already and what it lacks, and starts as it is', async () => {
+  it('lists the steps that the script has and that it lacks, and can be started unchanged', async () => {
     browsers.model.says(plan());
     const answer = await analyze({ script: 'page.navigate("https://portal.test/")', gap: 'The X-ray is missing.' });
     expect(answer.status).toBe(200);
@@ -38,7 +38,7 @@ describe('a task from a script', () => {
       gap: 'The X-ray is missing.',
       untrustedScript: 'page.navigate("https://portal.test/")',
     });
-    const agent = browsers.of(await browsers.makeAgent());
+    const agent = browsers.clientOf(await browsers.makeAgent());
     browsers.model.answers(() => ({
       json: { status: 'done', reason: '', question: '', confidence: 1, actions: [] },
     }));
@@ -49,21 +49,21 @@ describe('a task from a script', () => {
     });
   });
 
-  it('may be a workflow’s, of the own organization', async () => {
+  it('can be created from a workflow of the own organization', async () => {
     const { organizationId } = browsers.tenant;
     const { id: workflowId } = await makeWorkflow(browsers.harness.db, { organizationId, script: 'print("filed")\n' });
     browsers.model.says(plan());
     expect((await analyze({ workflowId })).status).toBe(200);
     expect(browsers.model.calls[0]!.lastUserText).toContain('print(\\"filed\\")');
     const foreign = await browsers.harness.makeTenant();
-    const theirs = await makeWorkflow(browsers.harness.db, { organizationId: foreign.organizationId });
-    expect(await analyze({ workflowId: theirs.id })).toMatchObject({ status: 404 });
+    const foreignWorkflow = await makeWorkflow(browsers.harness.db, { organizationId: foreign.organizationId });
+    expect(await analyze({ workflowId: foreignWorkflow.id })).toMatchObject({ status: 404 });
     expect(await analyze({ workflowId: newId() })).toMatchObject({ status: 404 });
     expect(browsers.model.calls).toHaveLength(1);
   });
 
   it.each([[{}], [{ script: 'x', workflowId: newId() }], [{ script: '' }], [{ script: 'x', gap: 7 }]])(
-    'is refused with %j, and asks no model',
+    'is refused for %j without a model call',
     async (body) => {
       expect(await analyze(body)).toMatchObject({ status: 400, body: { code: 'invalid_payload' } });
       expect(browsers.model.calls).toEqual([]);
@@ -72,22 +72,22 @@ describe('a task from a script', () => {
 
   it.each([
     ['names a step that it does not have', plan({ kept: ['sign-in', 'fly'] })],
-    ['is no task', plan({ task: { ...task, steps: [] } })],
+    ['is not a valid task', plan({ task: { ...task, steps: [] } })],
     ['opens a file', plan({ task: { ...task, startUrl: 'file:///etc/passwd' } })],
     ['is a refusal', { refusal: 'No.' }],
-  ])('is model_failed where what the model answers %s', async (_, script) => {
+  ])('is refused with model_failed if the answer of the model %s', async (_, script) => {
     browsers.model.says(script);
     expect(await analyze({ script: 'x' })).toMatchObject({ status: 502, body: { code: 'model_failed' } });
   });
 
-  it('tells no model a secret that stands in the script, in what it lacks, or in an intent', async () => {
+  it('sends the model no secret from a script, a gap or an intent', async () => {
     const secret = 'Sesame-open-77';
     await browsers.tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: secret });
     browsers.model.secrets.push(secret);
     browsers.model.says(plan(), { json: task }, { json: task });
     expect((await analyze({ script: `login("${secret}")`, gap: `It used ${secret} twice.` })).status).toBe(200);
     expect(browsers.model.calls[0]!.lastUserText).toContain('[secret]');
-    const agent = browsers.of(await browsers.makeAgent());
+    const agent = browsers.clientOf(await browsers.makeAgent());
     const intent = `Sign in with ${secret}`;
     expect((await agent.act({ action: 'generate-task', intent })).status).toBe(200);
     browsers.model.answers(() => ({
@@ -95,12 +95,12 @@ describe('a task from a script', () => {
     }));
     const { body } = await agent.act({ action: 'start', intent, inputs: { CLAIM_ID: 'C-1' } });
     expect(await agent.until(body.sessionId, 'completed', 'failed', 'paused')).toMatchObject({ status: 'completed' });
-    const [kept] = await browsers.harness.db.query<{ intent: string }>(
+    const [stored] = await browsers.harness.db.query<{ intent: string }>(
       'system',
       'SELECT intent FROM autopilot_session WHERE id = $1',
       [body.sessionId],
     );
-    expect(kept!.intent).toBe('Sign in with [secret]');
+    expect(stored!.intent).toBe('Sign in with [secret]');
     const typed = { ...task, goal: `Use ${secret}.`, success: { description: 'filed' }, inputs: [] };
     const spoken = { ...typed, steps: [{ ...step('sign-in'), instruction: `Type ${secret}.` }].map(withoutNulls) };
     const again = await agent.act({ action: 'start', task: spoken });

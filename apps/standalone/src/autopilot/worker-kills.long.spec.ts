@@ -11,7 +11,7 @@ const itPlays = chromium ? it : it.skip;
 
 describe(`a session whose worker is killed${noChromium}`, () => {
   let pilot: AutopilotHarness;
-  /** What the model is asked for while somebody waits here. */
+  /** Runs before the model answers a question about a step. */
   let onAsked: (question: StepQuestion) => Promise<void> = () => Promise.resolve();
 
   beforeAll(async () => {
@@ -43,7 +43,7 @@ describe(`a session whose worker is killed${noChromium}`, () => {
     await waitFor('its browser to end', () => browsersOf(sessionId).length === 0);
   };
 
-  itPlays('at each question of the model and in the middle of the submission goes on in the same browser', async () => {
+  itPlays('continues in the same browser after a kill at each model call and during the submission', async () => {
     const kills: string[] = [];
     onAsked = async ({ step }) => {
       if (kills.includes(step.id)) return;
@@ -58,7 +58,7 @@ describe(`a session whose worker is killed${noChromium}`, () => {
     expect(kills).toEqual(['sign-in', 'open-form', 'fill-form', 'send', 'submitted']);
   });
 
-  itPlays.each([11, 12, 13])('at any moment, seed %d, sends what it sends once', async (seed) => {
+  itPlays.each([11, 12, 13])('submits once after kills at random times, seed %d', async (seed) => {
     const random = seeded(seed);
     const claim = `C-10${seed}`;
     const sessionId = await pilot.begin(pilot.claim(claim));
@@ -69,7 +69,7 @@ describe(`a session whose worker is killed${noChromium}`, () => {
     await endOf(sessionId, claim);
   });
 
-  itPlays('with its browser before anything was sent begins anew, and sends it once', async () => {
+  itPlays('restarts if its browser is killed too before it has submitted, and submits once', async () => {
     const sessionId = await pilot.begin(pilot.claim('C-1005'));
     await waitFor('the form', () =>
       pilot.portal.requests.some(({ path, query }) => path === '/submit' && query['claim'] === 'C-1005'),
@@ -79,33 +79,30 @@ describe(`a session whose worker is killed${noChromium}`, () => {
     const sent = pilot.portal.submissionsOf('C-1005');
     await pilot.startWorker();
     const session = await pilot.until(sessionId);
-    // What was on its way when the power went is asked about, and never sent again by itself.
+    // A submission that was in progress at the kill is asked about, and never repeated automatically.
     if (session.status === 'paused') expect(session.pausedFor!.reason).toBe('outcome_unknown');
     else expect(session.status).toBe('completed');
     expect(pilot.portal.submissionsOf('C-1005')).toBe(session.status === 'paused' ? sent : 1);
     if (session.status === 'paused') await cancel(sessionId);
   });
 
-  itPlays(
-    'with its browser in the middle of the submission asks what became of it, and sends nothing twice',
-    async () => {
-      let sessionId = '';
-      pilot.portal.onSubmit = async () => {
-        await pilot.killWorker();
-        killAll(browsersOf(sessionId));
-      };
-      sessionId = await pilot.begin(pilot.claim('C-1006'));
-      await waitFor('the submission', () => pilot.portal.submissionsOf('C-1006') === 1, 60_000);
-      await waitFor('the end of its browser', () => browsersOf(sessionId).length === 0);
-      await pilot.startWorker();
-      const session = await pilot.until(sessionId);
-      expect(session).toMatchObject({ status: 'paused', pausedFor: { reason: 'outcome_unknown' } });
-      expect(session.steps[3]!.attempts.at(-1)).toMatchObject({ outcome: 'unknown' });
-      expect(pilot.portal.submissionsOf('C-1006')).toBe(1);
-      await cancel(sessionId);
-      expect(pilot.portal.submissionsOf('C-1006')).toBe(1);
-    },
-  );
+  itPlays('asks for the outcome if its browser is killed too during the submission, and submits once', async () => {
+    let sessionId = '';
+    pilot.portal.onSubmit = async () => {
+      await pilot.killWorker();
+      killAll(browsersOf(sessionId));
+    };
+    sessionId = await pilot.begin(pilot.claim('C-1006'));
+    await waitFor('the submission', () => pilot.portal.submissionsOf('C-1006') === 1, 60_000);
+    await waitFor('the end of its browser', () => browsersOf(sessionId).length === 0);
+    await pilot.startWorker();
+    const session = await pilot.until(sessionId);
+    expect(session).toMatchObject({ status: 'paused', pausedFor: { reason: 'outcome_unknown' } });
+    expect(session.steps[3]!.attempts.at(-1)).toMatchObject({ outcome: 'unknown' });
+    expect(pilot.portal.submissionsOf('C-1006')).toBe(1);
+    await cancel(sessionId);
+    expect(pilot.portal.submissionsOf('C-1006')).toBe(1);
+  });
 
   const cancel = async (sessionId: string): Promise<void> => {
     expect((await pilot.tenant.api.post(pilot.path, { action: 'cancel', sessionId })).status).toBe(202);

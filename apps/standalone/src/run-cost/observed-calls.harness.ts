@@ -12,22 +12,23 @@ interface Answer {
   command: string;
 }
 
-/** Our statements that travel together, as pg's client is given them. */
+/** Statements that the service sends in one round trip, as it passes them to pg's client. */
 interface Batch {
   statements: readonly Statement[];
   callback: (error: Error | null, answers: Answer[]) => void;
   role: string;
 }
 
-/** A transaction as Postgres saw it. */
-export interface SeenTransaction {
-  /** Its statements' names, beside those that begin and end it and set its scope. */
+/** A transaction as Postgres executed it. */
+export interface ObservedTransaction {
+  /** Names of its statements, without those in `frame`. */
   statements: string[];
   roundTrips: number;
-  /** Its commit waited for the disk: it had written something, and said nothing of not waiting. */
+  /** Whether its commit waited for the disk: it had written something, and synchronous_commit was on. */
   isFlushed: boolean;
 }
 
+/** Statements that begin and end a transaction, set its scope, or let its commit return before the WAL flush. */
 const frame = new Set(['muster_begin', 'muster_set_scope', 'muster_commit_unflushed', 'muster_commit']);
 const probe: Statement = {
   name: 'run_cost_probe',
@@ -35,29 +36,29 @@ const probe: Statement = {
 };
 
 /**
- * Everything that this process asks of Postgres and Redis while it watches. Of each transaction Postgres itself is
- * asked, right before its end, whether it has written anything and waits for the disk.
+ * Records all calls of this process to Postgres and Redis between `start` and `end`. Right before the end of each
+ * transaction, a probe queries Postgres whether the transaction has written anything and its commit waits for the disk.
  */
 export class ObservedCalls {
-  readonly transactions: SeenTransaction[] = [];
+  readonly transactions: ObservedTransaction[] = [];
   readonly redis: string[] = [];
-  private readonly open = new Map<object, SeenTransaction>();
+  private readonly open = new Map<object, ObservedTransaction>();
   private readonly spies: jest.SpyInstance[] = [];
 
   start(): void {
     const { query } = Client.prototype;
-    const seen = (client: Client, given: unknown[]) => this.see(client, given, query as never);
+    const observe = (client: Client, args: unknown[]) => this.observe(client, args, query as never);
     this.spies.push(
-      jest.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...given: unknown[]) {
-        return seen(this, given);
+      jest.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...args: unknown[]) {
+        return observe(this, args);
       } as never),
     );
     const { sendCommand } = Redis.prototype;
     const called = (name: string) => this.redis.push(name);
     this.spies.push(
-      jest.spyOn(Redis.prototype, 'sendCommand').mockImplementation(function (this: Redis, ...given: unknown[]) {
-        called(nameOf(this, given[0] as Command));
-        return sendCommand.apply(this, given as never) as never;
+      jest.spyOn(Redis.prototype, 'sendCommand').mockImplementation(function (this: Redis, ...args: unknown[]) {
+        called(nameOf(this, args[0] as Command));
+        return sendCommand.apply(this, args as never) as never;
       } as never),
     );
   }
@@ -66,23 +67,23 @@ export class ObservedCalls {
     for (const spy of this.spies) spy.mockRestore();
   }
 
-  private see(client: Client, given: unknown[], query: (...args: unknown[]) => unknown): unknown {
-    const batch = given[0] as Batch;
+  private observe(client: Client, args: unknown[], query: (...args: unknown[]) => unknown): unknown {
+    const batch = args[0] as Batch;
     if (!Array.isArray(batch.statements)) {
-      // What TypeORM or a test asks by itself.
-      return query.apply(client, given);
+      // A query of TypeORM or of a test, which is not counted.
+      return query.apply(client, args);
     }
     const { statements } = batch;
     const names = statements.map(({ name, text }) => name ?? text.trim().replaceAll(/\s+/g, ' ').slice(0, 40));
-    const known = this.open.get(client);
-    const transaction = known ?? { statements: [], roundTrips: 0, isFlushed: false };
+    const existing = this.open.get(client);
+    const transaction = existing ?? { statements: [], roundTrips: 0, isFlushed: false };
     transaction.roundTrips += 1;
     transaction.statements.push(...names.filter((name) => !frame.has(name)));
-    const isBegun = known !== undefined || names[0] === 'muster_begin';
+    const isBegun = existing !== undefined || names[0] === 'muster_begin';
     const isOver = !isBegun || ['muster_commit', 'ROLLBACK'].includes(names.at(-1)!);
     if (!isOver) {
       this.open.set(client, transaction);
-      return query.apply(client, given);
+      return query.apply(client, args);
     }
     this.open.delete(client);
     const at = isBegun ? statements.length - 1 : statements.length;
@@ -92,7 +93,7 @@ export class ObservedCalls {
       callback: Batch['callback'],
       role: string,
     ) => Batch;
-    const asked = new Probed(
+    const probedBatch = new Probed(
       probed,
       (error, answers) => {
         transaction.isFlushed = answers[at]!.rows[0]?.['waits'] === true;
@@ -101,7 +102,7 @@ export class ObservedCalls {
       },
       batch.role,
     );
-    return query.call(client, asked);
+    return query.call(client, probedBatch);
   }
 }
 
@@ -110,7 +111,7 @@ interface Command {
   args: unknown[];
 }
 
-/** Scripts go by their own names: BullMQ's are one for each thing that it does. */
+/** Returns the name of a command; for a script its own name, because BullMQ has one script for each operation. */
 function nameOf(redis: Redis, { name, args }: Command): string {
   if (name !== 'evalsha' && name !== 'eval') return name;
   const { scriptsSet } = redis as unknown as { scriptsSet: Record<string, { sha: string; lua: string }> };

@@ -15,7 +15,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { standalone } from '../standalone';
-import { ObservedCalls, type SeenTransaction } from './observed-calls.harness';
+import { ObservedCalls, type ObservedTransaction } from './observed-calls.harness';
 
 jest.setTimeout(120_000);
 
@@ -29,19 +29,19 @@ describe('a run, from its launch to its cost', () => {
   let tenant: Tenant;
   let worker: FakeWorker;
   let ids: { workflowId: string; agentId: string };
-  /** Apart from the service's own connections, so that what the test asks is not counted. */
+  /** A separate connection, so that the queries of the test are not counted. */
   let own: Client;
 
   beforeAll(async () => {
     database = await cloneDatabase();
     own = new Client({ connectionString: database.url });
     await own.connect();
-    // The tests' Postgres waits for no disk; here it says who would.
+    // The tests' Postgres does not wait for the disk by default. This setting shows which commits would wait.
     await own.query(`ALTER DATABASE ${database.name} SET synchronous_commit = on`);
     harness = await startHarness({
       ...standalone,
       database,
-      // What is measured for /metrics is measured of all rows, now and then, and not with each run.
+      // The gauges of /metrics are read from all rows at intervals, not with each run.
       env: { OUTBOUND_ALLOW: '127.0.0.1', DATABASE_POOL_SIZE: String(poolSize), MEASURE_TICK_MS: '3600000' },
     });
     tenant = await harness.makeTenant();
@@ -75,7 +75,7 @@ describe('a run, from its launch to its cost', () => {
     expect(jobId).toBe(body.jobId);
     await report(jobId!, 'running');
     await report(jobId!, 'completed');
-    await waitFor('its cost', async () => {
+    await waitFor('the cost of the run', async () => {
       const { rows } = await own.query('SELECT FROM run_cost WHERE job_id = $1', [jobId]);
       return rows.length === 1;
     });
@@ -88,20 +88,20 @@ describe('a run, from its launch to its cost', () => {
     expect(body).toEqual({ accepted: true, status });
   }
 
-  it('costs what the table in its lib’s README says, and nothing else', async () => {
+  it('executes the statements and Redis commands of the tables in libs/jobs/README.md, and no others', async () => {
     const table = await readCostTable();
     calls.start();
     for (let run = 0; run < runs; run += 1) await runOnce();
-    // What is put off is written by now.
+    // Deferred writes are finished after this time.
     await new Promise((resolve) => setTimeout(resolve, 1500));
     calls.end();
-    // Loops come by as well, but none of them with each run.
+    // Loops run as well, but none of them with each run.
     const perRun = (count: number) => Math.round(count / runs);
     const transactions = [...tally(calls.transactions.map(writtenAs))].filter(([, count]) => perRun(count) > 0);
-    expect(Object.fromEntries(transactions.map(([what, count]) => [what, perRun(count)]))).toEqual(
-      Object.fromEntries(table.transactions.map((what) => [what, 1])),
+    expect(Object.fromEntries(transactions.map(([description, count]) => [description, perRun(count)]))).toEqual(
+      Object.fromEntries(table.transactions.map((description) => [description, 1])),
     );
-    expect(transactions.filter(([what]) => what.includes('waits for the disk'))).toHaveLength(4);
+    expect(transactions.filter(([description]) => description.includes('waits for the disk'))).toHaveLength(4);
     const redis = [...tally(calls.redis)].map(([name, count]) => [name, perRun(count)] as const);
     for (const [name, count] of redis) expect([name, count <= (table.redis[name] ?? 0)]).toEqual([name, true]);
     expect(
@@ -112,9 +112,9 @@ describe('a run, from its launch to its cost', () => {
     ).toEqual(Object.keys(table.redis).sort());
   });
 
-  it('has statements whose plans Postgres keeps', async () => {
+  it('uses statements whose plans Postgres caches', async () => {
     const names = new Set(
-      (await readCostTable()).transactions.flatMap((what) => what.match(/\b[a-z]\w*_\w+\b/g) ?? []),
+      (await readCostTable()).transactions.flatMap((description) => description.match(/\b[a-z]\w*_\w+\b/g) ?? []),
     );
     for (let run = 0; run < runs; run += 1) await runOnce();
     const connections = await Promise.all(
@@ -127,13 +127,13 @@ describe('a run, from its launch to its cost', () => {
     );
     const used = connections.flat().filter(({ name, calls: times }) => names.has(name) && times > 10);
     expect(new Set(used.map(({ name }) => name)).size).toBeGreaterThan(names.size / 2);
-    // The first five it plans by their values, to see what that is worth.
+    // Postgres plans the first five executions by their values, and then compares a generic plan with those.
     expect(used.filter(({ customPlans }) => customPlans > 5)).toEqual([]);
   });
 
-  // Loops read these tables too, and on a busy machine often enough to pass the bound.
+  // Only in the long form: loops read these tables too, and on a busy machine often enough to exceed the bound.
   (isLongForm() ? it : it.skip)(
-    'reads its own rows, in an organization with many, before Postgres has counted them',
+    'reads only its own rows in an organization with many, before Postgres has statistics of them',
     async () => {
       const before = 2000;
       await own.query(
@@ -148,18 +148,18 @@ describe('a run, from its launch to its cost', () => {
         );
         return Number(rows[0]!.read);
       };
-      const settled = async () => {
-        // A connection says what it has read with its next statement, a second later.
+      const flushStatistics = async () => {
+        // A connection reports its reads with the next statement, at least a second later.
         await new Promise((resolve) => setTimeout(resolve, 1200));
         await runOnce();
       };
-      await settled();
+      await flushStatistics();
       const start = await rowsRead();
       for (let run = 0; run < runs; run += 1) await runOnce();
-      await settled();
+      await flushStatistics();
       const read = await rowsRead();
       expect(read).toBeGreaterThan(start);
-      // Loops go through all of them a few times meanwhile; a statement of each run that did would read as many each time.
+      // Loops scan the tables a few times. A statement that scanned them in each run would read all rows every time.
       expect((read - start) / (runs + 1)).toBeLessThan(before / 4);
     },
   );
@@ -171,11 +171,11 @@ function tally(names: string[]): Map<string, number> {
   return counts;
 }
 
-function writtenAs({ statements, roundTrips, isFlushed }: SeenTransaction): string {
+function writtenAs({ statements, roundTrips, isFlushed }: ObservedTransaction): string {
   return [statements.join(' '), `${roundTrips} trips`, ...(isFlushed ? ['waits for the disk'] : [])].join(', ');
 }
 
-/** What the README of the lib of jobs says of a run. */
+/** Reads the two tables of libs/jobs/README.md. */
 async function readCostTable(): Promise<{ transactions: string[]; redis: Record<string, number> }> {
   const text = await readFile(join(process.cwd(), 'libs/jobs/README.md'), 'utf8');
   const rows = text
@@ -193,6 +193,6 @@ async function readCostTable(): Promise<{ transactions: string[]; redis: Record<
   const redis = rows.filter(({ length }) => length === 5).slice(2);
   return {
     transactions: transactions.map(writtenAs),
-    redis: Object.fromEntries(redis.map(([, name, most]) => [name, Number(most)])),
+    redis: Object.fromEntries(redis.map(([, name, max]) => [name, Number(max)])),
   };
 }

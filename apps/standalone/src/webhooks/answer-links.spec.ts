@@ -1,41 +1,41 @@
 import { newId } from '@muster/platform';
 import { makeJob, waitFor } from '@muster/testing';
 import { Mailbox } from './mailbox.harness';
-import { WebhookLab } from './webhook-lab.harness';
+import { WebhookFixture } from './webhook-fixture.harness';
 
 jest.setTimeout(90_000);
 
 const address = 'https://muster.example.com';
 
-describe('the link of a question’s message', () => {
-  let lab: WebhookLab;
+describe('the answer link of a question', () => {
+  let fixture: WebhookFixture;
   let mailbox: Mailbox;
 
   beforeAll(async () => {
     mailbox = await Mailbox.start();
     const env = { SMTP_URL: mailbox.url, SMTP_FROM: 'Muster <muster@practice.example>' };
-    lab = await WebhookLab.open({ ...env, PUBLIC_APP_URL: address, RATE_LIMIT_FAILED_LOGINS_PER_MINUTE: '20' });
+    fixture = await WebhookFixture.open({ ...env, PUBLIC_APP_URL: address, RATE_LIMIT_FAILED_LOGINS_PER_MINUTE: '20' });
   });
   afterAll(async () => {
-    await lab.close();
+    await fixture.close();
     await mailbox.stop();
   });
 
-  const channel = async (to: string, tenant = lab.tenant): Promise<string> => {
+  const channel = async (to: string, tenant = fixture.tenant): Promise<string> => {
     const body = { name: 'Front desk', kind: 'email', recipients: [to], events: ['question.asked'] };
     return (await tenant.as.admin.post('/api/notification-channels', body)).body.id;
   };
   const ask = async (more: object = {}) => {
-    const { organizationId } = lab.tenant;
-    const { id: jobId } = await makeJob(lab.harness.db, {
+    const { organizationId } = fixture.tenant;
+    const { id: jobId } = await makeJob(fixture.harness.db, {
       ...{ organizationId, status: 'running', startedAt: new Date(), commandId: newId() },
     });
     const body = { questionKey: 'one', question: 'Send <it>?', kind: 'confirm', timeoutSeconds: 600, ...more };
-    const asked = await lab.tenant.worker.post(`/api/jobs/${jobId}/questions`, body);
-    expect(asked.status).toBe(201);
-    return { jobId, id: asked.body.questionId as string };
+    const created = await fixture.tenant.worker.post(`/api/jobs/${jobId}/questions`, body);
+    expect(created.status).toBe(201);
+    return { jobId, id: created.body.questionId as string };
   };
-  /** The token of the link in a mail to one reader of a channel made for it. */
+  /** Asks a question and returns the link's token from the mail to the only recipient of a new channel. */
   const sent = async (more: object = {}) => {
     const to = `${newId()}@practice.example`;
     const channelId = await channel(to);
@@ -44,15 +44,15 @@ describe('the link of a question’s message', () => {
     const token = /https:\/\/muster\.example\.com\/a\/([\w-]+)/.exec(mail!.raw)?.[1];
     return { to, channelId, token: token!, mail: mail!, ...question };
   };
-  const read = (token: string) => lab.harness.http.post('/api/answer-links/read', { token });
+  const read = (token: string) => fixture.harness.http.post('/api/answer-links/read', { token });
   const answer = (token: string, value: unknown) =>
-    lab.harness.http.post('/api/answer-links/answer', { token, answer: value });
-  const question = async (id: string) => (await lab.admin.get(`/api/questions/${id}`)).body;
+    fixture.harness.http.post('/api/answer-links/answer', { token, answer: value });
+  const question = async (id: string) => (await fixture.admin.get(`/api/questions/${id}`)).body;
 
   it('shows the question and nothing else, and answers it once', async () => {
     const { token, id, to } = await sent({ context: { patient: 'P-1' } });
-    const shown = await read(token);
-    expect([shown.status, shown.body]).toEqual([
+    const response = await read(token);
+    expect([response.status, response.body]).toEqual([
       200,
       {
         ...{
@@ -75,21 +75,21 @@ describe('the link of a question’s message', () => {
       ...{ status: 'answered', answer: true, answeredBy: to, answeredVia: 'link' },
     });
     expect((await read(token)).body.status).toBe('answered');
-    const { entries } = (await lab.admin.get(`/api/audit?action=question.answer`)).body;
+    const { entries } = (await fixture.admin.get(`/api/audit?action=question.answer`)).body;
     expect(entries[0]).toMatchObject({ target: { type: 'question', id }, changes: { kind: 'confirm', via: 'link' } });
   });
 
-  it('answers nothing by being followed', async () => {
+  it('does not answer the question when it is opened', async () => {
     const { token, id } = await sent();
     for (const method of ['GET', 'HEAD']) {
-      const followed = await fetch(`${lab.harness.url}/a/${token}`, { method, redirect: 'manual' });
+      const followed = await fetch(`${fixture.harness.url}/a/${token}`, { method, redirect: 'manual' });
       expect([followed.status, followed.headers.get('location')]).toEqual([302, `/app/answer#${token}`]);
       expect(followed.headers.get('cache-control')).toBe('no-store');
     }
     expect((await question(id)).status).toBe('open');
   });
 
-  it('is refused where it is changed, another’s, or withdrawn', async () => {
+  it('is refused if it is changed, combined with another token, or if its channel is deleted', async () => {
     const { token, channelId, id } = await sent();
     const other = await sent();
     const bytes = Buffer.from(token, 'base64url');
@@ -106,32 +106,32 @@ describe('the link of a question’s message', () => {
     for (const each of forged) {
       expect([each, (await read(each)).status, (await answer(each, true)).status]).toEqual([each, 404, 404]);
     }
-    await lab.admin.delete(`/api/notification-channels/${channelId}`);
+    await fixture.admin.delete(`/api/notification-channels/${channelId}`);
     expect((await read(token)).status).toBe(404);
     expect((await question(id)).status).toBe('open');
   });
 
-  it('answers nothing once its time is over', async () => {
+  it('cannot answer an expired question', async () => {
     const { token, id } = await sent({ timeoutSeconds: 600 });
-    await lab.rows(`UPDATE question SET expires_at = now() - interval '1 second' WHERE id = $1`, id);
+    await fixture.rows(`UPDATE question SET expires_at = now() - interval '1 second' WHERE id = $1`, id);
     expect((await answer(token, true)).body.code).toBe('question_over');
     expect(await question(id)).not.toMatchObject({ status: 'answered' });
   });
 
-  it('is not sent to who is not asked: they get the page that asks for a sign-in', async () => {
+  it('is sent only to the people who are asked; other recipients get a link to the inbox page', async () => {
     const { mail, token } = await sent({ to: ['somebody.else@practice.example'] });
     expect(token).toBeUndefined();
     expect(mail.raw).toContain(`${address}/app/inbox`);
     const to = `${newId()}@practice.example`;
     await channel(to);
     const { id } = await ask({ to: [to] });
-    const [asked] = await mailbox.wait(to);
-    const own = /\/a\/([\w-]+)/.exec(asked!.raw)![1]!;
+    const [ownMail] = await mailbox.wait(to);
+    const own = /\/a\/([\w-]+)/.exec(ownMail!.raw)![1]!;
     expect((await answer(own, false)).status).toBe(200);
     expect(await question(id)).toMatchObject({ answer: false, answeredBy: to });
   });
 
-  it('brings codes to the run, and shows them to nobody', async () => {
+  it('accepts a code for the run, and never returns it', async () => {
     const { token, id } = await sent({ kind: 'code', question: 'Code from the phone' });
     expect((await answer(token, '12')).status).toBe(400);
     const answered = await answer(token, '482913');
@@ -139,9 +139,9 @@ describe('the link of a question’s message', () => {
     expect(await question(id)).toMatchObject({ status: 'answered', answer: null });
   });
 
-  it('is guessed no more often than passwords are', async () => {
+  it('has the rate limit of failed sign-ins for unknown tokens', async () => {
     const statuses = new Set<number>();
-    await waitFor('a limit', async () => {
+    await waitFor('the rate limit', async () => {
       statuses.add((await read('nonsense')).status);
       return statuses.has(429);
     });

@@ -2,61 +2,62 @@ import { newId } from '@muster/platform';
 import { waitFor } from '@muster/testing';
 import { Mailbox } from './mailbox.harness';
 import { verified } from './receiver.harness';
-import { WebhookLab } from './webhook-lab.harness';
+import { WebhookFixture } from './webhook-fixture.harness';
 
 jest.setTimeout(90_000);
 
 const base = '/api/notification-channels';
 
 describe('notification channels', () => {
-  let lab: WebhookLab;
+  let fixture: WebhookFixture;
   let mailbox: Mailbox;
 
   beforeAll(async () => {
     mailbox = await Mailbox.start();
     const env = { SMTP_URL: mailbox.url, SMTP_FROM: 'Muster <muster@practice.example>' };
-    lab = await WebhookLab.open({ ...env, PUBLIC_APP_URL: 'https://muster.example.com' });
+    fixture = await WebhookFixture.open({ ...env, PUBLIC_APP_URL: 'https://muster.example.com' });
   });
   afterAll(async () => {
-    await lab.close();
+    await fixture.close();
     await mailbox.stop();
   });
   afterEach(async () => {
     mailbox.refuseRecipient = () => null;
     mailbox.onMessage = () => null;
-    for (const { id } of (await lab.admin.get(base)).body.notificationChannels) await lab.admin.delete(`${base}/${id}`);
+    for (const { id } of (await fixture.admin.get(base)).body.notificationChannels)
+      await fixture.admin.delete(`${base}/${id}`);
   });
 
   /**
-   * Makes everything of the channel that much older. Under the lock of the channel, because a claim reads when the last
-   * message was sent and then postpones the others by it.
+   * Moves all times of the channel's deliveries back. It locks the channel, because a claim reads when the last message
+   * was sent and then postpones the other messages by that time.
    */
   const pass = (id: string, ms: number) =>
-    lab.rows(
+    fixture.rows(
       `WITH channel AS (SELECT id FROM webhook_endpoint WHERE id = $1 FOR UPDATE)
        UPDATE webhook_delivery d SET due_at = d.due_at - $2 * interval '1 millisecond',
          sent_at = d.sent_at - $2 * interval '1 millisecond' FROM channel WHERE d.endpoint_id = channel.id`,
       ...[id, ms],
     );
   const make = async (body: object): Promise<any> => {
-    const answer = await lab.admin.post(base, { name: 'Front desk', events: ['job.failed'], ...body });
+    const answer = await fixture.admin.post(base, { name: 'Front desk', events: ['job.failed'], ...body });
     expect([answer.status, answer.body]).toEqual([201, expect.anything()]);
     return answer.body;
   };
   const mailChannel = (address: string, more: object = {}) => make({ kind: 'email', recipients: [address], ...more });
   const address = () => `${newId()}@practice.example`;
   const rowsOf = (id: string) =>
-    lab.rows('SELECT status, tries, recipient FROM webhook_delivery WHERE endpoint_id = $1 ORDER BY id', id);
+    fixture.rows('SELECT status, tries, recipient FROM webhook_delivery WHERE endpoint_id = $1 ORDER BY id', id);
   const ended = (id: string, status: string, count = 1) =>
     waitFor(`${count} ${status}`, async () => {
       const found = await rowsOf(id);
       return found.filter((row) => row.status === status).length >= count && found;
     });
 
-  it('write an e-mail to each recipient of what failed, with why and where to go on, once', async () => {
+  it('send each recipient one e-mail about a failed run, with its error and a link', async () => {
     const [one, two] = [address(), address()];
     const { id } = await make({ kind: 'email', recipients: [one.toUpperCase(), two] });
-    const jobId = await lab.run('failed', {}, { error: 'the portal <b>refused</b>' });
+    const jobId = await fixture.run('failed', {}, { error: 'the portal <b>refused</b>' });
     const [mail] = await mailbox.wait(one);
     await mailbox.wait(two);
     expect(mail!.raw).toContain('From: Muster <muster@practice.example>');
@@ -65,7 +66,7 @@ describe('notification channels', () => {
     expect(mail!.raw).toContain('the portal &lt;b&gt;refused&lt;/b&gt;');
     expect(mail!.raw).toContain(`https://muster.example.com/app/runs/${jobId}`);
     await ended(id, 'delivered', 2);
-    const { body } = await lab.admin.get(`${base}/${id}`);
+    const { body } = await fixture.admin.get(`${base}/${id}`);
     expect(body).toMatchObject({
       lastAttempt: { status: 'delivered', statusCode: 250, error: null },
       host: null,
@@ -74,12 +75,12 @@ describe('notification channels', () => {
     expect(mailbox.mails.filter(({ to }) => [one, two].includes(to))).toHaveLength(2);
   });
 
-  it('make one message with a count of what happens within a minute', async () => {
+  it('combine the notifications of a minute in one message with their count', async () => {
     const to = address();
     const { id } = await mailChannel(to);
-    for (let n = 0; n < 4; n += 1) await lab.run('failed', {}, { error: `fault ${n}` });
+    for (let n = 0; n < 4; n += 1) await fixture.run('failed', {}, { error: `fault ${n}` });
     await mailbox.wait(to);
-    // The time of the first message is stored a moment after the mailbox has it, and the others wait for a minute from then.
+    // The time of the first message is stored a moment after the mailbox has it. The others wait a minute from that time.
     await waitFor('the others to wait', async () => {
       const rows = await rowsOf(id);
       return rows.length === 4 && rows.some(({ status }) => status === 'delivered');
@@ -92,13 +93,13 @@ describe('notification channels', () => {
     for (const n of [1, 2, 3]) expect(mails[1]!.raw).toContain(`fault ${n}`);
   });
 
-  it('try again what the relay refuses for now, and never what it refuses for good', async () => {
+  it('retry a message that the mail relay refuses temporarily, but not a permanent refusal', async () => {
     const [later, never] = [address(), address()];
     let refusals = 1;
     mailbox.onMessage = (to) => (to === later && refusals-- > 0 ? 451 : null);
     mailbox.refuseRecipient = (to) => (to === never ? 550 : null);
     const { id } = await make({ kind: 'email', recipients: [later, never] });
-    await lab.run('failed');
+    await fixture.run('failed');
     await ended(id, 'dead');
     await waitFor('the refusal', async () =>
       (await rowsOf(id)).some(({ recipient, tries }) => recipient === later && tries === 1),
@@ -115,37 +116,37 @@ describe('notification channels', () => {
     expect(await mailbox.wait(later)).toHaveLength(1);
   });
 
-  it('send nothing twice where a message may have arrived, and say so', async () => {
+  it('do not repeat a message that may have arrived, and report it as unclear', async () => {
     const to = address();
     mailbox.onMessage = (each) => (each === to ? 'break' : null);
     const { id } = await mailChannel(to);
-    await lab.run('failed');
+    await fixture.run('failed');
     await ended(id, 'unclear');
-    expect((await lab.admin.get(`${base}/${id}`)).body.lastAttempt).toMatchObject({
+    expect((await fixture.admin.get(`${base}/${id}`)).body.lastAttempt).toMatchObject({
       status: 'unclear',
       statusCode: null,
     });
-    // One that a process was sending when it died.
-    const [{ eventId }] = await lab.rows('SELECT event_id FROM webhook_delivery WHERE endpoint_id = $1', id);
-    await lab.rows(
+    // A delivery whose process died while it was sending.
+    const [{ eventId }] = await fixture.rows('SELECT event_id FROM webhook_delivery WHERE endpoint_id = $1', id);
+    await fixture.rows(
       `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, status, due_at, recipient, sent_at,
          lease_id, leased_until)
        VALUES (gen_random_uuid(), $1, $2, $3, 'job.failed', 'sending', $4, 'dead@practice.example', $4, gen_random_uuid(), $4)`,
-      ...[lab.tenant.organizationId, id, eventId, new Date(Date.now() - 1000)],
+      ...[fixture.tenant.organizationId, id, eventId, new Date(Date.now() - 1000)],
     );
     const rows = await ended(id, 'unclear', 2);
     expect(rows.map(({ status }) => status)).toEqual(['unclear', 'unclear']);
-    expect((await lab.admin.get(`${base}/${id}`)).body.lastAttempt.error).toMatch(/was lost|unknown/);
+    expect((await fixture.admin.get(`${base}/${id}`)).body.lastAttempt.error).toMatch(/was lost|unknown/);
     expect(mailbox.mails.filter((mail) => [to, 'dead@practice.example'].includes(mail.to))).toHaveLength(1);
   });
 
-  it.each(['slack', 'teams'])('post %s its own format, to an address that nobody reads again', async (kind) => {
+  it.each(['slack', 'teams'])('post to %s in its own format, and never return the address', async (kind) => {
     const path = `/services/${newId()}`;
-    lab.receiver.answers.set(path, (response) => response.writeHead(200).end('ok'));
-    const { id, secret } = await make({ kind, url: lab.receiver.url + path, events: ['job.failed'] });
+    fixture.receiver.answers.set(path, (response) => response.writeHead(200).end('ok'));
+    const { id, secret } = await make({ kind, url: fixture.receiver.url + path, events: ['job.failed'] });
     expect(secret).toBeNull();
-    await lab.run('failed', {}, { error: 'a & b <c>' });
-    const [received] = await lab.receiver.wait(path);
+    await fixture.run('failed', {}, { error: 'a & b <c>' });
+    const [received] = await fixture.receiver.wait(path);
     const event = received!.event as any;
     if (kind === 'slack') {
       expect(event.text).toMatch(/^Run failed: /);
@@ -156,21 +157,21 @@ describe('notification channels', () => {
       expect(card.contentType).toBe('application/vnd.microsoft.card.adaptive');
       expect(card.content.body.map(({ text }: { text: string }) => text)).toContain(String.raw`a & b \<c\>`);
     }
-    const read = await lab.admin.get(`${base}/${id}`);
-    expect(read.body).toMatchObject({ host: new URL(lab.receiver.url).host, url: null });
+    const read = await fixture.admin.get(`${base}/${id}`);
+    expect(read.body).toMatchObject({ host: new URL(fixture.receiver.url).host, url: null });
     const moved = `/services/${newId()}`;
-    expect((await lab.admin.patch(`${base}/${id}`, { url: lab.receiver.url + moved })).status).toBe(200);
-    expect((await lab.admin.post(`${base}/${id}/test`, {})).body).toEqual({ messages: 1 });
-    await lab.receiver.wait(moved);
-    // Neither in an answer, nor in a row, nor in a log.
+    expect((await fixture.admin.patch(`${base}/${id}`, { url: fixture.receiver.url + moved })).status).toBe(200);
+    expect((await fixture.admin.post(`${base}/${id}/test`, {})).body).toEqual({ messages: 1 });
+    await fixture.receiver.wait(moved);
+    // The address is in no answer, no row and no log line.
     const secrets = [path, moved];
-    const shown = [read.body, (await lab.admin.get(base)).body, (await lab.admin.get('/api/audit')).body];
-    const tables = await lab.rows(`SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`);
+    const responses = [read.body, (await fixture.admin.get(base)).body, (await fixture.admin.get('/api/audit')).body];
+    const tables = await fixture.rows(`SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`);
     for (const each of secrets) {
-      expect(JSON.stringify(shown)).not.toContain(each);
-      expect(lab.harness.logs.join('')).not.toContain(each);
+      expect(JSON.stringify(responses)).not.toContain(each);
+      expect(fixture.harness.logs.join('')).not.toContain(each);
       for (const { tableName } of tables) {
-        const [{ found }] = await lab.rows(
+        const [{ found }] = await fixture.rows(
           `SELECT count(*)::int AS found FROM "${tableName}" t WHERE t::text LIKE $1`,
           `%${each}%`,
         );
@@ -179,64 +180,65 @@ describe('notification channels', () => {
     }
   });
 
-  it('send a webhook as to any endpoint: signed, and by a secret that is shown once', async () => {
-    const path = lab.path();
-    const { id, secret, url } = await make({ kind: 'webhook', url: lab.receiver.url + path });
-    await lab.run('failed');
-    const [received] = await lab.receiver.wait(path);
+  it('sign a webhook like that of an endpoint, with a secret that is shown once', async () => {
+    const path = fixture.path();
+    const { id, secret, url } = await make({ kind: 'webhook', url: fixture.receiver.url + path });
+    await fixture.run('failed');
+    const [received] = await fixture.receiver.wait(path);
     expect(verified(secret, received!)).toMatchObject({ type: 'job.failed' });
-    expect(url).toBe(lab.receiver.url + path);
-    // It is a channel and no endpoint: the routes of endpoints do not know it.
+    expect(url).toBe(fixture.receiver.url + path);
+    // The routes of endpoints do not find a channel.
     const deliveryId = received!.headers['webhook-id'];
     for (const route of ['', '/deliveries', `/deliveries/${deliveryId}`]) {
-      expect((await lab.admin.get(`/api/webhook-endpoints/${id}${route}`)).status).toBe(404);
+      expect((await fixture.admin.get(`/api/webhook-endpoints/${id}${route}`)).status).toBe(404);
     }
-    expect((await lab.admin.post(`/api/webhook-endpoints/${id}/deliveries/${deliveryId}/redeliver`, {})).status).toBe(
-      404,
-    );
-    const endpoint = await lab.endpoint(lab.path(), ['pack.promoted']);
-    expect((await lab.admin.get(`${base}/${endpoint.id}`)).status).toBe(404);
+    expect(
+      (await fixture.admin.post(`/api/webhook-endpoints/${id}/deliveries/${deliveryId}/redeliver`, {})).status,
+    ).toBe(404);
+    const endpoint = await fixture.endpoint(fixture.path(), ['pack.promoted']);
+    expect((await fixture.admin.get(`${base}/${endpoint.id}`)).status).toBe(404);
   });
 
-  it('get what their filter lets pass', async () => {
+  it('send only the events that match their filter', async () => {
     const [workflows, others, labels, severe] = [address(), address(), address(), address()];
-    const { workflowId, agentId } = lab.ids;
+    const { workflowId, agentId } = fixture.ids;
     const anything = { events: ['job.completed', 'job.failed'] };
     await mailChannel(workflows, { ...anything, filter: { workflowIds: [workflowId] } });
     await mailChannel(others, { ...anything, filter: { workflowIds: [newId()] } });
     await mailChannel(labels, { ...anything, filter: { labels: ['front-desk'], severity: 'error' } });
     await mailChannel(severe, { ...anything, filter: { severity: 'error' } });
-    await lab.run('completed');
+    await fixture.run('completed');
     await mailbox.wait(workflows);
-    await lab.rows(`UPDATE agent SET labels = '{front-desk}' WHERE id = $1`, agentId);
-    await lab.run('failed');
+    await fixture.rows(`UPDATE agent SET labels = '{front-desk}' WHERE id = $1`, agentId);
+    await fixture.run('failed');
     await Promise.all([mailbox.wait(labels), mailbox.wait(severe)]);
     expect(mailbox.mails.filter(({ to }) => to === others)).toEqual([]);
     expect(mailbox.mails.filter(({ to }) => [labels, severe].includes(to))).toHaveLength(2);
   });
 
-  it('test what they are, though they be off, and say what came of it', async () => {
+  it('send a test message even if they are off, and report its result', async () => {
     const to = address();
     const { id } = await mailChannel(to, { enabled: false });
-    await lab.run('failed');
-    expect((await lab.admin.post(`${base}/${id}/test`, {})).status).toBe(202);
+    await fixture.run('failed');
+    expect((await fixture.admin.post(`${base}/${id}/test`, {})).status).toBe(202);
     expect((await mailbox.wait(to))[0]!.raw).toContain('This is a test of the notification channel Front desk.');
     mailbox.refuseRecipient = () => 550;
-    await lab.admin.post(`${base}/${id}/test`, {});
+    await fixture.admin.post(`${base}/${id}/test`, {});
     await ended(id, 'dead');
-    const { lastAttempt } = (await lab.admin.get(`${base}/${id}`)).body;
+    const { lastAttempt } = (await fixture.admin.get(`${base}/${id}`)).body;
     expect(lastAttempt).toMatchObject({
       status: 'dead',
       statusCode: 550,
       error: expect.stringContaining('no such mailbox'),
     });
-    expect(JSON.stringify(lastAttempt) + lab.harness.logs.join('')).not.toContain('relay-secret');
+    expect(JSON.stringify(lastAttempt) + fixture.harness.logs.join('')).not.toContain('relay-secret');
   });
 
-  it('are an admin’s, and of this organization alone', async () => {
+  it('are accessible only to admins of their organization', async () => {
     const { id } = await mailChannel(address());
-    const other = await lab.harness.makeTenant();
-    for (const client of [lab.tenant.as.member, lab.tenant.api]) expect((await client.get(base)).status).toBe(403);
+    const other = await fixture.harness.makeTenant();
+    for (const client of [fixture.tenant.as.member, fixture.tenant.api])
+      expect((await client.get(base)).status).toBe(403);
     for (const answer of await Promise.all([
       other.as.admin.get(`${base}/${id}`),
       other.as.admin.patch(`${base}/${id}`, { name: 'x' }),
@@ -258,7 +260,7 @@ describe('notification channels', () => {
     [{ kind: 'fax', url: 'https://93.184.215.14/' }, 'kind'],
     [{ kind: 'slack', url: 'https://93.184.215.14/', events: [] }, 'events'],
   ])('refuse %j', async (body, field) => {
-    const answer = await lab.admin.post(base, { name: 'x', events: ['*'], ...body });
+    const answer = await fixture.admin.post(base, { name: 'x', events: ['*'], ...body });
     expect([answer.status, answer.body.errors?.[0].field]).toEqual([400, field]);
   });
 });

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A customer's control plane with one machine, which stops when it is told to and never starts. */
+/** A customer's control plane with one machine, which stops on request and never starts. */
 export class ControlPlane {
   private state = 'running';
 

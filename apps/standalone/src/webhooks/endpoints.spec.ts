@@ -1,26 +1,26 @@
 import { waitFor } from '@muster/testing';
 import { verified } from './receiver.harness';
-import { WebhookLab } from './webhook-lab.harness';
+import { WebhookFixture } from './webhook-fixture.harness';
 
 jest.setTimeout(60_000);
 
 const base = '/api/webhook-endpoints';
 
 describe('webhook endpoints', () => {
-  let lab: WebhookLab;
+  let fixture: WebhookFixture;
 
   beforeAll(async () => {
-    lab = await WebhookLab.open();
+    fixture = await WebhookFixture.open();
   });
-  afterAll(() => lab.close());
+  afterAll(() => fixture.close());
 
-  it('show their secret once, and change by the version that was read', async () => {
-    const made = await lab.endpoint(lab.path(), ['job.failed'], { description: 'Billing' });
-    expect(made.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
-    const read = await lab.admin.get(`${base}/${made.id}`);
+  it('show their secret once, and accept changes only to the version that was read', async () => {
+    const created = await fixture.endpoint(fixture.path(), ['job.failed'], { description: 'Billing' });
+    expect(created.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    const read = await fixture.admin.get(`${base}/${created.id}`);
     expect(read.body).toEqual({
-      id: made.id,
-      url: expect.stringContaining(lab.receiver.url),
+      id: created.id,
+      url: expect.stringContaining(fixture.receiver.url),
       events: ['job.failed'],
       description: 'Billing',
       enabled: true,
@@ -30,16 +30,19 @@ describe('webhook endpoints', () => {
       createdAt: expect.any(String),
       updatedAt: expect.any(String),
     });
-    const stale = lab.admin.with({ 'if-match': '"99"' });
-    expect((await stale.patch(`${base}/${made.id}`, { enabled: false })).status).toBe(412);
-    const fresh = lab.admin.with({ 'if-match': read.headers.get('etag')! });
-    expect((await fresh.patch(`${base}/${made.id}`, { events: ['*'] })).body).toMatchObject({ events: ['*'] });
-    expect((await fresh.delete(`${base}/${made.id}`)).status).toBe(412);
-    const { body: list } = await lab.admin.get(base);
+    const stale = fixture.admin.with({ 'if-match': '"99"' });
+    expect((await stale.patch(`${base}/${created.id}`, { enabled: false })).status).toBe(412);
+    const current = fixture.admin.with({ 'if-match': read.headers.get('etag')! });
+    expect((await current.patch(`${base}/${created.id}`, { events: ['*'] })).body).toMatchObject({ events: ['*'] });
+    expect((await current.delete(`${base}/${created.id}`)).status).toBe(412);
+    const { body: list } = await fixture.admin.get(base);
     expect(JSON.stringify(list)).not.toContain('whsec_');
-    expect((await lab.admin.delete(`${base}/${made.id}`)).status).toBe(204);
-    expect((await lab.admin.get(`${base}/${made.id}`)).status).toBe(404);
-    const rows = await lab.rows(`SELECT action, changes FROM audit_entry WHERE target_id = $1 ORDER BY id`, made.id);
+    expect((await fixture.admin.delete(`${base}/${created.id}`)).status).toBe(204);
+    expect((await fixture.admin.get(`${base}/${created.id}`)).status).toBe(404);
+    const rows = await fixture.rows(
+      `SELECT action, changes FROM audit_entry WHERE target_id = $1 ORDER BY id`,
+      created.id,
+    );
     expect(rows.map(({ action }) => action)).toEqual([
       'webhook_endpoint.create',
       'webhook_endpoint.update',
@@ -48,8 +51,8 @@ describe('webhook endpoints', () => {
     expect(JSON.stringify(rows)).not.toContain('whsec_');
   });
 
-  it('are an admin’s, by session alone', async () => {
-    const { as, api, worker } = lab.tenant;
+  it('are accessible only to admins with a session', async () => {
+    const { as, api, worker } = fixture.tenant;
     for (const client of [as.viewer, as.member, api, worker]) expect((await client.get(base)).status).toBe(403);
   });
 
@@ -63,12 +66,12 @@ describe('webhook endpoints', () => {
     [{ url: 'https://93.184.215.14/', events: ['job.exploded'] }, 'events'],
     [{ events: ['*'] }, 'url'],
   ])('refuse %j', async (body, field) => {
-    const answer = await lab.admin.post(base, body);
+    const answer = await fixture.admin.post(base, body);
     expect([answer.status, answer.body.errors?.[0].field]).toEqual([400, field]);
   });
 
-  it('are at most twenty, however many ask at once', async () => {
-    const tenant = await lab.harness.makeTenant();
+  it('are limited to twenty, even for concurrent requests', async () => {
+    const tenant = await fixture.harness.makeTenant();
     const body = { url: 'https://93.184.215.14/', events: ['pack.promoted'] };
     const answers = await Promise.all(Array.from({ length: 25 }, () => tenant.as.admin.post(base, body)));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(20);
@@ -79,59 +82,62 @@ describe('webhook endpoints', () => {
   });
 
   it('sign with both secrets for a day after a rotation, then with the new one', async () => {
-    const path = lab.path();
-    const { id, secret: old } = await lab.endpoint(path, ['pack.promoted']);
-    const rotated = await lab.admin.post(`${base}/${id}/rotate-secret`);
+    const path = fixture.path();
+    const { id, secret: old } = await fixture.endpoint(path, ['pack.promoted']);
+    const rotated = await fixture.admin.post(`${base}/${id}/rotate-secret`);
     expect([rotated.status, rotated.body.id]).toEqual([200, id]);
     const { secret } = rotated.body;
     expect(secret).not.toBe(old);
-    await lab.admin.post(`${base}/${id}/test`);
-    const [both] = await lab.receiver.wait(path);
+    await fixture.admin.post(`${base}/${id}/test`);
+    const [both] = await fixture.receiver.wait(path);
     expect(both!.headers['webhook-signature']).toMatch(/^v1,\S+ v1,\S+$/);
     verified(secret, both!);
     verified(old, both!);
-    await lab.rows(
+    await fixture.rows(
       `UPDATE webhook_secret SET expires_at = expires_at - interval '24 hours' WHERE endpoint_id = $1`,
       id,
     );
-    await lab.admin.post(`${base}/${id}/test`);
-    const last = (await lab.receiver.wait(path, 2)).at(-1)!;
+    await fixture.admin.post(`${base}/${id}/test`);
+    const last = (await fixture.receiver.wait(path, 2)).at(-1)!;
     verified(secret, last);
     expect(() => verified(old, last)).toThrow();
     for (let more = 0; more < 3; more += 1) {
-      expect((await lab.admin.post(`${base}/${id}/rotate-secret`)).status).toBe(200);
+      expect((await fixture.admin.post(`${base}/${id}/rotate-secret`)).status).toBe(200);
     }
-    await lab.admin.post(`${base}/${id}/rotate-secret`);
-    expect((await lab.admin.post(`${base}/${id}/rotate-secret`)).status).toBe(409);
-    const kept = await lab.rows('SELECT * FROM webhook_secret WHERE endpoint_id = $1', id);
-    expect(JSON.stringify(kept)).not.toContain(secret);
+    await fixture.admin.post(`${base}/${id}/rotate-secret`);
+    expect((await fixture.admin.post(`${base}/${id}/rotate-secret`)).status).toBe(409);
+    const stored = await fixture.rows('SELECT * FROM webhook_secret WHERE endpoint_id = $1', id);
+    expect(JSON.stringify(stored)).not.toContain(secret);
   });
 
-  it('are tested whatever they listen to, and off too; a redelivery has the same id and body and a new time', async () => {
-    const path = lab.path();
-    const { id, secret } = await lab.endpoint(path, ['pack.promoted'], { enabled: false });
-    const asked = await lab.admin.post(`${base}/${id}/test`);
-    expect([asked.status, asked.headers.get('location')]).toEqual([
+  it('can be tested while off; a redelivery has the same id and body and a new time', async () => {
+    const path = fixture.path();
+    const { id, secret } = await fixture.endpoint(path, ['pack.promoted'], { enabled: false });
+    const response = await fixture.admin.post(`${base}/${id}/test`);
+    expect([response.status, response.headers.get('location')]).toEqual([
       202,
-      `${base}/${id}/deliveries/${asked.body.deliveryId}`,
+      `${base}/${id}/deliveries/${response.body.deliveryId}`,
     ]);
-    const [first] = await lab.receiver.wait(path);
-    expect(first!.headers['webhook-id']).toBe(asked.body.deliveryId);
-    await waitFor('it to be settled', async () => (await lab.deliveries(id, '?status=delivered')).length === 1);
-    // A timestamp counts seconds.
+    const [first] = await fixture.receiver.wait(path);
+    expect(first!.headers['webhook-id']).toBe(response.body.deliveryId);
+    await waitFor(
+      'the result to be stored',
+      async () => (await fixture.deliveries(id, '?status=delivered')).length === 1,
+    );
+    // Timestamps have a resolution of one second.
     await waitFor('the next second', () => Date.now() - first!.at > 1000);
-    const again = await lab.admin.post(`${base}/${id}/deliveries/${asked.body.deliveryId}/redeliver`);
+    const again = await fixture.admin.post(`${base}/${id}/deliveries/${response.body.deliveryId}/redeliver`);
     expect(again.status).toBe(202);
-    const [, second] = await lab.receiver.wait(path, 2);
-    expect(second).toMatchObject({ body: first!.body, headers: { 'webhook-id': asked.body.deliveryId } });
+    const [, second] = await fixture.receiver.wait(path, 2);
+    expect(second).toMatchObject({ body: first!.body, headers: { 'webhook-id': response.body.deliveryId } });
     expect(Number(second!.headers['webhook-timestamp'])).toBeGreaterThan(Number(first!.headers['webhook-timestamp']));
     verified(secret, second!);
     const delivery = await waitFor('both attempts', async () => {
-      const [row] = await lab.deliveries(id, '?type=webhook.test');
+      const [row] = await fixture.deliveries(id, '?type=webhook.test');
       return row.attempts.length === 2 && row;
     });
     expect(delivery).toMatchObject({ status: 'delivered', attempts: [{ statusCode: 204 }, { statusCode: 204 }] });
-    expect(await lab.deliveries(id, '?status=dead')).toEqual([]);
-    expect((await lab.admin.get(`${base}/${id}/deliveries?status=lost`)).status).toBe(400);
+    expect(await fixture.deliveries(id, '?status=dead')).toEqual([]);
+    expect((await fixture.admin.get(`${base}/${id}/deliveries?status=lost`)).status).toBe(400);
   });
 });

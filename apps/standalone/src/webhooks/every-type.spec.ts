@@ -4,14 +4,14 @@ import { makeInstallation, makeJob, makeWorkflow, type Tenant, waitFor } from '@
 import { FakeBrowsers } from '../autopilot/fake-browser.harness';
 import { ControlPlane } from './control-plane.harness';
 import { type Received, verified } from './receiver.harness';
-import { WebhookLab } from './webhook-lab.harness';
+import { WebhookFixture } from './webhook-fixture.harness';
 
 jest.setTimeout(120_000);
 
-/** Each type of the contract is made by its own fact, through the API: one that nothing emits fails here. */
+/** Causes each event type of the contract through the API. A type that nothing emits fails here. */
 describe('every type of webhook', () => {
   let browsers: FakeBrowsers;
-  let lab: WebhookLab;
+  let fixture: WebhookFixture;
   let plane: ControlPlane;
   let endpoint: { id: string; secret: string };
   const path = '/everything';
@@ -19,37 +19,37 @@ describe('every type of webhook', () => {
 
   beforeAll(async () => {
     browsers = await FakeBrowsers.start({ OUTBOX_SWEEP_MS: '200', WAKE_TIMEOUT_MS: '1000', ...impatient });
-    lab = await WebhookLab.in(browsers.harness, browsers.tenant);
+    fixture = await WebhookFixture.in(browsers.harness, browsers.tenant);
     plane = await ControlPlane.start();
-    endpoint = await lab.endpoint(path);
+    endpoint = await fixture.endpoint(path);
   });
   afterAll(async () => {
     await browsers.end();
-    await lab.leave();
+    await fixture.leave();
     await plane.stop();
   });
 
-  const told = (type: WebhookType, is: (data: any) => boolean = () => true): Promise<Received> =>
+  const delivered = (type: WebhookType, matches: (data: any) => boolean = () => true): Promise<Received> =>
     waitFor(
       type,
-      () => lab.receiver.at(path).find(({ event }) => event.type === type && is(event.data)),
+      () => fixture.receiver.at(path).find(({ event }) => event.type === type && matches(event.data)),
       30_000,
     ) as Promise<Received>;
-  const of = (id: string) => (data: any) => data.id === id;
+  const hasId = (id: string) => (data: any) => data.id === id;
   const agent = async (body: object) => {
-    const made = await lab.admin.post('/api/agents', { name: newId(), provider: 'external', ...body });
-    expect(made.status).toBe(201);
-    return made.body.agent.id as string;
+    const created = await fixture.admin.post('/api/agents', { name: newId(), provider: 'external', ...body });
+    expect(created.status).toBe(201);
+    return created.body.agent.id as string;
   };
   const handshake = (agentId: string, bootId = newId()) =>
-    lab.tenant.worker.post('/api/agents/handshake', { agentId, bootId, workerVersion: '1' });
+    fixture.tenant.worker.post('/api/agents/handshake', { agentId, bootId, workerVersion: '1' });
   const schedule = async (more: object = {}): Promise<string> => {
-    const { workflowId: scriptId, agentId } = lab.ids;
+    const { workflowId: scriptId, agentId } = fixture.ids;
     const body = { name: newId(), scriptId, agentId, cronExpression: '0 6 * * *', ...more };
-    return (await lab.tenant.api.post('/api/schedules', body)).body.id;
+    return (await fixture.tenant.api.post('/api/schedules', body)).body.id;
   };
   const session = async (body: object = {}) => {
-    const own = browsers.of(await browsers.makeAgent());
+    const own = browsers.clientOf(await browsers.makeAgent());
     const step = { id: 'do', title: 'Do it', instruction: 'Do it.', expect: { text: 'Done' }, kind: 'browse' };
     const task = {
       ...{ title: newId(), goal: 'Have it done.', startUrl: 'http://portal.test/', inputs: [], steps: [step] },
@@ -60,101 +60,101 @@ describe('every type of webhook', () => {
   };
 
   const ask = async (timeoutSeconds = 60) => {
-    const { organizationId } = lab.tenant;
-    const { id } = await makeJob(lab.harness.db, {
+    const { organizationId } = fixture.tenant;
+    const { id } = await makeJob(fixture.harness.db, {
       ...{ organizationId, status: 'running', startedAt: new Date(), commandId: newId() },
     });
     const body = { questionKey: 'one', question: 'Code from the phone', kind: 'code', timeoutSeconds };
-    const asked = await lab.tenant.worker.post(`/api/jobs/${id}/questions`, body);
-    expect(asked.status).toBe(201);
-    return asked.body as { questionId: string };
+    const created = await fixture.tenant.worker.post(`/api/jobs/${id}/questions`, body);
+    expect(created.status).toBe(201);
+    return created.body as { questionId: string };
   };
 
   const submission = async () => {
     const form = new FormData();
     form.set('payload', JSON.stringify({ type: 'feature_request', title: 'One more', description: 'Please.' }));
-    const { url, headers } = lab.admin;
-    const made = await fetch(`${url}/api/feedback-submissions`, { method: 'POST', headers, body: form });
-    return ((await made.json()) as { id: string }).id;
+    const { url, headers } = fixture.admin;
+    const created = await fetch(`${url}/api/feedback-submissions`, { method: 'POST', headers, body: form });
+    return ((await created.json()) as { id: string }).id;
   };
 
-  /** Brings it to pass, and answers what was told of it. */
-  const facts: Record<WebhookType, () => Promise<Received>> = {
-    'job.started': async () => told('job.started', of(await lab.run())),
-    'job.completed': async () => told('job.completed', of(await lab.run())),
-    'job.failed': async () => told('job.failed', of(await lab.run('failed'))),
+  /** For each type, a function that causes the event and returns its delivery. */
+  const causes: Record<WebhookType, () => Promise<Received>> = {
+    'job.started': async () => delivered('job.started', hasId(await fixture.run())),
+    'job.completed': async () => delivered('job.completed', hasId(await fixture.run())),
+    'job.failed': async () => delivered('job.failed', hasId(await fixture.run('failed'))),
     'job.cancelled': async () => {
       const agentId = await agent({});
-      const { jobId } = (await lab.tenant.api.post('/api/jobs/launch', { ...lab.ids, agentId })).body;
-      const other = (await lab.tenant.api.post('/api/jobs/launch', { ...lab.ids, agentId })).body.jobId;
-      await lab.tenant.api.post(`/api/jobs/${jobId}/cancel`, {});
-      await lab.tenant.api.post('/api/jobs/cancel', { ids: [other] });
-      await told('job.cancelled', of(other));
-      return told('job.cancelled', of(jobId));
+      const { jobId } = (await fixture.tenant.api.post('/api/jobs/launch', { ...fixture.ids, agentId })).body;
+      const other = (await fixture.tenant.api.post('/api/jobs/launch', { ...fixture.ids, agentId })).body.jobId;
+      await fixture.tenant.api.post(`/api/jobs/${jobId}/cancel`, {});
+      await fixture.tenant.api.post('/api/jobs/cancel', { ids: [other] });
+      await delivered('job.cancelled', hasId(other));
+      return delivered('job.cancelled', hasId(jobId));
     },
     'job.stalled': async () => {
-      const { organizationId } = lab.tenant;
+      const { organizationId } = fixture.tenant;
       const startedAt = new Date(Date.now() - 3_600_000);
-      const { id } = await makeJob(lab.harness.db, {
+      const { id } = await makeJob(fixture.harness.db, {
         ...{ organizationId, status: 'running', startedAt, lastHeartbeatAt: new Date() },
       });
-      const stalled = await told('job.stalled', of(id));
+      const stalled = await delivered('job.stalled', hasId(id));
       expect(stalled.event.data).toMatchObject({ status: 'running' });
       return stalled;
     },
     'batch.finished': async () => {
-      const { workflowId, agentId } = lab.ids;
-      lab.worker.answer = ({ jobId, kind }) => {
-        if (kind === 'run') setImmediate(() => void lab.report(jobId!, 'completed').catch(() => undefined));
+      const { workflowId, agentId } = fixture.ids;
+      fixture.worker.answer = ({ jobId, kind }) => {
+        if (kind === 'run') setImmediate(() => void fixture.report(jobId!, 'completed').catch(() => undefined));
         return 202;
       };
       const body = { workflowId, agentIds: [agentId], rows: [{}, {}, {}] };
-      const { batchId } = (await lab.tenant.api.post('/api/jobs/batch', body)).body;
-      const finished = await told('batch.finished', of(batchId));
+      const { batchId } = (await fixture.tenant.api.post('/api/jobs/batch', body)).body;
+      const finished = await delivered('batch.finished', hasId(batchId));
       expect(finished.event.data).toMatchObject({ total: 3, completed: 3, queued: 0, running: 0 });
       return finished;
     },
     'agent.online': async () => {
       const agentId = await agent({});
       await handshake(agentId);
-      return told('agent.online', of(agentId));
+      return delivered('agent.online', hasId(agentId));
     },
     'agent.offline': async () => {
       const agentId = await agent({});
       const bootId = newId();
       await handshake(agentId, bootId);
       for (const _ of [1, 2, 3]) {
-        await lab.tenant.worker.post('/api/agent/heartbeat', { agentId, bootId, healthy: false });
+        await fixture.tenant.worker.post('/api/agent/heartbeat', { agentId, bootId, healthy: false });
       }
-      return told('agent.offline', of(agentId));
+      return delivered('agent.offline', hasId(agentId));
     },
     'agent.stopped': async () => {
       const agentId = await agent({ provider: 'http', providerConfig: plane.providerConfig });
       await handshake(agentId);
-      await lab.admin.post(`/api/agent/${agentId}/action`, { action: 'stop' });
-      return told('agent.stopped', of(agentId));
+      await fixture.admin.post(`/api/agent/${agentId}/action`, { action: 'stop' });
+      return delivered('agent.stopped', hasId(agentId));
     },
     'agent.wake_failed': async () => {
       const agentId = await agent({ provider: 'http', providerConfig: plane.providerConfig });
-      await lab.rows(`UPDATE agent SET status = 'stopped' WHERE id = $1`, agentId);
-      await lab.admin.post(`/api/agent/${agentId}/action`, { action: 'start' });
-      return told('agent.wake_failed', of(agentId));
+      await fixture.rows(`UPDATE agent SET status = 'stopped' WHERE id = $1`, agentId);
+      await fixture.admin.post(`/api/agent/${agentId}/action`, { action: 'start' });
+      return delivered('agent.wake_failed', hasId(agentId));
     },
     'schedule.skipped': async () => {
       const scheduleId = await schedule({ idempotencyWindowMinutes: 60 });
-      for (const _ of [1, 2]) await lab.tenant.api.post('/api/schedules/execute', { force: true, scheduleId });
-      const skipped = await told('schedule.skipped', of(scheduleId));
+      for (const _ of [1, 2]) await fixture.tenant.api.post('/api/schedules/execute', { force: true, scheduleId });
+      const skipped = await delivered('schedule.skipped', hasId(scheduleId));
       expect(skipped.event.data).toMatchObject({ reason: 'idempotency_window', nominalAt: expect.any(String) });
       return skipped;
     },
     'schedule.failed': async () => {
-      const { organizationId } = lab.tenant;
-      const { id: scriptId } = await makeWorkflow(lab.harness.db, { organizationId });
+      const { organizationId } = fixture.tenant;
+      const { id: scriptId } = await makeWorkflow(fixture.harness.db, { organizationId });
       const scheduleId = await schedule({ scriptId, cronExpression: '* * * * *' });
-      await lab.rows(`UPDATE workflow_revision SET variables = '{MORE}' WHERE workflow_id = $1`, scriptId);
-      await lab.rows(`UPDATE schedule SET next_run_at = date_trunc('minute', now()) WHERE id = $1`, scheduleId);
-      await lab.tenant.api.post('/api/schedules/execute', {});
-      const failed = await told('schedule.failed', of(scheduleId));
+      await fixture.rows(`UPDATE workflow_revision SET variables = '{MORE}' WHERE workflow_id = $1`, scriptId);
+      await fixture.rows(`UPDATE schedule SET next_run_at = date_trunc('minute', now()) WHERE id = $1`, scheduleId);
+      await fixture.tenant.api.post('/api/schedules/execute', {});
+      const failed = await delivered('schedule.failed', hasId(scheduleId));
       expect(failed.event.data).toMatchObject({ reason: 'invalid_payload', nominalAt: expect.any(String) });
       return failed;
     },
@@ -173,30 +173,30 @@ describe('every type of webhook', () => {
       return first!;
     },
     'api_key.expiring': () =>
-      lab.expiringKey().then((id) => told('api_key.expiring', ({ apiKeyId }) => apiKeyId === id)),
+      fixture.expiringKey().then((id) => delivered('api_key.expiring', ({ apiKeyId }) => apiKeyId === id)),
     'pack.promoted': async () => {
       const { packId, versions } = await install();
       const { versionId } = versions[0]!;
-      const answer = await lab.admin.post(`/api/workflow-packs/${packId}/versions/${versionId}/promote`, {
+      const answer = await fixture.admin.post(`/api/workflow-packs/${packId}/versions/${versionId}/promote`, {
         stage: 'deprecated',
       });
       expect(answer.status).toBe(200);
-      const promoted = await told('pack.promoted', (data) => data.versionId === versionId);
+      const promoted = await delivered('pack.promoted', (data) => data.versionId === versionId);
       expect(promoted.event.data).toMatchObject(answer.body);
       return promoted;
     },
     'installation.pinned': async () => {
       const { installationId, versions } = await install();
       const pin = `/api/workflow-pack-installations/${installationId}/pin`;
-      const answer = await lab.admin.post(pin, { versionId: versions[1]!.versionId });
-      const pinned = await told('installation.pinned', of(installationId));
+      const answer = await fixture.admin.post(pin, { versionId: versions[1]!.versionId });
+      const pinned = await delivered('installation.pinned', hasId(installationId));
       expect(pinned.event.data).toMatchObject(answer.body);
       return pinned;
     },
     'autopilot.paused': async () => {
       browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
       const { sessionId } = await session();
-      const paused = await told('autopilot.paused', (data) => data.sessionId === sessionId);
+      const paused = await delivered('autopilot.paused', (data) => data.sessionId === sessionId);
       expect(paused.event.data).toMatchObject({ status: 'paused', pausedFor: { reason: 'one_time_code' } });
       return paused;
     },
@@ -205,97 +205,97 @@ describe('every type of webhook', () => {
       const { sessionId, act, until } = await session();
       await until(sessionId, 'paused');
       await act({ action: 'cancel', sessionId });
-      const finished = await told('autopilot.finished', (data) => data.sessionId === sessionId);
+      const finished = await delivered('autopilot.finished', (data) => data.sessionId === sessionId);
       expect(finished.event.data).toMatchObject({ status: 'cancelled' });
       return finished;
     },
     'question.asked': async () => {
       const { questionId } = await ask();
-      const asked = await told('question.asked', of(questionId));
-      expect(asked.event.data).toMatchObject({ status: 'open', question: 'Code from the phone' });
-      return asked;
+      const delivery = await delivered('question.asked', hasId(questionId));
+      expect(delivery.event.data).toMatchObject({ status: 'open', question: 'Code from the phone' });
+      return delivery;
     },
     'question.answered': async () => {
       const { questionId } = await ask();
-      await lab.tenant.api.post(`/api/questions/${questionId}/answer`, { answer: '482913' });
-      const answered = await told('question.answered', of(questionId));
+      await fixture.tenant.api.post(`/api/questions/${questionId}/answer`, { answer: '482913' });
+      const answered = await delivered('question.answered', hasId(questionId));
       expect(answered.event.data).toMatchObject({ status: 'answered', answer: null });
       expect(JSON.stringify(answered.event)).not.toContain('482913');
       return answered;
     },
     'question.expired': async () => {
       const { questionId } = await ask(1);
-      return told('question.expired', of(questionId));
+      return delivered('question.expired', hasId(questionId));
     },
     'feedback.resolved': async () => {
       const id = await submission();
-      await lab.admin.patch(`/api/feedback-submissions/${id}`, { status: 'resolved' });
-      const resolved = await told('feedback.resolved', of(id));
+      await fixture.admin.patch(`/api/feedback-submissions/${id}`, { status: 'resolved' });
+      const resolved = await delivered('feedback.resolved', hasId(id));
       expect(resolved.event.data).toMatchObject({ status: 'resolved', title: 'One more' });
       return resolved;
     },
     'webhook.test': async () => {
-      const answer = await lab.admin.post(`/api/webhook-endpoints/${endpoint.id}/test`);
+      const answer = await fixture.admin.post(`/api/webhook-endpoints/${endpoint.id}/test`);
       expect(answer.status).toBe(202);
-      return told('webhook.test', of(endpoint.id));
+      return delivered('webhook.test', hasId(endpoint.id));
     },
   };
 
-  /** Another organization, which may launch five runs in the month and has launched four. */
+  /** Creates another organization, which may launch five runs per month and has launched four. */
   async function limited() {
-    const tenant: Tenant = await lab.harness.makeTenant();
-    const other = await WebhookLab.in(lab.harness, tenant);
+    const tenant: Tenant = await fixture.harness.makeTenant();
+    const other = await WebhookFixture.in(fixture.harness, tenant);
     try {
-      const [near, reached] = [lab.path(), lab.path()];
+      const [near, reached] = [fixture.path(), fixture.path()];
       for (const [at, type] of [
         [near, 'limit.near'],
         [reached, 'limit.reached'],
       ] as const) {
-        const body = { url: lab.receiver.url + at, events: [type] };
+        const body = { url: fixture.receiver.url + at, events: [type] };
         expect((await tenant.as.admin.post('/api/webhook-endpoints', body)).status).toBe(201);
       }
       await tenant.as.admin.patch('/api/organization/settings', { monthlyRunLimit: 5 });
       for (let launched = 0; launched < 4; launched += 1) await tenant.api.post('/api/jobs/launch', other.ids);
-      return { receiver: lab.receiver, near, reached, api: tenant.api, ids: other.ids };
+      return { receiver: fixture.receiver, near, reached, api: tenant.api, ids: other.ids };
     } finally {
       await other.leave();
     }
   }
 
   function install() {
-    return makeInstallation(lab.harness.db, {
-      organizationId: lab.tenant.organizationId,
+    return makeInstallation(fixture.harness.db, {
+      organizationId: fixture.tenant.organizationId,
       contents: [newId(), newId()],
     });
   }
 
-  it.each(webhookTypes)('%s is told by its fact, signed, with a sequence', async (type) => {
-    const received = await facts[type]();
+  it.each(webhookTypes)('%s is delivered, signed, with a sequence', async (type) => {
+    const received = await causes[type]();
     expect(received.event).toMatchObject({ type, data: { sequence: expect.any(Number) } });
     expect(received.headers['webhook-id']).toMatch(/^[0-9a-f-]{36}$/);
     if (received.path === path) verified(endpoint.secret, received);
   });
 
-  it('has the state that it names, whatever became of its thing before it was read', async () => {
+  it('contains the state at its event, even if the resource changes before the event is read', async () => {
     browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
-    const release = await lab.holdFacts();
-    const jobId = await lab.run('failed');
+    const release = await fixture.holdEvents();
+    const jobId = await fixture.run('failed');
     const agentId = await agent({});
     const bootId = newId();
     await handshake(agentId, bootId);
     for (const _ of [1, 2, 3]) {
-      await lab.tenant.worker.post('/api/agent/heartbeat', { agentId, bootId, healthy: false });
+      await fixture.tenant.worker.post('/api/agent/heartbeat', { agentId, bootId, healthy: false });
     }
     const scheduleId = await schedule({ idempotencyWindowMinutes: 60 });
-    for (const _ of [1, 2]) await lab.tenant.api.post('/api/schedules/execute', { force: true, scheduleId });
-    await lab.rows(`UPDATE schedule SET last_result = 'launched' WHERE id = $1`, scheduleId);
+    for (const _ of [1, 2]) await fixture.tenant.api.post('/api/schedules/execute', { force: true, scheduleId });
+    await fixture.rows(`UPDATE schedule SET last_result = 'launched' WHERE id = $1`, scheduleId);
     const { packId, installationId, versions } = await install();
     const [first, second] = [versions[0]!.versionId, versions[1]!.versionId];
     const pin = { versionId: second };
-    await lab.admin.post(`/api/workflow-pack-installations/${installationId}/pin`, pin);
-    await lab.admin.post(`/api/workflow-pack-installations/${installationId}/rollback`, {});
+    await fixture.admin.post(`/api/workflow-pack-installations/${installationId}/pin`, pin);
+    await fixture.admin.post(`/api/workflow-pack-installations/${installationId}/rollback`, {});
     for (const stage of ['deprecated', 'production']) {
-      await lab.admin.post(`/api/workflow-packs/${packId}/versions/${second}/promote`, { stage });
+      await fixture.admin.post(`/api/workflow-packs/${packId}/versions/${second}/promote`, { stage });
     }
     const { sessionId, act, until } = await session();
     await until(sessionId, 'paused');
@@ -303,12 +303,12 @@ describe('every type of webhook', () => {
     await until(sessionId, 'cancelled');
     const submissionId = await submission();
     for (const status of ['resolved', 'closed']) {
-      await lab.admin.patch(`/api/feedback-submissions/${submissionId}`, { status });
+      await fixture.admin.patch(`/api/feedback-submissions/${submissionId}`, { status });
     }
     await release();
     const about = (data: any): string => data.sessionId ?? data.versionId ?? data.id;
     const states = (id: string) =>
-      lab.receiver
+      fixture.receiver
         .at(path)
         .filter(({ event }) => about(event.data) === id)
         .map(({ event: { type, data } }) => [
@@ -342,9 +342,9 @@ describe('every type of webhook', () => {
       ],
       [submissionId]: [['feedback.resolved', 'resolved']],
     };
-    for (const [id, facts] of Object.entries(expected)) {
-      await waitFor(facts[0]![0], () => states(id).length >= facts.length);
-      expect(states(id)).toEqual(facts);
+    for (const [id, deliveries] of Object.entries(expected)) {
+      await waitFor(deliveries[0]![0], () => states(id).length >= deliveries.length);
+      expect(states(id)).toEqual(deliveries);
     }
   });
 });

@@ -1,38 +1,38 @@
 // Long: waits for the retries of a delivery.
 // Short: libs/webhooks/src/deliveries/claim-delivery.spec.ts
 import { FakeClock, waitFor } from '@muster/testing';
-import { WebhookLab } from './webhook-lab.harness';
+import { WebhookFixture } from './webhook-fixture.harness';
 
 jest.setTimeout(120_000);
 
 const base = '/api/webhook-endpoints';
 const hourMs = 3_600_000;
 
-/** The service's clock is moved, so that its long waits are none. */
-describe('a receiver that', () => {
+/** The test moves the service's clock, so that it does not have to wait for long delays. */
+describe('a receiver with faults', () => {
   const clock = new FakeClock(new Date());
-  let lab: WebhookLab;
+  let fixture: WebhookFixture;
 
   beforeAll(async () => {
-    lab = await WebhookLab.open({}, clock);
+    fixture = await WebhookFixture.open({}, clock);
   });
-  afterAll(() => lab.close());
+  afterAll(() => fixture.close());
 
   const tested = async (path: string) => {
-    const { id } = await lab.endpoint(path, ['pack.promoted']);
-    const { deliveryId } = (await lab.admin.post(`${base}/${id}/test`)).body;
-    const read = async () => (await lab.admin.get(`${base}/${id}/deliveries/${deliveryId}`)).body;
+    const { id } = await fixture.endpoint(path, ['pack.promoted']);
+    const { deliveryId } = (await fixture.admin.post(`${base}/${id}/test`)).body;
+    const read = async () => (await fixture.admin.get(`${base}/${id}/deliveries/${deliveryId}`)).body;
     const after = (attempts: number) =>
       waitFor(`${attempts} attempts`, async () => {
         const delivery = await read();
         return delivery.attempts.length === attempts && delivery;
       });
-    return { id, deliveryId, read, after, endpoint: async () => (await lab.admin.get(`${base}/${id}`)).body };
+    return { id, deliveryId, read, after, endpoint: async () => (await fixture.admin.get(`${base}/${id}`)).body };
   };
 
-  it('is dead gets eight tries over 32 hours and no more, and nothing before its time', async () => {
-    const path = lab.path();
-    lab.receiver.answers.set(path, (response) => response.writeHead(503).end('not now'));
+  it('gets eight attempts over 32 hours and none too early if it always fails', async () => {
+    const path = fixture.path();
+    fixture.receiver.answers.set(path, (response) => response.writeHead(503).end('not now'));
     const { id, after, endpoint, read } = await tested(path);
     const waits = [5, 300, 1800, 7200, 18_000, 36_000, 50_400];
     for (const [at, seconds] of waits.entries()) {
@@ -42,8 +42,8 @@ describe('a receiver that', () => {
       expect(inMs).toBeGreaterThanOrEqual(seconds * 1000);
       expect(inMs).toBeLessThanOrEqual(seconds * 1100);
       clock.advance(inMs - 1);
-      await lab.tenant.signInAgain();
-      // A look at what is due comes by and finds nothing.
+      await fixture.tenant.signInAgain();
+      // The loop reads the due deliveries and finds none.
       await new Promise((resolve) => setTimeout(resolve, at === 0 ? 1500 : 0));
       expect((await read()).attempts).toHaveLength(at + 1);
       clock.advance(1);
@@ -52,21 +52,21 @@ describe('a receiver that', () => {
     expect(dead).toMatchObject({ status: 'dead', nextAttemptAt: null });
     expect(new Set(dead.attempts.map(({ statusCode }: any) => statusCode))).toEqual(new Set([503]));
     expect(await endpoint()).toMatchObject({ enabled: true, failingSince: expect.any(String) });
-    lab.receiver.answers.delete(path);
-    await lab.admin.post(`${base}/${id}/deliveries/${dead.id}/redeliver`);
+    fixture.receiver.answers.delete(path);
+    await fixture.admin.post(`${base}/${id}/deliveries/${dead.id}/redeliver`);
     expect(await after(9)).toMatchObject({ status: 'delivered' });
     expect(await endpoint()).toMatchObject({ enabled: true, failingSince: null });
   });
 
-  it('flaps is told in the end', async () => {
-    const path = lab.path();
+  it('gets the delivery in the end if it fails only at first', async () => {
+    const path = fixture.path();
     const codes = [500, 429, 204];
-    lab.receiver.answers.set(path, (response) => response.writeHead(codes.shift() ?? 204).end());
+    fixture.receiver.answers.set(path, (response) => response.writeHead(codes.shift() ?? 204).end());
     const { after } = await tested(path);
     for (const attempts of [1, 2]) {
       await after(attempts);
       clock.advance(hourMs);
-      await lab.tenant.signInAgain();
+      await fixture.tenant.signInAgain();
     }
     expect(await after(3)).toMatchObject({
       status: 'delivered',
@@ -74,21 +74,21 @@ describe('a receiver that', () => {
     });
   });
 
-  it('redirects is not followed', async () => {
-    const [path, elsewhere] = [lab.path(), lab.path()];
-    lab.receiver.answers.set(path, (response) => response.writeHead(302, { location: elsewhere }).end());
+  it('is not followed if it redirects', async () => {
+    const [path, elsewhere] = [fixture.path(), fixture.path()];
+    fixture.receiver.answers.set(path, (response) => response.writeHead(302, { location: elsewhere }).end());
     const { after } = await tested(path);
     expect(await after(1)).toMatchObject({ status: 'pending', attempts: [{ statusCode: 302, error: null }] });
-    expect(lab.receiver.at(elsewhere)).toEqual([]);
+    expect(fixture.receiver.at(elsewhere)).toEqual([]);
   });
 
-  it('closes in the middle of its answer, or before it, is told again', async () => {
-    const [half, none] = [lab.path(), lab.path()];
-    lab.receiver.answers.set(half, (response) => {
+  it('gets the delivery again if it closes the connection before or during its answer', async () => {
+    const [half, none] = [fixture.path(), fixture.path()];
+    fixture.receiver.answers.set(half, (response) => {
       response.writeHead(200, { 'content-length': '100' }).write('{"some"');
       setTimeout(() => response.destroy(), 20);
     });
-    lab.receiver.answers.set(none, (response) => response.destroy());
+    fixture.receiver.answers.set(none, (response) => response.destroy());
     const [one, other] = [await tested(half), await tested(none)];
     expect(await one.after(1)).toMatchObject({
       status: 'pending',
@@ -100,10 +100,10 @@ describe('a receiver that', () => {
     });
   });
 
-  it('answers without an end is read no further than 64 KiB, and was told', async () => {
-    const path = lab.path();
+  it('counts as delivered if its answer does not end, and no more than 64 KiB of it are read', async () => {
+    const path = fixture.path();
     let written = 0;
-    lab.receiver.answers.set(path, (response) => {
+    fixture.receiver.answers.set(path, (response) => {
       response.writeHead(200);
       const more = () => {
         while (!response.destroyed && response.write(Buffer.alloc(16_384))) written += 16_384;
@@ -116,9 +116,9 @@ describe('a receiver that', () => {
     expect(written).toBeLessThan(16 * 1024 * 1024);
   });
 
-  it('hangs is given up after ten seconds', async () => {
-    const path = lab.path();
-    lab.receiver.answers.set(path, () => undefined);
+  it('times out after ten seconds if it hangs', async () => {
+    const path = fixture.path();
+    fixture.receiver.answers.set(path, () => undefined);
     const { after } = await tested(path);
     const { attempts } = await after(1);
     expect(attempts).toMatchObject([{ statusCode: null, error: 'no complete response within 10000 ms' }]);
@@ -126,9 +126,9 @@ describe('a receiver that', () => {
     expect(attempts[0].durationMs).toBeLessThan(15_000);
   });
 
-  it('answers 410 is turned off, with an audit row; its other facts wait until it is on again', async () => {
-    const path = lab.path();
-    lab.receiver.answers.set(path, (response) => response.writeHead(410).end());
+  it('is turned off with an audit entry if it answers 410, and can be turned on again', async () => {
+    const path = fixture.path();
+    fixture.receiver.answers.set(path, (response) => response.writeHead(410).end());
     const { id, after, endpoint } = await tested(`${path}?token=hidden`);
     expect(await after(1)).toMatchObject({ status: 'dead', attempts: [{ statusCode: 410 }] });
     expect(await endpoint()).toMatchObject({
@@ -136,20 +136,20 @@ describe('a receiver that', () => {
       turnedOffReason: 'gone',
       turnedOffAt: expect.any(String),
     });
-    const { body } = await lab.admin.get(`/api/audit?targetId=${id}&action=webhook_endpoint.turn_off`);
+    const { body } = await fixture.admin.get(`/api/audit?targetId=${id}&action=webhook_endpoint.turn_off`);
     expect(body.entries).toMatchObject([{ actor: { kind: 'system', id: 'webhooks' }, changes: { reason: 'gone' } }]);
     expect(JSON.stringify(body)).not.toContain('hidden');
-    lab.receiver.answers.delete(path);
-    await lab.admin.patch(`${base}/${id}`, { enabled: true });
+    fixture.receiver.answers.delete(path);
+    await fixture.admin.patch(`${base}/${id}`, { enabled: true });
     expect(await endpoint()).toMatchObject({ enabled: true, turnedOffReason: null, failingSince: null });
   });
 
-  it('moved to a private address is not called, and says why', async () => {
-    const { id } = await lab.endpoint(lab.path(), ['pack.promoted']);
-    await lab.rows(`UPDATE webhook_endpoint SET url = 'http://10.1.2.3/inside' WHERE id = $1`, id);
-    await lab.admin.post(`${base}/${id}/test`);
-    const [delivery] = await waitFor('its attempt', async () => {
-      const found = await lab.deliveries(id);
+  it('is not called at a private address, and the attempt has the reason', async () => {
+    const { id } = await fixture.endpoint(fixture.path(), ['pack.promoted']);
+    await fixture.rows(`UPDATE webhook_endpoint SET url = 'http://10.1.2.3/inside' WHERE id = $1`, id);
+    await fixture.admin.post(`${base}/${id}/test`);
+    const [delivery] = await waitFor('the attempt', async () => {
+      const found = await fixture.deliveries(id);
       return found[0]?.attempts.length === 1 && found;
     });
     expect(delivery).toMatchObject({
@@ -159,50 +159,50 @@ describe('a receiver that', () => {
   });
 });
 
-/** Apart, as nobody's session outlasts both. */
-describe('a receiver that for five days', () => {
+/** A separate service, because no user session lasts as long as both groups of tests. */
+describe('a receiver that only fails for five days', () => {
   const clock = new FakeClock(new Date());
-  let lab: WebhookLab;
+  let fixture: WebhookFixture;
 
   beforeAll(async () => {
-    lab = await WebhookLab.open({}, clock);
+    fixture = await WebhookFixture.open({}, clock);
   });
-  afterAll(() => lab.close());
+  afterAll(() => fixture.close());
 
-  it('does nothing but fail is turned off; what waited is sent when it is turned on', async () => {
-    const path = lab.path();
-    lab.receiver.answers.set(path, (response) => response.writeHead(500).end());
-    const { id } = await lab.endpoint(path, ['agent.online']);
+  it('is turned off, and gets the waiting deliveries when it is turned on', async () => {
+    const path = fixture.path();
+    fixture.receiver.answers.set(path, (response) => response.writeHead(500).end());
+    const { id } = await fixture.endpoint(path, ['agent.online']);
     const handshake = async () => {
-      const made = await lab.admin.post('/api/agents', { name: `A ${Date.now()}`, provider: 'external' });
-      const body = { agentId: made.body.agent.id, bootId: 'b', workerVersion: '1' };
-      await lab.tenant.worker.post('/api/agents/handshake', body);
+      const created = await fixture.admin.post('/api/agents', { name: `A ${Date.now()}`, provider: 'external' });
+      const body = { agentId: created.body.agent.id, bootId: 'b', workerVersion: '1' };
+      await fixture.tenant.worker.post('/api/agents/handshake', body);
     };
     await handshake();
-    await lab.receiver.wait(path, 1);
+    await fixture.receiver.wait(path, 1);
     for (let day = 1; day <= 5; day += 1) {
       clock.advance(24 * hourMs);
-      await lab.tenant.signInAgain();
-      const before = lab.receiver.at(path).length;
+      await fixture.tenant.signInAgain();
+      const before = fixture.receiver.at(path).length;
       await handshake();
       await waitFor(`day ${day}`, async () => {
-        const { enabled } = (await lab.admin.get(`${base}/${id}`)).body;
-        return enabled === false || lab.receiver.at(path).length > before;
+        const { enabled } = (await fixture.admin.get(`${base}/${id}`)).body;
+        return enabled === false || fixture.receiver.at(path).length > before;
       });
     }
-    // The last answer is noted after the receiver has given it.
+    // The last answer is stored after the receiver has sent it.
     const off = await waitFor('it to be turned off', async () => {
-      const { body } = await lab.admin.get(`${base}/${id}`);
+      const { body } = await fixture.admin.get(`${base}/${id}`);
       return body.enabled === false && body;
     });
     expect(off).toMatchObject({ enabled: false, turnedOffReason: 'failing' });
-    const pending = await lab.deliveries(id, '?status=pending');
+    const pending = await fixture.deliveries(id, '?status=pending');
     expect(pending.length).toBeGreaterThan(0);
     expect(pending.every(({ nextAttemptAt }) => nextAttemptAt === null)).toBe(true);
-    lab.receiver.answers.delete(path);
-    await lab.admin.patch(`${base}/${id}`, { enabled: true });
+    fixture.receiver.answers.delete(path);
+    await fixture.admin.patch(`${base}/${id}`, { enabled: true });
     clock.advance(24 * hourMs);
-    await lab.tenant.signInAgain();
-    await waitFor('all to be sent', async () => (await lab.deliveries(id, '?status=pending')).length === 0);
+    await fixture.tenant.signInAgain();
+    await waitFor('all to be sent', async () => (await fixture.deliveries(id, '?status=pending')).length === 0);
   });
 });

@@ -1,30 +1,30 @@
-// Long: it waits in real time for receivers that hang.
+// Long: waits in real time for receivers that hang.
 // Short: apps/standalone/src/webhooks/delivered.spec.ts
 import { createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { waitFor } from '@muster/testing';
-import { WebhookLab } from './webhook-lab.harness';
+import { WebhookFixture } from './webhook-fixture.harness';
 
 jest.setTimeout(120_000);
 
 const large = 'x'.repeat(250_000);
 const answer = (status: string) => `HTTP/1.1 ${status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`;
 
-/** Raw sockets: what a proxy in front of a receiver does, no HTTP server would. */
-describe('a receiver that has enough while a large delivery is still coming', () => {
-  let lab: WebhookLab;
+/** Uses raw sockets, because no HTTP server acts as a proxy in front of a receiver may act. */
+describe('a receiver that answers or closes before it has read a large delivery', () => {
+  let fixture: WebhookFixture;
   const servers: Server[] = [];
 
   beforeAll(async () => {
-    lab = await WebhookLab.open();
+    fixture = await WebhookFixture.open();
   });
   afterAll(async () => {
     for (const server of servers) server.close();
-    await lab.close();
+    await fixture.close();
   });
 
-  /** What became of a run's delivery to who does this with the first bytes of each connection. */
-  async function toldTo(onFirst: (socket: Socket, nth: number) => void) {
+  /** Returns the delivery of a run to a receiver that does this at the first bytes of each connection. */
+  async function deliverTo(onFirst: (socket: Socket, nth: number) => void) {
     let connections = 0;
     const server = createServer((socket) => {
       const nth = (connections += 1);
@@ -32,33 +32,33 @@ describe('a receiver that has enough while a large delivery is still coming', ()
       socket.once('data', () => onFirst(socket, nth));
     }).listen(0, '127.0.0.1');
     servers.push(server);
-    await waitFor('its server', () => server.listening);
+    await waitFor('the server to listen', () => server.listening);
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
-    const made = await lab.admin.post('/api/webhook-endpoints', { url, events: ['job.completed'] });
-    expect(made.status).toBe(201);
-    await lab.run('completed', {}, { result: { large } });
-    const delivery = await waitFor('its attempt', async () => {
-      const [row] = await lab.deliveries(made.body.id);
+    const created = await fixture.admin.post('/api/webhook-endpoints', { url, events: ['job.completed'] });
+    expect(created.status).toBe(201);
+    await fixture.run('completed', {}, { result: { large } });
+    const delivery = await waitFor('the attempt', async () => {
+      const [row] = await fixture.deliveries(created.body.id);
       return row?.attempts.length > 0 && row;
     });
-    const detail = await lab.admin.get(`/api/webhook-endpoints/${made.body.id}/deliveries/${delivery.id}`);
+    const detail = await fixture.admin.get(`/api/webhook-endpoints/${created.body.id}/deliveries/${delivery.id}`);
     expect(JSON.parse(detail.body.body).data.result).toEqual({ large });
-    expect((await lab.admin.delete(`/api/webhook-endpoints/${made.body.id}`)).status).toBe(204);
+    expect((await fixture.admin.delete(`/api/webhook-endpoints/${created.body.id}`)).status).toBe(204);
     return delivery;
   }
 
-  it('and takes it, was told', async () => {
-    const delivery = await toldTo((socket) => {
+  it('counts as delivered if it accepts', async () => {
+    const delivery = await deliverTo((socket) => {
       socket.write(answer('204 No Content'));
-      // As who closes decently does: what still comes is let in, and dropped.
+      // A receiver that closes correctly still reads the rest, and drops it.
       socket.resume();
       setTimeout(() => socket.end(), 100);
     });
     expect(delivery).toMatchObject({ status: 'delivered', attempts: [{ statusCode: 204, error: null }] });
   });
 
-  it('and refuses it, is told again, and what it said is kept', async () => {
-    const delivery = await toldTo((socket) => {
+  it('gets the delivery again if it refuses, and its status is stored', async () => {
+    const delivery = await deliverTo((socket) => {
       socket.write(answer('413 Payload Too Large'));
       socket.resume();
       setTimeout(() => socket.end(), 100);
@@ -66,13 +66,13 @@ describe('a receiver that has enough while a large delivery is still coming', ()
     expect(delivery).toMatchObject({ status: 'pending', attempts: [{ statusCode: 413 }] });
   });
 
-  it('and breaks the connection, is told again', async () => {
-    const delivery = await toldTo((socket) => socket.resetAndDestroy());
+  it('gets the delivery again if it resets the connection', async () => {
+    const delivery = await deliverTo((socket) => socket.resetAndDestroy());
     expect(delivery).toMatchObject({ status: 'pending', attempts: [{ statusCode: null, error: expect.any(String) }] });
   });
 
-  it('and answers and breaks it at once, is either told or told again, and holds nobody up', async () => {
-    const delivery = await toldTo((socket) => {
+  it('counts as delivered or gets the delivery again if it answers and resets at once, without a delay', async () => {
+    const delivery = await deliverTo((socket) => {
       socket.write(answer('200 OK'), () => socket.resetAndDestroy());
     });
     const [attempt] = delivery.attempts;
@@ -81,8 +81,8 @@ describe('a receiver that has enough while a large delivery is still coming', ()
     expect(attempt.durationMs).toBeLessThan(9000);
   });
 
-  it('and reads no further, is given up after ten seconds', async () => {
-    const delivery = await toldTo((socket) => socket.pause());
+  it('times out after ten seconds if it stops reading', async () => {
+    const delivery = await deliverTo((socket) => socket.pause());
     expect(delivery).toMatchObject({
       status: 'pending',
       attempts: [{ statusCode: null, error: 'no complete response within 10000 ms' }],

@@ -4,15 +4,16 @@ import { SMTPServer } from 'smtp-server';
 
 export interface Mail {
   to: string;
-  /** As it came, with quoted-printable undone. */
+  /** The message as received, with quoted-printable decoded. */
   raw: string;
 }
 
-/** A mail relay: a real SMTP conversation, which remembers what came and refuses as it is asked to. */
+/** A mail relay that speaks real SMTP, records the messages and refuses those that the test specifies. */
 export class Mailbox {
   readonly mails: Mail[] = [];
-  /** What it answers to a recipient, or to the message when it has it; null accepts. */
+  /** Returns the SMTP status for a recipient; null accepts it. */
   refuseRecipient: (address: string) => number | null = () => null;
+  /** Returns the SMTP status for a received message; null accepts it, and `break` closes the connection. */
   onMessage: (to: string) => number | 'break' | null = () => null;
 
   private constructor(private readonly server: SMTPServer) {}
@@ -51,7 +52,7 @@ export class Mailbox {
     return `smtp://muster:relay-secret@127.0.0.1:${(this.server.server.address() as AddressInfo).port}`;
   }
 
-  /** What came to an address, once there is so much of it. */
+  /** Waits for this number of mails to an address, and returns them. */
   wait(to: string, count = 1): Promise<Mail[]> {
     return waitFor(`${count} mails to ${to}`, () => {
       const found = this.mails.filter((mail) => mail.to === to);
@@ -63,7 +64,7 @@ export class Mailbox {
     return new Promise((resolve) => this.server.close(() => resolve()));
   }
 
-  /** The connection breaks after the message was read, before it is answered. */
+  /** Closes all connections, after a message was read and before it is answered. */
   private breakAll(): void {
     for (const connection of this.server.connections)
       (connection as { _socket: { destroy(): void } })._socket.destroy();

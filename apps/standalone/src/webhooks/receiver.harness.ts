@@ -13,10 +13,10 @@ export interface Received {
 
 type Answer = (response: ServerResponse, received: Received, request: IncomingMessage) => void;
 
-/** Somebody's receiver of webhooks: real HTTP, which remembers what came and answers as it is told. */
+/** A customer's webhook receiver: a real HTTP server that records requests and answers as the test specifies. */
 export class Receiver {
   readonly received: Received[] = [];
-  /** By path; 204 unless said. */
+  /** Answers by path; 204 if a path has none. */
   readonly answers = new Map<string, Answer>();
 
   private constructor(private readonly server: Server) {}
@@ -40,7 +40,7 @@ export class Receiver {
     return this.received.filter((each) => each.path === path);
   }
 
-  /** What came to a path, once there is so much of it. */
+  /** Waits for this number of requests to a path, and returns them. */
   async wait(path: string, count = 1, timeoutMs?: number): Promise<Received[]> {
     return waitFor(`${count} at ${path}`, () => (this.at(path).length >= count ? this.at(path) : null), timeoutMs);
   }
@@ -61,7 +61,7 @@ export class Receiver {
   }
 }
 
-/** By the published package, as a receiver would; throws where it is not signed with the secret. */
+/** Verifies a request with the published package, as a receiver would; throws if another secret has signed it. */
 export function verified(secret: string, { body, headers }: Received): unknown {
   return new Webhook(secret).verify(body, headers);
 }

@@ -1,20 +1,20 @@
 import type { ServerResponse } from 'node:http';
 import { Metrics } from '@muster/platform';
 import { waitFor } from '@muster/testing';
-import { WebhookLab } from './webhook-lab.harness';
+import { WebhookFixture } from './webhook-fixture.harness';
 
 jest.setTimeout(120_000);
 
 describe('the metrics of webhooks', () => {
-  let lab: WebhookLab;
+  let fixture: WebhookFixture;
 
   beforeAll(async () => {
-    lab = await WebhookLab.open();
+    fixture = await WebhookFixture.open();
   });
-  afterAll(() => lab.close());
+  afterAll(() => fixture.close());
 
   const valueOf = async (name: string, labels: Record<string, string> = {}): Promise<number> => {
-    const { registry } = lab.harness.app.nest.get(Metrics, { strict: false });
+    const { registry } = fixture.harness.app.nest.get(Metrics, { strict: false });
     const line = `${name}${Object.keys(labels).length ? `{${Object.entries(labels).map(([key, value]) => `${key}="${value}"`)}}` : ''} `;
     const text = (await registry.metrics()).split('\n').find((each) => each.startsWith(line));
     if (!text) throw new Error(`there is no ${line}`);
@@ -23,22 +23,22 @@ describe('the metrics of webhooks', () => {
   const attempts = (outcome: string) => valueOf('muster_webhook_attempt_seconds_count', { outcome });
   const turnedOff = (reason: string) => valueOf('muster_webhook_endpoints_turned_off_total', { reason });
   const tested = async (path: string) => {
-    const { id } = await lab.endpoint(path, ['pack.promoted']);
-    await lab.admin.post(`/api/webhook-endpoints/${id}/test`);
+    const { id } = await fixture.endpoint(path, ['pack.promoted']);
+    await fixture.admin.post(`/api/webhook-endpoints/${id}/test`);
     return id;
   };
 
-  it('are there before anything happened, so that the first event is seen', async () => {
+  it('exist before the first event, so that its increase is visible', async () => {
     for (const outcome of ['delivered', 'retried', 'dead']) expect(await attempts(outcome)).toBe(0);
     for (const reason of ['gone', 'failing']) expect(await turnedOff(reason)).toBe(0);
     expect(await valueOf('muster_webhook_deliveries_due')).toBe(0);
   });
 
-  it('count each attempt by what became of it, and endpoints that are turned off by why', async () => {
-    const [refusing, gone] = [lab.path(), lab.path()];
-    lab.receiver.answers.set(refusing, (response) => response.writeHead(500).end());
-    lab.receiver.answers.set(gone, (response) => response.writeHead(410).end());
-    await tested(lab.path());
+  it('count attempts by outcome, and turned-off endpoints by reason', async () => {
+    const [refusing, gone] = [fixture.path(), fixture.path()];
+    fixture.receiver.answers.set(refusing, (response) => response.writeHead(500).end());
+    fixture.receiver.answers.set(gone, (response) => response.writeHead(410).end());
+    await tested(fixture.path());
     await tested(refusing);
     await tested(gone);
     await waitFor('all three', async () => {
@@ -50,15 +50,18 @@ describe('the metrics of webhooks', () => {
     expect(seconds).toBeLessThan(10);
   });
 
-  it('show what is due and not sent, for as long as it is', async () => {
-    const path = lab.path();
+  it('show due deliveries for as long as they are not sent', async () => {
+    const path = fixture.path();
     const held: ServerResponse[] = [];
-    lab.receiver.answers.set(path, (response) => void held.push(response));
+    fixture.receiver.answers.set(path, (response) => void held.push(response));
     const id = await tested(path);
-    for (let more = 0; more < 4; more += 1) await lab.admin.post(`/api/webhook-endpoints/${id}/test`);
-    await waitFor('those that wait to be counted', async () => (await valueOf('muster_webhook_deliveries_due')) > 0);
-    lab.receiver.answers.delete(path);
+    for (let more = 0; more < 4; more += 1) await fixture.admin.post(`/api/webhook-endpoints/${id}/test`);
+    await waitFor(
+      'the waiting deliveries to be counted',
+      async () => (await valueOf('muster_webhook_deliveries_due')) > 0,
+    );
+    fixture.receiver.answers.delete(path);
     for (const response of held) response.writeHead(204).end();
-    await waitFor('none to wait', async () => (await valueOf('muster_webhook_deliveries_due')) === 0);
+    await waitFor('no delivery to wait', async () => (await valueOf('muster_webhook_deliveries_due')) === 0);
   });
 });

@@ -1,8 +1,8 @@
-/** Numbers that look random and come again with the same seed. */
-export class Chance {
+/** Pseudo-random numbers that repeat with the same seed. */
+export class SeededRandom {
   constructor(private state: number) {}
 
-  /** From 0 to below 1. */
+  /** Returns a number from 0 to below 1. */
   next(): number {
     this.state = (this.state + 0x6d2b79f5) | 0;
     let t = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state);
@@ -10,12 +10,12 @@ export class Chance {
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
   }
 
-  /** A whole number, both ends included. */
+  /** Returns a whole number in the range, both ends included. */
   whole(from: number, to: number): number {
     return from + Math.floor(this.next() * (to - from + 1));
   }
 
-  of<T>(choices: readonly T[]): T {
+  pick<T>(choices: readonly T[]): T {
     return choices[Math.floor(this.next() * choices.length)]!;
   }
 

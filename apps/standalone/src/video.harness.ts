@@ -18,17 +18,17 @@ import { standalone } from './standalone';
 const workerProgram = resolve(__dirname, '../../../dist/apps/worker/src/main.js');
 const hasFfmpeg = spawnSync('ffmpeg', ['-version']).status === 0;
 /** Skips tests that need ffmpeg if it is not installed. The error of a machine without ffmpeg is tested everywhere. */
-export const itFilms = hasFfmpeg ? it : it.skip;
+export const itWithFfmpeg = hasFfmpeg ? it : it.skip;
 
 /** A step as the model returns it. */
-export const seen = (more: object = {}) => ({
+export const modelStep = (more: object = {}) => ({
   ...{ type: 'click', title: 'Open the claims', url: '', selectors: ['aria/Claims'], value: '' },
   ...{ atMs: 1000, frame: 1, confidence: 0.9 },
   ...more,
 });
 
 /** The whole service, a worker that extracts images from videos, and a fake model. */
-export class FilmDesk {
+export class VideoFixture {
   readonly folder = mkdtempSync(join(tmpdir(), 'muster-films-'));
   readonly tenant: Tenant;
   agentId!: string;
@@ -42,13 +42,13 @@ export class FilmDesk {
     this.tenant = machines.tenant;
   }
 
-  static async start(): Promise<FilmDesk> {
+  static async start(): Promise<VideoFixture> {
     const model = await FakeModel.start();
     const env = { OUTBOUND_ALLOW: '127.0.0.0/8', COMMAND_SWEEP_MS: '50', OUTBOX_SWEEP_MS: '100', PUBLIC_APP_URL: '' };
     const harness = await startHarness({ ...standalone, env: { ...env, ...model.env, MODEL_TIMEOUT_MS: '3000' } });
-    const desk = new FilmDesk(harness, model, await FakeMachines.create(harness));
-    desk.agentId = await desk.startWorker('with', process.env['PATH']!);
-    return desk;
+    const fixture = new VideoFixture(harness, model, await FakeMachines.create(harness));
+    fixture.agentId = await fixture.startWorker('with', process.env['PATH']!);
+    return fixture;
   }
 
   async close(): Promise<void> {
@@ -79,17 +79,17 @@ export class FilmDesk {
   };
 
   /** Uploads a video with this number of scenes of one second each; returns its upload key. */
-  readonly sendFilm = async (scenes: number): Promise<string> => {
+  readonly uploadVideo = async (scenes: number): Promise<string> => {
     const file = join(this.folder, `${newId()}.mkv`);
     const parts = Array.from({ length: scenes }, (_, at) => [
       ...['-f', 'lavfi', '-i', `color=c=${['red', 'blue', 'green', 'white'][at % 4]}:s=320x240:d=1:r=5`],
     ]).flat();
     const filter = `concat=n=${scenes}:v=1`;
-    const made = spawnSync('ffmpeg', [...parts, '-filter_complex', filter, '-c:v', 'mpeg4', file]);
-    if (made.status !== 0) throw new Error(made.stderr.toString());
-    return this.send(readFileSync(file));
+    const ffmpeg = spawnSync('ffmpeg', [...parts, '-filter_complex', filter, '-c:v', 'mpeg4', file]);
+    if (ffmpeg.status !== 0) throw new Error(ffmpeg.stderr.toString());
+    return this.upload(readFileSync(file));
   };
-  readonly send = async (bytes: Buffer): Promise<string> => {
+  readonly upload = async (bytes: Buffer): Promise<string> => {
     const { status, body } = await this.tenant.api.post('/api/uploads', {
       contentType: 'video/x-matroska',
       size: bytes.length,
@@ -100,9 +100,9 @@ export class FilmDesk {
     return body.uploadKey as string;
   };
   /** Inserts a browser recording as a worker uploads it. */
-  readonly recorded = async (steps: object[] | string): Promise<string> => {
+  readonly insertRecording = async (steps: object[] | string): Promise<string> => {
     const bytes = Buffer.from(typeof steps === 'string' ? steps : JSON.stringify({ title: 'Monday', steps }));
-    const key = await this.send(bytes);
+    const key = await this.upload(bytes);
     const [recordingId, artifactId] = [newId(), newId()];
     await this.machines.sql(
       `INSERT INTO artifact (id, organization_id, agent_id, kind, filename, content_type, size, storage_key)
@@ -116,12 +116,12 @@ export class FilmDesk {
     );
     return recordingId;
   };
-  readonly analyze = (body: object, of = this.agentId, client = this.tenant.api) =>
-    client.post(`/api/agents/${of}/video-analyze`, body);
-  readonly ended = async (body: object, of = this.agentId): Promise<any> => {
-    const started = await this.analyze(body, of);
+  readonly analyze = (body: object, agentId = this.agentId, client = this.tenant.api) =>
+    client.post(`/api/agents/${agentId}/video-analyze`, body);
+  readonly ended = async (body: object, agentId = this.agentId): Promise<any> => {
+    const started = await this.analyze(body, agentId);
     expect(started).toMatchObject({ status: 202, body: { analysisId: expect.any(String), status: 'queued' } });
-    const path = `/api/agents/${of}/video-analyze?analysisId=${started.body.analysisId}`;
+    const path = `/api/agents/${agentId}/video-analyze?analysisId=${started.body.analysisId}`;
     return waitFor(
       'the analysis to end',
       async () => {

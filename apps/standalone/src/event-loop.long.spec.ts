@@ -19,13 +19,13 @@ import { standalone } from './standalone';
 import { type Access, exampleBody, type Field, fieldsOf, operations, type Operation } from './walk-openapi';
 
 /**
- * No request, whoever sends it, holds others up: a walk over every route of the document with each shape of input that
- * is cheap to send and could be costly to look at. A route or a field that is added later is walked too.
+ * No request can block the event loop and so delay other requests. The spec sends every route of the document each
+ * shape of input that is cheap to send and could be expensive to process. It covers new routes automatically.
  */
 const bodyBytes = 500_000;
 const maxAnswerBytes = 64 * 1024;
 
-/** So many of them that they fill a body. */
+/** Joins as many elements as fill a body of this size. */
 const filled = (each: (at: number) => string, bytes: number = bodyBytes) => {
   const parts: string[] = [];
   for (let left = bytes, at = 0; left > 0; at += 1) {
@@ -41,7 +41,7 @@ const many = (bytes: number, each: (at: number) => string, between: string) =>
     .join(between)
     .slice(0, bytes);
 
-/** Large values, as JSON. */
+/** Large values as JSON, by the name of their shape. */
 const hugeValues: Record<string, (bytes: number) => string> = {
   'distinct texts': (bytes) => `[${filled((at) => `"${at.toString(36)}"`, bytes)}]`,
   'empty objects': (bytes) => `[${filled(() => '{}', bytes)}]`,
@@ -69,13 +69,13 @@ const plainShapes = [
 
 jest.setTimeout(180_000);
 
-/** In short, each route is sent some of the shapes, and each shape to many routes. */
+/** In its short form, the spec sends each route a quarter of the shapes. Each shape still reaches many routes. */
 const someOf = <T>(shapes: T[], { path }: Operation): T[] =>
   isLongForm() ? shapes : shapes.filter((_, at) => (at + path.length) % 4 === 0);
 
 const isList = ({ kind }: Field) => kind === 'array' || kind === 'object';
 
-describe('one request', () => {
+describe('a large request', () => {
   let harness: Harness;
   let tenant: Tenant;
   const ids: Record<string, string> = {};
@@ -102,25 +102,25 @@ describe('one request', () => {
     return access.keys.includes('api') ? tenant.api : tenant.as[(access as Access).sessions as 'admin'];
   };
   const pathOf = ({ path }: Operation) => {
-    const known = Object.keys(ids).find((prefix) => path.startsWith(prefix));
+    const knownPrefix = Object.keys(ids).find((prefix) => path.startsWith(prefix));
     return path
-      .replace('{id}', known ? ids[known]! : newId())
+      .replace('{id}', knownPrefix ? ids[knownPrefix]! : newId())
       .replace('{key}', 'KEY')
       .replace('{revision}', '1')
       .replace(/\{\w+\}/g, () => newId());
   };
 
-  async function expectQuick(what: string, operation: Operation, send: (client: HttpClient) => Promise<Response>) {
+  async function expectQuick(label: string, operation: Operation, send: (client: HttpClient) => Promise<Response>) {
     const turn = await longestTurn(async () => {
       const answer = await send(clientFor(operation));
       const text = await answer.text();
-      expect([what, answer.status < 500 && operation.statuses]).toEqual([
-        what,
+      expect([label, answer.status < 500 && operation.statuses]).toEqual([
+        label,
         expect.arrayContaining([String(answer.status)]),
       ]);
-      if (answer.status >= 400) expect([what, text.length < maxAnswerBytes]).toEqual([what, true]);
+      if (answer.status >= 400) expect([label, text.length < maxAnswerBytes]).toEqual([label, true]);
     });
-    expect([what, turn < maxTurnMs ? 'quick' : `a turn of ${Math.round(turn)} ms`]).toEqual([what, 'quick']);
+    expect([label, turn < maxTurnMs ? 'quick' : `a turn of ${Math.round(turn)} ms`]).toEqual([label, 'quick']);
   }
 
   const post =
@@ -136,7 +136,7 @@ describe('one request', () => {
     fetch(`${harness.url}${pathOf(operation)}?${text}`, { method: operation.method, headers: client.headers });
 
   it.each(named(all.filter(({ body }) => body)))(
-    '%s looks at no more of a body than it needs',
+    '%s does not block the event loop with a large body',
     async (_, operation) => {
       const example = exampleBody(openApiDocument, operation) as Record<string, unknown>;
       const fields = fieldsOf(openApiDocument, operation);
@@ -148,7 +148,7 @@ describe('one request', () => {
       const plain = fields.filter((field) => !isList(field)).map(({ name }) => name);
       const bodies: [string, string][] = [
         ['unknown fields', `{${filled((at) => `"${at.toString(36)}":0`)}}`],
-        // A list is filled alone, for it is looked at element by element.
+        // Each list is filled alone, because a list is checked element by element.
         ...fields
           .filter(isList)
           .flatMap(({ name }) =>
@@ -156,14 +156,14 @@ describe('one request', () => {
           ),
         ...(plain.length ? plainShapes : []).map((shape): [string, string] => [shape, withFields(plain, shape)]),
       ];
-      for (const [what, body] of someOf(bodies, operation)) {
-        await expectQuick(what, operation, post(operation, Buffer.from(body)));
+      for (const [label, body] of someOf(bodies, operation)) {
+        await expectQuick(label, operation, post(operation, Buffer.from(body)));
       }
     },
   );
 
   it.each(named(all.filter(({ bodyLimit, body }) => body && bodyLimit > 1024 * 1024)))(
-    '%s takes large bodies in turns',
+    '%s does not block the event loop with a body at its raised limit',
     async (_, operation) => {
       const bytes = operation.bodyLimit - 1000;
       const fields = fieldsOf(openApiDocument, operation);
@@ -173,15 +173,15 @@ describe('one request', () => {
           [`${name}: empty objects`, `{"${name}":[${filled(() => '{}', bytes)}]}`],
           [`${name}: distinct names`, `{"${name}":[{${filled((at) => `"${at}":""`, bytes)}}]}`],
         ]),
-        // They are all read alike.
+        // One other field is enough, because all of them are parsed in the same way.
         ...fields
           .filter((field) => !isList(field))
           .slice(0, 1)
           .map(({ name }): [string, string] => [`${name}: one text`, `{"${name}":"${'x'.repeat(bytes - 100)}"}`]),
       ];
-      for (const [what, body] of bodies) {
+      for (const [label, body] of bodies) {
         const headers: Record<string, string> = { 'idempotency-key': newId() };
-        await expectQuick(what, operation, post(operation, Buffer.from(body), headers));
+        await expectQuick(label, operation, post(operation, Buffer.from(body), headers));
       }
     },
   );
@@ -194,22 +194,22 @@ describe('one request', () => {
 
   it.each<[string, string, () => Promise<unknown>]>([
     [
-      'lines of a log, each character of which is escaped',
+      'log lines of escaped characters',
       '/api/job-logs',
       async () => ({ logs: numbered(1000, (at) => line(ids['/api/jobs']!, at, '"\\'.repeat(250))) }),
     ],
     [
-      'lines of a log of many bytes a character',
+      'log lines of multi-byte characters',
       '/api/job-logs',
       async () => ({ logs: numbered(15, (at) => line(ids['/api/jobs']!, at, 'é€😀"'.repeat(6_000))) }),
     ],
     [
-      'lines of 1,000 jobs that there are not',
+      'log lines of 1,000 unknown jobs',
       '/api/job-logs',
       async () => ({ logs: numbered(1000, (at) => line(newId(), at, 'x'.repeat(900))) }),
     ],
     [
-      'lines of 1,000 jobs',
+      'log lines of 1,000 jobs',
       '/api/job-logs',
       async () => {
         const { organizationId } = tenant;
@@ -217,14 +217,14 @@ describe('one request', () => {
         return { logs: jobs.map(({ id }, at) => line(id, at, 'x'.repeat(900))) };
       },
     ],
-    ['1,000 runs to cancel', '/api/jobs/cancel', async () => ({ ids: numbered(1000, () => newId()) })],
+    ['a cancellation of 1,000 runs', '/api/jobs/cancel', async () => ({ ids: numbered(1000, () => newId()) })],
     [
       'a batch of 10,000 runs',
       '/api/jobs/batch',
       async () => ({ workflowId: ids['/api/workflows'], agentIds: [ids['/api/agent']], rows: claims(10_000) }),
     ],
     [
-      'a batch over 1,000 machines that there are not',
+      'a batch over 1,000 unknown agents',
       '/api/jobs/batch',
       async () => ({
         workflowId: ids['/api/workflows'],
@@ -233,21 +233,21 @@ describe('one request', () => {
       }),
     ],
     [
-      'a step with as much metadata as fits',
+      'a step with the maximum of metadata',
       '/api/agents/{id}/step-status',
       async () => ({
         ...{ jobId: ids['/api/jobs'], stepOrder: 1, status: 'running' },
         metadata: Object.fromEntries(claims(19_000).map(({ CLAIM_ID }) => [CLAIM_ID, ['"', { npi: 1 }]])),
       }),
     ],
-  ])('%s, as large as may be, take turns', async (what, path, make) => {
+  ])('does not block the event loop with %s', async (label, path, make) => {
     const operation = all.find((each) => each.path === path && each.method === 'POST')!;
     const body = Buffer.from(JSON.stringify(await make()));
-    await expectQuick(what, operation, post(operation, body));
+    await expectQuick(label, operation, post(operation, body));
   });
 
   it.each(named(all.filter(({ queryNames }) => queryNames.length > 0)))(
-    '%s reads no more of a query than it needs',
+    '%s does not block the event loop with a long query',
     async (_, operation) => {
       for (const name of operation.queryNames) {
         await expectQuick(name, operation, query(operation, `${name}=${'1'.repeat(12_000)}`));
@@ -263,10 +263,10 @@ describe('one request', () => {
     },
   );
 
-  // They are looked at before a route is: one of each kind of caller stands for all.
+  // Headers are checked before the route is known, so one route of each kind of caller represents all routes.
   const callers = [...new Map(all.map((operation) => [JSON.stringify(operation.access), operation])).values()];
 
-  it.each(named(callers))('%s reads no more of its URL and headers than it needs', async (_, operation) => {
+  it.each(named(callers))('%s does not block the event loop with long headers', async (_, operation) => {
     const headers: [string, Record<string, string>][] = [
       ['many cookies', { cookie: many(12_000, (at) => `${at.toString(36)}=1`, '; ') }],
       ['a long key', { 'x-api-key': `msk_${'a'.repeat(12_000)}` }],
@@ -275,40 +275,50 @@ describe('one request', () => {
       ['many addresses', { 'x-forwarded-for': many(12_000, () => '1.1.1.1', ',') }],
       ['many names', Object.fromEntries(Array.from({ length: 1000 }, (__, at) => [`x-${at}`, '1']))],
     ];
-    for (const [what, each] of headers) {
-      await expectQuick(what, operation, (client) =>
+    for (const [label, each] of headers) {
+      await expectQuick(label, operation, (client) =>
         fetch(harness.url + pathOf(operation), { method: operation.method, headers: { ...client.headers, ...each } }),
       );
     }
   });
 
-  it.each(named(all.filter(({ form }) => form)))('%s reads no more of a form than it needs', async (_, operation) => {
-    const head = (name: string) => `--x\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n`;
-    const file = `--x\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n`;
-    const bodies: [string, string][] = [
-      ['many fields', Array.from({ length: 20_000 }, (__, at) => `${head(`f${at}`)}1\r\n`).join('')],
-      ['one field again and again', `${head('agentIds')}1\r\n`.repeat(20_000)],
-      ['many files', `${file}1\r\n`.repeat(20_000)],
-      ['long fields', Array.from({ length: 20 }, (__, at) => `${head(`f${at}`)}${'x'.repeat(1_000_000)}\r\n`).join('')],
-      ['commas', `${head('agentIds')}${','.repeat(1_000_000)}\r\n`],
-      ['a JSON list', `${head('agentIds')}[${filled((at) => `"${at.toString(36)}"`)}]\r\n`],
-      ['many headers', `--x\r\n${Array.from({ length: 20_000 }, (__, at) => `x-${at}: 1\r\n`).join('')}\r\n1\r\n`],
-      ['boundaries that are none', `${head('a')}${'\r\n--'.repeat(300_000)}\r\n`],
-      ['no line ends', 'x'.repeat(5_000_000)],
-    ];
-    for (const [what, body] of bodies) {
-      const sent = Buffer.from(`${body}--x--\r\n`);
-      await expectQuick(what, operation, post(operation, sent, { 'content-type': 'multipart/form-data; boundary=x' }));
-    }
-  });
+  it.each(named(all.filter(({ form }) => form)))(
+    '%s does not block the event loop with a large form',
+    async (_, operation) => {
+      const head = (name: string) => `--x\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n`;
+      const file = `--x\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n`;
+      const bodies: [string, string][] = [
+        ['many fields', Array.from({ length: 20_000 }, (__, at) => `${head(`f${at}`)}1\r\n`).join('')],
+        ['one field many times', `${head('agentIds')}1\r\n`.repeat(20_000)],
+        ['many files', `${file}1\r\n`.repeat(20_000)],
+        [
+          'long fields',
+          Array.from({ length: 20 }, (__, at) => `${head(`f${at}`)}${'x'.repeat(1_000_000)}\r\n`).join(''),
+        ],
+        ['commas', `${head('agentIds')}${','.repeat(1_000_000)}\r\n`],
+        ['a JSON list', `${head('agentIds')}[${filled((at) => `"${at.toString(36)}"`)}]\r\n`],
+        ['many headers', `--x\r\n${Array.from({ length: 20_000 }, (__, at) => `x-${at}: 1\r\n`).join('')}\r\n1\r\n`],
+        ['invalid boundaries', `${head('a')}${'\r\n--'.repeat(300_000)}\r\n`],
+        ['no line ends', 'x'.repeat(5_000_000)],
+      ];
+      for (const [label, body] of bodies) {
+        const sent = Buffer.from(`${body}--x--\r\n`);
+        await expectQuick(
+          label,
+          operation,
+          post(operation, sent, { 'content-type': 'multipart/form-data; boundary=x' }),
+        );
+      }
+    },
+  );
 
-  it('of somebody who is not known has no body that is read', async () => {
+  it('does not read the body of an unauthenticated request', async () => {
     const body = Buffer.from(`{${filled((at) => `"${at.toString(36)}":0`, 10 * 1024 * 1024)}}`);
     const before = process.memoryUsage().rss;
     const routes = all.filter(({ body: takes, access }) => takes && access !== 'anyone');
     const turn = await longestTurn(async () => {
       for (const operation of routes.slice(0, 8)) {
-        // What sends them here copies each body first, so each has a turn of its own.
+        // The client in this process copies each body first, so the requests start in separate turns.
         const sent = Array.from({ length: 4 }, (_, at) =>
           sleep(10 * at).then(() => post(operation, body)(harness.http)),
         );

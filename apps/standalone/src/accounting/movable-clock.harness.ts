@@ -1,18 +1,18 @@
 import { FakeClock } from '@muster/testing';
 
-/** Lets a whole month pass within a test: the service's clock, which its rows are dated by, is moved. */
-export class TimeMachine {
+/** Moves the service's clock, which dates its rows, so that a month passes within a test. */
+export class MovableClock {
   readonly clock = new FakeClock('2026-01-01T00:00:00Z');
   private last: Promise<unknown> = Promise.resolve();
 
-  /** From here on it is at least this time. */
+  /** Moves the clock forward to this time; does nothing if the clock is past it. */
   go(to: Date): Promise<void> {
     return this.still(async () => {
       if (to > this.clock.now()) this.clock.set(to);
     });
   }
 
-  /** Nobody moves the time while this is done. */
+  /** Runs the work while no other caller moves the clock. */
   still<T>(work: () => Promise<T>): Promise<T> {
     const done = this.last.then(work);
     this.last = done.catch(() => undefined);

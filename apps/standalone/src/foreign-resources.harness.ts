@@ -2,7 +2,7 @@ import { newId } from '@muster/platform';
 import { type Harness, makeAgent, makeJob, makeWorkflow, type Tenant, waitFor } from '@muster/testing';
 
 /** Functions that create one resource of each kind in an organization and return its id, by path. */
-export const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) => Promise<string>> = {
+export const foreignResources: Record<string, (tenant: Tenant, db: Harness['db']) => Promise<string>> = {
   '/api/users/{id}': async (tenant) => tenant.userIds.viewer,
   '/api/auth/sessions/{id}': async ({ as }) => (await as.viewer.get('/api/auth/sessions')).body.sessions[0].id,
   '/api/auth/passkeys/{id}': async ({ organizationId, userIds }, db) => {
@@ -16,27 +16,27 @@ export const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) =
     return id;
   },
   '/api/api-keys/{id}': async (tenant) => {
-    const made = await tenant.as.admin.post('/api/api-keys', { name: 'theirs', scope: 'api' });
-    return made.body.id;
+    const created = await tenant.as.admin.post('/api/api-keys', { name: 'theirs', scope: 'api' });
+    return created.body.id;
   },
   '/api/vault/{key}': async (tenant) => {
     await tenant.as.admin.put('/api/vault/THEIRS', { value: 'secret' });
     return 'THEIRS';
   },
   '/api/webhook-endpoints/{id}': async ({ as }) => {
-    const made = await as.admin.post('/api/webhook-endpoints', {
+    const created = await as.admin.post('/api/webhook-endpoints', {
       url: 'https://93.184.215.14/theirs',
       events: ['pack.promoted'],
     });
-    return made.body.id;
+    return created.body.id;
   },
   '/api/notification-channels/{id}': async ({ as }) => {
     const body = { name: 'Theirs', kind: 'slack', url: 'https://93.184.215.14/theirs', events: ['pack.promoted'] };
     return (await as.admin.post('/api/notification-channels', body)).body.id;
   },
   '/api/functions/{id}': async (tenant) => {
-    const made = await tenant.api.post('/api/functions', { name: newId(), code: 'pass' });
-    return made.body.id;
+    const created = await tenant.api.post('/api/functions', { name: newId(), code: 'pass' });
+    return created.body.id;
   },
   '/api/workflows/{id}': async ({ organizationId }, db) => (await makeWorkflow(db, { organizationId })).id,
   '/api/batches/{id}': async ({ organizationId, api }, db) => {
@@ -44,8 +44,8 @@ export const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) =
       makeWorkflow(db, { organizationId }),
       makeAgent(db, { organizationId, name: newId() }),
     ]);
-    const made = await api.post('/api/jobs/batch', { workflowId, agentIds: [agent.id], rows: [{}] });
-    return made.body.batchId;
+    const created = await api.post('/api/jobs/batch', { workflowId, agentIds: [agent.id], rows: [{}] });
+    return created.body.batchId;
   },
   '/api/jobs/{id}': async ({ organizationId }, db) => (await makeJob(db, { organizationId })).id,
   '/api/inbound-codes/{id}': async ({ as }) => (await as.admin.post('/api/inbound-codes', { name: newId() })).body.id,
@@ -55,11 +55,11 @@ export const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) =
     return (await worker.post(`/api/jobs/${id}/questions`, body)).body.questionId;
   },
   '/api/organization/model-prices/recompute/{id}': async ({ as }) => {
-    const asked = await as.admin.post('/api/organization/model-prices/recompute', {
+    const requested = await as.admin.post('/api/organization/model-prices/recompute', {
       from: '2026-01-01',
       to: '2026-01-31',
     });
-    return asked.body.recomputeId;
+    return requested.body.recomputeId;
   },
   '/api/schedules/{id}': async (tenant, db) => {
     const { organizationId } = tenant;
@@ -70,8 +70,8 @@ export const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) =
     const body = { name: 'theirs', scriptId: workflow.id, agentId: agent.id, cronExpression: '0 6 * * *' };
     return (await tenant.api.post('/api/schedules', body)).body.id;
   },
-  '/api/pilot/batches/{batchId}': tellBatch,
-  '/api/process-library/sessions/{batchId}': tellBatch,
+  '/api/pilot/batches/{batchId}': reportBatch,
+  '/api/process-library/sessions/{batchId}': reportBatch,
   '/api/recordings/{id}': async ({ organizationId, api }, db) => {
     const { id } = await makeAgent(db, { organizationId, name: newId(), status: 'online' });
     return (await api.post(`/api/agent/${id}/action`, { action: 'start_recording' })).body.recordingId;
@@ -90,8 +90,8 @@ export const foreignThings: Record<string, (tenant: Tenant, db: Harness['db']) =
     const form = new FormData();
     form.set('payload', JSON.stringify({ type: 'feature_request', title: 'theirs', description: 'theirs' }));
     const { url, headers } = as.viewer;
-    const made = await fetch(`${url}/api/feedback-submissions`, { method: 'POST', headers, body: form });
-    return ((await made.json()) as { id: string }).id;
+    const created = await fetch(`${url}/api/feedback-submissions`, { method: 'POST', headers, body: form });
+    return ((await created.json()) as { id: string }).id;
   },
   '/api/autopilot-sessions/{id}': async ({ organizationId }, db) => {
     const [id, agent] = [newId(), await makeAgent(db, { organizationId, name: newId() })];
@@ -124,9 +124,12 @@ async function makePack({ as }: Tenant): Promise<{ id: string }> {
 }
 
 /** Reports a pilot batch. Its id is chosen by the practice, so another organization can have the same one. */
-async function tellBatch({ worker, api }: Tenant): Promise<string> {
+async function reportBatch({ worker, api }: Tenant): Promise<string> {
   const batchId = newId();
   expect((await worker.post('/api/pilot/run-summary', { batchSummary: { batchId } })).status).toBe(201);
-  await waitFor('its session', async () => (await api.get(`/api/process-library/sessions/${batchId}`)).status === 200);
+  await waitFor(
+    'the session of the batch',
+    async () => (await api.get(`/api/process-library/sessions/${batchId}`)).status === 200,
+  );
   return batchId;
 }

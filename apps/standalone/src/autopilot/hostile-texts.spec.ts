@@ -12,10 +12,10 @@ const says = (more: object = {}, ...actions: object[]) => ({
   ...{ actions: actions.length ? actions : [action()] },
   ...more,
 });
-/** As JSON writes them: U+0000 and half a pair are escapes in it. */
+/** U+0000 and half of a surrogate pair, which JSON can contain as escapes and Postgres cannot store. */
 const worst = 'a\0b\ud800c';
 
-describe('words that no database keeps, or that have no end', () => {
+describe('texts that Postgres cannot store or that are too long', () => {
   let browsers: FakeBrowsers;
 
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe('words that no database keeps, or that have no end', () => {
   });
 
   const run = async (task = newTask(), more: object = {}) => {
-    const agent = browsers.of(await browsers.makeAgent());
+    const agent = browsers.clientOf(await browsers.makeAgent());
     const { status, body } = await agent.act({ action: 'start', task, ...more });
     expect(status).toBe(202);
     const ended = await agent.until(body.sessionId, 'completed', 'failed', 'paused');
@@ -38,7 +38,7 @@ describe('words that no database keeps, or that have no end', () => {
   const noBreakdown = () =>
     expect(browsers.harness.logs.join('')).not.toContain('could not advance an autopilot session');
 
-  it('in what a model says are no trouble of the session’s', async () => {
+  it('do not fail a session if the model returns them', async () => {
     browsers.model.says({ json: says({ question: worst }, action({ name: worst, value: worst })) });
     const { ended } = await run();
     expect(ended).toMatchObject({ status: 'completed', metrics: { modelCalls: 1 } });
@@ -53,9 +53,9 @@ describe('words that no database keeps, or that have no end', () => {
     noBreakdown();
   });
 
-  it('in an error are cut between characters', async () => {
+  it('are cut between characters in an error', async () => {
     browsers.model.answers(() => ({ json: says() }));
-    // Wherever it is cut, one of the two is cut in the midst of a pair.
+    // At any length limit, one of the two texts has a surrogate pair across the limit.
     for (const before of ['', 'x']) {
       browsers.attempt = () => ({ outcome: 'failed', why: 'page', error: `${before}${'😀'.repeat(3000)}` });
       const { ended } = await run(newTask(), { limits: { attemptsPerStep: 1 } });
@@ -65,7 +65,7 @@ describe('words that no database keeps, or that have no end', () => {
     noBreakdown();
   });
 
-  it('in a title become the whole name of the workflow', async () => {
+  it('become the complete name of the workflow in a title of 200 characters', async () => {
     browsers.model.answers(() => ({ json: says() }));
     const title = `x${'😀'.repeat(199)}`;
     const { ended } = await run(newTask({ title }));
@@ -77,17 +77,17 @@ describe('words that no database keeps, or that have no end', () => {
 
   it.each([
     ['51 actions', Array.from({ length: 51 }, () => action())],
-    ['a selector without an end', [action({ selectors: [{ kind: 'css', selector: 'a'.repeat(2001) }] })]],
-    ['more selectors than anybody tries', [action({ selectors: Array(51).fill({ kind: 'css', selector: 'a' }) })]],
-    ['a value without an end', [action({ value: 'a'.repeat(20_001) })]],
-    ['a name without an end', [action({ name: 'a'.repeat(501) })]],
-  ])('of a model are an attempt that failed: %s', async (_, actions) => {
+    ['a selector that is too long', [action({ selectors: [{ kind: 'css', selector: 'a'.repeat(2001) }] })]],
+    ['too many selectors', [action({ selectors: Array(51).fill({ kind: 'css', selector: 'a' }) })]],
+    ['a value that is too long', [action({ value: 'a'.repeat(20_001) })]],
+    ['a name that is too long', [action({ name: 'a'.repeat(501) })]],
+  ])('fail the attempt if the model returns %s', async (_, actions) => {
     browsers.model.answers(() => ({ json: says({}, ...actions) }));
     const { ended } = await run(newTask(), { limits: { attemptsPerStep: 1 } });
     expect(ended.steps[0]!.attempts).toMatchObject([{ outcome: 'failed', code: 'action_refused' }]);
   });
 
-  it('are paid for, each time that they were asked for', async () => {
+  it('are counted with their cost for each model call, even if the answer is invalid', async () => {
     const usage = { inputTokens: 1000, outputTokens: 100 };
     browsers.model.says({ content: 'Sure!', usage }, { json: says(), usage });
     const { ended } = await run();
@@ -97,7 +97,7 @@ describe('words that no database keeps, or that have no end', () => {
     const twins = [...steps, ...steps].map((step) => ({ ...step, expect: null }));
     const task = { title, goal, startUrl: null, inputs: [], steps: twins, success: { ...success, check: null } };
     browsers.model.says({ json: task, usage });
-    const agent = browsers.of(await browsers.makeAgent());
+    const agent = browsers.clientOf(await browsers.makeAgent());
     const { body } = await agent.act({ action: 'start', intent: 'Do it.' });
     expect(await agent.until(body.sessionId, 'completed', 'failed')).toMatchObject({
       ...{ status: 'failed', code: 'model_failed' },
@@ -105,8 +105,8 @@ describe('words that no database keeps, or that have no end', () => {
     });
   });
 
-  it('are not asked for where nothing may be spent', async () => {
-    const agent = browsers.of(await browsers.makeAgent());
+  it('are not requested from the model if the cost limit is 0', async () => {
+    const agent = browsers.clientOf(await browsers.makeAgent());
     const { body } = await agent.act({ action: 'start', intent: 'Do it.', limits: { costUsd: 0 } });
     expect(await agent.until(body.sessionId, 'completed', 'failed')).toMatchObject({ code: 'limit_reached' });
     expect(browsers.model.calls).toEqual([]);

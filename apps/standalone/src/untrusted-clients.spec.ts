@@ -12,14 +12,14 @@ import {
 import { standalone } from './standalone';
 import { exampleBody, fieldsOf, operations, type Operation } from './walk-openapi';
 
-/** What somebody tries who has a page that others visit, or the key of one machine. Each walks every route. */
-describe('a stranger', () => {
+/** Attacks from a foreign web page and with the key of one agent. Each test calls every route. */
+describe('an untrusted client', () => {
   let harness: Harness;
-  let ours: Tenant;
+  let tenant: Tenant;
 
   beforeAll(async () => {
     harness = await startHarness(standalone);
-    ours = await harness.makeTenant();
+    tenant = await harness.makeTenant();
   });
   afterAll(() => harness.close());
 
@@ -30,16 +30,16 @@ describe('a stranger', () => {
   it.each<[string, Record<string, string>]>([
     ['another origin', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
     ['no origin', { 'sec-fetch-site': 'cross-site' }],
-    ['a neighbour of ours', { origin: 'https://evil.muster.example', 'sec-fetch-site': 'same-site' }],
-    ['a form in a frame of nobody’s', { origin: 'null', 'content-type': 'text/plain' }],
-  ])('changes nothing with the cookie of a super admin from %s', async (_, headers) => {
+    ['another subdomain', { origin: 'https://evil.muster.example', 'sec-fetch-site': 'same-site' }],
+    ['a form in a sandboxed frame', { origin: 'null', 'content-type': 'text/plain' }],
+  ])('cannot change anything with the cookie of a super admin from %s', async (_, headers) => {
     const changes = all.filter(({ method, access }) => method !== 'GET' && access !== 'cron');
     expect(changes.length).toBeGreaterThan(80);
     const faults: string[] = [];
     for (const operation of changes) {
-      const browser = ours.as.super_admin.with(headers);
+      const browser = tenant.as.super_admin.with(headers);
       const answer = await browser.send(operation.method, fill(operation.path), JSON.stringify(exampleOf(operation)));
-      // What is signed takes no cookie in the first place; where nobody has to be signed in, the type is looked at first.
+      // Signed routes do not accept cookies. Routes without authentication check the content type first.
       const right = ['/api/webhooks/', '/api/inbound/'].some((start) => operation.path.startsWith(start))
         ? [401, 415]
         : operation.access === 'anyone'
@@ -51,55 +51,55 @@ describe('a stranger', () => {
       }
     }
     expect(faults).toEqual([]);
-    expect((await ours.as.super_admin.get('/api/auth/me')).status).toBe(200);
+    expect((await tenant.as.super_admin.get('/api/auth/me')).status).toBe(200);
   });
 
-  it('is never told by a browser what a page of ours could read', async () => {
+  it('gets no permission from a CORS preflight on any route', async () => {
     const faults: string[] = [];
     for (const { method, path } of all) {
       const preflight = { origin: 'https://evil.example', 'access-control-request-method': method };
-      const answer = await ours.as.super_admin.with(preflight).send('OPTIONS', fill(path));
+      const answer = await tenant.as.super_admin.with(preflight).send('OPTIONS', fill(path));
       if (answer.status < 400 || answer.headers.has('access-control-allow-origin')) faults.push(`${method} ${path}`);
     }
     expect(faults).toEqual([]);
   });
 
-  describe('with the key of one machine', () => {
+  describe('with the key of one agent', () => {
     let stolen: HttpClient;
     let machine: string;
     let another: { agentId: string; jobId: string; commandId: string; batchId: string };
 
     beforeAll(async () => {
-      const { organizationId } = ours;
+      const { organizationId } = tenant;
       machine = (await makeAgent(harness.db, { organizationId, name: 'stolen from', status: 'online' })).id;
       const { secret } = await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId: machine });
       stolen = harness.http.withKey(secret);
       const agent = await makeAgent(harness.db, { organizationId, name: 'another', status: 'online' });
       const job = await makeJob(harness.db, { organizationId, agentId: agent.id, status: 'running' });
-      const snippet = await ours.api.post(`/api/agents/${agent.id}/run-snippet`, { code: 'print(1)' });
+      const snippet = await tenant.api.post(`/api/agents/${agent.id}/run-snippet`, { code: 'print(1)' });
       another = { agentId: agent.id, jobId: job.id, commandId: snippet.body.commandId, batchId: newId() };
       const summary = { batchSummary: { batchId: another.batchId, jobId: job.id } };
-      expect((await ours.worker.post('/api/pilot/run-summary', summary)).status).toBe(201);
+      expect((await tenant.worker.post('/api/pilot/run-summary', summary)).status).toBe(201);
     });
 
     const keysOf = ({ access }: Operation) => (typeof access === 'object' ? access.keys : []);
     const call = async (operation: Operation, path: string, body: object) => {
       const answer = await stolen.send(operation.method, path, operation.method === 'GET' ? undefined : body);
-      return { said: `${operation.method} ${operation.path}: ${answer.status}`, answer };
+      return { outcome: `${operation.method} ${operation.path}: ${answer.status}`, answer };
     };
 
-    it('is refused wherever no machine has to come', async () => {
+    it('is refused by every route that is not for workers', async () => {
       const faults: string[] = [];
       for (const operation of all.filter(
         (each) => typeof each.access === 'object' && !keysOf(each).includes('worker'),
       )) {
-        const { said, answer } = await call(operation, fill(operation.path), {});
-        if (answer.status !== 403 || answer.body.code !== 'permission_denied') faults.push(said);
+        const { outcome, answer } = await call(operation, fill(operation.path), {});
+        if (answer.status !== 403 || answer.body.code !== 'permission_denied') faults.push(outcome);
       }
       expect(faults).toEqual([]);
     });
 
-    // A pack is the organization's, and every machine of it may publish one.
+    // A pack belongs to the organization, and each of its workers may publish one.
     const ofMachines = all.filter(
       (each) => keysOf(each).includes('worker') && !each.path.startsWith('/api/workflow-packs'),
     );
@@ -111,7 +111,7 @@ describe('a stranger', () => {
         .replace('{id}', another.jobId);
 
     it.each(ofMachines.map((each) => [`${each.method} ${each.path}`, each] as const))(
-      'neither speaks for another machine nor for its runs at %s',
+      'cannot report for another agent or its runs at %s',
       async (_, operation) => {
         const before = await stateOfAnother();
         const own = operation.path.startsWith('/api/agents/{id}/') ? [machine, another.agentId] : [machine];
@@ -125,7 +125,7 @@ describe('a stranger', () => {
             ),
           ) as object;
           const { answer } = await call(operation, withIds(operation.path, agentId), body);
-          // Its own commands are none of the other's: nothing of them is handed out.
+          // An accepted request concerns the agent itself and returns nothing about the other agent.
           if (answer.status < 300) expect(answer.text).not.toMatch(new RegExp(Object.values(another).join('|')));
           // A batch that another agent reported answers 409.
           else expect([401, 403, 404, 409]).toContain(answer.status);
@@ -138,7 +138,7 @@ describe('a stranger', () => {
       harness.db.query(
         'system',
         `SELECT a.status, a.last_seen, a.last_activity_at, to_jsonb(j) AS job,
-                -- The service itself pushes it again and again.
+                -- Without the columns that the service's own push attempts change.
                 (SELECT to_jsonb(c) - '{pushes,next_push_at,push_error}'::text[] FROM agent_command c WHERE c.id = $2) AS command,
                 (SELECT jsonb_agg(b) FROM pilot_batch b WHERE b.batch_id = $3) AS batch,
                 (SELECT count(*) FROM timeline_entry t WHERE t.agent_id = a.id) AS entries

@@ -5,8 +5,8 @@ import { Client } from 'pg';
 import { standalone } from '../standalone';
 import { Receiver } from './receiver.harness';
 
-/** The service with an organization, its machine, and a receiver of webhooks. */
-export class WebhookLab {
+/** The service with an organization, its agent and a webhook receiver. */
+export class WebhookFixture {
   private constructor(
     readonly harness: Harness,
     readonly tenant: Tenant,
@@ -15,17 +15,17 @@ export class WebhookLab {
     readonly ids: { workflowId: string; agentId: string },
   ) {}
 
-  static async open(env: Record<string, string> = {}, clock?: Clock): Promise<WebhookLab> {
+  static async open(env: Record<string, string> = {}, clock?: Clock): Promise<WebhookFixture> {
     const harness = await startHarness({
       ...standalone,
       clock,
       env: { OUTBOUND_ALLOW: '127.0.0.1', OUTBOX_SWEEP_MS: '200', ...env },
     });
-    return WebhookLab.in(harness, await harness.makeTenant());
+    return WebhookFixture.in(harness, await harness.makeTenant());
   }
 
-  /** In a service that a test has already. */
-  static async in(harness: Harness, tenant: Tenant): Promise<WebhookLab> {
+  /** Opens the fixture in a service that the test has already started. */
+  static async in(harness: Harness, tenant: Tenant): Promise<WebhookFixture> {
     const { organizationId } = tenant;
     const worker = await FakeWorker.startFor(organizationId);
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
@@ -33,7 +33,7 @@ export class WebhookLab {
       ...{ organizationId, status: 'online', provider: 'external', tunnelUrl: worker.url, seenFrom: '127.0.0.1' },
       lastSeen: new Date(),
     });
-    return new WebhookLab(harness, tenant, await Receiver.start(), worker, { workflowId, agentId });
+    return new WebhookFixture(harness, tenant, await Receiver.start(), worker, { workflowId, agentId });
   }
 
   async close(): Promise<void> {
@@ -41,7 +41,7 @@ export class WebhookLab {
     await this.leave();
   }
 
-  /** Where the service is somebody else's to close. */
+  /** Closes everything but the service, for a test that closes the service itself. */
   async leave(): Promise<void> {
     await this.worker.stop();
     await this.receiver.stop();
@@ -51,7 +51,7 @@ export class WebhookLab {
     return this.tenant.as.admin;
   }
 
-  /** An API key of a year ago that expires in ten days. */
+  /** Creates an API key that is a year old and expires in ten days. */
   async expiringKey(): Promise<string> {
     const { id } = (await this.admin.post('/api/api-keys', { name: 'Claims', scope: 'api' })).body;
     await this.rows(
@@ -61,11 +61,11 @@ export class WebhookLab {
     return id;
   }
 
-  /** An endpoint at a path of the receiver. */
+  /** Creates an endpoint at a path of the receiver. */
   async endpoint(path: string, events: string[] = ['*'], more: object = {}): Promise<{ id: string; secret: string }> {
-    const made = await this.admin.post('/api/webhook-endpoints', { url: this.receiver.url + path, events, ...more });
-    expect([made.status, made.body]).toEqual([201, expect.objectContaining({ events })]);
-    return made.body;
+    const created = await this.admin.post('/api/webhook-endpoints', { url: this.receiver.url + path, events, ...more });
+    expect([created.status, created.body]).toEqual([201, expect.objectContaining({ events })]);
+    return created.body;
   }
 
   async deliveries(id: string, query = ''): Promise<any[]> {
@@ -76,8 +76,8 @@ export class WebhookLab {
     return this.harness.db.query('system', sql, values);
   }
 
-  /** A run from its launch to the end that its worker reports. */
-  async run(to: 'completed' | 'failed' = 'completed', more: object = {}, said: object = {}): Promise<string> {
+  /** Launches a run and reports its start and its end; returns its job id. */
+  async run(to: 'completed' | 'failed' = 'completed', more: object = {}, fields: object = {}): Promise<string> {
     const pushed = new Promise<AgentCommand>((resolve) => {
       this.worker.answer = (command) => {
         resolve(command);
@@ -87,23 +87,23 @@ export class WebhookLab {
     const { body } = await this.tenant.api.post('/api/jobs/launch', { ...this.ids, ...more });
     expect((await pushed).jobId).toBe(body.jobId);
     await this.report(body.jobId, 'running');
-    await this.report(body.jobId, to, said);
+    await this.report(body.jobId, to, fields);
     return body.jobId;
   }
 
-  async report(jobId: string, status: string, said: object = {}): Promise<void> {
-    const { body } = await this.tenant.worker.post('/api/job-webhook', { jobId, status, ...said });
+  async report(jobId: string, status: string, fields: object = {}): Promise<void> {
+    const { body } = await this.tenant.worker.post('/api/job-webhook', { jobId, status, ...fields });
     expect(body).toEqual({ accepted: true, status });
   }
 
-  /** No fact that is recorded from now on is read, until what it answers is called. */
-  async holdFacts(): Promise<() => Promise<void>> {
+  /** Defers the processing of new webhook events until the returned function is called. */
+  async holdEvents(): Promise<() => Promise<void>> {
     await this.asOwner(`
-      CREATE FUNCTION hold_fact() RETURNS trigger LANGUAGE plpgsql AS
+      CREATE FUNCTION hold_event() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN NEW.rests_until := 'infinity'; RETURN NEW; END $$;
-      CREATE TRIGGER hold_fact BEFORE INSERT ON webhook_event FOR EACH ROW EXECUTE FUNCTION hold_fact()`);
+      CREATE TRIGGER hold_event BEFORE INSERT ON webhook_event FOR EACH ROW EXECUTE FUNCTION hold_event()`);
     return () =>
-      this.asOwner(`DROP TRIGGER hold_fact ON webhook_event; DROP FUNCTION hold_fact();
+      this.asOwner(`DROP TRIGGER hold_event ON webhook_event; DROP FUNCTION hold_event();
         UPDATE webhook_event SET rests_until = NULL`);
   }
 
@@ -113,7 +113,7 @@ export class WebhookLab {
     await owner.query(sql).finally(() => owner.end());
   }
 
-  /** A path that nobody else uses. */
+  /** Returns a path that no other test uses. */
   path(): string {
     return `/${newId()}`;
   }

@@ -3,19 +3,19 @@ import { type Answer, makeJob, waitFor } from '@muster/testing';
 import type { AutopilotHarness } from './autopilot/autopilot.harness';
 
 /** Helpers for specs of runs that ask questions, with the real worker or with the test as the worker's client. */
-export function asking(lab: () => AutopilotHarness) {
+export function questionHelpers(fixture: () => AutopilotHarness) {
   const launch = async (script: string) => {
-    const { tenant, agentId } = lab();
+    const { tenant, agentId } = fixture();
     const body = { name: newId(), description: '', variables: [], script: `import muster, json\n${script}` };
     const workflow = await tenant.as.member.post('/api/workflows', body);
     const launched = await tenant.api.post('/api/jobs/launch', { workflowId: workflow.body.id, agentId });
     expect(launched.status).toBe(202);
     return launched.body.jobId as string;
   };
-  const job = async (id: string) => (await lab().tenant.api.get(`/api/jobs/${id}`)).body;
+  const job = async (id: string) => (await fixture().tenant.api.get(`/api/jobs/${id}`)).body;
   const ended = (id: string) =>
     waitFor(
-      'its end',
+      'the job to end',
       async () => {
         const found = await job(id);
         return ['completed', 'failed', 'cancelled'].includes(found.status) && found;
@@ -24,26 +24,26 @@ export function asking(lab: () => AutopilotHarness) {
     );
   const open = (jobId: string, at = 0) =>
     waitFor(
-      'the question',
+      'an open question',
       async () => {
-        const { body } = await lab().tenant.api.get(`/api/questions?jobId=${jobId}&status=open`);
+        const { body } = await fixture().tenant.api.get(`/api/questions?jobId=${jobId}&status=open`);
         return body.questions[at];
       },
       30_000,
     );
   const answer = (id: string, value: unknown): Promise<Answer> =>
-    lab().tenant.as.member.post(`/api/questions/${id}/answer`, { answer: value });
+    fixture().tenant.as.member.post(`/api/questions/${id}/answer`, { answer: value });
   /** Creates a running job without a worker; the test acts as its client. */
   const running = async (more: object = {}) => {
-    const { organizationId } = lab().tenant;
-    return makeJob(lab().harness.db, {
+    const { organizationId } = fixture().tenant;
+    return makeJob(fixture().harness.db, {
       ...{ organizationId, status: 'running', startedAt: new Date(), commandId: newId(), ...more },
     });
   };
   const ask = (jobId: string, more: object = {}) =>
-    lab().tenant.worker.post(`/api/jobs/${jobId}/questions`, {
+    fixture().tenant.worker.post(`/api/jobs/${jobId}/questions`, {
       ...{ questionKey: 'one', question: 'Which?', kind: 'text', timeoutSeconds: 60, ...more },
     });
-  const rows = (sql: string, ...values: unknown[]) => lab().harness.db.query<any>('system', sql, values);
+  const rows = (sql: string, ...values: unknown[]) => fixture().harness.db.query<any>('system', sql, values);
   return { launch, job, ended, open, answer, running, ask, rows };
 }
