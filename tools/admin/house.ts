@@ -9,7 +9,7 @@ import { startObjectStore } from '../dev-stack/src/object-store/object-store';
 import type { KeptSecrets } from '../start/kept-secrets';
 import { AdminError } from './admin-error';
 
-/** The database and the bucket that a command works on. */
+/** The database and the object storage that a command works on. */
 export interface House {
   databaseUrl: string;
   storage: ObjectStorage;
@@ -17,11 +17,11 @@ export interface House {
   close(): Promise<void>;
 }
 
-/** That of a data folder of `npm start`, or the one that DATABASE_URL and S3_* name. */
+/** Opens the data folder of `npm start`, or the installation that DATABASE_URL and S3_* specify. */
 export async function openHouse(dataDir: string | undefined, environment: Environment): Promise<House> {
   if (dataDir) return openFolder(resolve(dataDir), environment);
   const databaseUrl = environment['DATABASE_URL'];
-  if (!databaseUrl) throw new AdminError('Which Muster is not known: set DATABASE_URL and S3_*, or give --data-dir.');
+  if (!databaseUrl) throw new AdminError('No installation was specified: set DATABASE_URL and S3_*, or use --data-dir.');
   const storage = storageOf(environment);
   return { databaseUrl, storage, environment, close: () => storage.onApplicationShutdown() };
 }
@@ -48,7 +48,10 @@ async function openFolder(dataDir: string, environment: Environment): Promise<Ho
   };
 }
 
-/** Of a Muster that runs: its parts are asked, as nobody else may open their files. */
+/**
+ * Addresses of a running installation. Commands connect to its Postgres and its object store, because no other process
+ * may open their files.
+ */
 async function addressesOf(dataDir: string) {
   const read = (name: string) => readFile(join(dataDir, name), 'utf8').then((text) => text.trim());
   try {
@@ -62,12 +65,12 @@ async function addressesOf(dataDir: string) {
     };
   } catch (error) {
     throw new AdminError(
-      `The Muster on ${dataDir} runs with parts that are elsewhere (${(error as Error).message}): stop it first, or set DATABASE_URL and S3_*.`,
+      `The Muster on ${dataDir} uses a database or an object store outside the folder (${(error as Error).message}): stop it first, or set DATABASE_URL and S3_*.`,
     );
   }
 }
 
-/** Postgres and the object store of a data folder, for as long as a command works on it. */
+/** Starts the Postgres and the object store of a data folder while a command works on it. */
 export async function startParts(dataDir: string, secrets: KeptSecrets) {
   const stack = await startDevStack({
     dataDir,
@@ -100,7 +103,7 @@ export function localS3(endpoint: string, secrets: KeptSecrets): Environment {
   };
 }
 
-/** The bucket that S3_* name. What else an app reads is not used here. */
+/** The object storage that S3_* specify. The other variables of its configuration class are not used. */
 export function storageOf(environment: Environment): ObjectStorage {
   const unused = {
     DATABASE_URL: 'postgres://unused',
@@ -115,7 +118,7 @@ async function secretsIn(dataDir: string): Promise<KeptSecrets> {
   try {
     return JSON.parse(await readFile(join(dataDir, 'secrets.json'), 'utf8')) as KeptSecrets;
   } catch {
-    throw new AdminError(`${dataDir} is no data folder of npm start: it has no secrets.json.`);
+    throw new AdminError(`${dataDir} is not a data folder of npm start: it has no secrets.json.`);
   }
 }
 

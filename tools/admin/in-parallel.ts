@@ -1,4 +1,7 @@
-/** Does each piece of work once, by so many at the same time, each with a thing of its own that is closed at the end. */
+/**
+ * Processes each item once with `atOnce` concurrent workers. Each worker opens its own resource and closes it at the
+ * end.
+ */
 export async function inParallel<Work, Thing extends { close(): Promise<void> }>(
   all: readonly Work[],
   atOnce: number,
@@ -23,7 +26,7 @@ export async function inParallel<Work, Thing extends { close(): Promise<void> }>
   if (fault) throw fault.reason;
 }
 
-/** As above, where nothing is opened. */
+/** Same as `inParallel`, but without a resource. */
 export function eachOf<Work>(all: readonly Work[], atOnce: number, work: (one: Work) => Promise<void>): Promise<void> {
   return inParallel(
     all,

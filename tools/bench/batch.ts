@@ -9,8 +9,8 @@ import { milliseconds } from './report';
 import { median } from './rounds';
 import { sized } from './short';
 
-// 10,000 rows in one request, as JSON and as CSV, and their cancellation: the time, and what else the gateway could do
-// meanwhile. Each round comes after a warm-up.
+// Launches 10,000 rows in one request, as JSON and as CSV, and cancels them. Measures the time, the longest block of
+// the gateway's event loop, and its memory. The first round is a warm-up.
 
 const rows = sized(10_000, 20);
 const rounds = sized(5, 1);
@@ -33,7 +33,7 @@ void onBenchStack(async (stack) => {
       const launch = async (body: () => { body: string | FormData; type?: string }) => {
         const given = body();
         const answer = await post(gateway, tenant, '/api/jobs/batch', given);
-        if (answer.queued !== rows) throw new Error(`${answer.queued} of ${rows} were queued`);
+        if (answer.queued !== rows) throw new Error(`${answer.queued} of ${rows} rows were queued`);
         made.push(answer.batchId);
       };
       const taken = {
@@ -64,7 +64,9 @@ void onBenchStack(async (stack) => {
   }
 });
 
-/** What is queued stays queued: only ending it is measured, not what its machines would do. */
+/**
+ * Takes the agents offline, so that queued runs stay queued. Only the cancellation is measured, not the work of agents.
+ */
 async function turnOff({ databaseUrl }: BenchStack): Promise<void> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();

@@ -7,10 +7,10 @@ import { dispatch, type Measure, reads, writes } from './growth/requests';
 import { median } from './rounds';
 import { sized } from './short';
 
-// What an answer takes in an organization a thousand times as large: two databases side by side, in turns.
-// BENCH_JOBS, BENCH_AGENTS and BENCH_ENTRIES size the large one.
+// Compares response times in a small organization and in one that is a thousand times as large, in alternating rounds
+// on two databases. BENCH_JOBS, BENCH_AGENTS and BENCH_ENTRIES set the size of the large one.
 
-const number = (name: string, usual: number) => Number(process.env[name] ?? usual);
+const number = (name: string, fallback: number) => Number(process.env[name] ?? fallback);
 const sizes = {
   small: { jobs: sized(1000, 100), agents: sized(100, 60), entries: sized(20_000, 500) },
   large: {
@@ -26,7 +26,7 @@ interface Row {
   name: string;
   small: number[];
   large: number[];
-  /** Of the large one. */
+  /** The large organization's request path. */
   path?: string;
   buffers?: number | null;
 }
@@ -38,8 +38,8 @@ void onBenchStack(async (stack) => {
   try {
     const rows: Row[] = [];
     const loops = await measureLoops([small, large]);
-    const asked = [...reads(small, large), ...writes];
-    for (const measure of asked) rows.push(await inTurns(measure, small, large));
+    const measures = [...reads(small, large), ...writes];
+    for (const measure of measures) rows.push(await inTurns(measure, small, large));
     for (const house of [small, large]) {
       const env = { REDIS_PREFIX: prefixOf(house), INTERNAL_PORT: '0' };
       house.apps.push(await startApp('dispatcher', house.stack, env));
@@ -61,7 +61,10 @@ void onBenchStack(async (stack) => {
   }
 });
 
-/** One at a time, the small and the large in turns; the first round of each warms up. */
+/**
+ * Measures one request at a time, alternating between the small and the large organization. The first round is a
+ * warm-up.
+ */
 async function inTurns({ name, path, ask }: Measure, small: GrownHouse, large: GrownHouse): Promise<Row> {
   const row: Row = { name, path, small: [], large: [] };
   for (let round = 0; round <= rounds; round += 1) {
@@ -89,8 +92,8 @@ function print(rows: Row[]): void {
     const mark = faults.length > 0 ? `   <- ${faults.join(', ')}` : '';
     console.log(`  ${ms(median(small))}${ms(median(large))}${ms(ratio)}${ms(worst)}${pages}  ${name}${mark}`);
   }
-  const said = (count: number) => (count === 0 ? 'met' : `not met by ${count} of ${rows.length}`);
+  const verdict = (count: number) => (count === 0 ? 'met' : `not met by ${count} of ${rows.length}`);
   console.log(
-    `growth: p50 large ÷ small at most ${goal.ratio}: ${said(missed.ratio)}; no answer over ${goal.ms} ms: ${said(missed.ms)}\n`,
+    `growth: p50 large ÷ small at most ${goal.ratio}: ${verdict(missed.ratio)}; no response over ${goal.ms} ms: ${verdict(missed.ms)}\n`,
   );
 }

@@ -12,11 +12,11 @@ interface Asked {
   objects: { name: string; ordinal: number }[];
 }
 
-/** As little of a service and a store as a worker needs to convert images: what it is sent is counted and dropped. */
+/** A minimal service and object store for a worker that converts images. Uploads are counted and discarded. */
 export class ImagingService {
   readonly agentId = randomUUID();
   url = '';
-  /** How many objects came. */
+  /** Number of uploaded objects. */
   taken = 0;
   private readonly server: Server;
   private command: object | null = null;
@@ -78,7 +78,7 @@ export class ImagingService {
     }
     if (path === '/api/agent/heartbeat') return { status: 'online', pendingCommands: 0, abandon: [] };
     if (method === 'GET') return { commands: await this.nextCommand() };
-    // Given again until it is taken.
+    // The command is delivered again until the worker acknowledges it.
     this.command = null;
     if (path.endsWith('/uploads')) {
       const uploads = (JSON.parse(text) as Asked).objects.map(({ name, ordinal }) => {

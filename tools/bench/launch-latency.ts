@@ -8,13 +8,13 @@ import { milliseconds } from './report';
 import { percentile } from './rounds';
 import { sized } from './short';
 
-// From the launch's request to the command's arrival at an idle agent's door, through gateway, outbox, dispatcher and
-// signed push, against a request that commits a row and adds to BullMQ, and a worker that commits and posts.
+// Time from the launch request to the command's arrival at an idle agent, through gateway, outbox, dispatcher and
+// signed push. Floor: a request that commits a row and adds to BullMQ, and a worker that commits and posts.
 
 const launches = sized(300, 5);
 const warmUp = sized(20, 1);
 const goal = 1.5;
-/** The ratio's spread is over so many parts of the measurement. */
+/** Number of parts of the measurement whose ratios are compared to print the spread. */
 const parts = 5;
 
 void onBenchStack(async (stack) => {

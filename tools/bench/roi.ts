@@ -9,8 +9,8 @@ import { median, percentile } from './rounds';
 import type { RoiAnswer } from './roi-subject';
 import { sized } from './short';
 
-// The return on investment of a year with 1,000,000 claims, beside one of a year with 10,000; and from raw rows, beside
-// the same sums by plain SQL.
+// The return on investment of a year with 1,000,000 claims, compared with a year with 10,000; and computed from raw
+// rows, compared with the same figures by plain SQL.
 
 const goals = { rollup: 2, raw: 1.3 };
 const rounds = sized(5, 1);
@@ -34,7 +34,7 @@ void onBenchStack(async (stack) => {
     const ratios = measured.many.map((ours, at) => median(ours.rollupMs) / median(measured.few[at]!.rollupMs));
     const ratio = median(ratios);
     console.log(
-      `roi: a year of ${said(sizes.many)} takes ${ratio.toFixed(2)} times one of ${said(sizes.few)} ` +
+      `roi: a year of ${described(sizes.many)} takes ${ratio.toFixed(2)} times one of ${described(sizes.few)} ` +
         `(median of ${rounds} rounds, ${spread(ratios)}); goal ${goals.rollup}: ${ratio <= goals.rollup ? 'met' : 'not met'}`,
     );
     const all = (of: RoiAnswer[], percent: number) =>
@@ -56,13 +56,13 @@ void onBenchStack(async (stack) => {
     const of = (key: 'rawMs' | 'plainMs') => milliseconds(median(measured.many.map((each) => each[key])));
     console.log(`  ${of('rawMs')} to ${of('plainMs')}`);
     const [{ rebuildMs }] = measured.many as [RoiAnswer];
-    console.log(`  all of its rollups made anew in ${milliseconds(rebuildMs)}\n`);
+    console.log(`  all of its rollups rebuilt in ${milliseconds(rebuildMs)}\n`);
   } finally {
     await Promise.all([few.stop(), many.stop()]);
   }
 });
 
-function said({ batches, claims }: typeof sizes.few): string {
+function described({ batches, claims }: typeof sizes.few): string {
   return `${(batches * claims).toLocaleString('en')} claims`;
 }
 
@@ -84,7 +84,9 @@ async function start(stack: BenchStack, size: { batches: number; claims: number 
   });
 }
 
-/** A year of batches, each with a job of its own, with times to the millisecond around half a minute. */
+/**
+ * Creates a year of batches, each with a separate job. Processing times have millisecond precision and are around 30 s.
+ */
 async function makeYear(stack: BenchStack, { batches, claims }: { batches: number; claims: number }): Promise<string> {
   const { organizationId, workflowId, agentIds } = await makeBenchTenant(stack, 20);
   const client = new Client({ connectionString: stack.databaseUrl });

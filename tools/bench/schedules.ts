@@ -9,7 +9,7 @@ import { median, percentile } from './rounds';
 import type { SchedulesAnswer } from './schedules-subject';
 import { sized } from './short';
 
-// A tick's scan over 100,000 schedules of which 100 are due, against one over 1,000 of which 100 are due.
+// A tick's scan of 100,000 schedules of which 100 are due, compared with 1,000 schedules of which 100 are due.
 
 const goal = 1.5;
 const rounds = sized(8, 1);
@@ -50,7 +50,7 @@ void onBenchStack(async (stack) => {
   }
 });
 
-/** A database with so many schedules, and a process that ticks on it. */
+/** Creates a database with `schedules` schedules, and starts a process that runs ticks on it. */
 async function start(stack: BenchStack, schedules: number): Promise<Child> {
   const databaseUrl = await createDatabase(stack, { migrated: true });
   await makeSchedules({ ...stack, databaseUrl }, schedules);

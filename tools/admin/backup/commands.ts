@@ -18,19 +18,19 @@ const flag = { type: 'boolean' } as const;
 const keyOptions = { 'passphrase-file': text };
 const openOptions = { ...keyOptions, identity: { type: 'string', multiple: true } as const };
 const place =
-  'A place is a folder, or s3://bucket/prefix (with BACKUP_S3_ENDPOINT and so on where they are not those of S3_*).';
+  'PLACE is a folder or s3://bucket/prefix. BACKUP_S3_ENDPOINT and so on override S3_ENDPOINT and so on for the bucket.';
 const openedBy =
-  'It is opened by MUSTER_BACKUP_PASSPHRASE or --passphrase-file, or by --identity with a file of age secret keys.';
+  'Backups are decrypted with MUSTER_BACKUP_PASSPHRASE, --passphrase-file, or --identity with a file of age secret keys.';
 
 export const backupCommands: Record<string, Command> = {
   backup: {
     usage: '--to PLACE [--data-dir DIR] [--recipient age1…] [--with-keys] [--jobs N]',
-    summary: 'saves the database, the objects that its rows name, and settings that are no secret',
+    summary: 'saves the database, the objects that its rows refer to, and the settings that are not secret',
     about: `${place}
-Of the data folder of npm start, which may run, or of the Muster that DATABASE_URL and S3_* name. Everything is encrypted:
-for --recipient (several may be given), or by MUSTER_BACKUP_PASSPHRASE or --passphrase-file. The master keys are not part
-of it without --with-keys: without them, what they sealed cannot be opened. Only objects that no earlier backup has are
-saved; one that was cut off goes on with those that it has not saved yet.`,
+Saves the data folder of npm start, which may be running, or the service that DATABASE_URL and S3_* specify. Everything
+is encrypted: for each --recipient, or with MUSTER_BACKUP_PASSPHRASE or --passphrase-file. Without --with-keys the master
+keys are left out; without them nobody can decrypt the secrets in the backup. Only objects that no earlier backup has are
+saved. After an interrupted backup, the next one saves only the objects that are still missing.`,
     options: {
       to: text,
       'data-dir': text,
@@ -56,8 +56,8 @@ saved; one that was cut off goes on with those that it has not saved yet.`,
           });
           const rows = tables.reduce((sum, table) => sum + table.rows, 0);
           call.write(
-            `Backup ${id}: ${rows} rows of ${tables.length} tables, ${objects.count} objects (${objects.added} new ones` +
-              `${objects.absent ? `; ${objects.absent} that rows name are not in the bucket` : ''}).`,
+            `Backup ${id}: ${rows} rows of ${tables.length} tables, ${objects.count} objects (${objects.added} new` +
+              `${objects.absent ? `; ${objects.absent} that rows refer to are not in the bucket` : ''}).`,
           );
         } finally {
           await house.close();
@@ -67,7 +67,7 @@ saved; one that was cut off goes on with those that it has not saved yet.`,
   },
   list: {
     usage: '--from PLACE',
-    summary: 'which backups there are',
+    summary: 'lists the backups',
     about: place,
     options: { from: text },
     run: (call) =>
@@ -78,14 +78,14 @@ saved; one that was cut off goes on with those that it has not saved yet.`,
           const rows = manifest?.tables.reduce((sum, table) => sum + table.rows, 0);
           const facts = manifest
             ? `Muster ${manifest.version}, ${rows} rows, ${manifest.objects.count} objects, master keys ${manifest.masterKeys}`
-            : (fault ?? 'cut off: it is not whole');
+            : (fault ?? 'interrupted: it is not complete');
           call.write(`${id}  ${facts}`);
         }
       }),
   },
   verify: {
     usage: '--from PLACE [--backup ID]',
-    summary: 'reads a backup as a restore would, the newest one unless it is named',
+    summary: 'reads a backup as a restore would; the newest one by default',
     about: `${place}\n${openedBy}`,
     options: { from: text, backup: text, ...openOptions },
     run: async (call) => {
@@ -95,18 +95,19 @@ saved; one that was cut off goes on with those that it has not saved yet.`,
         const manifest = await chooseBackup(at, call.text('backup'));
         await verifyBackup(repository, manifest, call.onProgress);
         call.write(
-          `The backup ${manifest.id} is whole: ${manifest.tables.length} tables and ${manifest.objects.count} objects.`,
+          `The backup ${manifest.id} is complete and undamaged: ${manifest.tables.length} tables and ${manifest.objects.count} objects.`,
         );
       });
     },
   },
   restore: {
     usage: '--from PLACE [--backup ID] [--data-dir DIR] [--without-keys] [--jobs N]',
-    summary: 'restores a backup into an empty place, and compares the two',
+    summary: 'restores a backup into an empty target and compares the target with the backup',
     about: `${place}
-Into a new data folder for npm start (--data-dir), or into the empty database and the bucket that DATABASE_URL and S3_*
-name, whose user may create databases: it is loaded into a database beside that one, which takes its name at the end.
-${openedBy} The master keys are those of the backup, or MASTER_KEYS.`,
+Restores into a new data folder for npm start (--data-dir), or into the empty database and the bucket that DATABASE_URL
+and S3_* specify. The database user must be allowed to create databases: the backup is loaded into a temporary database
+that is renamed to the target's name at the end. ${openedBy}
+The master keys are taken from the backup, or from MASTER_KEYS.`,
     options: { from: text, backup: text, 'data-dir': text, 'without-keys': flag, jobs: text, ...openOptions },
     run: async (call) => {
       const keys = await keysOf(call);
@@ -124,20 +125,20 @@ ${openedBy} The master keys are those of the backup, or MASTER_KEYS.`,
         });
         call.write(`The backup ${id} was restored and verified: ${tables.length} tables, ${objects.count} objects.`);
         if (dataDir) call.write(`Start it with: npm start -- --data-dir ${dataDir}`);
-        call.write('Nothing of it acts by itself until: muster-admin release');
+        call.write('It starts no machine, schedule or webhook until you run: muster-admin release');
       });
     },
   },
   prune: {
     usage: '--from PLACE --keep daily=7,weekly=4',
-    summary: 'removes the other backups, and objects that no backup names any more',
-    about: `${place}\n--keep takes last, hourly, daily, weekly, monthly and yearly: the newest backup of each of the newest so many.`,
+    summary: 'removes all other backups, and the objects that no remaining backup refers to',
+    about: `${place}\n--keep accepts last, hourly, daily, weekly, monthly and yearly. daily=7 retains the newest backup of each of the 7 newest days.`,
     options: { from: text, keep: text },
     run: (call) =>
       atPlace(call, 'from', async (at) => {
         const keep = parseKeep(call.text('keep') ?? fail('--keep is missing, as in --keep daily=7,weekly=4.'));
         const { removed, kept, objects } = await pruneBackups(at, { keep, now: new Date() });
-        call.write(`Removed ${removed.length} backups and ${objects} objects; ${kept.length} backups stay.`);
+        call.write(`Removed ${removed.length} backups and ${objects} objects; ${kept.length} backups remain.`);
       }),
   },
 };
@@ -162,7 +163,7 @@ async function keysOf(call: Call): Promise<BackupKeys> {
 
 function jobsOf(call: Call): number {
   const jobs = Number(call.text('jobs') ?? Math.min(4, availableParallelism()));
-  return Number.isInteger(jobs) && jobs >= 1 && jobs <= 32 ? jobs : fail('--jobs takes 1 to 32.');
+  return Number.isInteger(jobs) && jobs >= 1 && jobs <= 32 ? jobs : fail('--jobs must be a number from 1 to 32.');
 }
 
 function fail(sentence: string): never {

@@ -8,7 +8,7 @@ import { textLines } from './save-objects';
 export type Keep = Partial<Record<Period, number>>;
 type Period = 'last' | 'hourly' | 'daily' | 'weekly' | 'monthly' | 'yearly';
 
-/** The part of a moment that two backups of one period share. */
+/** Maps a time to a text that is the same for all times within one period. */
 const periods: Record<Period, (at: Date) => string> = {
   last: (at) => at.toISOString(),
   hourly: (at) => at.toISOString().slice(0, 13),
@@ -18,21 +18,21 @@ const periods: Record<Period, (at: Date) => string> = {
   yearly: (at) => at.toISOString().slice(0, 4),
 };
 
-/** `daily=7,weekly=4` */
+/** Parses rules such as `daily=7,weekly=4`. */
 export function parseKeep(text: string): Keep {
   const keep: Keep = {};
   for (const part of text.split(',')) {
     const [, period, count] = /^(\w+)=(\d+)$/.exec(part.trim()) ?? [];
     if (!period || !(period in periods))
       throw new AdminError(
-        `"${part}" is no rule of --keep; it takes ${Object.keys(periods).join(', ')}, as in daily=7,weekly=4.`,
+        `"${part}" is not a valid --keep rule; use ${Object.keys(periods).join(', ')}, as in daily=7,weekly=4.`,
       );
     keep[period as Period] = Number(count);
   }
   return keep;
 }
 
-/** The newest of each of the newest so many days, weeks and so on. */
+/** Returns the newest backup of each of the newest `count` days, weeks and so on. */
 export function keptOf(takenAt: Date[], keep: Keep): Set<Date> {
   const kept = new Set<Date>();
   const newestFirst = takenAt.toSorted((left, right) => right.getTime() - left.getTime());
@@ -51,7 +51,10 @@ export function keptOf(takenAt: Date[], keep: Keep): Set<Date> {
 
 const partialForMs = 24 * 3_600_000;
 
-/** Removes the other backups, those that were cut off a day ago, and the objects that no backup names any more. */
+/**
+ * Removes the backups that no rule retains, interrupted backups older than a day, and objects that no remaining backup
+ * refers to.
+ */
 export async function pruneBackups(
   place: Place,
   { keep, now }: { keep: Keep; now: Date },
@@ -62,19 +65,19 @@ export async function pruneBackups(
   );
   const keptMoments = keptOf([...moments.values()], keep);
   if (moments.size > 0 && keptMoments.size === 0)
-    throw new AdminError('These rules keep no backup at all; nothing was removed.');
+    throw new AdminError('These rules would remove every backup; nothing was removed.');
   const damaged = all.filter(({ fault }) => fault);
   if (damaged.length > 0) throw new AdminError(`${damaged[0]!.fault} Remove its folder first; nothing was removed.`);
   const isOld = ({ id }: ListedBackup) => now.getTime() - momentOf(id) > partialForMs;
   const isKept = (each: ListedBackup) => (each.manifest ? keptMoments.has(moments.get(each)!) : !isOld(each));
   const removed = all.filter((each) => !isKept(each));
   for (const { id } of removed) {
-    // Without its manifest it is not whole any more, wherever the removal is cut off.
+    // The manifest is removed first: if the removal is interrupted, the backup counts as incomplete.
     await place.remove(paths.manifest(id));
     for await (const path of place.list(`backups/${id}/`)) await place.remove(path);
   }
   const kept = all.filter(isKept);
-  // One that is being taken may name objects that it has not listed yet.
+  // A backup in progress may refer to objects that it has not listed yet, so no object is removed while one exists.
   const objects = kept.every(({ manifest }) => manifest) ? await removeUnnamed(place, kept) : 0;
   return { removed: removed.map(({ id }) => id), kept: kept.map(({ id }) => id), objects };
 }

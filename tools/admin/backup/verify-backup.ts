@@ -11,7 +11,7 @@ import { readObject, readObjectKeys } from './save-objects';
 
 const atOnce = 4;
 
-/** Reads all of a backup as a restore would, and fails with what is missing or changed. */
+/** Reads a whole backup as a restore would. Throws if a file is missing or changed. */
 export async function verifyBackup(
   repository: Repository,
   manifest: Manifest,
@@ -28,13 +28,13 @@ export async function verifyBackup(
     const sum = new RowSum();
     for await (const chunk of await openTable(repository, manifest, table)) sum.add(chunk as Buffer);
     if (sum.rows !== table.rows || sum.hash !== table.hash)
-      throw damaged(repository, paths.table(id, table.name), 'its rows are not the ones that were saved');
+      throw damaged(repository, paths.table(id, table.name), 'its rows differ from those that were saved');
     count += 1;
     onProgress(`verify: ${count} of ${tables.length} tables`);
   });
   const objects = await readObjectKeys(repository, manifest);
   if (objects.length !== manifest.objects.count)
-    throw damaged(repository, paths.objectKeys(id), `it names ${objects.length} objects of ${manifest.objects.count}`);
+    throw damaged(repository, paths.objectKeys(id), `it lists ${objects.length} objects instead of ${manifest.objects.count}`);
   count = 0;
   await eachOf(objects, atOnce, async (object) => {
     const path = paths.object(object.name);
@@ -46,13 +46,13 @@ export async function verifyBackup(
     } catch {
       throw damaged(repository, path, `it cannot be decrypted (the object ${object.key})`);
     }
-    if (size !== object.size) throw damaged(repository, path, `${object.key} has ${size} bytes of ${object.size}`);
+    if (size !== object.size) throw damaged(repository, path, `${object.key} has ${size} bytes instead of ${object.size}`);
     count += 1;
     onProgress(`verify: ${count} of ${objects.length} objects`);
   });
 }
 
-/** A table's rows in COPY's text format. */
+/** Opens a table's rows in COPY's text format. */
 export async function openTable(repository: Repository, { id }: Manifest, { name }: SavedTable): Promise<Readable> {
   const path = paths.table(id, name);
   const sealed = await repository.place.read(path);
@@ -66,9 +66,9 @@ async function requireUnchanged({ place }: Repository, path: string, written: Wr
   const hash = createHash('sha256');
   for await (const chunk of content) hash.update(chunk as Buffer);
   if (hash.digest('hex') !== written.sha256)
-    throw new AdminError(`The file ${path} of ${place.name} is damaged: it was changed after the backup was taken.`);
+    throw new AdminError(`The file ${path} in ${place.name} is damaged: it was changed after the backup was taken.`);
 }
 
 function damaged({ place }: Repository, path: string, how: string): AdminError {
-  return new AdminError(`The file ${path} of ${place.name} is damaged: ${how}.`);
+  return new AdminError(`The file ${path} in ${place.name} is damaged: ${how}.`);
 }

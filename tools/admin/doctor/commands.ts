@@ -9,9 +9,9 @@ const text = { type: 'string' } as const;
 export const doctorCommands: Record<string, Command> = {
   doctor: {
     usage: '[--data-dir DIR] [--backups PLACE]',
-    summary: 'looks at a Muster, and says what is wrong and what to do',
-    about: `Of the data folder of npm start, or of the Muster that DATABASE_URL, S3_*, MASTER_KEYS and PUBLIC_APP_URL name. It
-writes nothing but one object that it removes again. Exit code 1 where something is at fault.`,
+    summary: 'checks an installation and reports what is wrong and what to do',
+    about: `Checks the data folder of npm start, or the service that DATABASE_URL, S3_*, MASTER_KEYS and PUBLIC_APP_URL specify.
+It writes only one object, which it removes again. The exit code is 1 if it finds a fault.`,
     options: { 'data-dir': text, backups: text },
     run: async (call) => {
       const dataDir = call.text('data-dir');
@@ -28,7 +28,7 @@ writes nothing but one object that it removes again. Exit code 1 where something
         });
         for (const { level, says } of findings) call.write(`${level}: ${says}`);
         const faults = findings.filter(({ level }) => level === 'fault').length;
-        call.write(`Looked at ${examined.join(', ')}: ${faults || 'no'} ${faults === 1 ? 'fault' : 'faults'}.`);
+        call.write(`Checked ${examined.join(', ')}: ${faults || 'no'} ${faults === 1 ? 'fault' : 'faults'}.`);
         return faults > 0 ? 1 : 0;
       } finally {
         await place?.close();

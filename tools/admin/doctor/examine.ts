@@ -8,7 +8,7 @@ import { listBackups } from '../backup/manifest';
 import type { House } from '../house';
 import type { Place } from '../place/place';
 
-/** What is wrong, and what to do about it. */
+/** A problem, and how to fix it. */
 export interface Finding {
   level: 'fault' | 'warning';
   says: string;
@@ -17,7 +17,7 @@ export interface Finding {
 export interface Patient extends House {
   version: string;
   dataDir?: string;
-  /** Where its backups are. */
+  /** Location of the installation's backups. */
   backups?: Place;
   now: Date;
 }
@@ -27,7 +27,7 @@ type Check = (patient: Patient, client: Client) => Promise<Finding[]>;
 const fault = (says: string): Finding => ({ level: 'fault', says });
 const warning = (says: string): Finding => ({ level: 'warning', says });
 
-/** Looks at everything; a check that fails itself is a finding too. */
+/** Runs all checks. A check that fails is reported as a warning. */
 export async function examine(patient: Patient): Promise<{ examined: string[]; findings: Finding[] }> {
   let client: Client;
   try {
@@ -59,14 +59,14 @@ const checks: Record<string, Check> = {
     return held
       ? [
           warning(
-            `The backup ${held.backup} was restored and nothing acts by itself: look at its machines, then muster-admin release.`,
+            `The backup ${held.backup} was restored, so nothing runs automatically: check its machines, then run muster-admin release.`,
           ),
         ]
       : [];
   },
   settings: async ({ environment }) => {
     const keys = environment['MASTER_KEYS'];
-    return keys ? readMasterKeys(keys).faults.map((each) => fault(`${each}: what is sealed cannot be opened.`)) : [];
+    return keys ? readMasterKeys(keys).faults.map((each) => fault(`${each}: secrets in the database cannot be decrypted.`)) : [];
   },
 
   clocks: async (_, client) => {
@@ -76,7 +76,7 @@ const checks: Record<string, Check> = {
     return Math.abs(seconds) > 2
       ? [
           fault(
-            `The database's clock differs from this machine's by ${Math.round(seconds)} s: synchronise both by NTP.`,
+            `The database's clock differs from this machine's by ${Math.round(seconds)} s: synchronize both with NTP.`,
           ),
         ]
       : [];
@@ -91,12 +91,12 @@ const checks: Record<string, Check> = {
     const pending = migrations.filter(({ name }) => !seen.includes(name));
     const unknown = unknownAmong(seen);
     return [
-      ...(Number(postgres) < 15 ? [fault(`Postgres ${postgres} is too old: 15 or newer is needed.`)] : []),
+      ...(Number(postgres) < 15 ? [fault(`Postgres ${postgres} is too old: 15 or newer is required.`)] : []),
       ...(pending.length
-        ? [fault(`${pending.length} migrations of Muster ${version} did not run: run them before its apps.`)]
+        ? [fault(`${pending.length} migrations of Muster ${version} have not run: run them before you start its apps.`)]
         : []),
       ...(unknown.length
-        ? [warning(`The database is of a newer Muster than this muster-admin (${version}); it has ${unknown.at(-1)}.`)]
+        ? [warning(`The database belongs to a newer version than this muster-admin (${version}); it has the migration ${unknown.at(-1)}.`)]
         : []),
     ];
   },
@@ -109,7 +109,7 @@ const checks: Record<string, Check> = {
     return used > most * 0.8
       ? [
           fault(
-            `${used} of ${most} connections of the database are used: lower DATABASE_POOL_SIZE or replicas, or raise max_connections.`,
+            `${used} of ${most} database connections are in use: lower DATABASE_POOL_SIZE or the number of replicas, or raise max_connections.`,
           ),
         ]
       : [];
@@ -123,7 +123,7 @@ const checks: Record<string, Check> = {
     );
     return rows.map(({ pid, seconds }) =>
       warning(
-        `A transaction is open for ${Math.round(seconds / 60)} minutes (pid ${pid}): dead rows stay as long; end it with pg_terminate_backend.`,
+        `A transaction has been open for ${Math.round(seconds / 60)} minutes (pid ${pid}), so VACUUM cannot remove dead rows: end it with pg_terminate_backend.`,
       ),
     );
   },
@@ -138,7 +138,7 @@ const checks: Record<string, Check> = {
       ...(late
         ? [
             fault(
-              `${late} messages of the queue ${queue} wait for longer than 5 minutes: is the app that handles it running, and Redis?`,
+              `${late} messages of the queue ${queue} have waited for more than 5 minutes: are Redis and the app that processes the queue running?`,
             ),
           ]
         : []),
@@ -152,10 +152,10 @@ const checks: Record<string, Check> = {
     ]);
   },
 
-  'unsent facts': async (_, client) => {
+  'webhook deliveries': async (_, client) => {
     const [{ late }] = await rowsOf<{ late: number }>(client, unsentFacts);
     return late
-      ? [fault(`${late} webhook deliveries are due for longer than 10 minutes: is feedback-sync running?`)]
+      ? [fault(`${late} webhook deliveries have been due for more than 10 minutes: is feedback-sync running?`)]
       : [];
   },
 
@@ -167,7 +167,7 @@ const checks: Record<string, Check> = {
        FROM loop_run ORDER BY name`,
     );
     return rows.flatMap(({ name, app, minutes, error, late }) => [
-      ...(late ? [fault(`The loop “${name}” ran ${minutes} minutes ago for the last time: is ${app} running?`)] : []),
+      ...(late ? [fault(`The loop “${name}” last ran ${minutes} minutes ago: is ${app} running?`)] : []),
       ...(error && !late ? [fault(`The loop “${name}” of ${app} fails: ${error}`)] : []),
     ]);
   },
@@ -181,7 +181,7 @@ const checks: Record<string, Check> = {
       ? []
       : [
           fault(
-            'The timeline has no partition of the next month, when no machine could report: is the scheduler running?',
+            'The timeline has no partition for the next month; without it no machine can report then. Is the scheduler running?',
           ),
         ];
   },
@@ -200,11 +200,11 @@ const checks: Record<string, Check> = {
     return [
       ...rows.map(({ name, dead, live }) =>
         warning(
-          `The table ${name} has ${dead} dead rows beside ${live}: run VACUUM ${name}, and look for transactions that stay open.`,
+          `The table ${name} has ${dead} dead rows and ${live} live rows: run VACUUM ${name}, and look for transactions that stay open.`,
         ),
       ),
       ...invalid.map(({ name }) =>
-        fault(`The index ${name} was not finished: DROP INDEX CONCURRENTLY ${name}, and make it again.`),
+        fault(`The index ${name} is invalid: run DROP INDEX CONCURRENTLY ${name}, and create it again.`),
       ),
     ];
   },
@@ -218,7 +218,7 @@ const checks: Record<string, Check> = {
     return rows
       .filter(({ worker }) => worker !== version)
       .map(({ worker, machines }) =>
-        warning(`${machines} connected machines have worker ${worker} and not ${version}: muster worker upgrade.`),
+        warning(`${machines} connected machines run worker ${worker} instead of ${version}: run muster worker upgrade.`),
       );
   },
 
@@ -227,13 +227,13 @@ const checks: Record<string, Check> = {
     try {
       await storage.put(key, Buffer.from('x'), 'text/plain');
       if ((await storage.get(key))?.toString() !== 'x')
-        return [fault('The bucket does not return what was put into it.')];
+        return [fault('An object that was read from the bucket differs from the one that was written.')];
       await storage.delete(key);
       return [];
     } catch (error) {
       return [
         fault(
-          `The bucket cannot be written, read and deleted from (${(error as Error).message}): check S3_* and its policy.`,
+          `An object could not be written, read and deleted in the bucket (${(error as Error).message}): check S3_* and the bucket's policy.`,
         ),
       ];
     }
@@ -244,23 +244,23 @@ const checks: Record<string, Check> = {
     const { bavail, blocks } = await statfs(dataDir);
     const percent = Math.floor((100 * bavail) / blocks);
     return percent < 10
-      ? [fault(`The disk of ${dataDir} has ${percent} % left: make room before Postgres stops.`)]
+      ? [fault(`The disk of ${dataDir} has ${percent} % free space left: free some before Postgres stops.`)]
       : [];
   },
 
   certificate: async ({ environment, now }) => {
     const days = await certificateDays(environment, now);
     return days !== null && days < 14
-      ? [fault(`The certificate of ${environment['PUBLIC_APP_URL']} ends in ${days} days: renew it.`)]
+      ? [fault(`The certificate of ${environment['PUBLIC_APP_URL']} expires in ${days} days: renew it.`)]
       : [];
   },
 
   backups: async ({ backups, now }) => {
-    if (!backups) return [warning('How old the newest backup is was not looked at: name their place by --backups.')];
+    if (!backups) return [warning('The age of the newest backup was not checked: set --backups to the location of the backups.')];
     const newest = (await listBackups(backups)).findLast(({ manifest }) => manifest)?.manifest;
-    if (!newest) return [fault(`There is no whole backup in ${backups.name}: run muster-admin backup.`)];
+    if (!newest) return [fault(`There is no complete backup in ${backups.name}: run muster-admin backup.`)];
     const hours = Math.floor((now.getTime() - Date.parse(newest.takenAt)) / 3_600_000);
-    return hours > 26 ? [fault(`The newest backup is ${hours} hours old: look at what runs muster-admin backup.`)] : [];
+    return hours > 26 ? [fault(`The newest backup is ${hours} hours old: check the schedule that runs muster-admin backup.`)] : [];
   },
 };
 
@@ -268,13 +268,13 @@ const unsentFacts = `
   SELECT count(*)::int AS late FROM webhook_delivery d JOIN webhook_endpoint e ON e.id = d.endpoint_id
   WHERE d.status = 'pending' AND d.due_at < now() - interval '10 minutes' AND (e.enabled OR d.asked)`;
 
-/** In how many days the address's certificate ends; null without one. */
+/** Number of days until the address's certificate expires; null without TLS. */
 function certificateDays({ PUBLIC_APP_URL }: Environment, now: Date): Promise<number | null> {
   if (!PUBLIC_APP_URL?.startsWith('https:')) return Promise.resolve(null);
   const { hostname, port } = new URL(PUBLIC_APP_URL);
   return new Promise((resolve, reject) => {
-    const asked = { host: hostname, port: Number(port || 443), servername: hostname, rejectUnauthorized: false };
-    const socket = connectTls({ ...asked, timeout: 5000 }, () => {
+    const target = { host: hostname, port: Number(port || 443), servername: hostname, rejectUnauthorized: false };
+    const socket = connectTls({ ...target, timeout: 5000 }, () => {
       const { valid_to: until } = socket.getPeerCertificate();
       socket.destroy();
       resolve(Math.floor((Date.parse(until) - now.getTime()) / 86_400_000));

@@ -7,11 +7,11 @@ const text = { type: 'string' } as const;
 export const releaseCommands: Record<string, Command> = {
   release: {
     usage: '[--data-dir DIR] [--fire-missed]',
-    summary: 'lets a Muster that was restored act again',
-    about: `After a restore nothing acts by itself: no machine is started or stopped, no schedule runs, no webhook is sent.
-Workers may report meanwhile. Released, runs that the backup believes under way end as lost_in_recovery unless their
-worker reports them, and due times since the backup are listed as missed; --fire-missed has schedules make up for them
-as their misfire policies say.`,
+    summary: 'ends the recovery hold of a restored service',
+    about: `After a restore nothing runs automatically: no machine is started or stopped, no schedule runs, no webhook is sent.
+Workers can still report. After the release, runs that were running at the time of the backup end as lost_in_recovery
+unless their worker reports them. Schedules that became due since the backup are listed as missed; with --fire-missed they
+are handled as their misfire policies specify.`,
     options: { 'data-dir': text, 'fire-missed': { type: 'boolean' } },
     run: async (call) => {
       const house = await openHouse(call.text('data-dir'), call.environment);
@@ -20,10 +20,10 @@ as their misfire policies say.`,
         const { backup, missed, underWay } = await release(house.databaseUrl, { fireMissed });
         for (const { organization, schedule, due } of missed)
           call.write(`missed: ${organization}, ${schedule}, due since ${due.toISOString()}`);
-        call.write(`Released from the backup ${backup}; runs that were under way in it: ${underWay}.`);
+        call.write(`Released the service that was restored from the backup ${backup}; runs that were running in it: ${underWay}.`);
         if (missed.length > 0)
           call.write(
-            fireMissed ? 'The schedules run as their misfire policies say.' : 'The schedules skip what they missed.',
+            fireMissed ? 'The schedules apply their misfire policies.' : 'The schedules skip the runs that they missed.',
           );
       } finally {
         await house.close();

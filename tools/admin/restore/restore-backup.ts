@@ -18,18 +18,24 @@ import { requireEmptyDatabase } from './side-database';
 export interface RestoreOptions {
   place: Place;
   keys: BackupKeys;
-  /** The newest whole one unless it is named. */
+  /** Id of the backup; by default the newest complete one. */
   backup?: string;
-  /** A data folder for `npm start`; without one, the database and bucket that the environment names. */
+  /**
+   * A data folder for `npm start`. Without it, the target is the database and the bucket that the environment
+   * specifies.
+   */
   dataDir?: string;
-  /** Restores although the master keys are neither in the backup nor in MASTER_KEYS. */
+  /** Whether to restore even if the master keys are neither in the backup nor in MASTER_KEYS. */
   withoutKeys: boolean;
   environment: Environment;
   jobs: number;
   onProgress: (line: string) => void;
 }
 
-/** Reads the whole backup before anything is touched, restores it into an empty place, and compares the two. */
+/**
+ * Verifies the whole backup before it changes anything, restores it into an empty target, and compares the target with
+ * the backup.
+ */
 export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
   const { place, keys, dataDir, onProgress } = options;
   const repository = await Repository.open(place, keys);
@@ -61,12 +67,12 @@ async function restoreInto(
   { databaseUrl, storage }: Pick<Awaited<ReturnType<typeof openHouse>>, 'databaseUrl' | 'storage'>,
   { repository, manifest, jobs, onProgress }: Opened,
 ): Promise<void> {
-  // The objects first: as soon as the database has its name, its rows may be read.
+  // Objects first: the database's rows can be read as soon as the database has its final name.
   await restoreObjects({ repository, manifest, storage, onProgress });
   await restoreDatabase({ databaseUrl, repository, manifest, jobs, onProgress });
 }
 
-/** In a folder beside it, which takes its name at the end. */
+/** Restores into a temporary folder, which gets the name of the target at the end. */
 async function restoreToFolder(dataDir: string, options: Opened): Promise<void> {
   const masterKeys = await masterKeysOf(options);
   await removeLeftovers(dataDir);
@@ -102,11 +108,11 @@ async function requireNoFolder(dataDir: string): Promise<void> {
   const files = await readdir(dataDir).catch(() => []);
   if (files.length > 0)
     throw new AdminError(
-      `The folder ${dataDir} is not empty; restore into one that is empty or not there. Nothing was changed.`,
+      `The folder ${dataDir} is not empty; restore into a folder that is empty or does not exist. Nothing was changed.`,
     );
 }
 
-/** Of restores that were killed. */
+/** Removes the temporary folders of killed restores. */
 async function removeLeftovers(dataDir: string): Promise<void> {
   const names = await readdir(dirname(dataDir)).catch(() => []);
   for (const name of names.filter((each) => each.startsWith(`${basename(dataDir)}${leftover}`))) {
@@ -115,7 +121,7 @@ async function removeLeftovers(dataDir: string): Promise<void> {
   }
 }
 
-/** With the database's files, where those are elsewhere. */
+/** Removes the folder, and the database's files if they are outside it. */
 async function removeFolder(folder: string): Promise<void> {
   const outside = (await readFile(join(folder, 'postgres/kept-in'), 'utf8').catch(() => '')).trim();
   if (outside) await rm(outside, { recursive: true, force: true });
@@ -123,7 +129,7 @@ async function removeFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** The keys that open what is sealed in the database. */
+/** Returns the keys that decrypt the secrets in the database. */
 async function masterKeysOf({ repository, manifest, environment, withoutKeys }: Opened): Promise<string> {
   const settings = await readSettings(repository, manifest);
   const known = settings['MASTER_KEYS'] ?? environment['MASTER_KEYS'];
@@ -131,7 +137,7 @@ async function masterKeysOf({ repository, manifest, environment, withoutKeys }: 
   if (!withoutKeys)
     throw new AdminError(
       `The backup ${manifest.id} was taken without the master keys (${manifest.masterKeyIds.join(', ')}): set MASTER_KEYS to them ` +
-        '(masterKeys in secrets.json of the data folder), or give --without-keys and lose what they sealed. Nothing was changed.',
+        '(masterKeys in secrets.json of the data folder), or use --without-keys and lose the secrets that they encrypt. Nothing was changed.',
     );
   return `k1:${randomBytes(32).toString('base64')}`;
 }

@@ -20,7 +20,10 @@ interface RestoreObjectsOptions {
 const atOnce = 8;
 const inMemoryUpTo = 8 * 1024 * 1024;
 
-/** Puts the objects that rows name where they were. Those that are there already stay: a restore that was cut off goes on. */
+/**
+ * Puts the backup's objects under their keys. Objects that already exist are skipped, so an interrupted restore
+ * resumes.
+ */
 export async function restoreObjects({
   repository,
   manifest,
@@ -48,7 +51,7 @@ export async function restoreObjects({
   const after = new Map<string, number>();
   if (objects.length > 0) for await (const { key, size } of storage.list('')) after.set(key, size);
   const missing = objects.find(({ key, size }) => after.get(key) !== size);
-  if (missing) throw new AdminError(`The object ${missing.key} was restored and is not there.`);
+  if (missing) throw new AdminError(`The object ${missing.key} was restored, but the bucket does not list it with its size.`);
 }
 
 async function putLarge(

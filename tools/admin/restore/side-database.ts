@@ -9,15 +9,15 @@ export interface RestoreDatabaseOptions {
   repository: Repository;
   manifest: Manifest;
   jobs: number;
-  /** Puts what is restored in the place of a database that has data. */
+  /** Whether the restored database replaces one that has data. */
   replace?: boolean;
-  /** Whether it is brought to this version afterwards. */
+  /** Whether to migrate the restored database to the schema of this version. Default: true. */
   upgrade?: boolean;
   onProgress: (line: string) => void;
 }
 
 export interface BegunRestore {
-  /** Of the database beside the target. */
+  /** URL of the temporary database. */
   url: string;
   name: string;
   targetName: string;
@@ -25,7 +25,7 @@ export interface BegunRestore {
 
 type Target = Pick<RestoreDatabaseOptions, 'databaseUrl' | 'manifest' | 'replace'>;
 
-/** Makes the database beside the target, or finds the one that a restore of the same backup left when it was cut off. */
+/** Creates the temporary database, or finds the one of an interrupted restore of the same backup. */
 export async function begunRestore({ databaseUrl, manifest, replace }: Target): Promise<BegunRestore> {
   const targetName = nameIn(databaseUrl);
   const name = `${targetName}_restoring`.slice(-63);
@@ -37,7 +37,7 @@ export async function begunRestore({ databaseUrl, manifest, replace }: Target): 
       if (left === manifest.id) return;
       if (left === null)
         throw new AdminError(
-          `The database ${name} is not empty and was not made by a restore; remove or rename it first.`,
+          `The database ${name} is not empty and was not created by a restore; remove or rename it first.`,
         );
       await server.query(`DROP DATABASE ${quoted(name)}`);
     }
@@ -50,7 +50,7 @@ export async function begunRestore({ databaseUrl, manifest, replace }: Target): 
   return begun;
 }
 
-/** The database that was made takes the target's name. */
+/** Renames the temporary database to the target's name. */
 export async function finishRestore(
   { databaseUrl, replace }: Target,
   { url, name, targetName }: BegunRestore,
@@ -106,7 +106,7 @@ async function markOf(url: string): Promise<string | null> {
       client,
       "SELECT count(*) AS tables FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace",
     );
-    // Cut off before it was marked.
+    // The restore was interrupted before it wrote the mark.
     return Number(tables) === 0 ? 'nothing' : null;
   } finally {
     await client.end();
@@ -124,7 +124,7 @@ async function exists(server: Client, name: string): Promise<boolean> {
   return (await server.query('SELECT FROM pg_database WHERE datname = $1', [name])).rowCount === 1;
 }
 
-/** A connection to another database of the same server: one that is connected to cannot be renamed. */
+/** Connects to the database `postgres` of the same server: a database with connections cannot be renamed. */
 async function withServer<Result>(databaseUrl: string, work: (server: Client) => Promise<Result>): Promise<Result> {
   const server = await connect(withName(databaseUrl, 'postgres'));
   try {

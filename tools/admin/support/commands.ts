@@ -15,22 +15,22 @@ import { collect, settingsOf } from './collect';
 import { maskedFinding, maskedLine } from './mask';
 
 const text = { type: 'string' } as const;
-/** Of each log, the newest. */
+/** Maximum size of the newest part of a log that is included, in bytes. */
 const mostLogBytes = 20 * 1024 * 1024;
 
 export const supportCommands: Record<string, Command> = {
   'support-bundle': {
     usage: '--to FILE.zip [--data-dir DIR] [--backups PLACE] [--log FILE]…',
-    summary: 'writes what doctor finds, with counts, settings and logs, for somebody who helps',
-    about: `A zip of texts: what doctor says, versions, sizes of tables and indexes, runs, machines and queues by status, and the
-newest 20 MiB of each log. Nothing that people entered is in it: no names, variables, results, secrets or addresses. Lines
-of a log keep their fixed fields; in their messages what is quoted, e-mail addresses, numbers and names are masked, and of
-errors the kind and the stack are kept. Logs are those of the data folder and each --log, such as kubectl logs writes it.`,
+    summary: 'writes a zip with doctor's findings, counts, settings and logs, to send to support',
+    about: `A zip of text files: doctor's findings, versions, sizes of tables and indexes, runs, machines and queues by status, and the
+newest 20 MiB of each log. It contains nothing that people entered: no names, variables, results, secrets or addresses. Log
+lines keep their fixed fields. In their messages, quoted texts, e-mail addresses, numbers and names are masked; errors keep
+only their kind and stack. The logs are those of the data folder and of each --log, in the format that kubectl logs writes.`,
     options: { to: text, 'data-dir': text, backups: text, log: { type: 'string', multiple: true } },
     run: async (call) => {
       const to = call.text('to');
-      if (!to) throw new AdminError('Where to is not known: --to FILE.zip');
-      if (existsSync(to)) throw new AdminError(`${to} is there already: name a new file.`);
+      if (!to) throw new AdminError('--to is missing: use --to FILE.zip');
+      if (existsSync(to)) throw new AdminError(`${to} already exists: choose a new file.`);
       const dataDir = call.text('data-dir');
       const logs = [
         ...(dataDir
@@ -39,7 +39,7 @@ errors the kind and the stack are kept. Logs are those of the data folder and ea
         ...call.list('log'),
       ];
       const missing = logs.find((file) => !existsSync(file));
-      if (missing) throw new AdminError(`There is no ${missing}.`);
+      if (missing) throw new AdminError(`The log ${missing} does not exist.`);
       const house = await openHouse(dataDir, call.environment);
       const backups = call.text('backups');
       const place = backups ? openPlace(backups, call.environment) : undefined;
@@ -54,7 +54,7 @@ errors the kind and the stack are kept. Logs are those of the data folder and ea
         const files: Record<string, string> = {
           'doctor.txt': [
             ...findings.map(({ level, says }) => `${level}: ${maskedFinding(says)}`),
-            `looked at ${examined.join(', ')}`,
+            `checked ${examined.join(', ')}`,
             '',
           ].join('\n'),
           'version.txt': `Muster ${version}\nNode ${process.version}\n${platform()} ${release()} ${arch()}, ${cpus().length} processors, ${Math.round(totalmem() / 2 ** 30)} GiB\nwritten ${new Date().toISOString()}\n`,
@@ -93,7 +93,7 @@ async function newestLines(file: string): Promise<string> {
   const { size } = await handle.stat().finally(() => handle.close());
   const lines: string[] = [];
   let left = 0;
-  // A first line that is cut is none.
+  // If the first line is truncated, it is not valid JSON and is left out.
   for await (const line of createInterface({
     input: createReadStream(file, { start: Math.max(0, size - mostLogBytes) }),
   })) {
@@ -101,11 +101,11 @@ async function newestLines(file: string): Promise<string> {
     if (shown === null) left += 1;
     else lines.push(shown);
   }
-  if (left > 0) lines.push(JSON.stringify({ msg: `${left} lines that are no JSON are left out` }));
+  if (left > 0) lines.push(JSON.stringify({ msg: `${left} lines that are not JSON were left out` }));
   return `${lines.join('\n')}\n`;
 }
 
-/** Readable by its owner alone; there whole or not at all. */
+/** Writes a file that only its owner can read. It exists completely or not at all. */
 async function writeWhole(to: string, bytes: Buffer): Promise<void> {
   const draft = `${to}.${process.pid}`;
   try {

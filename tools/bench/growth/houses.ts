@@ -12,9 +12,9 @@ import type { BenchStack } from '../bench-stack';
 import { startApp } from '../bench-tenant';
 import type { Child } from '../child';
 
-/** One of the two that are compared: an organization of a size in a database of its own, and the apps that serve it. */
+/** One of the two compared organizations, in a separate database, and the apps that serve it. */
 export interface GrownHouse {
-  /** The servers' own database, and its. */
+  /** The shared servers, and below them the same with this organization's database. */
   shared: BenchStack;
   stack: BenchStack;
   house: House;
@@ -22,7 +22,7 @@ export interface GrownHouse {
   apps: Child[];
   gateway: string;
   ingest: string;
-  /** An admin's session, a super admin's, and the keys. */
+  /** HTTP clients with an admin's session, a super admin's session, an API key and a worker key. */
   as: Record<'admin' | 'super_admin' | 'api' | 'worker', HttpClient>;
 }
 
@@ -30,16 +30,16 @@ export async function openHouse(shared: BenchStack, name: string, size: HouseSiz
   const stack = await createDatabase(shared, `growth_${name}_${randomBytes(4).toString('hex')}`);
   const client = new Client({ connectionString: stack.databaseUrl });
   await client.connect();
-  // Rows that refer to each other come by the million: what keeps references true does not look at each.
+  // Skips the foreign key checks of millions of generated rows.
   await client.query(`SET session_replication_role = 'replica'; SET synchronous_commit = 'off'`);
   const began = performance.now();
   const house = await buildHouse(client, size);
-  // As if what is too old had gone day by day: the year is kept, and what came first is too old from now on.
+  // Retains the whole generated year, as if older rows had been deleted day by day.
   await client.query('UPDATE organization_settings SET log_retention_days = 365, timeline_retention_days = 365');
   await client.query(`SET session_replication_role = 'origin'`);
   await client.query('CHECKPOINT');
   await sumUp(stack);
-  console.log(`  the ${name} house: ${said(size)}, made in ${Math.round((performance.now() - began) / 1000)} s`);
+  console.log(`  the ${name} organization: ${described(size)}, created in ${Math.round((performance.now() - began) / 1000)} s`);
   const env = { REDIS_PREFIX: prefixOf({ stack }), INTERNAL_PORT: '0' };
   const [gateway, ingest] = [await startApp('gateway', stack, env), await startApp('ingest', stack, env)];
   const http = new HttpClient(gateway.url);
@@ -53,7 +53,7 @@ export async function openHouse(shared: BenchStack, name: string, size: HouseSiz
   return { shared, stack, house, client, apps: [gateway, ingest], gateway: gateway.url, ingest: ingest.url, as };
 }
 
-/** The sums by day, which would have been made all along. */
+/** Builds the rollups, which a running service would have kept up to date. */
 async function sumUp({ databaseUrl }: BenchStack): Promise<void> {
   const program = join(__dirname, '../../rollups/rollups.js');
   await promisify(execFile)(process.execPath, [program, 'rebuild'], {
@@ -70,7 +70,7 @@ export async function closeHouse({ shared, stack, client, apps }: GrownHouse): P
   await owner.end();
 }
 
-/** The name of its database, and in front of all that it has in Redis. */
+/** Name of the database, also used as the prefix of its Redis keys. */
 export function prefixOf({ stack }: Pick<GrownHouse, 'stack'>): string {
   return new URL(stack.databaseUrl).pathname.slice(1);
 }
@@ -104,7 +104,7 @@ async function signIn(client: Client, { organizationId }: House, http: HttpClien
   return http.signIn(email, password);
 }
 
-function said({ jobs, agents, entries }: HouseSize): string {
-  const count = (of: number) => of.toLocaleString('en');
+function described({ jobs, agents, entries }: HouseSize): string {
+  const count = (value: number) => value.toLocaleString('en');
   return `${count(jobs)} jobs, ${count(agents)} agents, ${count(entries)} timeline entries`;
 }

@@ -3,7 +3,7 @@ import { startApp } from '../bench-tenant';
 import { sized } from '../short';
 import { type GrownHouse, prefixOf } from './houses';
 
-/** Often enough that each has several rounds within the time; a round with nothing to do is written down every 10 s. */
+/** Short intervals, so that each loop runs several times. A round without work is recorded only every 10 s. */
 const ticks = {
   MAINTENANCE_TICK_MS: '1000',
   RETENTION_TICK_MS: '1000',
@@ -12,13 +12,16 @@ const ticks = {
   IDLE_MONITOR_TICK_MS: '1000',
   COMMAND_SWEEP_MS: '1000',
   DISPATCH_SWEEP_MS: '1000',
-  // Nobody heartbeats meanwhile.
+  // No agent sends heartbeats during this benchmark.
   AGENT_OFFLINE_AFTER_MS: '86400000',
   S3_ENDPOINT: 'http://127.0.0.1:9',
 };
 const seconds = sized(70, 4);
 
-/** What each loop's rounds took, as the apps write it down themselves; the first ones have the year to catch up with. */
+/**
+ * Durations of each loop's rounds, as the apps record them. The first round is left out, because it catches up with a
+ * year.
+ */
 export async function measureLoops(houses: GrownHouse[]): Promise<Map<GrownHouse, Map<string, number[]>>> {
   const apps = [];
   for (const of of houses) {
@@ -40,11 +43,11 @@ export async function measureLoops(houses: GrownHouse[]): Promise<Map<GrownHouse
     }
   }
   await Promise.all(apps.map((app) => app.stop()));
-  const settled = (times: number[]) => (times.length > 2 ? times.slice(1) : times);
+  const withoutFirst = (times: number[]) => (times.length > 2 ? times.slice(1) : times);
   return new Map(
     [...rounds].map(([of, loops]) => [
       of,
-      new Map([...loops].map(([name, seen]) => [name, settled([...seen.values()])])),
+      new Map([...loops].map(([name, seen]) => [name, withoutFirst([...seen.values()])])),
     ]),
   );
 }

@@ -4,23 +4,25 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { short } from '../short';
 import type { GrownHouse } from './houses';
 
-/** Something that both houses are asked for; answers what it took, in milliseconds. */
+/** A request that is sent to both organizations; returns its duration in milliseconds. */
 export interface Measure {
   name: string;
-  /** What the large one is asked, where that is a page. */
+  /** Path of the request to the large organization, for requests that read a page. */
   path?: string;
-  /** Who is asked, by the place in the list of its kind. */
+  /** Sends the request of this round to one organization. */
   ask: (house: GrownHouse, round: number) => Promise<number>;
 }
 
-/** Each list with each filter, the page after the first, and what else is read: the same of both houses. */
+/**
+ * Every list with each of its filters, its second page, and all other reads. Both organizations get the same requests.
+ */
 export function reads(small: GrownHouse, large: GrownHouse): Measure[] {
   const all = ({ house }: GrownHouse) => [...listRequests(house), ...readRequests(house)];
   const paths = new Map([small, large].map((of) => [of, all(of)]));
   const names = namesOf(all(large), large);
   return names.flatMap((name, at) => {
     const cursors = new Map<GrownHouse, string | null>();
-    // In short a few of them: all are asked the same way.
+    // The short form measures a few of them, because all are requested in the same way.
     if (short && at % 15 > 0) return [];
     const first: Measure = {
       name,
@@ -33,7 +35,7 @@ export function reads(small: GrownHouse, large: GrownHouse): Measure[] {
     };
     const second: Measure = {
       name: `${name} (page 2)`,
-      // Where the first page is all there is, it is that again.
+      // If there is no second page, the first page is read again.
       ask: async (of) => {
         const [path, cursor] = [paths.get(of)![at]!, cursors.get(of)];
         const { ms } = await read(of, cursor ? `${path}${path.includes('?') ? '&' : '?'}cursor=${cursor}` : path);
@@ -49,7 +51,7 @@ export async function read(of: GrownHouse, path: string): Promise<{ ms: number; 
   const began = performance.now();
   const { status, body, text } = await who.get<{ nextCursor?: string | null }>(path);
   const ms = performance.now() - began;
-  // What is too slow for an answer is told among the others.
+  // A 5xx response counts as a slow one and is printed.
   if (status >= 500) console.error(`  ${path} answered ${status} after ${Math.round(ms)} ms`);
   else if (status !== 200) throw new Error(`${path} answered ${status}: ${text.slice(0, 300)}`);
   return { ms, next: body?.nextCursor ?? null };
@@ -69,11 +71,11 @@ export const writes: Measure[] = [
   { name: 'SSE resume, to the first event', ask: (of) => resume(of) },
 ];
 
-/** From a launch to the command of its run, which its agent then may take. The dispatchers are there for it. */
+/** Time from a launch until its run command can be delivered. Needs the dispatchers. */
 export const dispatch: Measure = {
   name: 'dispatch: from a launch to its command',
   ask: async (of, round) => {
-    // Each round with a machine that nothing was launched on.
+    // Each round uses an agent without other launches.
     const place = 1 + round;
     await beat(of, (await onlineAgents(of))[place]!);
     const { jobId, began } = await launch(of, place);
@@ -108,7 +110,7 @@ async function beat(of: GrownHouse, agentId: string): Promise<void> {
 
 const online = new WeakMap<GrownHouse, Promise<string[]>>();
 
-/** Those without anything to do, which have been online since the house is there. */
+/** Agents without queued jobs that have been online since the organization was created. */
 function onlineAgents(of: GrownHouse): Promise<string[]> {
   const known = online.get(of);
   if (known) return known;
@@ -123,7 +125,7 @@ function onlineAgents(of: GrownHouse): Promise<string[]> {
   return found;
 }
 
-/** A stream of the busy agent that goes on a hundred entries back. */
+/** Time until the first event of the busy agent's stream, resumed a hundred entries before its end. */
 async function resume(of: GrownHouse): Promise<number> {
   const { house, client } = of;
   const { rows } = await client.query<{ seq: string }>(
@@ -148,7 +150,7 @@ async function resume(of: GrownHouse): Promise<number> {
   });
 }
 
-/** The requests as a person reads them, with names for ids. */
+/** Readable names of the requests, with placeholders for ids. */
 function namesOf(paths: string[], { house }: GrownHouse): string[] {
   const { agentIds, workflowIds, scheduleIds, batchId, longJobId, organizationId } = house;
   const names: [string, string][] = [
