@@ -108,7 +108,9 @@ describe('a backup', () => {
     const all = await listBackups(new FolderPlace(folder));
     const interrupted = all.find(({ manifest }) => !manifest)!;
     expect((await chooseBackup(new FolderPlace(folder))).id).toBe(before.id);
-    await expect(readManifest(new FolderPlace(folder), interrupted.id)).rejects.toThrow(/was interrupted before it was complete/);
+    await expect(readManifest(new FolderPlace(folder), interrupted.id)).rejects.toThrow(
+      /was interrupted before it was complete/,
+    );
   });
 
   it('contains the master keys only with the option withKeys', async () => {

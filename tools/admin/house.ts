@@ -21,7 +21,8 @@ export interface House {
 export async function openHouse(dataDir: string | undefined, environment: Environment): Promise<House> {
   if (dataDir) return openFolder(resolve(dataDir), environment);
   const databaseUrl = environment['DATABASE_URL'];
-  if (!databaseUrl) throw new AdminError('No installation was specified: set DATABASE_URL and S3_*, or use --data-dir.');
+  if (!databaseUrl)
+    throw new AdminError('No installation was specified: set DATABASE_URL and S3_*, or use --data-dir.');
   const storage = storageOf(environment);
   return { databaseUrl, storage, environment, close: () => storage.onApplicationShutdown() };
 }

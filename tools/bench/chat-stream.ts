@@ -48,7 +48,9 @@ void onBenchStack(async (stack) => {
 function print(name: string, times: ChatTimes[]): void {
   const both = (values: number[]) =>
     `p50 ${milliseconds(percentile(values, 50))}, p99 ${milliseconds(percentile(values, 99))}`;
-  console.log(`chat-stream, ${name}: first token ${both(times.map((each) => each.firstTokenMs))} after the model’s own`);
+  console.log(
+    `chat-stream, ${name}: first token ${both(times.map((each) => each.firstTokenMs))} after the model’s own`,
+  );
   console.log(`  from the request to the call of the model ${both(times.map((each) => each.beforeMs))}`);
 }
 

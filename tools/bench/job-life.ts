@@ -33,7 +33,8 @@ void onBenchStack(async (stack) => {
   const costs = await Costs.open(stack);
   try {
     const peers = await installPeers();
-    if ('fault' in peers) console.log(`job-life: the peers are skipped because they could not be installed: ${peers.fault}`);
+    if ('fault' in peers)
+      console.log(`job-life: the peers are skipped because they could not be installed: ${peers.fault}`);
     const names = [...floors, ...('folder' in peers ? ['dbos', 'dbos-durable', 'graphile-worker', 'pg-boss'] : [])];
     const env: Record<string, string> = 'folder' in peers ? { PEERS_DIR: peers.folder } : {};
     const together = await measure(costs, [

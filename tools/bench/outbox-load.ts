@@ -22,10 +22,12 @@ export function handlerStarted(id: string): void {
 /** Answers the benchmark's questions about a message path until the benchmark disconnects. */
 export function answerQuestions(path: MessagePath): void {
   process.on('message', (question: Question) => {
-    void ('oneByOne' in question ? oneByOne(path, question.oneByOne) : together(path, question)).then(async (answer) => {
-      await path.drained();
-      process.send!(answer);
-    });
+    void ('oneByOne' in question ? oneByOne(path, question.oneByOne) : together(path, question)).then(
+      async (answer) => {
+        await path.drained();
+        process.send!(answer);
+      },
+    );
   });
   process.on('SIGTERM', () => process.exit(0));
   process.on('disconnect', () => process.exit(0));

@@ -54,7 +54,9 @@ void onBenchStack(async ({ databaseUrl }: BenchStack) => {
       measured.push(row);
     }
     const [before, after] = measured;
-    console.log(`sweeps: ${described(small)}, then ${described(large)}; batches of ${limit}, median of ${rounds} rounds`);
+    console.log(
+      `sweeps: ${described(small)}, then ${described(large)}; batches of ${limit}, median of ${rounds} rounds`,
+    );
     for (const [name] of sweeps) {
       const [one, other] = [before![name]!, after![name]!];
       const growth = `${(other.ms / one.ms).toFixed(1)} times`;

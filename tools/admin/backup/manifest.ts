@@ -10,7 +10,7 @@ export interface SavedTable {
   rows: number;
   hash: string;
   file: Written;
-  /** Of a partition: the partitioned table, and the bounds as CREATE TABLE writes them. */
+  /** For a partition, the partitioned table and the bounds as written in CREATE TABLE. Null for other tables. */
   partition: { parent: string; bounds: string } | null;
 }
 
@@ -54,7 +54,9 @@ export async function readManifest(place: Place, id: string): Promise<Manifest> 
   const text = await readText(place, paths.manifest(id));
   if (text === null) {
     for await (const _ of place.list(`backups/${id}/`))
-      throw new AdminError(`The backup ${id} in ${place.name} was interrupted before it was complete; choose another one.`);
+      throw new AdminError(
+        `The backup ${id} in ${place.name} was interrupted before it was complete; choose another one.`,
+      );
     throw new AdminError(`There is no backup ${id} in ${place.name}.`);
   }
   const damaged = new AdminError(`The backup ${id} in ${place.name} is damaged: its backup.json was changed.`);

@@ -84,7 +84,9 @@ export class Repository {
       throw new AdminError(`The backups in ${this.place.name} are encrypted: set ${asked}.`);
     const sealed = await this.place.read(keyPath);
     if (!sealed)
-      throw new AdminError(`The file ${keyPath} is missing in ${this.place.name}: none of the backups can be decrypted.`);
+      throw new AdminError(
+        `The file ${keyPath} is missing in ${this.place.name}: none of the backups can be decrypted.`,
+      );
     const decrypter = new Decrypter();
     if (sealedFor === 'passphrase') decrypter.addPassphrase(passphrase!);
     else for (const identity of identities) decrypter.addIdentity(identity);
@@ -105,7 +107,10 @@ export class Repository {
     const { passphrase, recipients } = this.keys;
     if (sealedFor === 'passphrase') {
       if (passphrase) await this.requireIdentity();
-      else throw new AdminError(`The backups in ${this.place.name} are encrypted with a passphrase: set MUSTER_BACKUP_PASSPHRASE or --passphrase-file.`);
+      else
+        throw new AdminError(
+          `The backups in ${this.place.name} are encrypted with a passphrase: set MUSTER_BACKUP_PASSPHRASE or --passphrase-file.`,
+        );
     } else if (recipients.toSorted().join() !== sealedFor.join()) {
       throw new AdminError(
         `The backups in ${this.place.name} are encrypted for ${sealedFor.join(', ')}: use the same --recipient, or another location.`,

@@ -34,7 +34,11 @@ export async function verifyBackup(
   });
   const objects = await readObjectKeys(repository, manifest);
   if (objects.length !== manifest.objects.count)
-    throw damaged(repository, paths.objectKeys(id), `it lists ${objects.length} objects instead of ${manifest.objects.count}`);
+    throw damaged(
+      repository,
+      paths.objectKeys(id),
+      `it lists ${objects.length} objects instead of ${manifest.objects.count}`,
+    );
   count = 0;
   await eachOf(objects, atOnce, async (object) => {
     const path = paths.object(object.name);
@@ -46,7 +50,8 @@ export async function verifyBackup(
     } catch {
       throw damaged(repository, path, `it cannot be decrypted (the object ${object.key})`);
     }
-    if (size !== object.size) throw damaged(repository, path, `${object.key} has ${size} bytes instead of ${object.size}`);
+    if (size !== object.size)
+      throw damaged(repository, path, `${object.key} has ${size} bytes instead of ${object.size}`);
     count += 1;
     onProgress(`verify: ${count} of ${objects.length} objects`);
   });

@@ -10,8 +10,8 @@ export const doctorCommands: Record<string, Command> = {
   doctor: {
     usage: '[--data-dir DIR] [--backups PLACE]',
     summary: 'checks an installation and reports what is wrong and what to do',
-    about: `Checks the data folder of npm start, or the service that DATABASE_URL, S3_*, MASTER_KEYS and PUBLIC_APP_URL specify.
-It writes only one object, which it removes again. The exit code is 1 if it finds a fault.`,
+    about: `Checks the data folder of npm start, or the service that DATABASE_URL, S3_*, MASTER_KEYS and PUBLIC_APP_URL
+specify. It writes only one object, which it removes again. The exit code is 1 if it finds a fault.`,
     options: { 'data-dir': text, backups: text },
     run: async (call) => {
       const dataDir = call.text('data-dir');

@@ -66,7 +66,9 @@ const checks: Record<string, Check> = {
   },
   settings: async ({ environment }) => {
     const keys = environment['MASTER_KEYS'];
-    return keys ? readMasterKeys(keys).faults.map((each) => fault(`${each}: secrets in the database cannot be decrypted.`)) : [];
+    return keys
+      ? readMasterKeys(keys).faults.map((each) => fault(`${each}: secrets in the database cannot be decrypted.`))
+      : [];
   },
 
   clocks: async (_, client) => {
@@ -96,7 +98,11 @@ const checks: Record<string, Check> = {
         ? [fault(`${pending.length} migrations of Muster ${version} have not run: run them before you start its apps.`)]
         : []),
       ...(unknown.length
-        ? [warning(`The database belongs to a newer version than this muster-admin (${version}); it has the migration ${unknown.at(-1)}.`)]
+        ? [
+            warning(
+              `The database belongs to a newer version than this muster-admin (${version}); it has the migration ${unknown.at(-1)}.`,
+            ),
+          ]
         : []),
     ];
   },
@@ -218,7 +224,9 @@ const checks: Record<string, Check> = {
     return rows
       .filter(({ worker }) => worker !== version)
       .map(({ worker, machines }) =>
-        warning(`${machines} connected machines run worker ${worker} instead of ${version}: run muster worker upgrade.`),
+        warning(
+          `${machines} connected machines run worker ${worker} instead of ${version}: run muster worker upgrade.`,
+        ),
       );
   },
 
@@ -256,11 +264,14 @@ const checks: Record<string, Check> = {
   },
 
   backups: async ({ backups, now }) => {
-    if (!backups) return [warning('The age of the newest backup was not checked: set --backups to the location of the backups.')];
+    if (!backups)
+      return [warning('The age of the newest backup was not checked: set --backups to the location of the backups.')];
     const newest = (await listBackups(backups)).findLast(({ manifest }) => manifest)?.manifest;
     if (!newest) return [fault(`There is no complete backup in ${backups.name}: run muster-admin backup.`)];
     const hours = Math.floor((now.getTime() - Date.parse(newest.takenAt)) / 3_600_000);
-    return hours > 26 ? [fault(`The newest backup is ${hours} hours old: check the schedule that runs muster-admin backup.`)] : [];
+    return hours > 26
+      ? [fault(`The newest backup is ${hours} hours old: check the schedule that runs muster-admin backup.`)]
+      : [];
   },
 };
 

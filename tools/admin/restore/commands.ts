@@ -8,10 +8,10 @@ export const releaseCommands: Record<string, Command> = {
   release: {
     usage: '[--data-dir DIR] [--fire-missed]',
     summary: 'ends the recovery hold of a restored service',
-    about: `After a restore nothing runs automatically: no machine is started or stopped, no schedule runs, no webhook is sent.
-Workers can still report. After the release, runs that were running at the time of the backup end as lost_in_recovery
-unless their worker reports them. Schedules that became due since the backup are listed as missed; with --fire-missed they
-are handled as their misfire policies specify.`,
+    about: `After a restore nothing runs automatically: no machine is started or stopped, no schedule runs, no webhook is
+sent. Workers can still report. After the release, runs that were running at the time of the backup end as
+lost_in_recovery unless their worker reports them. Schedules that became due since the backup are listed as missed; with
+--fire-missed they are handled as their misfire policies specify.`,
     options: { 'data-dir': text, 'fire-missed': { type: 'boolean' } },
     run: async (call) => {
       const house = await openHouse(call.text('data-dir'), call.environment);
@@ -20,10 +20,14 @@ are handled as their misfire policies specify.`,
         const { backup, missed, underWay } = await release(house.databaseUrl, { fireMissed });
         for (const { organization, schedule, due } of missed)
           call.write(`missed: ${organization}, ${schedule}, due since ${due.toISOString()}`);
-        call.write(`Released the service that was restored from the backup ${backup}; runs that were running in it: ${underWay}.`);
+        call.write(
+          `Released the service that was restored from the backup ${backup}; runs that were running in it: ${underWay}.`,
+        );
         if (missed.length > 0)
           call.write(
-            fireMissed ? 'The schedules apply their misfire policies.' : 'The schedules skip the runs that they missed.',
+            fireMissed
+              ? 'The schedules apply their misfire policies.'
+              : 'The schedules skip the runs that they missed.',
           );
       } finally {
         await house.close();

@@ -51,7 +51,8 @@ export async function restoreObjects({
   const after = new Map<string, number>();
   if (objects.length > 0) for await (const { key, size } of storage.list('')) after.set(key, size);
   const missing = objects.find(({ key, size }) => after.get(key) !== size);
-  if (missing) throw new AdminError(`The object ${missing.key} was restored, but the bucket does not list it with its size.`);
+  if (missing)
+    throw new AdminError(`The object ${missing.key} was restored, but the bucket does not list it with its size.`);
 }
 
 async function putLarge(

@@ -37,7 +37,8 @@ export async function verifyDatabase(
   try {
     for (const name of unsaved) {
       const { rowCount } = await reader.query(`SELECT FROM "${name}" LIMIT 1`);
-      if (rowCount) throw new AdminError(`The restored table ${name} has rows, but the backup does not contain this table.`);
+      if (rowCount)
+        throw new AdminError(`The restored table ${name} has rows, but the backup does not contain this table.`);
     }
   } finally {
     await reader.end();

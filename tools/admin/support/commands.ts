@@ -21,11 +21,12 @@ const mostLogBytes = 20 * 1024 * 1024;
 export const supportCommands: Record<string, Command> = {
   'support-bundle': {
     usage: '--to FILE.zip [--data-dir DIR] [--backups PLACE] [--log FILE]…',
-    summary: 'writes a zip with doctor's findings, counts, settings and logs, to send to support',
-    about: `A zip of text files: doctor's findings, versions, sizes of tables and indexes, runs, machines and queues by status, and the
-newest 20 MiB of each log. It contains nothing that people entered: no names, variables, results, secrets or addresses. Log
-lines keep their fixed fields. In their messages, quoted texts, e-mail addresses, numbers and names are masked; errors keep
-only their kind and stack. The logs are those of the data folder and of each --log, in the format that kubectl logs writes.`,
+    summary: 'writes a zip with findings of doctor, counts, settings and logs, to send to support',
+    about: `A zip of text files: findings of doctor, versions, sizes of tables and indexes, runs, machines and queues by status,
+and the newest 20 MiB of each log. It contains nothing that people entered: no names, variables, results, secrets or
+addresses. Log lines keep their fixed fields. In their messages, quoted texts, e-mail addresses, numbers and names are
+masked; errors keep only their kind and stack. The logs are those of the data folder and of each --log, in the format that
+kubectl logs writes.`,
     options: { to: text, 'data-dir': text, backups: text, log: { type: 'string', multiple: true } },
     run: async (call) => {
       const to = call.text('to');

@@ -39,7 +39,9 @@ export async function openHouse(shared: BenchStack, name: string, size: HouseSiz
   await client.query(`SET session_replication_role = 'origin'`);
   await client.query('CHECKPOINT');
   await sumUp(stack);
-  console.log(`  the ${name} organization: ${described(size)}, created in ${Math.round((performance.now() - began) / 1000)} s`);
+  console.log(
+    `  the ${name} organization: ${described(size)}, created in ${Math.round((performance.now() - began) / 1000)} s`,
+  );
   const env = { REDIS_PREFIX: prefixOf({ stack }), INTERNAL_PORT: '0' };
   const [gateway, ingest] = [await startApp('gateway', stack, env), await startApp('ingest', stack, env)];
   const http = new HttpClient(gateway.url);

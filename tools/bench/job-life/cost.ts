@@ -12,7 +12,7 @@ export interface Cpu {
   redis: number;
 }
 
-/** What one execution adds to the database's counters. */
+/** Increase of the database's counters for each execution. */
 export interface Written {
   /** Transactions that wrote something. */
   commits: number;

@@ -19,7 +19,8 @@ export async function installPeers(): Promise<{ folder: string } | { fault: stri
   let output = '';
   child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) return { fault: output.split('\n').find((line) => line.includes('error')) ?? `npm ended with ${code}` };
+  if (code !== 0)
+    return { fault: output.split('\n').find((line) => line.includes('error')) ?? `npm ended with ${code}` };
   await writeFile(stamp, wanted);
   return { folder };
 }

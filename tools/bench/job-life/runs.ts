@@ -52,7 +52,10 @@ export class Runs {
     const { launchUrl, headers, bodyOf } = this.subject;
     const began = performance.now();
     const { jobId } = await this.client.post<{ jobId: string }>(launchUrl, bodyOf(slot), headers);
-    const late = setTimeout(() => this.endOf(jobId).end(new Error(`${this.subject.name}: a run did not end within 30 s`)), 30_000);
+    const late = setTimeout(
+      () => this.endOf(jobId).end(new Error(`${this.subject.name}: a run did not end within 30 s`)),
+      30_000,
+    );
     await this.endOf(jobId).promise.finally(() => clearTimeout(late));
     this.ends.delete(jobId);
     this.reads.push(this.read(jobId));

@@ -9,12 +9,15 @@ import { commonEnvironment, devFolder } from './environment';
 
 export interface Parts {
   environment: Record<string, string>;
-  /** Whether the first organization's accounts have just been thought up. */
+  /** Whether the accounts of the first organization were created by this start. */
   firstStart: boolean;
   stop(): Promise<void>;
 }
 
-/** Postgres, Redis and the object store, or those that the environment names, and what apps need to use them. */
+/**
+ * Starts Postgres, Redis and the object store, or uses those that the environment specifies. Returns the variables that
+ * apps need.
+ */
 export async function startParts(root: string, say: (line: string) => void): Promise<Parts> {
   const dataDir = devFolder(root);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
