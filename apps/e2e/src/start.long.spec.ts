@@ -147,7 +147,7 @@ describe('npm start again', () => {
     await second.ready();
     expect(processesOf(dataDir).filter(({ pid }) => parts.includes(pid))).toEqual([]);
     expect(second.output).toMatch(/waiting for the Muster that is ending on this data \(pid \d+\)/);
-    expect(second.output).not.toMatch(/msk_|Shown this once/);
+    expect(second.output).not.toMatch(/msk_|Shown only once/);
     expect((await http.withKey(apiKey!).get('/api/organization/settings')).body.idleStopMinutes).toBe(7);
     expect(await second.end('SIGTERM')).toBe(0);
   });
@@ -202,15 +202,15 @@ describe('npm start again', () => {
     [
       'a port that is taken',
       async () => ['--port', String(await takenPort()), '--data-dir', join(dataDir, 'unused')],
-      /Port \d+ is taken by another program; choose a free one/,
+      /Port \d+ is used by another program; choose a free one/,
     ],
     ['a port that is none', async () => ['--port', 'http'], /"http" is not a port/],
-    ['processes that are none', async () => ['--processes', '0'], /"0" is no number of processes/],
+    ['processes that are none', async () => ['--processes', '0'], /"0" is not a number of processes/],
     ['an option that is none', async () => ['--prot', '1'], /Unknown option '--prot'.*--help/],
     [
       'a data folder that cannot be',
       async () => ['--port', String(await freePort()), '--data-dir', '/dev/null/x'],
-      /data folder \/dev\/null\/x cannot be made/,
+      /data folder \/dev\/null\/x cannot be created/,
     ],
   ])('says in one sentence what is wrong: %s', async (_, args, sentence) => {
     const begun = start(await args());

@@ -66,7 +66,7 @@ export class StartedAs {
     const start = new StartedAs(folder, dataDir, child, port);
     const ended = start.exit.then((code) => Promise.reject(new Error(`ended with ${code}: ${start.said}`)));
     await Promise.race([waitFor('a ready start', () => start.said.includes('ready in'), 90_000), ended]);
-    await waitFor('its last line', () => !start.said.includes('Shown this once') || start.said.includes('worker key'));
+    await waitFor('its last line', () => !start.said.includes('Shown only once') || start.said.includes('worker key'));
     return start;
   }
 

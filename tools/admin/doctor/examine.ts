@@ -158,7 +158,7 @@ const checks: Record<string, Check> = {
     ]);
   },
 
-  'webhook deliveries': async (_, client) => {
+  'unsent facts': async (_, client) => {
     const [{ late }] = await rowsOf<{ late: number }>(client, unsentFacts);
     return late
       ? [fault(`${late} webhook deliveries have been due for more than 10 minutes: is feedback-sync running?`)]

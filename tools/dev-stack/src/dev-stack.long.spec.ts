@@ -306,7 +306,7 @@ describe('the dev stack runs as', () => {
         await expect(query(reset.databaseUrl, 'SELECT * FROM outside')).rejects.toThrow(/does not exist/);
         await reset.stop();
         rmSync(outside, { recursive: true });
-        await expect(start({ dataDir, env, parts: ['postgres'] })).rejects.toThrow(/was kept in .* --reset/);
+        await expect(start({ dataDir, env, parts: ['postgres'] })).rejects.toThrow(/was stored in .* --reset/);
       } finally {
         rmSync(outside, { recursive: true, force: true });
       }
@@ -387,7 +387,7 @@ describe('an error of one sentence reports', () => {
     await (await start({ dataDir, parts: ['postgres'] })).stop();
     writeFileSync(join(dataDir, 'postgres/data/PG_VERSION'), '99\n');
     expect(await faultOf(start({ dataDir, parts: ['postgres'] }))).toMatch(
-      /created by Postgres 99 .* only Postgres \d+.* --reset/,
+      /created by Postgres 99,.* only Postgres \d+.* --reset/,
     );
   });
 
@@ -395,7 +395,7 @@ describe('an error of one sentence reports', () => {
     const dataDir = folder();
     await (await start({ dataDir, parts: ['postgres'] })).stop();
     rmSync(join(dataDir, 'postgres/password'));
-    expect(await faultOf(start({ dataDir, parts: ['postgres'] }))).toMatch(/another password .*--reset/);
+    expect(await faultOf(start({ dataDir, parts: ['postgres'] }))).toMatch(/does not accept the password .*--reset/);
   });
 
   it('the reason that a server itself reported, and the path of its log', async () => {
