@@ -23,11 +23,11 @@ import {
 import { connect } from './backup/dump-database';
 import { chooseBackup, listBackups, type Manifest, paths, readManifest, writeManifest } from './backup/manifest';
 import { objectQueries } from './backup/named-objects';
-import { keptOf, parseKeep, pruneBackups } from './backup/prune-backups';
+import { retainedTimesOf, parseKeep, pruneBackups } from './backup/prune-backups';
 import { Repository } from './backup/repository';
 import { takeBackup } from './backup/take-backup';
 import { verifyBackup } from './backup/verify-backup';
-import { storageOf } from './house';
+import { storageOf } from './installation';
 import { FolderPlace } from './place/folder-place';
 import { openPlace } from './place/open-place';
 import { restoreBackup } from './restore/restore-backup';
@@ -281,7 +281,9 @@ describe('pruning', () => {
     const all = [
       ...['2026-03-02T08:00Z', '2026-03-02T20:00Z', '2026-03-09T08:00Z', '2026-03-10T08:00Z', '2026-03-11T08:00Z'],
     ].map(at);
-    const retained = [...keptOf(all, parseKeep('daily=2,weekly=2'))].map((each) => each.toISOString().slice(0, 16));
+    const retained = [...retainedTimesOf(all, parseKeep('daily=2,weekly=2'))].map((each) =>
+      each.toISOString().slice(0, 16),
+    );
     expect(retained.sort()).toEqual(['2026-03-02T20:00', '2026-03-10T08:00', '2026-03-11T08:00']);
     expect(() => parseKeep('dayly=1')).toThrow(/"dayly=1" is not a valid --keep rule/);
   });
@@ -294,7 +296,7 @@ describe('pruning', () => {
     await client.query('DELETE FROM artifact WHERE storage_key = $1', [key]);
     const later = await backUp({ place, now: new Date('2026-03-03T08:00Z') });
     const outcome = await pruneBackups(place, { keep: { last: 1 }, now: new Date('2026-03-03T09:00Z') });
-    expect(outcome).toEqual({ removed: ['2026-03-02T08-00-00Z'], kept: [later.id], objects: 1 });
+    expect(outcome).toEqual({ removed: ['2026-03-02T08-00-00Z'], retained: [later.id], objects: 1 });
     await verifyBackup(await Repository.open(place, { recipients: [], identities: [identity] }), later, quiet);
   });
 });

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { type ClonedDatabase, cloneDatabase, testEnvironment } from '@muster/testing';
-import { examine, type Patient } from './doctor/examine';
-import { storageOf } from './house';
+import { examine, type ExaminedInstallation } from './doctor/examine';
+import { storageOf } from './installation';
 import { FolderPlace } from './place/folder-place';
 import { version } from './version';
 
@@ -12,9 +12,9 @@ describe('muster-admin doctor', () => {
   let database: ClonedDatabase;
   let client: Client;
   let folder: string;
-  let patient: Patient;
-  const found = async (changed: Partial<Patient> = {}) =>
-    (await examine({ ...patient, ...changed })).findings.map(({ level, says }) => `${level}: ${says}`);
+  let target: ExaminedInstallation;
+  const found = async (changed: Partial<ExaminedInstallation> = {}) =>
+    (await examine({ ...target, ...changed })).findings.map(({ level, message }) => `${level}: ${message}`);
 
   beforeAll(async () => {
     database = await cloneDatabase();
@@ -24,10 +24,10 @@ describe('muster-admin doctor', () => {
     const environment = testEnvironment(database.url);
     const storage = storageOf(environment);
     const close = () => storage.onApplicationShutdown();
-    patient = { databaseUrl: database.url, storage, environment, close, version, now: new Date() };
+    target = { databaseUrl: database.url, storage, environment, close, version, now: new Date() };
   });
   afterAll(async () => {
-    await patient.close();
+    await target.close();
     await client.end();
     await database.drop();
     await rm(folder, { recursive: true });
@@ -50,9 +50,9 @@ describe('muster-admin doctor', () => {
       INSERT INTO agent (id, organization_id, name, provider, status, worker_version)
         VALUES (gen_random_uuid(), '00000000-0000-4000-8000-000000000001', 'a', 'external', 'online', '0.0.9');
       DELETE FROM schema_migration WHERE id = 1`);
-    const broken = storageOf({ ...patient.environment, S3_BUCKET: 'missing-bucket' });
+    const broken = storageOf({ ...target.environment, S3_BUCKET: 'missing-bucket' });
     const place = new FolderPlace(folder);
-    const environment = { ...patient.environment, MASTER_KEYS: 'k1:short' };
+    const environment = { ...target.environment, MASTER_KEYS: 'k1:short' };
     expect(await found({ storage: broken, backups: place, environment })).toEqual([
       'fault: MASTER_KEYS: key k1 is not the base64 of 32 bytes: secrets in the database cannot be decrypted.',
       `fault: 1 migrations of Muster ${version} have not run: run them before you start its apps.`,

@@ -1,7 +1,7 @@
 import { onBenchStack } from './bench-stack';
 import { startApp } from './bench-tenant';
 import { buffersOf } from './growth/buffers';
-import { closeHouse, type GrownHouse, openHouse, prefixOf } from './growth/houses';
+import { closeGrowthFixture, type GrowthFixture, openGrowthFixture, prefixOf } from './growth/fixture';
 import { measureLoops } from './growth/loops';
 import { dispatch, type Measure, reads, writes } from './growth/requests';
 import { median } from './rounds';
@@ -33,16 +33,16 @@ interface Row {
 
 void onBenchStack(async (stack) => {
   console.log('growth:');
-  const small = await openHouse(stack, 'small', sizes.small);
-  const large = await openHouse(stack, 'large', sizes.large);
+  const small = await openGrowthFixture(stack, 'small', sizes.small);
+  const large = await openGrowthFixture(stack, 'large', sizes.large);
   try {
     const rows: Row[] = [];
     const loops = await measureLoops([small, large]);
     const measures = [...reads(small, large), ...writes];
     for (const measure of measures) rows.push(await inTurns(measure, small, large));
-    for (const house of [small, large]) {
-      const env = { REDIS_PREFIX: prefixOf(house), INTERNAL_PORT: '0' };
-      house.apps.push(await startApp('dispatcher', house.stack, env));
+    for (const fixture of [small, large]) {
+      const env = { REDIS_PREFIX: prefixOf(fixture), INTERNAL_PORT: '0' };
+      fixture.apps.push(await startApp('dispatcher', fixture.stack, env));
     }
     rows.push(await inTurns(dispatch, small, large));
     const firsts = rows.filter(({ path }) => path !== undefined);
@@ -52,12 +52,14 @@ void onBenchStack(async (stack) => {
     );
     for (const [at, row] of firsts.entries()) row.buffers = buffers[at];
     for (const name of [...loops.get(large)!.keys()].toSorted()) {
-      const of = (house: GrownHouse) => loops.get(house)!.get(name) ?? [];
-      if (of(small).length > 0) rows.push({ name: `loop: ${name}`, small: of(small), large: of(large) });
+      const roundsOf = (fixture: GrowthFixture) => loops.get(fixture)!.get(name) ?? [];
+      if (roundsOf(small).length > 0) {
+        rows.push({ name: `loop: ${name}`, small: roundsOf(small), large: roundsOf(large) });
+      }
     }
     print(rows);
   } finally {
-    await Promise.all([closeHouse(small), closeHouse(large)]);
+    await Promise.all([closeGrowthFixture(small), closeGrowthFixture(large)]);
   }
 });
 
@@ -65,7 +67,7 @@ void onBenchStack(async (stack) => {
  * Measures one request at a time, alternating between the small and the large organization. The first round is a
  * warm-up.
  */
-async function inTurns({ name, path, ask }: Measure, small: GrownHouse, large: GrownHouse): Promise<Row> {
+async function inTurns({ name, path, ask }: Measure, small: GrowthFixture, large: GrowthFixture): Promise<Row> {
   const row: Row = { name, path, small: [], large: [] };
   for (let round = 0; round <= rounds; round += 1) {
     const [below, above] = [await ask(small, round), await ask(large, round)];

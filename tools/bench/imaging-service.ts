@@ -8,7 +8,7 @@ interface Result {
   output?: { images?: { width?: number }[] };
 }
 
-interface Asked {
+interface UploadRequest {
   objects: { name: string; ordinal: number }[];
 }
 
@@ -17,12 +17,12 @@ export class ImagingService {
   readonly agentId = randomUUID();
   url = '';
   /** Number of uploaded objects. */
-  taken = 0;
+  uploadCount = 0;
   private readonly server: Server;
   private command: object | null = null;
   private wake: () => void = () => undefined;
-  private shaken: () => void = () => undefined;
-  private readonly hands = new Promise<void>((resolve) => (this.shaken = resolve));
+  private onHandshake: () => void = () => undefined;
+  private readonly handshakeReceived = new Promise<void>((resolve) => (this.onHandshake = resolve));
   private result: (result: Result) => void = () => undefined;
 
   private constructor() {
@@ -44,7 +44,7 @@ export class ImagingService {
   }
 
   handshake(): Promise<void> {
-    return this.hands;
+    return this.handshakeReceived;
   }
 
   run(commandId: string, payload: object): Promise<Result> {
@@ -60,7 +60,7 @@ export class ImagingService {
     if (request.method === 'PUT') {
       request.resume();
       await once(request, 'end');
-      this.taken += 1;
+      this.uploadCount += 1;
       return void response.end();
     }
     const pieces: Buffer[] = [];
@@ -73,7 +73,7 @@ export class ImagingService {
   private async bodyFor(method: string, path: string, text: string): Promise<object> {
     const { agentId } = this;
     if (path === '/api/agents/handshake') {
-      this.shaken();
+      this.onHandshake();
       return { agentId, organizationId: agentId, status: 'online', heartbeatSeconds: 15, signingSecret: 'bench' };
     }
     if (path === '/api/agent/heartbeat') return { status: 'online', pendingCommands: 0, abandon: [] };
@@ -81,7 +81,7 @@ export class ImagingService {
     // The command is delivered again until the worker acknowledges it.
     this.command = null;
     if (path.endsWith('/uploads')) {
-      const uploads = (JSON.parse(text) as Asked).objects.map(({ name, ordinal }) => {
+      const uploads = (JSON.parse(text) as UploadRequest).objects.map(({ name, ordinal }) => {
         const key = `${ordinal}-${name}`;
         return { name, ordinal, key, uploadUrl: `${this.url}/store/${key}`, method: 'PUT', headers: {} };
       });

@@ -115,8 +115,8 @@ async function convert(
   isOver = true;
   await measuring;
   const made = result.output?.images?.filter(({ width }) => width === size.width).length;
-  if (made !== size.count || service.taken !== 2 * size.count)
+  if (made !== size.count || service.uploadCount !== 2 * size.count)
     throw new Error(`converted ${made}: ${JSON.stringify(result)}`);
-  service.taken = 0;
+  service.uploadCount = 0;
   return { round: { perSecond: size.count / seconds }, samples };
 }

@@ -29,7 +29,7 @@ interface Measured {
 }
 
 void onBenchStack(async (stack) => {
-  const place = { stack, inFlight };
+  const setting = { stack, inFlight };
   const costs = await Costs.open(stack);
   try {
     const peers = await installPeers();
@@ -38,13 +38,13 @@ void onBenchStack(async (stack) => {
     const names = [...floors, ...('folder' in peers ? ['dbos', 'dbos-durable', 'graphile-worker', 'pg-boss'] : [])];
     const env: Record<string, string> = 'folder' in peers ? { PEERS_DIR: peers.folder } : {};
     const together = await measure(costs, [
-      () => startMuster('muster', place, false),
-      ...names.map((name) => () => startProgram(name, place, env)),
+      () => startMuster('muster', setting, false),
+      ...names.map((name) => () => startProgram(name, setting, env)),
     ]);
     print('in one process each', together);
     const apart = await measure(costs, [
-      () => startMuster('muster, six apps', place, true),
-      ...floors.map((name) => () => startProgram(name, place)),
+      () => startMuster('muster, six apps', setting, true),
+      ...floors.map((name) => () => startProgram(name, setting)),
     ]);
     print('Muster’s six apps apart', apart);
   } finally {

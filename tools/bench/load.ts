@@ -168,20 +168,20 @@ function print({ routes, samples, used, launched, lost, streamsLost, faults }: M
 }
 
 function printMemory(samples: Sample[]): void {
-  const quarter = (at: number, of: keyof Sample) =>
+  const quarter = (at: number, part: keyof Sample) =>
     median(
       samples
         .slice(Math.floor((samples.length * at) / 4), Math.ceil((samples.length * (at + 1)) / 4))
-        .map((one) => one[of]),
+        .map((one) => one[part]),
     );
   const mib = (bytes: number) => (bytes / mebibyte).toFixed(0);
-  for (const [of, name] of [
+  for (const [part, name] of [
     ['service', 'memory of the service'],
     ['servers', 'memory of Postgres and Redis'],
   ] as const) {
-    const quarters = [0, 1, 2, 3].map((at) => quarter(at, of));
+    const quarters = [0, 1, 2, 3].map((at) => quarter(at, part));
     const growth = quarters[3]! / quarters[1]!;
-    const verdict = of === 'service' ? `, goal ${growthGoal}: ${growth <= growthGoal ? 'met' : 'not met'}` : '';
+    const verdict = part === 'service' ? `, goal ${growthGoal}: ${growth <= growthGoal ? 'met' : 'not met'}` : '';
     console.log(
       `  ${name}, by quarters: ${quarters.map(mib).join(', ')} MiB; last to second ${growth.toFixed(2)}${verdict}`,
     );

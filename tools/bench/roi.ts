@@ -26,26 +26,26 @@ void onBenchStack(async (stack) => {
   const measured = { few: [] as RoiAnswer[], many: [] as RoiAnswer[] };
   try {
     for (let round = 0; round <= rounds; round += 1) {
-      const [below, ours] = [await few.ask<RoiAnswer>({ reads }), await many.ask<RoiAnswer>({ reads })];
+      const [below, above] = [await few.ask<RoiAnswer>({ reads }), await many.ask<RoiAnswer>({ reads })];
       if (round === 0) continue;
       measured.few.push(below);
-      measured.many.push(ours);
+      measured.many.push(above);
     }
-    const ratios = measured.many.map((ours, at) => median(ours.rollupMs) / median(measured.few[at]!.rollupMs));
+    const ratios = measured.many.map((above, at) => median(above.rollupMs) / median(measured.few[at]!.rollupMs));
     const ratio = median(ratios);
     console.log(
       `roi: a year of ${described(sizes.many)} takes ${ratio.toFixed(2)} times one of ${described(sizes.few)} ` +
         `(median of ${rounds} rounds, ${spread(ratios)}); goal ${goals.rollup}: ${ratio <= goals.rollup ? 'met' : 'not met'}`,
     );
-    const all = (of: RoiAnswer[], percent: number) =>
+    const all = (answers: RoiAnswer[], percent: number) =>
       percentile(
-        of.flatMap(({ rollupMs }) => rollupMs),
+        answers.flatMap(({ rollupMs }) => rollupMs),
         percent,
       );
     for (const percent of [50, 99]) {
-      const [ours, below] = [all(measured.many, percent), all(measured.few, percent)];
+      const [above, below] = [all(measured.many, percent), all(measured.few, percent)];
       console.log(
-        `  p${percent}: ${milliseconds(ours)} to ${milliseconds(below)} (${(ours / below).toFixed(2)} times)`,
+        `  p${percent}: ${milliseconds(above)} to ${milliseconds(below)} (${(above / below).toFixed(2)} times)`,
       );
     }
     const raw = measured.many.map(({ rawMs, plainMs }) => rawMs / plainMs);
@@ -53,8 +53,8 @@ void onBenchStack(async (stack) => {
       `roi from raw rows: ${median(raw).toFixed(2)} times the plain SQL (${spread(raw)}); goal ${goals.raw}: ` +
         `${median(raw) <= goals.raw ? 'met' : 'not met'}`,
     );
-    const of = (key: 'rawMs' | 'plainMs') => milliseconds(median(measured.many.map((each) => each[key])));
-    console.log(`  ${of('rawMs')} to ${of('plainMs')}`);
+    const medianOf = (key: 'rawMs' | 'plainMs') => milliseconds(median(measured.many.map((each) => each[key])));
+    console.log(`  ${medianOf('rawMs')} to ${medianOf('plainMs')}`);
     const [{ rebuildMs }] = measured.many as [RoiAnswer];
     console.log(`  all of its rollups rebuilt in ${milliseconds(rebuildMs)}\n`);
   } finally {

@@ -24,11 +24,11 @@ export async function inTurns<R extends Round>(
   const result: Comparison<R> = { floor: [], subject: [], ratios: [] };
   const warmUps = sized(1, 0);
   for (let round = 0; round < warmUps + sized(rounds, 1); round += 1) {
-    const [below, ours] = [await floor(), await subject()];
+    const [below, above] = [await floor(), await subject()];
     if (round < warmUps) continue;
     result.floor.push(below);
-    result.subject.push(ours);
-    result.ratios.push(ours.perSecond / below.perSecond);
+    result.subject.push(above);
+    result.ratios.push(above.perSecond / below.perSecond);
   }
   return result;
 }

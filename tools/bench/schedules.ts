@@ -21,10 +21,10 @@ void onBenchStack(async (stack) => {
   const measured = { few: [] as SchedulesAnswer[], many: [] as SchedulesAnswer[] };
   try {
     for (let round = 0; round <= rounds; round += 1) {
-      const [below, ours] = [await few.ask<SchedulesAnswer>({ scans }), await many.ask<SchedulesAnswer>({ scans })];
+      const [below, above] = [await few.ask<SchedulesAnswer>({ scans }), await many.ask<SchedulesAnswer>({ scans })];
       if (round === 0) continue;
       measured.few.push(below);
-      measured.many.push(ours);
+      measured.many.push(above);
     }
     const ratios = measured.many.map(({ scansMs }, at) => median(scansMs) / median(measured.few[at]!.scansMs));
     const ratio = median(ratios);
@@ -33,17 +33,17 @@ void onBenchStack(async (stack) => {
       `schedules: a scan of ${sizes.many} takes ${ratio.toFixed(2)} times one of ${sizes.few}, 100 of each due ` +
         `(median of ${rounds} rounds, ${spread}); goal ${goal}: ${ratio <= goal ? 'met' : 'not met'}`,
     );
-    const scan = (of: SchedulesAnswer[], percent: number) =>
+    const scan = (answers: SchedulesAnswer[], percent: number) =>
       milliseconds(
         percentile(
-          of.flatMap(({ scansMs }) => scansMs),
+          answers.flatMap(({ scansMs }) => scansMs),
           percent,
         ),
       );
     for (const percent of [50, 99]) {
       console.log(`  scan p${percent}: ${scan(measured.many, percent)} to ${scan(measured.few, percent)}`);
     }
-    const tick = (of: SchedulesAnswer[]) => milliseconds(median(of.map(({ tickMs }) => tickMs)));
+    const tick = (answers: SchedulesAnswer[]) => milliseconds(median(answers.map(({ tickMs }) => tickMs)));
     console.log(`  a tick that launches the 100: ${tick(measured.many)} to ${tick(measured.few)}\n`);
   } finally {
     await Promise.all([few.stop(), many.stop()]);

@@ -1,5 +1,5 @@
 import type { Row, Run } from './run-rows';
-import type { Month } from './things';
+import type { Month } from './subjects';
 
 const daysOfLogs = 7;
 const dayMs = 86_400_000;

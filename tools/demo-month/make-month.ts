@@ -5,7 +5,7 @@ import { rebuildCostDays } from '@muster/pricing';
 import { insertRows } from './insert-rows';
 import { rowsOfLogs } from './log-rows';
 import { rowsOfRuns, runsOf } from './run-rows';
-import { type Month, subjectsOfMonth } from './things';
+import { type Month, subjectsOfMonth } from './subjects';
 
 interface Demonstration extends Omit<Month, 'organizationId'> {
   name: string;
@@ -27,9 +27,9 @@ export async function makeMonth(database: Database, { say, ...demo }: Demonstrat
     return organization.id;
   });
   const month = { ...demo, organizationId };
-  const things = subjectsOfMonth(month);
-  await insertTables(database, things);
-  const runs = runsOf(month, things, demo.runs);
+  const subjects = subjectsOfMonth(month);
+  await insertTables(database, subjects);
+  const runs = runsOf(month, subjects, demo.runs);
   for (let from = 0; from < runs.length; from += runsPerTransaction) {
     const some = runs.slice(from, from + runsPerTransaction);
     await insertTables(database, rowsOfRuns(month, some));

@@ -1,6 +1,6 @@
 import { v7 } from 'uuid';
 import { type Routine, routines } from './practice';
-import { computeMicrosPerHour, type Month, type Things, variablesOf } from './things';
+import { computeMicrosPerHour, type Month, type Subjects, variablesOf } from './subjects';
 
 export type Row = Record<string, unknown>;
 
@@ -38,8 +38,8 @@ type Outcome = 'eob_uploaded' | 'no_eob_found' | 'failed';
  * Generates runs in random order of time. Runs that would still be running are left out, so there may be fewer than
  * `count`.
  */
-export function runsOf(month: Month, things: Things, count: number): Run[] {
-  const runs = Array.from({ length: count }, (_, n) => runOf(month, things, n));
+export function runsOf(month: Month, subjects: Subjects, count: number): Run[] {
+  const runs = Array.from({ length: count }, (_, n) => runOf(month, subjects, n));
   return runs.filter(({ finished }) => finished < month.until);
 }
 
@@ -66,15 +66,15 @@ export function rowsOfRuns({ organizationId }: Pick<Month, 'organizationId'>, ru
   return rows;
 }
 
-function runOf(month: Month, things: Things, n: number): Run {
+function runOf(month: Month, subjects: Subjects, n: number): Run {
   const { random } = month;
   const at = routineAt(random());
   const routine = routines[at]!;
   const queued = timeOfRun(month);
-  const workflowId = things.workflow[at]!.id;
-  const planned = things.schedule.find(({ workflow_id }) => workflow_id === workflowId);
+  const workflowId = subjects.workflow[at]!.id;
+  const planned = subjects.schedule.find(({ workflow_id }) => workflow_id === workflowId);
   const isPlanned = planned && queued.getUTCHours() === Number(planned.cron_expression.split(' ')[1]);
-  const agentId = isPlanned ? planned.agent_id : things.agent[Math.floor(random() * things.agent.length)]!.id;
+  const agentId = isPlanned ? planned.agent_id : subjects.agent[Math.floor(random() * subjects.agent.length)]!.id;
   const started = new Date(queued.getTime() + 1000 + random() ** 4 * 5 * minuteMs);
   const status = random() < routine.failing ? 'failed' : random() < 0.01 ? 'cancelled' : 'completed';
   const length = (0.5 + random() + random() ** 3 * 3) * (status === 'completed' ? 1 : 0.6);

@@ -92,16 +92,7 @@ export const notYetPlain = [
   'libs/testing/**',
   // Files in these folders that are already rewritten.
   '!**/*.{controller,config}.ts',
-  'tools/admin/**',
-  'tools/bench/**',
-  'tools/build/**',
-  'tools/demo-month/**',
   'tools/deploy/**',
-  'tools/dev-proxy/**',
-  'tools/dev-stack/**',
-  'tools/rollups/**',
-  'tools/serve/**',
-  'tools/start/**',
   'tools/lint/{plain-words.mjs,words.mjs,words.spec.ts}',
 ];
 

@@ -11,7 +11,7 @@ import { closeOutput } from './close-output';
 import { divided, usableCores } from './core-share';
 import { ensureDemo } from './demo';
 import { findImaging } from './find-imaging';
-import { type FirstCredentials, firstCredentials, forgetFirstCredentials, keptSecrets } from './kept-secrets';
+import { type FirstCredentials, firstCredentials, forgetFirstCredentials, storedSecrets } from './stored-secrets';
 import { localAddress, readOptions, StartError, type StartOptions, usage } from './options';
 import { Preparation } from './preparation';
 import { Service } from './service';
@@ -66,7 +66,7 @@ export async function startCommand({ args, env, root, phases, say }: StartInput)
     const imagingFound = findImaging({ dataDir, env, say });
     running.stack = await phases.run('Postgres and Redis', () => stackStarted);
     if (options.reset) await forgetData(dataDir);
-    const secrets = await keptSecrets(dataDir);
+    const secrets = await storedSecrets(dataDir);
     const s3 = env['S3_ENDPOINT'] ? {} : await phases.run('object store', () => startStore(running, dataDir, secrets));
     const { databaseUrl, redisUrl } = running.stack;
     const ready = await phases.run('migrations', () =>

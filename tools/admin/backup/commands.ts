@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { AdminError } from '../admin-error';
 import type { Call, Command } from '../command';
-import { openHouse } from '../house';
+import { openInstallation } from '../installation';
 import { openPlace } from '../place/open-place';
 import type { Place } from '../place/place';
 import { restoreBackup } from '../restore/restore-backup';
@@ -42,10 +42,10 @@ saved. After an interrupted backup, the next one saves only the objects that are
     run: async (call) => {
       const keys = await keysOf(call);
       await atPlace(call, 'to', async (at) => {
-        const house = await openHouse(call.text('data-dir'), call.environment);
+        const installation = await openInstallation(call.text('data-dir'), call.environment);
         try {
           const { id, tables, objects } = await takeBackup({
-            ...house,
+            ...installation,
             place: at,
             keys,
             withKeys: call.flag('with-keys'),
@@ -60,7 +60,7 @@ saved. After an interrupted backup, the next one saves only the objects that are
               `${objects.absent ? `; ${objects.absent} that rows refer to are not in the bucket` : ''}).`,
           );
         } finally {
-          await house.close();
+          await installation.close();
         }
       });
     },
@@ -137,8 +137,8 @@ The master keys are taken from the backup, or from MASTER_KEYS.`,
     run: (call) =>
       atPlace(call, 'from', async (at) => {
         const keep = parseKeep(call.text('keep') ?? fail('--keep is missing, as in --keep daily=7,weekly=4.'));
-        const { removed, kept, objects } = await pruneBackups(at, { keep, now: new Date() });
-        call.write(`Removed ${removed.length} backups and ${objects} objects; ${kept.length} backups remain.`);
+        const { removed, retained, objects } = await pruneBackups(at, { keep, now: new Date() });
+        call.write(`Removed ${removed.length} backups and ${objects} objects; ${retained.length} backups remain.`);
       }),
   },
 };

@@ -33,8 +33,8 @@ export function parseKeep(text: string): Keep {
 }
 
 /** Returns the newest backup of each of the newest `count` days, weeks and so on. */
-export function keptOf(takenAt: Date[], keep: Keep): Set<Date> {
-  const kept = new Set<Date>();
+export function retainedTimesOf(takenAt: Date[], keep: Keep): Set<Date> {
+  const retained = new Set<Date>();
   const newestFirst = takenAt.toSorted((left, right) => right.getTime() - left.getTime());
   for (const [period, count] of Object.entries(keep) as [Period, number][]) {
     const seen = new Set<string>();
@@ -43,10 +43,10 @@ export function keptOf(takenAt: Date[], keep: Keep): Set<Date> {
       if (seen.has(name)) continue;
       if (seen.size === count) break;
       seen.add(name);
-      kept.add(at);
+      retained.add(at);
     }
   }
-  return kept;
+  return retained;
 }
 
 const partialForMs = 24 * 3_600_000;
@@ -58,33 +58,33 @@ const partialForMs = 24 * 3_600_000;
 export async function pruneBackups(
   place: Place,
   { keep, now }: { keep: Keep; now: Date },
-): Promise<{ removed: string[]; kept: string[]; objects: number }> {
+): Promise<{ removed: string[]; retained: string[]; objects: number }> {
   const all = await listBackups(place);
-  const moments = new Map(
+  const times = new Map(
     all.flatMap((each) => (each.manifest ? [[each, new Date(each.manifest.takenAt)] as const] : [])),
   );
-  const keptMoments = keptOf([...moments.values()], keep);
-  if (moments.size > 0 && keptMoments.size === 0)
+  const retainedTimes = retainedTimesOf([...times.values()], keep);
+  if (times.size > 0 && retainedTimes.size === 0)
     throw new AdminError('These rules would remove every backup; nothing was removed.');
   const damaged = all.filter(({ fault }) => fault);
   if (damaged.length > 0) throw new AdminError(`${damaged[0]!.fault} Remove its folder first; nothing was removed.`);
-  const isOld = ({ id }: ListedBackup) => now.getTime() - momentOf(id) > partialForMs;
-  const isKept = (each: ListedBackup) => (each.manifest ? keptMoments.has(moments.get(each)!) : !isOld(each));
-  const removed = all.filter((each) => !isKept(each));
+  const isOld = ({ id }: ListedBackup) => now.getTime() - timeOf(id) > partialForMs;
+  const isRetained = (each: ListedBackup) => (each.manifest ? retainedTimes.has(times.get(each)!) : !isOld(each));
+  const removed = all.filter((each) => !isRetained(each));
   for (const { id } of removed) {
     // The manifest is removed first: if the removal is interrupted, the backup counts as incomplete.
     await place.remove(paths.manifest(id));
     for await (const path of place.list(`backups/${id}/`)) await place.remove(path);
   }
-  const kept = all.filter(isKept);
+  const retained = all.filter(isRetained);
   // A backup in progress may refer to objects that it has not listed yet, so no object is removed while one exists.
-  const objects = kept.every(({ manifest }) => manifest) ? await removeUnnamed(place, kept) : 0;
-  return { removed: removed.map(({ id }) => id), kept: kept.map(({ id }) => id), objects };
+  const objects = retained.every(({ manifest }) => manifest) ? await removeUnnamed(place, retained) : 0;
+  return { removed: removed.map(({ id }) => id), retained: retained.map(({ id }) => id), objects };
 }
 
-async function removeUnnamed(place: Place, kept: ListedBackup[]): Promise<number> {
+async function removeUnnamed(place: Place, retained: ListedBackup[]): Promise<number> {
   const named = new Set<string>();
-  for (const { id } of kept) {
+  for (const { id } of retained) {
     const packed = await place.read(paths.objectNames(id));
     if (!packed)
       throw new AdminError(`The file ${paths.objectNames(id)} is missing in ${place.name}; no object was removed.`);
@@ -100,6 +100,6 @@ async function removeUnnamed(place: Place, kept: ListedBackup[]): Promise<number
   return count;
 }
 
-function momentOf(id: string): number {
+function timeOf(id: string): number {
   return Date.parse(id.replace(/T(\d\d)-(\d\d)-/, 'T$1:$2:'));
 }

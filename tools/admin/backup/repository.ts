@@ -45,9 +45,9 @@ export class Repository {
 
   /** Opens the existing repository if it is encrypted for the same keys, or creates a new one. */
   static async openOrCreate(place: Place, keys: BackupKeys): Promise<Repository> {
-    const known = await readHeader(place);
-    if (!known) return new Repository(place, await create(place, keys), keys);
-    const repository = new Repository(place, known, keys);
+    const existing = await readHeader(place);
+    if (!existing) return new Repository(place, await create(place, keys), keys);
+    const repository = new Repository(place, existing, keys);
     await repository.requireSameKeys();
     return repository;
   }
@@ -76,12 +76,12 @@ export class Repository {
   private async readIdentity(): Promise<string> {
     const { passphrase, identities } = this.keys;
     const { sealedFor } = this.header;
-    const asked =
+    const hint =
       sealedFor === 'passphrase'
         ? 'MUSTER_BACKUP_PASSPHRASE or --passphrase-file to the passphrase of the first backup'
         : `--identity to the file with the secret key of ${sealedFor.join(' or ')}`;
     if (sealedFor === 'passphrase' ? !passphrase : identities.length === 0)
-      throw new AdminError(`The backups in ${this.place.name} are encrypted: set ${asked}.`);
+      throw new AdminError(`The backups in ${this.place.name} are encrypted: set ${hint}.`);
     const sealed = await this.place.read(keyPath);
     if (!sealed)
       throw new AdminError(
@@ -96,7 +96,7 @@ export class Repository {
       const isOther = /no identity matched/.test((error as Error).message);
       throw new AdminError(
         isOther
-          ? `The backups in ${this.place.name} were encrypted with another key: set ${asked}.`
+          ? `The backups in ${this.place.name} were encrypted with another key: set ${hint}.`
           : `The file ${keyPath} in ${this.place.name} is damaged: none of the backups can be decrypted.`,
       );
     }

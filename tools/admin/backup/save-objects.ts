@@ -23,7 +23,7 @@ export interface SaveObjectsOptions {
   onProgress: (line: string) => void;
 }
 
-const atOnce = 8;
+const concurrency = 8;
 
 /**
  * Saves the objects with these keys that no earlier backup has. A row may refer to an object that is not uploaded yet
@@ -41,7 +41,7 @@ export async function saveObjects(options: SaveObjectsOptions): Promise<Manifest
   const newObjects = found.filter(({ name }) => !saved.has(name));
   const gone = new Set<string>();
   let added = 0;
-  await eachOf(newObjects, atOnce, async ({ key, name }) => {
+  await eachOf(newObjects, concurrency, async ({ key, name }) => {
     if (!(await saveObject(options, { key, name }))) gone.add(key);
     else added += 1;
     onProgress(`objects: ${added} of ${newObjects.length} new objects (${found.length} in total)`);

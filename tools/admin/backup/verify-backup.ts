@@ -9,7 +9,7 @@ import type { Repository } from './repository';
 import { RowSum } from './row-sum';
 import { readObject, readObjectKeys } from './save-objects';
 
-const atOnce = 4;
+const concurrency = 4;
 
 /** Reads a whole backup as a restore would. Throws if a file is missing or changed. */
 export async function verifyBackup(
@@ -23,7 +23,7 @@ export async function verifyBackup(
   await requireUnchanged(repository, paths.objectKeys(id), manifest.objects.keys);
   await requireUnchanged(repository, paths.objectNames(id), manifest.objects.names);
   let count = 0;
-  await eachOf(tables, atOnce, async (table) => {
+  await eachOf(tables, concurrency, async (table) => {
     await requireUnchanged(repository, paths.table(id, table.name), table.file);
     const sum = new RowSum();
     for await (const chunk of await openTable(repository, manifest, table)) sum.add(chunk as Buffer);
@@ -40,7 +40,7 @@ export async function verifyBackup(
       `it lists ${objects.length} objects instead of ${manifest.objects.count}`,
     );
   count = 0;
-  await eachOf(objects, atOnce, async (object) => {
+  await eachOf(objects, concurrency, async (object) => {
     const path = paths.object(object.name);
     const saved = await readObject(repository, object);
     if (!saved) throw new AdminError(`The object ${object.key} is missing in ${repository.place.name} (${path}).`);

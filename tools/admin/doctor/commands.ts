@@ -1,5 +1,5 @@
 import type { Command } from '../command';
-import { openHouse } from '../house';
+import { openInstallation } from '../installation';
 import { openPlace } from '../place/open-place';
 import { version } from '../version';
 import { examine } from './examine';
@@ -16,23 +16,23 @@ specify. It writes only one object, which it removes again. The exit code is 1 i
     run: async (call) => {
       const dataDir = call.text('data-dir');
       const backups = call.text('backups');
-      const house = await openHouse(dataDir, call.environment);
+      const installation = await openInstallation(dataDir, call.environment);
       const place = backups ? openPlace(backups, call.environment) : undefined;
       try {
         const { examined, findings } = await examine({
-          ...house,
+          ...installation,
           dataDir,
           version,
           backups: place?.place,
           now: new Date(),
         });
-        for (const { level, says } of findings) call.write(`${level}: ${says}`);
+        for (const { level, message } of findings) call.write(`${level}: ${message}`);
         const faults = findings.filter(({ level }) => level === 'fault').length;
         call.write(`Checked ${examined.join(', ')}: ${faults || 'no'} ${faults === 1 ? 'fault' : 'faults'}.`);
         return faults > 0 ? 1 : 0;
       } finally {
         await place?.close();
-        await house.close();
+        await installation.close();
       }
     },
   },

@@ -5,16 +5,16 @@ import { migrations, unknownAmong } from '@muster/database';
 import { type Environment, readMasterKeys } from '@muster/platform';
 import { connect, rowsOf } from '../backup/dump-database';
 import { listBackups } from '../backup/manifest';
-import type { House } from '../house';
+import type { Installation } from '../installation';
 import type { Place } from '../place/place';
 
 /** A problem, and how to fix it. */
 export interface Finding {
   level: 'fault' | 'warning';
-  says: string;
+  message: string;
 }
 
-export interface Patient extends House {
+export interface ExaminedInstallation extends Installation {
   version: string;
   dataDir?: string;
   /** Location of the installation's backups. */
@@ -22,16 +22,16 @@ export interface Patient extends House {
   now: Date;
 }
 
-type Check = (patient: Patient, client: Client) => Promise<Finding[]>;
+type Check = (target: ExaminedInstallation, client: Client) => Promise<Finding[]>;
 
-const fault = (says: string): Finding => ({ level: 'fault', says });
-const warning = (says: string): Finding => ({ level: 'warning', says });
+const fault = (message: string): Finding => ({ level: 'fault', message });
+const warning = (message: string): Finding => ({ level: 'warning', message });
 
 /** Runs all checks. A check that fails is reported as a warning. */
-export async function examine(patient: Patient): Promise<{ examined: string[]; findings: Finding[] }> {
+export async function examine(target: ExaminedInstallation): Promise<{ examined: string[]; findings: Finding[] }> {
   let client: Client;
   try {
-    client = await connect(patient.databaseUrl);
+    client = await connect(target.databaseUrl);
   } catch (error) {
     const { message, code } = error as NodeJS.ErrnoException;
     return {
@@ -42,7 +42,7 @@ export async function examine(patient: Patient): Promise<{ examined: string[]; f
   const findings: Finding[] = [];
   try {
     for (const [name, check] of Object.entries(checks)) {
-      const found = await check(patient, client).catch((error: Error) => [
+      const found = await check(target, client).catch((error: Error) => [
         warning(`The check of ${name} failed: ${error.message}`),
       ]);
       findings.push(...found);

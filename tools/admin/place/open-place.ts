@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Environment } from '@muster/platform';
-import { storageOf } from '../house';
+import { storageOf } from '../installation';
 import { BucketPlace } from './bucket-place';
 import { FolderPlace } from './folder-place';
 import type { Place } from './place';

@@ -1,5 +1,5 @@
 import type { Command } from '../command';
-import { openHouse } from '../house';
+import { openInstallation } from '../installation';
 import { release } from './release';
 
 const text = { type: 'string' } as const;
@@ -14,10 +14,10 @@ lost_in_recovery unless their worker reports them. Schedules that became due sin
 --fire-missed they are handled as their misfire policies specify.`,
     options: { 'data-dir': text, 'fire-missed': { type: 'boolean' } },
     run: async (call) => {
-      const house = await openHouse(call.text('data-dir'), call.environment);
+      const installation = await openInstallation(call.text('data-dir'), call.environment);
       const fireMissed = call.flag('fire-missed');
       try {
-        const { backup, missed, underWay } = await release(house.databaseUrl, { fireMissed });
+        const { backup, missed, underWay } = await release(installation.databaseUrl, { fireMissed });
         for (const { organization, schedule, due } of missed)
           call.write(`missed: ${organization}, ${schedule}, due since ${due.toISOString()}`);
         call.write(
@@ -30,7 +30,7 @@ lost_in_recovery unless their worker reports them. Schedules that became due sin
               : 'The schedules skip the runs that they missed.',
           );
       } finally {
-        await house.close();
+        await installation.close();
       }
     },
   },

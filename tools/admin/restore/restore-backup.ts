@@ -3,17 +3,17 @@ import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Environment } from '@muster/platform';
 import { waitForEndOf } from '../../dev-stack/src/folder-lock';
-import type { KeptSecrets } from '../../start/kept-secrets';
+import type { StoredSecrets } from '../../start/stored-secrets';
 import { AdminError } from '../admin-error';
 import { chooseBackup, type Manifest, paths } from '../backup/manifest';
 import { type BackupKeys, Repository } from '../backup/repository';
 import { textLines } from '../backup/save-objects';
 import { verifyBackup } from '../backup/verify-backup';
-import { localS3, openHouse, startParts, storageOf } from '../house';
+import { localS3, openInstallation, startParts, storageOf } from '../installation';
 import type { Place } from '../place/place';
 import { requireKnown, restoreDatabase } from './restore-database';
 import { restoreObjects } from './restore-objects';
-import { requireEmptyDatabase } from './side-database';
+import { requireEmptyDatabase } from './temporary-database';
 
 export interface RestoreOptions {
   place: Place;
@@ -47,13 +47,13 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
     await restoreToFolder(resolve(dataDir), { ...options, repository, manifest });
     return manifest;
   }
-  const house = await openHouse(undefined, options.environment);
+  const installation = await openInstallation(undefined, options.environment);
   try {
-    await requireEmptyDatabase(house.databaseUrl);
+    await requireEmptyDatabase(installation.databaseUrl);
     await verifyBackup(repository, manifest, onProgress);
-    await restoreInto(house, { ...options, repository, manifest });
+    await restoreInto(installation, { ...options, repository, manifest });
   } finally {
-    await house.close();
+    await installation.close();
   }
   return manifest;
 }
@@ -64,7 +64,7 @@ interface Opened extends RestoreOptions {
 }
 
 async function restoreInto(
-  { databaseUrl, storage }: Pick<Awaited<ReturnType<typeof openHouse>>, 'databaseUrl' | 'storage'>,
+  { databaseUrl, storage }: Pick<Awaited<ReturnType<typeof openInstallation>>, 'databaseUrl' | 'storage'>,
   { repository, manifest, jobs, onProgress }: Opened,
 ): Promise<void> {
   // Objects first: the database's rows can be read as soon as the database has its final name.
@@ -78,7 +78,7 @@ async function restoreToFolder(dataDir: string, options: Opened): Promise<void> 
   await removeLeftovers(dataDir);
   const work = `${dataDir}${leftover}${randomBytes(4).toString('hex')}`;
   await mkdir(work, { recursive: true, mode: 0o700 });
-  const secrets: KeptSecrets = {
+  const secrets: StoredSecrets = {
     masterKeys,
     cronSecret: randomBytes(24).toString('base64url'),
     s3AccessKeyId: 'muster',

@@ -7,7 +7,12 @@ import { connect, copyStatement, quoted, rowsOf } from '../backup/dump-database'
 import type { Manifest, SavedTable } from '../backup/manifest';
 import { openTable } from '../backup/verify-backup';
 import { inParallel } from '../in-parallel';
-import { begunRestore, type BegunRestore, finishRestore, type RestoreDatabaseOptions } from './side-database';
+import {
+  openTemporaryDatabase,
+  type TemporaryDatabase,
+  finishRestore,
+  type RestoreDatabaseOptions,
+} from './temporary-database';
 import { verifyDatabase } from './verify-database';
 
 /**
@@ -16,23 +21,23 @@ import { verifyDatabase } from './verify-database';
  */
 export async function restoreDatabase(options: RestoreDatabaseOptions): Promise<void> {
   const { manifest, onProgress } = options;
-  const begun = await begunRestore(options);
+  const temporary = await openTemporaryDatabase(options);
   onProgress('database: creating the tables');
-  await migrate(begun.url, { only: manifest.migrations });
-  const client = await connect(begun.url);
+  await migrate(temporary.url, { only: manifest.migrations });
+  const client = await connect(temporary.url);
   try {
     await prepare(client, manifest);
-    await loadTables(options, begun);
-    await finishSchema(client, begun, options);
-    await verifyDatabase(begun.url, options);
+    await loadTables(options, temporary);
+    await finishSchema(client, temporary, options);
+    await verifyDatabase(temporary.url, options);
     if (options.upgrade !== false) {
-      await migrate(begun.url);
+      await migrate(temporary.url);
       await client.query(hold, [manifest.id, manifest.takenAt]);
     }
   } finally {
     await client.end();
   }
-  await finishRestore(options, begun);
+  await finishRestore(options, temporary);
 }
 
 export function requireKnown({ id, version, migrations }: Manifest): void {
@@ -76,7 +81,7 @@ async function prepare(client: Client, manifest: Manifest): Promise<void> {
 
 async function loadTables(
   { repository, manifest, jobs, onProgress }: RestoreDatabaseOptions,
-  { url }: BegunRestore,
+  { url }: TemporaryDatabase,
 ): Promise<void> {
   const reader = await connect(url);
   const loaded = new Set(
@@ -120,7 +125,7 @@ async function loadTable(
 
 async function finishSchema(
   client: Client,
-  { url }: BegunRestore,
+  { url }: TemporaryDatabase,
   { manifest, jobs, onProgress }: RestoreDatabaseOptions,
 ): Promise<void> {
   for (const { name, value, called } of manifest.sequences)

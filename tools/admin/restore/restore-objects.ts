@@ -17,7 +17,7 @@ interface RestoreObjectsOptions {
   onProgress: (line: string) => void;
 }
 
-const atOnce = 8;
+const concurrency = 8;
 const inMemoryUpTo = 8 * 1024 * 1024;
 
 /**
@@ -34,7 +34,7 @@ export async function restoreObjects({
   const there = new Map<string, number>();
   if (objects.length > 0) for await (const { key, size } of storage.list('')) there.set(key, size);
   let count = 0;
-  await eachOf(objects, atOnce, async (object) => {
+  await eachOf(objects, concurrency, async (object) => {
     const { key, size } = object;
     if (there.get(key) !== size) {
       const saved = await readObject(repository, object);

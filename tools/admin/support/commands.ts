@@ -8,7 +8,7 @@ import { AdminError } from '../admin-error';
 import { connect } from '../backup/dump-database';
 import type { Command } from '../command';
 import { examine } from '../doctor/examine';
-import { openHouse } from '../house';
+import { openInstallation } from '../installation';
 import { openPlace } from '../place/open-place';
 import { version } from '../version';
 import { collect, settingsOf } from './collect';
@@ -16,7 +16,7 @@ import { maskedFinding, maskedLine } from './mask';
 
 const text = { type: 'string' } as const;
 /** Maximum size of the newest part of a log that is included, in bytes. */
-const mostLogBytes = 20 * 1024 * 1024;
+const maxLogBytes = 20 * 1024 * 1024;
 
 export const supportCommands: Record<string, Command> = {
   'support-bundle': {
@@ -41,12 +41,12 @@ kubectl logs writes.`,
       ];
       const missing = logs.find((file) => !existsSync(file));
       if (missing) throw new AdminError(`The log ${missing} does not exist.`);
-      const house = await openHouse(dataDir, call.environment);
+      const installation = await openInstallation(dataDir, call.environment);
       const backups = call.text('backups');
       const place = backups ? openPlace(backups, call.environment) : undefined;
       try {
         const { examined, findings } = await examine({
-          ...house,
+          ...installation,
           dataDir,
           version,
           backups: place?.place,
@@ -54,13 +54,13 @@ kubectl logs writes.`,
         });
         const files: Record<string, string> = {
           'doctor.txt': [
-            ...findings.map(({ level, says }) => `${level}: ${maskedFinding(says)}`),
+            ...findings.map(({ level, message }) => `${level}: ${maskedFinding(message)}`),
             `checked ${examined.join(', ')}`,
             '',
           ].join('\n'),
           'version.txt': `Muster ${version}\nNode ${process.version}\n${platform()} ${release()} ${arch()}, ${cpus().length} processors, ${Math.round(totalmem() / 2 ** 30)} GiB\nwritten ${new Date().toISOString()}\n`,
-          'settings.txt': settingsOf(house.environment),
-          ...(await factsOf(house.databaseUrl)),
+          'settings.txt': settingsOf(installation.environment),
+          ...(await queryResults(installation.databaseUrl)),
         };
         for (const [at, file] of logs.entries()) files[`logs/${at + 1}.ndjson`] = await newestLines(file);
         await writeWhole(
@@ -73,13 +73,13 @@ kubectl logs writes.`,
         call.write(`Wrote ${to}. Look through it before you send it.`);
       } finally {
         await place?.close();
-        await house.close();
+        await installation.close();
       }
     },
   },
 };
 
-async function factsOf(databaseUrl: string): Promise<Record<string, string>> {
+async function queryResults(databaseUrl: string): Promise<Record<string, string>> {
   const client = await connect(databaseUrl).catch(() => null);
   if (!client) return {};
   try {
@@ -93,16 +93,16 @@ async function newestLines(file: string): Promise<string> {
   const handle = await open(file);
   const { size } = await handle.stat().finally(() => handle.close());
   const lines: string[] = [];
-  let left = 0;
-  // If the first line is truncated, it is not valid JSON and is left out.
+  let skipped = 0;
+  // If the first line is truncated, it is not valid JSON and is skipped.
   for await (const line of createInterface({
-    input: createReadStream(file, { start: Math.max(0, size - mostLogBytes) }),
+    input: createReadStream(file, { start: Math.max(0, size - maxLogBytes) }),
   })) {
-    const shown = maskedLine(line);
-    if (shown === null) left += 1;
-    else lines.push(shown);
+    const masked = maskedLine(line);
+    if (masked === null) skipped += 1;
+    else lines.push(masked);
   }
-  if (left > 0) lines.push(JSON.stringify({ msg: `${left} lines that are not JSON were left out` }));
+  if (skipped > 0) lines.push(JSON.stringify({ msg: `${skipped} lines that are not JSON were skipped` }));
   return `${lines.join('\n')}\n`;
 }
 

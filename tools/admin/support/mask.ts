@@ -27,8 +27,8 @@ export function masked(text: string): string {
 }
 
 /** Masks the error that a finding of doctor quotes; the finding's own sentence stays. */
-export function maskedFinding(says: string): string {
-  const [, own = says, error = ''] = /^(.*? (?:fails|failed|answer): |.*?\()(.*)$/s.exec(says) ?? [];
+export function maskedFinding(message: string): string {
+  const [, own = message, error = ''] = /^(.*? (?:fails|failed|answer): |.*?\()(.*)$/s.exec(message) ?? [];
   return own + masked(error);
 }
 
@@ -42,12 +42,12 @@ export function maskedLine(line: string): string | null {
   const read = parsed(line);
   if (!read) return null;
   const { msg, err, ...fields } = read;
-  const kept = plainFields.flatMap((name) => {
+  const fixedFields = plainFields.flatMap((name) => {
     const value = fields[name];
     return typeof value === 'string' || typeof value === 'number' ? [[name, value] as const] : [];
   });
   return JSON.stringify({
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(fixedFields),
     ...(typeof msg === 'string' ? { msg: masked(msg) } : {}),
     ...(typeof err === 'object' && err !== null ? { err: shownError(err as Record<string, unknown>) } : {}),
   });

@@ -93,7 +93,7 @@ describe('the support bundle', () => {
     expect(files.get('logs/1.ndjson')!.split('\n')).toEqual([
       '{"level":"warn","time":"2026-11-24T04:01:13.540Z","app":"scheduler","context":"sweep outbox","msg":"the round failed: no <name> <name> in Postgres"}',
       '{"level":"error","app":"ingest","msg":"refused","err":{"type":"TypeError","code":"E1","stack":["    at parse (/srv/muster/main.js:1:2)"]}}',
-      '{"msg":"1 lines that are not JSON were left out"}',
+      '{"msg":"1 lines that are not JSON were skipped"}',
       '',
     ]);
   });

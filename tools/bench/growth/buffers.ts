@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { HttpClient } from '@muster/testing';
 import { startApp } from '../bench-tenant';
-import { type GrownHouse, prefixOf } from './houses';
+import { type GrowthFixture, prefixOf } from './fixture';
 
 /** Settings that make Postgres log the plan of each executed statement. */
 const explained = [
@@ -19,18 +19,18 @@ const explained = [
  * Counts the 8 KiB pages that the statements of each request read. It uses a separate gateway, because the logging
  * makes its statements slower.
  */
-export async function buffersOf(of: GrownHouse, paths: string[]): Promise<(number | null)[]> {
-  const log = join(of.stack.dataDir, 'postgres', 'postgres.log');
+export async function buffersOf(fixture: GrowthFixture, paths: string[]): Promise<(number | null)[]> {
+  const log = join(fixture.stack.dataDir, 'postgres', 'postgres.log');
   const paged = await stat(log).catch(() => null);
   // The log cannot be read if Postgres runs on another machine.
   if (!paged) return paths.map(() => null);
-  const database = prefixOf(of);
-  for (const setting of explained) await of.client.query(`ALTER DATABASE ${database} SET ${setting}`);
-  const gateway = await startApp('gateway', of.stack, { REDIS_PREFIX: database });
+  const database = prefixOf(fixture);
+  for (const setting of explained) await fixture.client.query(`ALTER DATABASE ${database} SET ${setting}`);
+  const gateway = await startApp('gateway', fixture.stack, { REDIS_PREFIX: database });
   try {
     const buffers: (number | null)[] = [];
     for (const path of paths) {
-      const { headers } = path.startsWith('/api/admin') ? of.as.super_admin : of.as.admin;
+      const { headers } = path.startsWith('/api/admin') ? fixture.as.super_admin : fixture.as.admin;
       const { size } = await stat(log);
       await new HttpClient(gateway.url, headers).get(path);
       // Postgres writes its log a little later than the response arrives.
@@ -40,7 +40,7 @@ export async function buffersOf(of: GrownHouse, paths: string[]): Promise<(numbe
     return buffers;
   } finally {
     await gateway.stop();
-    await of.client.query(`ALTER DATABASE ${database} RESET ALL`);
+    await fixture.client.query(`ALTER DATABASE ${database} RESET ALL`);
   }
 }
 

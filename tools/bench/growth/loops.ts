@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startApp } from '../bench-tenant';
 import { sized } from '../short';
-import { type GrownHouse, prefixOf } from './houses';
+import { type GrowthFixture, prefixOf } from './fixture';
 
 /** Short intervals, so that each loop runs several times. A round without work is recorded only every 10 s. */
 const ticks = {
@@ -22,31 +22,31 @@ const seconds = sized(70, 4);
  * Durations of each loop's rounds, as the apps record them. The first round is left out, because it catches up with a
  * year.
  */
-export async function measureLoops(houses: GrownHouse[]): Promise<Map<GrownHouse, Map<string, number[]>>> {
+export async function measureLoops(fixtures: GrowthFixture[]): Promise<Map<GrowthFixture, Map<string, number[]>>> {
   const apps = [];
-  for (const of of houses) {
-    const env = { ...ticks, REDIS_PREFIX: prefixOf(of), INTERNAL_PORT: '0' };
-    apps.push(await startApp('scheduler', of.stack, env), await startApp('dispatcher', of.stack, env));
+  for (const fixture of fixtures) {
+    const env = { ...ticks, REDIS_PREFIX: prefixOf(fixture), INTERNAL_PORT: '0' };
+    apps.push(await startApp('scheduler', fixture.stack, env), await startApp('dispatcher', fixture.stack, env));
   }
-  const rounds = new Map(houses.map((of) => [of, new Map<string, Map<string, number>>()]));
+  const rounds = new Map(fixtures.map((fixture) => [fixture, new Map<string, Map<string, number>>()]));
   const until = performance.now() + seconds * 1000;
   while (performance.now() < until) {
     await delay(250);
-    for (const of of houses) {
-      const { rows } = await of.client.query<{ name: string; began: string; ms: number }>(
+    for (const fixture of fixtures) {
+      const { rows } = await fixture.client.query<{ name: string; began: string; ms: number }>(
         'SELECT name, began_at::text AS began, duration_ms AS ms FROM loop_run',
       );
       for (const { name, began, ms } of rows) {
-        const seen = rounds.get(of)!.get(name) ?? new Map<string, number>();
-        rounds.get(of)!.set(name, seen.set(began, ms));
+        const seen = rounds.get(fixture)!.get(name) ?? new Map<string, number>();
+        rounds.get(fixture)!.set(name, seen.set(began, ms));
       }
     }
   }
   await Promise.all(apps.map((app) => app.stop()));
   const withoutFirst = (times: number[]) => (times.length > 2 ? times.slice(1) : times);
   return new Map(
-    [...rounds].map(([of, loops]) => [
-      of,
+    [...rounds].map(([fixture, loops]) => [
+      fixture,
       new Map([...loops].map(([name, seen]) => [name, withoutFirst([...seen.values()])])),
     ]),
   );

@@ -41,15 +41,15 @@ export class Costs {
   }
 
   async cpu({ processes }: Subject): Promise<Cpu> {
-    const of = async (pids: number[]) => {
+    const cpuOf = async (pids: number[]) => {
       const uses = (await Promise.all(pids.map(processTree))).flat();
       return uses.reduce((sum, { cpuMs }) => sum + cpuMs, 0);
     };
     const { postgres, redis } = this.servers;
     const [node, inPostgres, inRedis] = await Promise.all([
-      of(processes.map(({ pid }) => pid)),
-      of([postgres]),
-      of([redis]),
+      cpuOf(processes.map(({ pid }) => pid)),
+      cpuOf([postgres]),
+      cpuOf([redis]),
     ]);
     return { node: node!, postgres: inPostgres!, redis: inRedis! };
   }

@@ -6,7 +6,7 @@ import { Child } from '../child';
 /** Size of each process's database connection pool. */
 const poolSize = 10;
 
-export interface Place {
+export interface RunSetting {
   stack: BenchStack;
   inFlight: number;
 }
@@ -26,8 +26,12 @@ export interface Subject {
   stop(): Promise<void>;
 }
 
-export async function startProgram(program: string, place: Place, env: Record<string, string> = {}): Promise<Subject> {
-  const { stack, inFlight } = place;
+export async function startProgram(
+  program: string,
+  setting: RunSetting,
+  env: Record<string, string> = {},
+): Promise<Subject> {
+  const { stack, inFlight } = setting;
   const database = await createDatabase(stack);
   const worker = await Child.start(join(__dirname, 'worker.js'), {});
   const child = await Child.start(join(__dirname, `${program}.js`), {
@@ -57,7 +61,7 @@ const sixApps = ['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering', 'fe
 /** Starts Muster with one agent for each run in flight, as one process or as the six apps. */
 export async function startMuster(
   name: string,
-  { stack, inFlight }: Place,
+  { stack, inFlight }: RunSetting,
   apart: boolean,
   more: Record<string, string> = {},
 ): Promise<Subject> {

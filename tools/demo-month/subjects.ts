@@ -76,7 +76,7 @@ export function subjectsOfMonth({ organizationId, days, until }: Month) {
   return { agent: agents, workflow: workflows, workflow_revision: revisions, schedule: schedules };
 }
 
-export type Things = ReturnType<typeof subjectsOfMonth>;
+export type Subjects = ReturnType<typeof subjectsOfMonth>;
 
 /** Variables of one run: one of the possible values of each variable. */
 export function variablesOf({ variables }: Routine, n: number, random: () => number): Record<string, string> {

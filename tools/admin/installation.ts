@@ -6,11 +6,11 @@ import { ObjectStorage, StorageConfig } from '@muster/storage';
 import { startDevStack } from '../dev-stack/src/dev-stack';
 import { waitForEndOf } from '../dev-stack/src/folder-lock';
 import { startObjectStore } from '../dev-stack/src/object-store/object-store';
-import type { KeptSecrets } from '../start/kept-secrets';
+import type { StoredSecrets } from '../start/stored-secrets';
 import { AdminError } from './admin-error';
 
 /** The database and the object storage that a command works on. */
-export interface House {
+export interface Installation {
   databaseUrl: string;
   storage: ObjectStorage;
   environment: Environment;
@@ -18,7 +18,7 @@ export interface House {
 }
 
 /** Opens the data folder of `npm start`, or the installation that DATABASE_URL and S3_* specify. */
-export async function openHouse(dataDir: string | undefined, environment: Environment): Promise<House> {
+export async function openInstallation(dataDir: string | undefined, environment: Environment): Promise<Installation> {
   if (dataDir) return openFolder(resolve(dataDir), environment);
   const databaseUrl = environment['DATABASE_URL'];
   if (!databaseUrl)
@@ -27,7 +27,7 @@ export async function openHouse(dataDir: string | undefined, environment: Enviro
   return { databaseUrl, storage, environment, close: () => storage.onApplicationShutdown() };
 }
 
-async function openFolder(dataDir: string, environment: Environment): Promise<House> {
+async function openFolder(dataDir: string, environment: Environment): Promise<Installation> {
   const secrets = await secretsIn(dataDir);
   const isRunning = (await waitForEndOf(dataDir)) === 'held';
   const { databaseUrl, endpoint, stop } = isRunning ? await addressesOf(dataDir) : await startParts(dataDir, secrets);
@@ -72,7 +72,7 @@ async function addressesOf(dataDir: string) {
 }
 
 /** Starts the Postgres and the object store of a data folder while a command works on it. */
-export async function startParts(dataDir: string, secrets: KeptSecrets) {
+export async function startParts(dataDir: string, secrets: StoredSecrets) {
   const stack = await startDevStack({
     dataDir,
     durability: 'durable',
@@ -94,7 +94,7 @@ export async function startParts(dataDir: string, secrets: KeptSecrets) {
   };
 }
 
-export function localS3(endpoint: string, secrets: KeptSecrets): Environment {
+export function localS3(endpoint: string, secrets: StoredSecrets): Environment {
   return {
     S3_ENDPOINT: endpoint,
     S3_BUCKET: 'muster',
@@ -115,9 +115,9 @@ export function storageOf(environment: Environment): ObjectStorage {
   return new ObjectStorage(loadConfig(StorageConfig, { ...unused, ...s3 }), new Readiness());
 }
 
-async function secretsIn(dataDir: string): Promise<KeptSecrets> {
+async function secretsIn(dataDir: string): Promise<StoredSecrets> {
   try {
-    return JSON.parse(await readFile(join(dataDir, 'secrets.json'), 'utf8')) as KeptSecrets;
+    return JSON.parse(await readFile(join(dataDir, 'secrets.json'), 'utf8')) as StoredSecrets;
   } catch {
     throw new AdminError(`${dataDir} is not a data folder of npm start: it has no secrets.json.`);
   }

@@ -3,17 +3,17 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Secrets that are generated at the first start and stored next to the data that they encrypt. */
-export interface KeptSecrets {
+export interface StoredSecrets {
   masterKeys: string;
   cronSecret: string;
   s3AccessKeyId: string;
   s3SecretAccessKey: string;
 }
 
-export async function keptSecrets(dataDir: string): Promise<KeptSecrets> {
-  const stored = await readJson<KeptSecrets>(join(dataDir, 'secrets.json'));
+export async function storedSecrets(dataDir: string): Promise<StoredSecrets> {
+  const stored = await readJson<StoredSecrets>(join(dataDir, 'secrets.json'));
   if (stored) return stored;
-  const created: KeptSecrets = {
+  const created: StoredSecrets = {
     masterKeys: `k1:${randomBytes(32).toString('base64')}`,
     cronSecret: randomBytes(24).toString('base64url'),
     s3AccessKeyId: 'muster',

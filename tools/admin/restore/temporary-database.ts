@@ -16,7 +16,7 @@ export interface RestoreDatabaseOptions {
   onProgress: (line: string) => void;
 }
 
-export interface BegunRestore {
+export interface TemporaryDatabase {
   /** URL of the temporary database. */
   url: string;
   name: string;
@@ -26,14 +26,14 @@ export interface BegunRestore {
 type Target = Pick<RestoreDatabaseOptions, 'databaseUrl' | 'manifest' | 'replace'>;
 
 /** Creates the temporary database, or finds the one of an interrupted restore of the same backup. */
-export async function begunRestore({ databaseUrl, manifest, replace }: Target): Promise<BegunRestore> {
+export async function openTemporaryDatabase({ databaseUrl, manifest, replace }: Target): Promise<TemporaryDatabase> {
   const targetName = nameIn(databaseUrl);
   const name = `${targetName}_restoring`.slice(-63);
-  const begun = { url: withName(databaseUrl, name), name, targetName };
+  const temporary = { url: withName(databaseUrl, name), name, targetName };
   await withServer(databaseUrl, async (server) => {
     if (!replace) await requireEmpty(server, databaseUrl);
     if (await exists(server, name)) {
-      const left = await markOf(begun.url);
+      const left = await markOf(temporary.url);
       if (left === manifest.id) return;
       if (left === null)
         throw new AdminError(
@@ -42,18 +42,18 @@ export async function begunRestore({ databaseUrl, manifest, replace }: Target): 
       await server.query(`DROP DATABASE ${quoted(name)}`);
     }
     await server.query(`CREATE DATABASE ${quoted(name)} TEMPLATE template0 ENCODING 'UTF8'`);
-    const client = await connect(begun.url);
+    const client = await connect(temporary.url);
     await client.query('CREATE SCHEMA muster_restore');
     await client.query(`CREATE TABLE muster_restore.source AS SELECT '${manifest.id}' AS id`);
     await client.end();
   });
-  return begun;
+  return temporary;
 }
 
 /** Renames the temporary database to the target's name. */
 export async function finishRestore(
   { databaseUrl, replace }: Target,
-  { url, name, targetName }: BegunRestore,
+  { url, name, targetName }: TemporaryDatabase,
 ): Promise<void> {
   const client = await connect(url);
   await client.query('DROP SCHEMA muster_restore CASCADE');

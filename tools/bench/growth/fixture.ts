@@ -13,7 +13,7 @@ import { startApp } from '../bench-tenant';
 import type { Child } from '../child';
 
 /** One of the two compared organizations, in a separate database, and the apps that serve it. */
-export interface GrownHouse {
+export interface GrowthFixture {
   /** The shared servers, and below them the same with this organization's database. */
   shared: BenchStack;
   stack: BenchStack;
@@ -26,7 +26,7 @@ export interface GrownHouse {
   as: Record<'admin' | 'super_admin' | 'api' | 'worker', HttpClient>;
 }
 
-export async function openHouse(shared: BenchStack, name: string, size: HouseSize): Promise<GrownHouse> {
+export async function openGrowthFixture(shared: BenchStack, name: string, size: HouseSize): Promise<GrowthFixture> {
   const stack = await createDatabase(shared, `growth_${name}_${randomBytes(4).toString('hex')}`);
   const client = new Client({ connectionString: stack.databaseUrl });
   await client.connect();
@@ -63,7 +63,7 @@ async function sumUp({ databaseUrl }: BenchStack): Promise<void> {
   });
 }
 
-export async function closeHouse({ shared, stack, client, apps }: GrownHouse): Promise<void> {
+export async function closeGrowthFixture({ shared, stack, client, apps }: GrowthFixture): Promise<void> {
   await Promise.all(apps.map((app) => app.stop()));
   await client.end();
   const owner = new Client({ connectionString: shared.databaseUrl });
@@ -73,7 +73,7 @@ export async function closeHouse({ shared, stack, client, apps }: GrownHouse): P
 }
 
 /** Name of the database, also used as the prefix of its Redis keys. */
-export function prefixOf({ stack }: Pick<GrownHouse, 'stack'>): string {
+export function prefixOf({ stack }: Pick<GrowthFixture, 'stack'>): string {
   return new URL(stack.databaseUrl).pathname.slice(1);
 }
 
