@@ -1,4 +1,4 @@
-/** What went wrong, in the one sentence that the operator reads. */
+/** An error for the operator. Its message is one sentence, which is printed without a stack trace. */
 export class AdminError extends Error {
   override readonly name = 'AdminError';
 }

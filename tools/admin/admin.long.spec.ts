@@ -11,7 +11,7 @@ import { migrations } from '@muster/database';
 import type { Environment } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
 import {
-  seedLargeOrganization,
+  buildHouse,
   type ClonedDatabase,
   cloneDatabase,
   emptyDatabase,
@@ -23,11 +23,11 @@ import {
 import { connect } from './backup/dump-database';
 import { chooseBackup, listBackups, type Manifest, paths, readManifest, writeManifest } from './backup/manifest';
 import { objectQueries } from './backup/named-objects';
-import { keptOf, parseKeep, pruneBackups } from './backup/prune-backups';
+import { retainedTimesOf, parseKeep, pruneBackups } from './backup/prune-backups';
 import { Repository } from './backup/repository';
 import { takeBackup } from './backup/take-backup';
 import { verifyBackup } from './backup/verify-backup';
-import { storageOf } from './house';
+import { storageOf } from './installation';
 import { FolderPlace } from './place/folder-place';
 import { openPlace } from './place/open-place';
 import { restoreBackup } from './restore/restore-backup';
@@ -54,7 +54,7 @@ beforeAll(async () => {
   databases.push(source);
   client = new Client({ connectionString: source.url });
   await client.connect();
-  await seedLargeOrganization(client, { jobs: 300, agents: 20, entries: 600 });
+  await buildHouse(client, { jobs: 300, agents: 20, entries: 600 });
   ({ environment, storage } = await placeFor(source));
   await client.query('DELETE FROM artifact');
   const { rows } = await client.query<{ key: string }>(
@@ -76,7 +76,7 @@ afterAll(async () => {
 });
 
 describe('a backup', () => {
-  it('is restored with every row and object as it was', async () => {
+  it('restores every row and object unchanged', async () => {
     const { tables, objects } = await backUp();
     expect(tables.find(({ name }) => name === 'job')!.rows).toBe(300);
     expect(objects).toMatchObject({ count: 5, added: 5 });
@@ -91,7 +91,7 @@ describe('a backup', () => {
     expect(manifest.masterKeys).toBe('left out');
   });
 
-  it('saves only objects that no earlier one has, and says which rows name none', async () => {
+  it('saves only the objects that no earlier backup has, and counts rows whose object does not exist', async () => {
     const key = await nameObject(`artifacts/new-${randomBytes(4).toString('hex')}`);
     await storage.put(key, Buffer.from(key), 'text/plain');
     const absent = await nameObject('artifacts/absent');
@@ -101,17 +101,19 @@ describe('a backup', () => {
     await client.query('DELETE FROM artifact WHERE storage_key = ANY($1)', [[key, absent]]);
   });
 
-  it('that was cut off is never taken for whole', async () => {
+  it('is never treated as complete if it was interrupted', async () => {
     const before = await chooseBackup(new FolderPlace(folder));
-    const cut = backUp({ onProgress: failAt(30) });
-    await expect(cut).rejects.toThrow('cut off here');
+    const attempt = backUp({ onProgress: failAt(30) });
+    await expect(attempt).rejects.toThrow('interrupted here');
     const all = await listBackups(new FolderPlace(folder));
-    const left = all.find(({ manifest }) => !manifest)!;
+    const interrupted = all.find(({ manifest }) => !manifest)!;
     expect((await chooseBackup(new FolderPlace(folder))).id).toBe(before.id);
-    await expect(readManifest(new FolderPlace(folder), left.id)).rejects.toThrow(/was interrupted and is not complete/);
+    await expect(readManifest(new FolderPlace(folder), interrupted.id)).rejects.toThrow(
+      /was interrupted before it was complete/,
+    );
   });
 
-  it('holds the master keys only when it is asked to', async () => {
+  it('contains the master keys only with the option withKeys', async () => {
     const place = new FolderPlace(join(root, 'with-keys'));
     const manifest = await backUp({ place, withKeys: true });
     expect(manifest).toMatchObject({ masterKeys: 'included', masterKeyIds: ['test'] });
@@ -122,7 +124,7 @@ describe('a backup', () => {
     expect(texts.join()).not.toContain(environment['MASTER_KEYS']!.split(':')[1]);
   });
 
-  it('knows every column that names an object', async () => {
+  it('saves the objects of every column that contains an object key', async () => {
     const { rows } = await client.query<{ name: string }>(
       `SELECT table_name || '.' || column_name AS name FROM information_schema.columns
        WHERE table_schema = 'public' AND column_name ~ '(storage|screenshot|upload|frame|object)_key$' AND table_name <> 'object_removal'`,
@@ -130,7 +132,7 @@ describe('a backup', () => {
     expect(Object.keys(objectQueries)).toEqual(expect.arrayContaining(rows.map(({ name }) => name)));
   });
 
-  it('lies in a bucket as well', async () => {
+  it('can be stored in a bucket', async () => {
     const { place, close } = openPlace(`s3://${environment['S3_BUCKET']}/saved/here`, environment);
     const manifest = await backUp({ place });
     const repository = await Repository.open(place, { recipients: [], identities: [identity] });
@@ -141,16 +143,16 @@ describe('a backup', () => {
 });
 
 describe('a restore', () => {
-  it('that is cut at each part leaves its target untouched, and goes on', async () => {
+  it('leaves its target untouched when it is interrupted at any step, and resumes', async () => {
     const target = await emptyTarget();
     const steps: string[] = [];
     await restore(await emptyTarget(), { onProgress: (line) => steps.push(line) });
-    // What comes before the database is loaded is done again each time; tables that were loaded stay.
+    // The steps before the database is loaded are repeated by each restore; tables that were loaded stay loaded.
     const first = steps.indexOf('database: creating the tables') + 2;
     const cuts = longForm('RESTORE_CUTS', { short: 4, long: 10 });
     for (let part = 1; part < cuts; part += 1) {
-      const cut = restore(target, { onProgress: failAt(first + Math.floor((steps.length - first) / cuts)) });
-      await expect(cut).rejects.toThrow('cut off here');
+      const attempt = restore(target, { onProgress: failAt(first + Math.floor((steps.length - first) / cuts)) });
+      await expect(attempt).rejects.toThrow('interrupted here');
       expect(await rowsIn(target.database)).toEqual({});
     }
     const { tables } = await restore(target);
@@ -161,19 +163,19 @@ describe('a restore', () => {
 
   const wrong: Record<
     string,
-    { change?: (id: string) => Promise<() => Promise<void>>; keys?: () => Promise<string>; says: RegExp }
+    { change?: (id: string) => Promise<() => Promise<void>>; keys?: () => Promise<string>; message: RegExp }
   > = {
     'one byte of a table was changed': {
       change: (id) => changeByte(paths.table(id, 'job')),
-      says: /^The file backups\/.*\/tables\/job\.copy\.gz\.age of .* is damaged: it was changed after/,
+      message: /^The file backups\/.*\/tables\/job\.copy\.gz\.age in .* is damaged: it was changed after/,
     },
-    'one byte of its list was changed': {
+    'one byte of the manifest was changed': {
       change: (id) => changeByte(paths.manifest(id), 'id": "', 'id": "X'),
-      says: /is damaged: its backup\.json was changed/,
+      message: /is damaged: its backup\.json was changed/,
     },
     'one byte of an object was changed': {
       change: async () => changeByte(await anObject()),
-      says: /^The file objects\/.* of .* is damaged: it cannot be decrypted/,
+      message: /^The file objects\/.* in .* is damaged: it cannot be decrypted/,
     },
     'one object is missing': {
       change: async () => {
@@ -182,13 +184,13 @@ describe('a restore', () => {
         await rm(path);
         return () => writeFile(path, bytes);
       },
-      says: /^The object .* is missing in /,
+      message: /^The object .* is missing in /,
     },
-    'it is opened with another key': {
+    'the wrong key is used': {
       keys: () => generateX25519Identity(),
-      says: /were encrypted with another key: set --identity to the file with the secret key of age1/,
+      message: /were encrypted with another key: set --identity to the file with the secret key of age1/,
     },
-    'a newer version made it': {
+    'the backup was made by a newer version': {
       change: async (id) => {
         const path = join(folder, paths.manifest(id));
         const bytes = await readFile(path);
@@ -198,25 +200,25 @@ describe('a restore', () => {
         await writeManifest(place, { ...manifest, version: '9.0.0', migrations: names });
         return () => writeFile(path, bytes);
       },
-      says: /was made by Muster 9\.0\.0, which is newer than this one .*Later1900000000000/,
+      message: /was made by Muster 9\.0\.0, which is newer than this one .*Later1900000000000/,
     },
   };
 
-  for (const [how, { change, keys, says }] of Object.entries(wrong))
-    it(`says in a sentence that ${how}, and changes nothing`, async () => {
+  for (const [how, { change, keys, message }] of Object.entries(wrong))
+    it(`fails with a sentence and changes nothing if ${how}`, async () => {
       const { id } = await chooseBackup(new FolderPlace(folder));
       const undo = await change?.(id);
       const target = await emptyTarget();
       const restored = restore(target, { identity: await keys?.() });
-      await expect(restored.finally(() => undo?.())).rejects.toThrow(says);
+      await expect(restored.finally(() => undo?.())).rejects.toThrow(message);
       expect(await rowsIn(target.database)).toEqual({});
     });
 
-  it('into a database that has tables is refused', async () => {
+  it('is refused if the database has tables', async () => {
     await expect(restore({ database: source, environment, storage })).rejects.toThrow(/is not empty \(\d+ tables\)/);
   });
 
-  it('is held until it is released, once; another Muster has nothing to release', async () => {
+  it('leaves a recovery hold that can be released once; a service that was not restored has nothing to release', async () => {
     const target = await emptyTarget();
     const { id, takenAt } = await restore(target);
     const pool = openPool(target.database, 1);
@@ -227,22 +229,22 @@ describe('a restore', () => {
     const released = await admin(['release'], target.environment);
     expect(released).toMatchObject({
       code: 0,
-      said: expect.stringContaining(`Released the restored backup ${id}; `),
+      output: expect.stringContaining(`Released the service that was restored from the backup ${id}; `),
     });
-    for (const { name } of schedules) expect(released.said).toContain(`, ${name}, due since `);
+    for (const { name } of schedules) expect(released.output).toContain(`, ${name}, due since `);
     expect((await rows())[0].released_at).not.toBeNull();
     expect(await admin(['release'], target.environment)).toMatchObject({
       code: 1,
-      said: expect.stringMatching(/already/),
+      output: expect.stringMatching(/already/),
     });
     expect(await admin(['release'], environment)).toMatchObject({
       code: 1,
-      said: expect.stringMatching(/nothing to release/),
+      output: expect.stringMatching(/nothing to release/),
     });
     await pool.end();
   });
 
-  it('makes a data folder, of which the next backup is taken', async () => {
+  it('creates a data folder that can be backed up again', async () => {
     const dataDir = join(root, 'data');
     const identityFile = join(root, 'identity');
     await writeFile(identityFile, `# made for a test\n${identity}\n`);
@@ -250,7 +252,7 @@ describe('a restore', () => {
     const { MASTER_KEYS, ...withoutKeys } = environment;
     expect(await admin(['restore', ...from], withoutKeys)).toMatchObject({
       code: 1,
-      said: expect.stringMatching(/was taken without the master keys \(test\): set MASTER_KEYS/),
+      output: expect.stringMatching(/was taken without the master keys \(test\): set MASTER_KEYS/),
     });
     expect(await admin(['restore', ...from], environment)).toMatchObject({ code: 0 });
     const secrets = JSON.parse(await readFile(join(dataDir, 'secrets.json'), 'utf8')) as { masterKeys: string };
@@ -259,32 +261,34 @@ describe('a restore', () => {
       ['backup', '--to', join(root, 'second'), '--data-dir', dataDir, '--recipient', recipient],
       {},
     );
-    expect(again.said).toMatch(
-      /^Backup .* rows of \d+ tables, 6 objects \(6 new ones; 9 objects are not in the bucket although rows refer to them\)\.$/m,
+    expect(again.output).toMatch(
+      /^Backup .* rows of \d+ tables, 6 objects \(6 new; 9 that rows refer to are not in the bucket\)\.$/m,
     );
     expect(again.code).toBe(0);
     const [first, second] = await Promise.all(
       [folder, join(root, 'second')].map((each) => chooseBackup(new FolderPlace(each))),
     );
-    const sums = (tables: Manifest['tables']) =>
+    const checksums = (tables: Manifest['tables']) =>
       tables.filter(({ name }) => name !== 'recovery_hold').map(({ name, rows, hash }) => ({ name, rows, hash }));
-    expect(sums(second!.tables)).toEqual(sums(first!.tables));
+    expect(checksums(second!.tables)).toEqual(checksums(first!.tables));
     expect((await readdir(root)).filter((name) => name.startsWith('data.'))).toEqual([]);
   });
 });
 
-describe('of many backups', () => {
-  it('the newest of each of the newest periods stay', () => {
+describe('pruning', () => {
+  it('retains the newest backup of each of the newest periods', () => {
     const at = (text: string) => new Date(text);
     const all = [
       ...['2026-03-02T08:00Z', '2026-03-02T20:00Z', '2026-03-09T08:00Z', '2026-03-10T08:00Z', '2026-03-11T08:00Z'],
     ].map(at);
-    const kept = [...keptOf(all, parseKeep('daily=2,weekly=2'))].map((each) => each.toISOString().slice(0, 16));
-    expect(kept.sort()).toEqual(['2026-03-02T20:00', '2026-03-10T08:00', '2026-03-11T08:00']);
-    expect(() => parseKeep('dayly=1')).toThrow(/"dayly=1" is not a valid rule of --keep/);
+    const retained = [...retainedTimesOf(all, parseKeep('daily=2,weekly=2'))].map((each) =>
+      each.toISOString().slice(0, 16),
+    );
+    expect(retained.sort()).toEqual(['2026-03-02T20:00', '2026-03-10T08:00', '2026-03-11T08:00']);
+    expect(() => parseKeep('dayly=1')).toThrow(/"dayly=1" is not a valid --keep rule/);
   });
 
-  it('the others go, with the objects that no backup names any more', async () => {
+  it('removes the other backups and the objects that no remaining backup refers to', async () => {
     const place = new FolderPlace(join(root, 'pruned'));
     const key = await nameObject('artifacts/only-once');
     await storage.put(key, Buffer.from('once'), 'text/plain');
@@ -292,7 +296,7 @@ describe('of many backups', () => {
     await client.query('DELETE FROM artifact WHERE storage_key = $1', [key]);
     const later = await backUp({ place, now: new Date('2026-03-03T08:00Z') });
     const outcome = await pruneBackups(place, { keep: { last: 1 }, now: new Date('2026-03-03T09:00Z') });
-    expect(outcome).toEqual({ removed: ['2026-03-02T08-00-00Z'], kept: [later.id], objects: 1 });
+    expect(outcome).toEqual({ removed: ['2026-03-02T08-00-00Z'], retained: [later.id], objects: 1 });
     await verifyBackup(await Repository.open(place, { recipients: [], identities: [identity] }), later, quiet);
   });
 });
@@ -335,7 +339,7 @@ async function emptyTarget(): Promise<Target> {
   return { database, ...(await placeFor(database)) };
 }
 
-/** A bucket of its own beside the database. */
+/** Creates a separate bucket for the database. */
 async function placeFor(database: ClonedDatabase): Promise<{ environment: Environment; storage: ObjectStorage }> {
   const { s3 } = testStack();
   const bucket = `admin-${randomBytes(6).toString('hex')}`;
@@ -398,7 +402,7 @@ function failAt(step: number): () => void {
   let seen = 0;
   return () => {
     seen += 1;
-    if (seen === step) throw new Error('cut off here');
+    if (seen === step) throw new Error('interrupted here');
   };
 }
 
@@ -412,7 +416,7 @@ async function anObject(): Promise<string> {
   throw new Error('there is no object');
 }
 
-/** One byte in the middle, or a text for another. Answers how it is undone. */
+/** Changes one byte near the end of a file, or replaces one text with another. Returns the function that undoes it. */
 async function changeByte(path: string, from?: string, to?: string): Promise<() => Promise<void>> {
   const file = join(folder, path);
   const before = await readFile(file);
@@ -422,8 +426,8 @@ async function changeByte(path: string, from?: string, to?: string): Promise<() 
   return () => writeFile(file, before);
 }
 
-async function admin(args: string[], env: Environment): Promise<{ code: number; said: string }> {
-  let said = '';
-  const stream = { write: (text: string) => Boolean((said += text)), isTTY: false } as unknown as NodeJS.WriteStream;
-  return { code: await runAdmin(args, env, { stdout: stream, stderr: stream }), said };
+async function admin(args: string[], env: Environment): Promise<{ code: number; output: string }> {
+  let output = '';
+  const stream = { write: (text: string) => Boolean((output += text)), isTTY: false } as unknown as NodeJS.WriteStream;
+  return { code: await runAdmin(args, env, { stdout: stream, stderr: stream }), output };
 }

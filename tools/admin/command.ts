@@ -1,7 +1,7 @@
 import type { ParseArgsConfig } from 'node:util';
 import type { Environment } from '@muster/platform';
 
-/** What a command was called with. */
+/** The arguments and the output of one call of a command. */
 export interface Call {
   text(option: string): string | undefined;
   list(option: string): string[];
@@ -14,9 +14,9 @@ export interface Call {
 export interface Command {
   usage: string;
   summary: string;
-  /** What its help says. */
+  /** Description that `--help` prints. */
   about: string;
   options: NonNullable<ParseArgsConfig['options']>;
-  /** Answers the exit code, unless it is 0. */
+  /** Returns the exit code; nothing stands for 0. */
   run(call: Call): Promise<number | void>;
 }

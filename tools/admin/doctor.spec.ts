@@ -3,18 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { type ClonedDatabase, cloneDatabase, testEnvironment } from '@muster/testing';
-import { examine, type Patient } from './doctor/examine';
-import { storageOf } from './house';
+import { examine, type ExaminedInstallation } from './doctor/examine';
+import { storageOf } from './installation';
 import { FolderPlace } from './place/folder-place';
 import { version } from './version';
 
-describe('the doctor', () => {
+describe('muster-admin doctor', () => {
   let database: ClonedDatabase;
   let client: Client;
   let folder: string;
-  let patient: Patient;
-  const found = async (changed: Partial<Patient> = {}) =>
-    (await examine({ ...patient, ...changed })).findings.map(({ level, says }) => `${level}: ${says}`);
+  let target: ExaminedInstallation;
+  const found = async (changed: Partial<ExaminedInstallation> = {}) =>
+    (await examine({ ...target, ...changed })).findings.map(({ level, message }) => `${level}: ${message}`);
 
   beforeAll(async () => {
     database = await cloneDatabase();
@@ -24,20 +24,20 @@ describe('the doctor', () => {
     const environment = testEnvironment(database.url);
     const storage = storageOf(environment);
     const close = () => storage.onApplicationShutdown();
-    patient = { databaseUrl: database.url, storage, environment, close, version, now: new Date() };
+    target = { databaseUrl: database.url, storage, environment, close, version, now: new Date() };
   });
   afterAll(async () => {
-    await patient.close();
+    await target.close();
     await client.end();
     await database.drop();
     await rm(folder, { recursive: true });
   });
 
-  it('finds nothing wrong with what is well, but that nobody named the backups', async () => {
+  it('reports only that --backups is not set for a healthy installation', async () => {
     expect(await found()).toEqual([expect.stringMatching(/^warning: The age of the newest backup was not checked/)]);
   });
 
-  it('says in sentences what is wrong, and what to do', async () => {
+  it('reports what is wrong and what to do, in sentences', async () => {
     await client.query(`
       INSERT INTO outbox (id, queue, name, payload, next_publish_at) VALUES
         (gen_random_uuid(), 'dispatch', 'dispatch-agent', '{}', now() - interval '1 hour'),
@@ -50,25 +50,25 @@ describe('the doctor', () => {
       INSERT INTO agent (id, organization_id, name, provider, status, worker_version)
         VALUES (gen_random_uuid(), '00000000-0000-4000-8000-000000000001', 'a', 'external', 'online', '0.0.9');
       DELETE FROM schema_migration WHERE id = 1`);
-    const broken = storageOf({ ...patient.environment, S3_BUCKET: 'of-nobody' });
+    const broken = storageOf({ ...target.environment, S3_BUCKET: 'missing-bucket' });
     const place = new FolderPlace(folder);
-    const environment = { ...patient.environment, MASTER_KEYS: 'k1:short' };
+    const environment = { ...target.environment, MASTER_KEYS: 'k1:short' };
     expect(await found({ storage: broken, backups: place, environment })).toEqual([
-      'fault: MASTER_KEYS: key k1 is not the base64 of 32 bytes: secrets cannot be decrypted.',
+      'fault: MASTER_KEYS: key k1 is not the base64 of 32 bytes: secrets in the database cannot be decrypted.',
       `fault: 1 migrations of Muster ${version} have not run: run them before you start its apps.`,
-      expect.stringMatching(/^warning: The database belongs to a newer Muster than this .*Later1900000000000/),
+      expect.stringMatching(/^warning: The database belongs to a newer version than this .*Later1900000000000/),
       expect.stringMatching(/^fault: 1 messages of the queue dispatch have waited for more than 5 minutes/),
       expect.stringMatching(/^warning: 1 dead letters are in the queue metering/),
-      'fault: The loop “sweep dispatch” last ran 60 minutes ago: check that dispatcher is running.',
+      'fault: The loop “sweep dispatch” last ran 60 minutes ago: is dispatcher running?',
       'fault: The loop “sweep outbox” of scheduler fails: out of room',
-      `warning: 1 connected machines have the worker 0.0.9 instead of ${version}: run muster worker upgrade on them.`,
-      expect.stringMatching(/^fault: Objects cannot be written, read and deleted in the bucket/),
+      `warning: 1 connected machines run worker 0.0.9 instead of ${version}: run muster worker upgrade.`,
+      expect.stringMatching(/^fault: An object could not be written, read and deleted in the bucket/),
       `fault: There is no complete backup in ${folder}: run muster-admin backup.`,
     ]);
     await broken.onApplicationShutdown();
   });
 
-  it('says that the database does not answer', async () => {
+  it('reports a database that does not answer', async () => {
     expect(await found({ databaseUrl: 'postgres://muster@127.0.0.1:1/muster' })).toEqual([
       expect.stringMatching(/^fault: The database does not answer \(.+\): start it, or correct DATABASE_URL\.$/),
     ]);

@@ -1,33 +1,40 @@
-/** Does each piece of work once, by so many at the same time, each with a thing of its own that is closed at the end. */
-export async function inParallel<Work, Thing extends { close(): Promise<void> }>(
+/**
+ * Processes each item once with `concurrency` workers. Each worker opens its own resource and closes it at the
+ * end.
+ */
+export async function inParallel<Work, Resource extends { close(): Promise<void> }>(
   all: readonly Work[],
-  atOnce: number,
-  open: () => Promise<Thing>,
-  work: (thing: Thing, one: Work) => Promise<void>,
+  concurrency: number,
+  open: () => Promise<Resource>,
+  work: (resource: Resource, one: Work) => Promise<void>,
 ): Promise<void> {
   let next = 0;
   let failed = false;
   const worker = async () => {
-    const thing = await open();
+    const resource = await open();
     try {
-      for (let one = all[next++]; one !== undefined && !failed; one = all[next++]) await work(thing, one);
+      for (let one = all[next++]; one !== undefined && !failed; one = all[next++]) await work(resource, one);
     } catch (error) {
       failed = true;
       throw error;
     } finally {
-      await thing.close();
+      await resource.close();
     }
   };
-  const outcomes = await Promise.allSettled(Array.from({ length: Math.max(1, atOnce) }, worker));
-  const fault = outcomes.find((outcome) => outcome.status === 'rejected');
-  if (fault) throw fault.reason;
+  const outcomes = await Promise.allSettled(Array.from({ length: Math.max(1, concurrency) }, worker));
+  const failure = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failure) throw failure.reason;
 }
 
-/** As above, where nothing is opened. */
-export function eachOf<Work>(all: readonly Work[], atOnce: number, work: (one: Work) => Promise<void>): Promise<void> {
+/** Same as `inParallel`, but without a resource. */
+export function eachOf<Work>(
+  all: readonly Work[],
+  concurrency: number,
+  work: (one: Work) => Promise<void>,
+): Promise<void> {
   return inParallel(
     all,
-    Math.min(atOnce, all.length),
+    Math.min(concurrency, all.length),
     async () => ({ close: async () => undefined }),
     (_, one) => work(one),
   );

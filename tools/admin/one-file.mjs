@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// muster-admin as one file, which needs Node alone, and a Postgres only where it works on a data folder.
-// `one-file.mjs [target]` writes to dist/admin/muster-admin.js unless told otherwise.
+// Builds muster-admin as one file. It needs only Node, and Postgres if it works on a data folder.
+// `one-file.mjs [target]` writes to `target`, by default dist/admin/muster-admin.js.
 import { chmod, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ const optional =
   /^(@nestjs\/(microservices|websockets|platform-socket.io|platform-express).*|class-transformer.*|@fastify\/(static|view|multipart)|pg-native|pino-pretty)$/;
 const outfile = resolve(process.argv[2] ?? join(root, 'dist/admin/muster-admin.js'));
 
-// Of what the build makes: decorators are compiled there, and packages are loaded as they are in a service.
+// Bundles the output of the build: decorators are compiled there, and packages are loaded as in a service.
 await build();
 await bundle({
   entryPoints: [join(root, 'dist/tools/admin/main.js')],
@@ -25,11 +25,11 @@ await bundle({
   banner: { js: "#!/usr/bin/env node\nconst importedAs = require('node:url').pathToFileURL(__filename).href;" },
   logLevel: 'error',
   keepNames: true,
-  // What Nest and TypeORM load where somebody uses it, which is nobody here.
+  // Packages that Nest and TypeORM load only for features that muster-admin does not use.
   plugins: [
     {
       name: 'optional',
-      setup: (given) => given.onResolve({ filter: optional }, ({ path }) => ({ path, external: true })),
+      setup: (bundler) => bundler.onResolve({ filter: optional }, ({ path }) => ({ path, external: true })),
     },
   ],
   define: {

@@ -15,7 +15,7 @@ interface Parsed {
   positionals: string[];
 }
 
-/** Runs one command and answers its exit code. What went wrong is one sentence. */
+/** Runs one command and returns its exit code. An error is printed as one sentence. */
 export async function runAdmin(args: string[], environment: Environment, { stdout, stderr }: Streams): Promise<number> {
   const [name, ...rest] = args;
   const command = commands[name ?? ''];
@@ -52,7 +52,7 @@ export async function runAdmin(args: string[], environment: Environment, { stdou
     const isUsage = code?.startsWith('ERR_PARSE_ARGS');
     const isKnown = error instanceof AdminError || ['DevStackError', 'ConfigError'].includes((error as Error).name);
     const sentence = isUsage
-      ? `${message.split('. ')[0]}; run muster-admin ${name} --help for the options.`
+      ? `${message.split('. ')[0]}; muster-admin ${name} --help shows the options.`
       : message || code;
     stderr.write(`muster-admin: ${sentence}\n`);
     if (!isUsage && !isKnown && environment['LOG_LEVEL'] === 'debug') stderr.write(`${(error as Error).stack}\n`);
@@ -64,7 +64,7 @@ export async function runAdmin(args: string[], environment: Environment, { stdou
 
 function usage(): string {
   const lines = Object.entries(commands).map(
-    ([name, { usage: given, summary }]) => `  ${name} ${given}\n      ${summary}`,
+    ([name, { usage: syntax, summary }]) => `  ${name} ${syntax}\n      ${summary}`,
   );
-  return `muster-admin: backup, restore and checks of a Muster.\n\n${lines.join('\n')}\n`;
+  return `muster-admin backs up, restores and checks a Muster installation.\n\n${lines.join('\n')}\n`;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 declare const EMBEDDED_VERSION: string | undefined;
 
-/** Of this Muster: as one file it carries it; else the repository's package.json has it, above sources or dist. */
+/** Version of this Muster. The one-file build embeds it; otherwise it is read from the repository's package.json. */
 export const version = typeof EMBEDDED_VERSION === 'string' ? EMBEDDED_VERSION : packageVersion();
 
 function packageVersion(): string {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-// The real gateway, which beside its work notes how long its event loop was held and how much memory it took.
+// Runs the real gateway, and measures the longest block of its event loop and its memory.
 
 export interface Strain {
   maxDelayMs: number;
@@ -15,7 +15,7 @@ let peakBytes = 0;
 const note = () => (peakBytes = Math.max(peakBytes, process.memoryUsage.rss()));
 setInterval(note, 5).unref();
 
-/** Any question is answered with the strain since the last one. */
+/** Any message is answered with the measurements since the previous message. */
 process.on('message', () => {
   note();
   const strain: Strain = { maxDelayMs: delay.max / 1e6, residentBytes: process.memoryUsage.rss(), peakBytes };

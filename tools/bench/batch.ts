@@ -9,8 +9,8 @@ import { milliseconds } from './report';
 import { median } from './rounds';
 import { sized } from './short';
 
-// 10,000 rows in one request, as JSON and as CSV, and their cancellation: the time, and what else the gateway could do
-// meanwhile. Each round comes after a warm-up.
+// Launches 10,000 rows in one request, as JSON and as CSV, and cancels them. Measures the time, the longest block of
+// the gateway's event loop, and its memory. The first round is a warm-up.
 
 const rows = sized(10_000, 20);
 const rounds = sized(5, 1);
@@ -29,33 +29,33 @@ void onBenchStack(async (stack) => {
   try {
     const measured: Record<string, Round[]> = { JSON: [], CSV: [], cancel: [] };
     for (let at = 0; at <= rounds; at += 1) {
-      const made: string[] = [];
+      const batchIds: string[] = [];
       const launch = async (body: () => { body: string | FormData; type?: string }) => {
-        const given = body();
-        const answer = await post(gateway, tenant, '/api/jobs/batch', given);
-        if (answer.queued !== rows) throw new Error(`${answer.queued} of ${rows} were queued`);
-        made.push(answer.batchId);
+        const request = body();
+        const answer = await post(gateway, tenant, '/api/jobs/batch', request);
+        if (answer.queued !== rows) throw new Error(`${answer.queued} of ${rows} rows were queued`);
+        batchIds.push(answer.batchId);
       };
-      const taken = {
+      const results = {
         JSON: await strained(gateway, () => launch(() => jsonOf(tenant))),
         CSV: await strained(gateway, () => launch(() => formOf(tenant))),
         cancel: await strained(gateway, async () => {
-          await post(gateway, tenant, `/api/batches/${made[0]}/cancel`, { body: '{}', type: 'application/json' });
-          await untilCancelled(gateway, tenant, made[0]!);
+          await post(gateway, tenant, `/api/batches/${batchIds[0]}/cancel`, { body: '{}', type: 'application/json' });
+          await untilCancelled(gateway, tenant, batchIds[0]!);
         }),
       };
-      if (at > 0) for (const [name, round] of Object.entries(taken)) measured[name]!.push(round);
+      if (at > 0) for (const [name, round] of Object.entries(results)) measured[name]!.push(round);
     }
-    for (const [name, taken] of Object.entries(measured)) {
-      const of = (pick: (round: Round) => number) => median(taken.map(pick));
+    for (const [name, samples] of Object.entries(measured)) {
+      const medianOf = (pick: (round: Round) => number) => median(samples.map(pick));
       console.log(
-        `batch of ${rows} rows, ${name}: ${milliseconds(of(({ ms }) => ms))}; event loop held for at most ` +
-          `${milliseconds(of(({ maxDelayMs }) => maxDelayMs))} (worst ${milliseconds(
-            Math.max(...taken.map(({ maxDelayMs }) => maxDelayMs)),
-          )}); memory grew by ${(of(({ grownBytes }) => grownBytes) / mebibyte).toFixed(1)} MiB, to ${(
-            of(({ peakBytes }) => peakBytes) / mebibyte
+        `batch of ${rows} rows, ${name}: ${milliseconds(medianOf(({ ms }) => ms))}; event loop held for at most ` +
+          `${milliseconds(medianOf(({ maxDelayMs }) => maxDelayMs))} (worst ${milliseconds(
+            Math.max(...samples.map(({ maxDelayMs }) => maxDelayMs)),
+          )}); memory grew by ${(medianOf(({ grownBytes }) => grownBytes) / mebibyte).toFixed(1)} MiB, to ${(
+            medianOf(({ peakBytes }) => peakBytes) / mebibyte
           ).toFixed(0)} MiB in all, at its peak ` +
-          `(median of ${taken.length} rounds)`,
+          `(median of ${samples.length} rounds)`,
       );
     }
     console.log('');
@@ -64,7 +64,9 @@ void onBenchStack(async (stack) => {
   }
 });
 
-/** What is queued stays queued: only ending it is measured, not what its machines would do. */
+/**
+ * Takes the agents offline, so that queued runs stay queued. Only the cancellation is measured, not the work of agents.
+ */
 async function turnOff({ databaseUrl }: BenchStack): Promise<void> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();

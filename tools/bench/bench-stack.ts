@@ -11,14 +11,14 @@ import { short } from './short';
 export interface BenchStack {
   databaseUrl: string;
   redisUrl: string;
-  /** The servers, which run on this machine. */
+  /** Process ids of the servers. They run on this machine. */
   postgresPid: number;
   redisPid: number;
-  /** Where their files and logs are. */
+  /** Folder with the servers' files and logs. */
   dataDir: string;
 }
 
-/** A Postgres and a Redis as durable as those of `npm start`, for one benchmark, gone when it is done. */
+/** Runs `work` with a Postgres and a Redis that are as durable as those of `npm start`, and removes them afterwards. */
 export async function onBenchStack(work: (stack: BenchStack) => Promise<void>): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'muster-bench-'));
   const stack = await startDevStack({ dataDir, durability: short ? 'fast' : 'durable' });
@@ -34,7 +34,9 @@ export async function onBenchStack(work: (stack: BenchStack) => Promise<void>): 
 
 const created: string[] = [];
 
-/** A database beside the stack's own, empty or with the service's schema, for as long as the stack is there. */
+/**
+ * Creates another database on the stack's server, empty or with the service's schema. It exists until the stack stops.
+ */
 export async function createDatabase({ databaseUrl }: BenchStack, { migrated = false } = {}): Promise<string> {
   const url = new URL(databaseUrl);
   const name = `bench_${randomBytes(6).toString('hex')}`;

@@ -16,7 +16,7 @@ export interface BenchTenant {
   workerKey: string;
 }
 
-/** An organization with machines and a workflow, made past the API because that is not what is measured. */
+/** Creates an organization with agents and a workflow by SQL, because the API is not what is measured. */
 export async function makeBenchTenant({ databaseUrl }: BenchStack, agents: number): Promise<BenchTenant> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
@@ -62,17 +62,17 @@ export async function makeBenchTenant({ databaseUrl }: BenchStack, agents: numbe
   return { organizationId, workflowId, agentIds, jobIds, apiKey: keys.api.secret, workerKey: keys.worker.secret };
 }
 
-/** Without the jobs that they were made with, and with a door to knock on. */
+/** Completes the jobs that the agents were created with, and sets the URL at which the agents receive commands. */
 export async function freeAgents(databaseUrl: string, url: string): Promise<void> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   await client.query(`UPDATE job SET status = 'completed', billed_at = now() WHERE billed_at IS NULL`);
-  // Only who was seen on this machine may name a door on it.
+  // An agent may only have a local URL if it was seen on this machine.
   await client.query(`UPDATE agent SET public_tunnel_url = $1, tunnel_url = $1, seen_from = '127.0.0.1'`, [url]);
   await client.end();
 }
 
-/** An app as in production, but for limits that let a benchmark through. */
+/** Starts an app as in production, except for limits that a benchmark would exceed. */
 export function startApp(
   app: string,
   { databaseUrl, redisUrl }: BenchStack,

@@ -8,16 +8,16 @@ import { benchmarks } from './benchmarks';
 
 const main = join(__dirname, '../../dist/tools/bench/bench.js');
 
-/** Those that goals are measured by are part of every run, the others of `npm run test:long`. */
+/** The benchmarks with goals for the product run in every test run, all others in `npm run test:long`. */
 const run = isLongForm() ? benchmarks : (['launch-latency', 'job-life', 'load'] as const);
 
-/** What each prints of what it measured; a figure that is no number matches none of these. */
+/** Patterns of each benchmark's output. A value that is not a number, such as NaN, matches none of them. */
 const figure = String.raw`\d[\d,]*(?:\.\d+)?`;
 const compared = (name: string, unit: string) => [
   new RegExp(`^${name}: ${figure} of the floor`, 'm'),
   new RegExp(`^  throughput +${figure} ${unit}/s +${figure} ${unit}/s$`, 'm'),
 ];
-const both = (what: string) => new RegExp(`^  ${what} +${figure} ms +${figure} ms$`, 'm');
+const both = (name: string) => new RegExp(`^  ${name} +${figure} ms +${figure} ms$`, 'm');
 const cells = (name: string, count: number) =>
   new RegExp(`^  ${name}(?: +\\(?${figure}\\S*(?: (?:ms|%))?){${count}}$`, 'm');
 
@@ -53,9 +53,9 @@ const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
     new RegExp(`^  ${figure} flushes, goal 4: `, 'm'),
   ],
   imaging: [
-    new RegExp(`^imaging: (?:${figure} of the floor|left out, there is no Pillow)`, 'm'),
+    new RegExp(`^imaging: (?:${figure} of the floor|skipped, Pillow is not available)`, 'm'),
     new RegExp(
-      `^  memory of the worker and its Python, by quarters: ${figure}, ${figure}, ${figure}, ${figure} MiB|left out`,
+      `^  memory of the worker and its Python, by quarters: ${figure}, ${figure}, ${figure}, ${figure} MiB|skipped`,
       'm',
     ),
   ],
@@ -81,9 +81,9 @@ const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
   ],
 };
 
-describe('benchmarks, in short', () => {
+describe('benchmarks with --short', () => {
   it.each(run)(
-    '%s measures something',
+    '%s prints its figures',
     async (name) => {
       const database = await cloneDatabase();
       try {
@@ -91,7 +91,7 @@ describe('benchmarks, in short', () => {
           env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...serversFor(name, database.url) },
           timeout: 150_000,
         });
-        for (const what of expected[name]) expect(stdout).toMatch(what);
+        for (const pattern of expected[name]) expect(stdout).toMatch(pattern);
         if (name === 'job-life') expectPeers(stdout);
       } finally {
         await database.drop();
@@ -100,19 +100,19 @@ describe('benchmarks, in short', () => {
     160_000,
   );
 
-  it('names those that there are when asked for another', async () => {
-    const asked = promisify(execFile)(process.execPath, [main, 'nothing']);
-    await expect(asked).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('read-resource, outbox') });
+  it('lists the benchmarks if it is called with an unknown name', async () => {
+    const unknown = promisify(execFile)(process.execPath, [main, 'nothing']);
+    await expect(unknown).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('read-resource, outbox') });
   });
 });
 
-/** `idle` measures what npm start starts by itself. */
+/** `idle` runs without these, because it measures a complete `npm start`. */
 function serversFor(name: string, databaseUrl: string): Record<string, string> {
   return name === 'idle' ? {} : { DATABASE_URL: databaseUrl, REDIS_URL: testStack().redisUrl };
 }
 
-/** Where they cannot be had, it says so and why. */
+/** If the peers cannot be installed, the benchmark prints the reason instead. */
 function expectPeers(stdout: string): void {
-  if (/^job-life: the peers are left out, they could not be installed: .+/m.test(stdout)) return;
+  if (/^job-life: the peers are skipped because they could not be installed: .+/m.test(stdout)) return;
   for (const peer of ['dbos', 'graphile-worker', 'pg-boss']) expect(stdout).toMatch(cells(peer, 15));
 }

@@ -2,21 +2,21 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { benchmarks } from './benchmarks';
 
-// `npm run bench [name…]`: the named benchmarks, or all, one after the other so that none disturbs another. With
-// `-- --short` they only prove that they work, on little.
+// `npm run bench [name…]` runs the specified benchmarks, or all, one after the other so that they do not disturb each
+// other. `-- --short` only checks that they work, with little data.
 
-const given = process.argv.slice(2);
-const asked = given.filter((word) => word !== '--short');
-const env = { ...process.env, ...(given.includes('--short') ? { BENCH_SHORT: 'true' } : {}) };
+const args = process.argv.slice(2);
+const requested = args.filter((arg) => arg !== '--short');
+const env = { ...process.env, ...(args.includes('--short') ? { BENCH_SHORT: 'true' } : {}) };
 let failed = false;
-const unknown = asked.filter((name) => !(benchmarks as readonly string[]).includes(name));
+const unknown = requested.filter((name) => !(benchmarks as readonly string[]).includes(name));
 if (unknown.length) {
-  console.error(`There is no benchmark ${unknown.join(', ')}; there are ${benchmarks.join(', ')}.`);
+  console.error(`Unknown benchmark: ${unknown.join(', ')}. Choose from: ${benchmarks.join(', ')}.`);
   process.exit(1);
 }
-for (const name of asked.length ? asked : benchmarks) {
+for (const name of requested.length ? requested : benchmarks) {
   const { status } = spawnSync(process.execPath, [join(__dirname, `${name}.js`)], { stdio: 'inherit', env });
   failed ||= status !== 0;
 }
-// A goal that is not met is no failure; a benchmark that doesn't run is one.
+// A missed goal does not fail the command; a benchmark that does not run does.
 process.exitCode = failed ? 1 : 0;

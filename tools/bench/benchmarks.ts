@@ -1,4 +1,4 @@
-/** Each is a program of this folder by that name. */
+/** Names of the benchmarks. Each is a program of that name in this folder. */
 export const benchmarks = [
   'read-resource',
   'outbox',

@@ -5,34 +5,34 @@ import { milliseconds } from './report';
 import { percentile } from './rounds';
 import { sized } from './short';
 
-// From the model's own first token, in its server, to the first token in the hands of whoever reads the stream; and
-// from the request to the call of the model, which is what stands in front of that.
+// Measures the time from the model's first token, in the model's server, to the first token that the reader of the
+// stream receives; and the time from the request to the call of the model.
 
 const messages = sized(300, 4);
 const warmUp = sized(20, 1);
 const goalMs = 20;
 
-interface Told {
-  /** Behind the model's own first token. */
+interface ChatTimes {
+  /** Time from the model's first token to the reader's first token. */
   firstTokenMs: number;
-  /** From the request to the model's being called. */
+  /** Time from the request to the call of the model. */
   beforeMs: number;
 }
 
 void onBenchStack(async (stack) => {
   const model = await FakeModel.start();
-  // The first token of a real one comes a while after the call.
+  // A real model sends its first token some time after the call.
   model.answers(() => ({ content: 'It is online and idle.', slowMs: 5 }));
   const { apiKey, agentIds } = await makeBenchTenant(stack, 8);
   const gateway = await startApp('gateway', stack, model.env);
   const ask = (agentId: string) => firstToken(model, `${gateway.url}/api/agents/${agentId}/chat/stream`, apiKey);
   try {
-    const alone: Told[] = [];
+    const alone: ChatTimes[] = [];
     for (let at = 0; at < warmUp + messages; at += 1) alone.push(await ask(agentIds[0]!));
-    const together: Told[] = [];
+    const together: ChatTimes[] = [];
     for (let at = 0; at < messages; at += agentIds.length) together.push(...(await Promise.all(agentIds.map(ask))));
     const measured = { 'one at a time': alone.slice(warmUp), [`${agentIds.length} at once`]: together };
-    for (const [how, told] of Object.entries(measured)) print(how, told);
+    for (const [name, times] of Object.entries(measured)) print(name, times);
     const p99 = percentile(
       alone.slice(warmUp).map(({ firstTokenMs }) => firstTokenMs),
       99,
@@ -45,17 +45,19 @@ void onBenchStack(async (stack) => {
   }
 });
 
-function print(how: string, told: Told[]): void {
+function print(name: string, times: ChatTimes[]): void {
   const both = (values: number[]) =>
     `p50 ${milliseconds(percentile(values, 50))}, p99 ${milliseconds(percentile(values, 99))}`;
-  console.log(`chat-stream, ${how}: first token ${both(told.map((each) => each.firstTokenMs))} after the model’s own`);
-  console.log(`  from the request to the call of the model ${both(told.map((each) => each.beforeMs))}`);
+  console.log(
+    `chat-stream, ${name}: first token ${both(times.map((each) => each.firstTokenMs))} after the model’s own`,
+  );
+  console.log(`  from the request to the call of the model ${both(times.map((each) => each.beforeMs))}`);
 }
 
-let asked = 0;
+let messageCount = 0;
 
-async function firstToken(model: FakeModel, url: string, apiKey: string): Promise<Told> {
-  const message = `How is it? (${(asked += 1)})`;
+async function firstToken(model: FakeModel, url: string, apiKey: string): Promise<ChatTimes> {
+  const message = `How is it? (${(messageCount += 1)})`;
   const arrived = new Promise<number>((resolve) => {
     model.answers(({ lastUserText }) => {
       if (lastUserText === message) resolve(performance.now());
@@ -75,7 +77,7 @@ async function firstToken(model: FakeModel, url: string, apiKey: string): Promis
     text += decoder.decode(piece, { stream: true });
     if (at === 0 && text.includes('event: token')) at = performance.now();
   }
-  if (!text.includes('event: done')) throw new Error(`the chat did not end well: ${text.slice(-500)}`);
+  if (!text.includes('event: done')) throw new Error(`the chat did not end with an event "done": ${text.slice(-500)}`);
   const call = model.calls.find(({ lastUserText }) => lastUserText === message)!;
   const beforeMs = (await arrived) - began;
   return { firstTokenMs: at - call.firstTokenAt!, beforeMs };

@@ -2,11 +2,13 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 
-/** A program in a process of its own: it says once that it is ready, and then answers one question after another. */
+/**
+ * A program in a separate process. It sends one message when it is ready, and then answers one question after another.
+ */
 export class Child {
   private constructor(
     private readonly process: ChildProcess,
-    /** Where it listens, if it does. */
+    /** The URL at which the program listens, or an empty text. */
     readonly url: string,
   ) {}
 
@@ -24,12 +26,12 @@ export class Child {
     return this.process.pid!;
   }
 
-  /** What it says without having been asked. */
+  /** Listens to messages that are not answers. */
   listen<M>(listener: (message: M) => void): void {
     this.process.on('message', listener as (message: unknown) => void);
   }
 
-  /** What it holds in memory, shared libraries and all. */
+  /** Resident memory, including shared libraries. */
   async residentBytes(): Promise<number> {
     const status = await readFile(`/proc/${this.process.pid}/status`, 'utf8');
     return Number(/VmRSS:\s+(\d+) kB/.exec(status)![1]) * 1024;
@@ -48,7 +50,7 @@ export class Child {
   }
 }
 
-/** BENCH_NODE_OPTIONS='--cpu-prof --cpu-prof-dir=…' looks into the processes that are measured. */
+/** BENCH_NODE_OPTIONS='--cpu-prof --cpu-prof-dir=…' profiles the measured processes. */
 function childArguments(): string[] {
   return process.env['BENCH_NODE_OPTIONS']?.split(' ') ?? [];
 }

@@ -1,16 +1,16 @@
 import { onBenchStack } from './bench-stack';
 import { startApp } from './bench-tenant';
 import { buffersOf } from './growth/buffers';
-import { closeHouse, type GrownHouse, openHouse, prefixOf } from './growth/houses';
+import { closeGrowthFixture, type GrowthFixture, openGrowthFixture, prefixOf } from './growth/fixture';
 import { measureLoops } from './growth/loops';
 import { dispatch, type Measure, reads, writes } from './growth/requests';
 import { median } from './rounds';
 import { sized } from './short';
 
-// What an answer takes in an organization a thousand times as large: two databases side by side, in turns.
-// BENCH_JOBS, BENCH_AGENTS and BENCH_ENTRIES size the large one.
+// Compares response times in a small organization and in one that is a thousand times as large, in alternating rounds
+// on two databases. BENCH_JOBS, BENCH_AGENTS and BENCH_ENTRIES set the size of the large one.
 
-const number = (name: string, usual: number) => Number(process.env[name] ?? usual);
+const number = (name: string, fallback: number) => Number(process.env[name] ?? fallback);
 const sizes = {
   small: { jobs: sized(1000, 100), agents: sized(100, 60), entries: sized(20_000, 500) },
   large: {
@@ -26,23 +26,23 @@ interface Row {
   name: string;
   small: number[];
   large: number[];
-  /** Of the large one. */
+  /** The large organization's request path. */
   path?: string;
   buffers?: number | null;
 }
 
 void onBenchStack(async (stack) => {
   console.log('growth:');
-  const small = await openHouse(stack, 'small', sizes.small);
-  const large = await openHouse(stack, 'large', sizes.large);
+  const small = await openGrowthFixture(stack, 'small', sizes.small);
+  const large = await openGrowthFixture(stack, 'large', sizes.large);
   try {
     const rows: Row[] = [];
     const loops = await measureLoops([small, large]);
-    const asked = [...reads(small, large), ...writes];
-    for (const measure of asked) rows.push(await inTurns(measure, small, large));
-    for (const house of [small, large]) {
-      const env = { REDIS_PREFIX: prefixOf(house), INTERNAL_PORT: '0' };
-      house.apps.push(await startApp('dispatcher', house.stack, env));
+    const measures = [...reads(small, large), ...writes];
+    for (const measure of measures) rows.push(await inTurns(measure, small, large));
+    for (const fixture of [small, large]) {
+      const env = { REDIS_PREFIX: prefixOf(fixture), INTERNAL_PORT: '0' };
+      fixture.apps.push(await startApp('dispatcher', fixture.stack, env));
     }
     rows.push(await inTurns(dispatch, small, large));
     const firsts = rows.filter(({ path }) => path !== undefined);
@@ -52,17 +52,22 @@ void onBenchStack(async (stack) => {
     );
     for (const [at, row] of firsts.entries()) row.buffers = buffers[at];
     for (const name of [...loops.get(large)!.keys()].toSorted()) {
-      const of = (house: GrownHouse) => loops.get(house)!.get(name) ?? [];
-      if (of(small).length > 0) rows.push({ name: `loop: ${name}`, small: of(small), large: of(large) });
+      const roundsOf = (fixture: GrowthFixture) => loops.get(fixture)!.get(name) ?? [];
+      if (roundsOf(small).length > 0) {
+        rows.push({ name: `loop: ${name}`, small: roundsOf(small), large: roundsOf(large) });
+      }
     }
     print(rows);
   } finally {
-    await Promise.all([closeHouse(small), closeHouse(large)]);
+    await Promise.all([closeGrowthFixture(small), closeGrowthFixture(large)]);
   }
 });
 
-/** One at a time, the small and the large in turns; the first round of each warms up. */
-async function inTurns({ name, path, ask }: Measure, small: GrownHouse, large: GrownHouse): Promise<Row> {
+/**
+ * Measures one request at a time, alternating between the small and the large organization. The first round is a
+ * warm-up.
+ */
+async function inTurns({ name, path, ask }: Measure, small: GrowthFixture, large: GrowthFixture): Promise<Row> {
   const row: Row = { name, path, small: [], large: [] };
   for (let round = 0; round <= rounds; round += 1) {
     const [below, above] = [await ask(small, round), await ask(large, round)];
@@ -89,8 +94,8 @@ function print(rows: Row[]): void {
     const mark = faults.length > 0 ? `   <- ${faults.join(', ')}` : '';
     console.log(`  ${ms(median(small))}${ms(median(large))}${ms(ratio)}${ms(worst)}${pages}  ${name}${mark}`);
   }
-  const said = (count: number) => (count === 0 ? 'met' : `not met by ${count} of ${rows.length}`);
+  const verdict = (count: number) => (count === 0 ? 'met' : `not met by ${count} of ${rows.length}`);
   console.log(
-    `growth: p50 large ÷ small at most ${goal.ratio}: ${said(missed.ratio)}; no answer over ${goal.ms} ms: ${said(missed.ms)}\n`,
+    `growth: p50 large ÷ small at most ${goal.ratio}: ${verdict(missed.ratio)}; no response over ${goal.ms} ms: ${verdict(missed.ms)}\n`,
   );
 }

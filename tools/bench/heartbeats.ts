@@ -6,7 +6,7 @@ import { postLoad } from './http-load';
 import { report } from './report';
 import { inTurns } from './rounds';
 
-// Heartbeats of 1,000 agents through the real ingest app, against Fastify and one UPDATE.
+// Heartbeats of 1,000 agents through the real ingest app. Floor: Fastify and one UPDATE.
 
 void onBenchStack(async (stack) => {
   const tenant = await makeBenchTenant(stack, 1000);

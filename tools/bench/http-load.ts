@@ -10,13 +10,15 @@ export interface HttpRound extends Round {
 export interface HttpLoad {
   path: string;
   headers: Record<string, string>;
-  /** Makes the next body; none of two may be the same where the service keeps things once. */
+  /** Returns the next body. Bodies must differ if the service deduplicates them. */
   nextBody: () => unknown;
   connections: number;
   seconds: number;
 }
 
-/** As many requests as get through, in short a few, each with a body of its own; every answer must be a success. */
+/**
+ * Sends as many requests as possible, each with another body; a few in the short form. Throws if a response is not 2xx.
+ */
 export async function postLoad(url: string, load: HttpLoad): Promise<HttpRound> {
   const { path, headers, nextBody, connections, seconds } = load;
   const began = performance.now();
@@ -33,7 +35,7 @@ export async function postLoad(url: string, load: HttpLoad): Promise<HttpRound> 
     ],
   });
   if (result.non2xx + result.errors > 0) {
-    throw new Error(`${url}${path}: ${result.non2xx} answers were no success, ${result.errors} failed`);
+    throw new Error(`${url}${path}: ${result.non2xx} responses were not 2xx, ${result.errors} requests failed`);
   }
   return {
     perSecond: result['2xx'] / ((performance.now() - began) / 1000),

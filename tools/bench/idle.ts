@@ -9,13 +9,12 @@ import { freePort } from '../dev-stack/src/free-port';
 import { cpuBetween, type ProcessUse, processTree } from './process-tree';
 import { sized } from './short';
 
-// What `npm start` costs when nobody works: all its processes, Postgres and Redis among them, with 100 agents that
-// heartbeat.
+// Measures an idle `npm start` with 100 agents that send heartbeats: all its processes including Postgres and Redis.
 
 const root = resolve(__dirname, '../../..');
 const agents = sized(100, 5);
 const heartbeatSeconds = sized(30, 1);
-const settleSeconds = sized(20, 1);
+const warmUpSeconds = sized(20, 1);
 const seconds = Number(process.env['BENCH_SECONDS'] ?? sized(120, 2));
 const goals = { mebibytes: 350, percentOfCore: 3 };
 
@@ -37,7 +36,7 @@ void (async () => {
       await post(`${url}/api/agents/handshake`, { agentId, bootId: 'boot', workerVersion: '1' }, key);
     }
     const beats = heartbeat(url, key, ids);
-    await delay(settleSeconds * 1000);
+    await delay(warmUpSeconds * 1000);
     const before = await processTree(child.pid!);
     const began = performance.now();
     await delay(seconds * 1000);
@@ -60,13 +59,13 @@ async function start(args: string[], credentials: Record<string, string>): Promi
     env: { PATH, HOME, ...credentials },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  let said = '';
+  let output = '';
   await new Promise<void>((ready, fail) => {
     child.stdout.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
-      if (said.includes('ready in')) ready();
+      output += chunk.toString();
+      if (output.includes('ready in')) ready();
     });
-    child.once('exit', (code) => fail(new Error(`npm start ended with ${code}: ${said}`)));
+    child.once('exit', (code) => fail(new Error(`npm start ended with ${code}: ${output}`)));
   });
   return child;
 }
@@ -82,7 +81,7 @@ async function makeAgents(url: string, email: string, password: string): Promise
   return ids;
 }
 
-/** Each agent in its turn, spread over the interval as machines of a fleet are. */
+/** Sends the agents' heartbeats one after the other, spread evenly over the interval. */
 function heartbeat(url: string, key: Record<string, string>, ids: string[]): { end(): Promise<number> } {
   let ending = false;
   let sent = 0;
@@ -115,8 +114,8 @@ function print({ before, after, elapsedMs, heartbeats }: Measured): void {
   const memory = sumOf(after, 'pssBytes') / 1024 ** 2;
   const percent = (cpuBetween(before, after) / elapsedMs) * 100;
   const met = (ok: boolean) => (ok ? 'met' : 'not met');
-  const what = `${agents} agents that heartbeat every ${heartbeatSeconds} s (${heartbeats} heartbeats)`;
-  console.log(`idle: npm start with ${what}, over ${(elapsedMs / 1000).toFixed(0)} s`);
+  const subject = `${agents} agents that heartbeat every ${heartbeatSeconds} s (${heartbeats} heartbeats)`;
+  console.log(`idle: npm start with ${subject}, over ${(elapsedMs / 1000).toFixed(0)} s`);
   row('memory', `${memory.toFixed(0)} MiB`, `goal ${goals.mebibytes}: ${met(memory <= goals.mebibytes)}`);
   row(
     'CPU',
@@ -137,11 +136,11 @@ function row(name: string, figure: string, more: string): void {
   console.log(`  ${name.padEnd(44)}  ${figure.padStart(12)}   ${more}`);
 }
 
-function sumOf(uses: ProcessUse[], what: 'cpuMs' | 'pssBytes'): number {
-  return uses.reduce((sum, use) => sum + use[what], 0);
+function sumOf(uses: ProcessUse[], field: 'cpuMs' | 'pssBytes'): number {
+  return uses.reduce((sum, use) => sum + use[field], 0);
 }
 
-/** The largest first; Postgres by what each of its processes is there for. */
+/** Groups processes by name, the largest group first. Postgres' processes are grouped by role. */
 function byName(uses: ProcessUse[]): [string, ProcessUse[]][] {
   const groups = new Map<string, ProcessUse[]>();
   for (const use of uses) groups.set(nameOf(use), [...(groups.get(nameOf(use)) ?? []), use]);
@@ -150,7 +149,7 @@ function byName(uses: ProcessUse[]): [string, ProcessUse[]][] {
 
 function nameOf({ command }: ProcessUse): string {
   const postgres = /^postgres: (.*)/.exec(command)?.[1];
-  // A connection's title goes on with its database, address and what it does just now.
+  // The title of a connection's process also contains its database, address and current activity.
   if (postgres) return `postgres: ${/^\S*muster\S*/.exec(postgres)?.[0] ?? postgres}`;
   if (/\/postgres /.test(command)) return 'postgres';
   if (command.includes('redis-server')) return 'redis-server';

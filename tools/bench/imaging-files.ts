@@ -20,7 +20,10 @@ const kinds: Kind[] = [
   { bits: 8, samples: 3, compression: 8 },
 ];
 
-/** So many names of three files, as large as a sensor's: teeth are smooth, and sensors have some noise. */
+/**
+ * Creates `count` file names that link to three files. Their content resembles sensor images: smooth shapes with some
+ * noise.
+ */
 export function makeImages(folder: string, { count, width, height }: Size): string[] {
   mkdirSync(folder, { recursive: true });
   for (const [at, kind] of kinds.entries()) writeFileSync(join(folder, `kind-${at}`), tiffOf(kind, width, height));
@@ -58,7 +61,7 @@ function tiffOf({ bits, samples, compression }: Kind, width: number, height: num
     [279, 4, 1, data.length],
   ];
   const head = Buffer.alloc(8 + 2 + entries.length * 12 + 4 + 6);
-  // Three depths have no room in the directory.
+  // Three values do not fit into the directory entry.
   if (samples === 3) entries[2]![3] = head.length - 6;
   for (let at = 0; at < 3; at += 1) head.writeUInt16LE(bits, head.length - 6 + 2 * at);
   entries[5]![3] = head.length;

@@ -1,4 +1,4 @@
-"""The least that makes the same pictures: each file opened, scaled where it is deep, and saved twice."""
+"""The floor of the image conversion: opens each file, scales 16-bit values to 8 bits, and saves two JPEGs."""
 
 import os
 import sys

@@ -8,21 +8,21 @@ interface Result {
   output?: { images?: { width?: number }[] };
 }
 
-interface Asked {
+interface UploadRequest {
   objects: { name: string; ordinal: number }[];
 }
 
-/** As little of a service and a store as a worker needs to convert images: what it is sent is counted and dropped. */
+/** A minimal service and object store for a worker that converts images. Uploads are counted and discarded. */
 export class ImagingService {
   readonly agentId = randomUUID();
   url = '';
-  /** How many objects came. */
-  taken = 0;
+  /** Number of uploaded objects. */
+  uploadCount = 0;
   private readonly server: Server;
   private command: object | null = null;
   private wake: () => void = () => undefined;
-  private shaken: () => void = () => undefined;
-  private readonly hands = new Promise<void>((resolve) => (this.shaken = resolve));
+  private onHandshake: () => void = () => undefined;
+  private readonly handshakeReceived = new Promise<void>((resolve) => (this.onHandshake = resolve));
   private result: (result: Result) => void = () => undefined;
 
   private constructor() {
@@ -44,7 +44,7 @@ export class ImagingService {
   }
 
   handshake(): Promise<void> {
-    return this.hands;
+    return this.handshakeReceived;
   }
 
   run(commandId: string, payload: object): Promise<Result> {
@@ -60,7 +60,7 @@ export class ImagingService {
     if (request.method === 'PUT') {
       request.resume();
       await once(request, 'end');
-      this.taken += 1;
+      this.uploadCount += 1;
       return void response.end();
     }
     const pieces: Buffer[] = [];
@@ -73,15 +73,15 @@ export class ImagingService {
   private async bodyFor(method: string, path: string, text: string): Promise<object> {
     const { agentId } = this;
     if (path === '/api/agents/handshake') {
-      this.shaken();
+      this.onHandshake();
       return { agentId, organizationId: agentId, status: 'online', heartbeatSeconds: 15, signingSecret: 'bench' };
     }
     if (path === '/api/agent/heartbeat') return { status: 'online', pendingCommands: 0, abandon: [] };
     if (method === 'GET') return { commands: await this.nextCommand() };
-    // Given again until it is taken.
+    // The command is delivered again until the worker acknowledges it.
     this.command = null;
     if (path.endsWith('/uploads')) {
-      const uploads = (JSON.parse(text) as Asked).objects.map(({ name, ordinal }) => {
+      const uploads = (JSON.parse(text) as UploadRequest).objects.map(({ name, ordinal }) => {
         const key = `${ordinal}-${name}`;
         return { name, ordinal, key, uploadUrl: `${this.url}/store/${key}`, method: 'PUT', headers: {} };
       });

@@ -13,8 +13,8 @@ import { report } from './report';
 import { inTurns, type Round } from './rounds';
 import { sized } from './short';
 
-// A worker's conversion of a practice's images, sent to a store that takes everything, against a loop in Python that
-// opens each of the same files with Pillow and saves the same two pictures.
+// A worker converts a practice's images and uploads them to a store that accepts everything. Floor: a Python loop that
+// opens each of the same files with Pillow and saves the same two images.
 
 const size = { count: sized(500, 12), width: sized(2000, 200), height: sized(1500, 150) };
 const rounds = sized(5, 1);
@@ -29,7 +29,7 @@ async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'muster-bench-imaging-'));
   const pillow = await findPillow({ dataDir: folder, env: process.env, onProgress: () => undefined });
   if (Array.isArray(pillow)) {
-    console.log(`imaging: left out, there is no Pillow (${pillow.join('; ')})`);
+    console.log(`imaging: skipped, Pillow is not available (${pillow.join('; ')})`);
     return rmSync(folder, { recursive: true, force: true });
   }
   const root = join(folder, 'images');
@@ -54,7 +54,7 @@ async function main(): Promise<void> {
     );
     const { count, width, height } = size;
     report({ name: 'imaging', goal: 0.8, unit: 'images' }, compared, []);
-    console.log(`  ${count} images of ${width} × ${height}: grey of 8 and 16 bits, and RGB that is compressed`);
+    console.log(`  ${count} images of ${width} × ${height}: grey with 8 and 16 bits, and compressed RGB`);
     const shown = quarters.map((bytes) => Math.round(bytes / mebibyte));
     console.log(`  memory of the worker and its Python, by quarters: ${shown.join(', ')} MiB\n`);
   } finally {
@@ -88,7 +88,7 @@ async function floor(
   const began = performance.now();
   await promisify(execFile)('python3', [join(__dirname, 'imaging-floor.py'), root, out], { env });
   const seconds = (performance.now() - began) / 1000;
-  if (readdirSync(out).length !== 2 * size.count) throw new Error('the floor has not made all');
+  if (readdirSync(out).length !== 2 * size.count) throw new Error('the floor did not convert all images');
   rmSync(out, { recursive: true });
   return { perSecond: size.count / seconds };
 }
@@ -115,8 +115,8 @@ async function convert(
   isOver = true;
   await measuring;
   const made = result.output?.images?.filter(({ width }) => width === size.width).length;
-  if (made !== size.count || service.taken !== 2 * size.count)
-    throw new Error(`made ${made}: ${JSON.stringify(result)}`);
-  service.taken = 0;
+  if (made !== size.count || service.uploadCount !== 2 * size.count)
+    throw new Error(`converted ${made}: ${JSON.stringify(result)}`);
+  service.uploadCount = 0;
   return { round: { perSecond: size.count / seconds }, samples };
 }

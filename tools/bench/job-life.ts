@@ -7,17 +7,17 @@ import { startMuster, startProgram, type Subject } from './job-life/subjects';
 import { median, percentile } from './rounds';
 import { sized } from './short';
 
-// The life of a run, over HTTP: launched, pushed to a worker, reported as running, reported as completed, read. Muster
-// beside the least that can do it and beside what else there is, in alternating rounds on one durable Postgres.
+// The life of a run over HTTP: launched, pushed to a worker, reported as running, reported as completed, read. Compares
+// Muster with minimal programs and with other job libraries, in alternating rounds on one durable Postgres.
 
 const inFlight = sized(32, 4);
 const rounds = sized(5, 1);
 const seconds = sized(5, 0.3);
 const alone = sized(300, 3);
 const goals = { alone: 2, commits: 6, flushes: 4 };
-/** Of whose rate and processor time it is to be so much. */
+/** Goals: Muster's rate, and its processor time, as a share of each program's. */
 const shares = { 'bare-durable': 0.6, 'dbos-durable': 1, dbos: 0.9 };
-/** The least that there is, and the least that promises as much. */
+/** The minimal program, and the minimal program with the same guarantees as Muster. */
 const floors = ['bare', 'bare-durable'];
 
 interface Measured {
@@ -29,21 +29,22 @@ interface Measured {
 }
 
 void onBenchStack(async (stack) => {
-  const place = { stack, inFlight };
+  const setting = { stack, inFlight };
   const costs = await Costs.open(stack);
   try {
     const peers = await installPeers();
-    if ('fault' in peers) console.log(`job-life: the peers are left out, they could not be installed: ${peers.fault}`);
+    if ('fault' in peers)
+      console.log(`job-life: the peers are skipped because they could not be installed: ${peers.fault}`);
     const names = [...floors, ...('folder' in peers ? ['dbos', 'dbos-durable', 'graphile-worker', 'pg-boss'] : [])];
     const env: Record<string, string> = 'folder' in peers ? { PEERS_DIR: peers.folder } : {};
     const together = await measure(costs, [
-      () => startMuster('muster', place, false),
-      ...names.map((name) => () => startProgram(name, place, env)),
+      () => startMuster('muster', setting, false),
+      ...names.map((name) => () => startProgram(name, setting, env)),
     ]);
     print('in one process each', together);
     const apart = await measure(costs, [
-      () => startMuster('muster, six apps', place, true),
-      ...floors.map((name) => () => startProgram(name, place)),
+      () => startMuster('muster, six apps', setting, true),
+      ...floors.map((name) => () => startProgram(name, setting)),
     ]);
     print('Muster’s six apps apart', apart);
   } finally {
@@ -64,7 +65,7 @@ async function measure(costs: Costs, starts: (() => Promise<Subject>)[]): Promis
         const before = await costs.cpu(runs.subject);
         const result = await runs.together(inFlight, seconds);
         const after = await costs.cpu(runs.subject);
-        // The first warms up.
+        // The first round is a warm-up.
         if (round === 0) continue;
         measured.rounds.push(result);
         for (const part of ['node', 'postgres', 'redis'] as const) measured.cpu[part] += after[part] - before[part];
@@ -146,11 +147,11 @@ function printGoals(all: Measured[]): void {
   console.log('');
 }
 
-function say(what: string, met: boolean): void {
-  console.log(`  ${what}: ${met ? 'met' : 'not met'}`);
+function say(result: string, met: boolean): void {
+  console.log(`  ${result}: ${met ? 'met' : 'not met'}`);
 }
 
-/** What an execution takes of all processors, in milliseconds. */
+/** Processor time of one execution in all processes, in milliseconds. */
 function cpuOf({ cpu, rounds: each }: Measured): number {
   return (cpu.node + cpu.postgres + cpu.redis) / each.reduce((sum, { executions }) => sum + executions, 0);
 }
@@ -159,7 +160,7 @@ function rate({ rounds: each }: Measured): number {
   return median(each.map(({ perSecond }) => perSecond));
 }
 
-/** Round by round, because a noisy machine is as noisy for both only when they run next to each other. */
+/** Ratios round by round: noise of the machine affects both sides equally only if they run right after each other. */
 function ratios(one: Measured, other: Measured): number[] {
   return one.rounds.map(({ perSecond }, at) => perSecond / other.rounds[at]!.perSecond);
 }

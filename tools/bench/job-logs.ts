@@ -7,7 +7,7 @@ import { postLoad } from './http-load';
 import { report } from './report';
 import { inTurns } from './rounds';
 
-// Batches of 100 log entries through the real ingest app, against a bare multi-row insert into a table like ours.
+// Batches of 100 log entries through the real ingest app. Floor: a bare multi-row insert into a table of the same form.
 
 const batch = 100;
 

@@ -3,8 +3,8 @@ import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { Pool } from 'pg';
 
-// As many durable commits as a launch has on its way to the machine, and nothing else: the request commits a row and
-// adds to a queue, and the worker commits what it decided before it posts.
+// The floor of a launch's way to a machine, with as many durable commits as Muster: the request commits a row and adds
+// to a queue, and the worker commits its decision before it posts.
 
 const connection = () => new Redis(process.env['REDIS_URL']!, { maxRetriesPerRequest: null });
 const queue = new Queue('floor', { connection: connection() });

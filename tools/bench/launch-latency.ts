@@ -8,19 +8,19 @@ import { milliseconds } from './report';
 import { percentile } from './rounds';
 import { sized } from './short';
 
-// From the launch's request to the command's arrival at an idle agent's door, through gateway, outbox, dispatcher and
-// signed push, against a request that commits a row and adds to BullMQ, and a worker that commits and posts.
+// Time from the launch request to the command's arrival at an idle agent, through gateway, outbox, dispatcher and
+// signed push. Floor: a request that commits a row and adds to BullMQ, and a worker that commits and posts.
 
 const launches = sized(300, 5);
 const warmUp = sized(20, 1);
 const goal = 1.5;
-/** The ratio's spread is over so many parts of the measurement. */
+/** Number of parts of the measurement whose ratios are compared to print the spread. */
 const parts = 5;
 
 void onBenchStack(async (stack) => {
-  const door = await openDoor();
+  const receiver = await startReceiver();
   const tenant = await makeBenchTenant(stack, 1);
-  await freeAgents(stack.databaseUrl, door.url);
+  await freeAgents(stack.databaseUrl, receiver.url);
   const env = { MASTER_KEYS: `bench:${Buffer.alloc(32, 7).toString('base64')}` };
   const [gateway, dispatcher, ingest] = await Promise.all([
     startApp('gateway', stack, env),
@@ -30,15 +30,15 @@ void onBenchStack(async (stack) => {
   const floor = await Child.start(join(__dirname, 'latency-floor.js'), {
     DATABASE_URL: await createDatabase(stack),
     REDIS_URL: stack.redisUrl,
-    TARGET_URL: door.url,
+    TARGET_URL: receiver.url,
   });
   const measured = { floor: [] as number[], muster: [] as number[] };
   try {
     for (let at = 0; at < launches; at += 1) {
-      measured.floor.push(await timed(door, () => post(`${floor.url}/launch`, {}, {})));
+      measured.floor.push(await timed(receiver, () => post(`${floor.url}/launch`, {}, {})));
       const body = { workflowId: tenant.workflowId, agentId: tenant.agentIds[0], variables: { CLAIM_ID: 'C' } };
       let launched: { jobId: string } | undefined;
-      const ms = await timed(door, async () => {
+      const ms = await timed(receiver, async () => {
         launched = (await post(`${gateway.url}/api/jobs/launch`, body, {
           'x-api-key': tenant.apiKey,
         })) as typeof launched;
@@ -48,51 +48,51 @@ void onBenchStack(async (stack) => {
       await post(`${ingest.url}/api/job-webhook`, end, { 'x-api-key': tenant.workerKey });
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
-    const [below, ours] = [measured.floor.slice(warmUp), measured.muster.slice(warmUp)];
-    for (const percent of [50, 99]) print(percent, below, ours);
+    const [below, muster] = [measured.floor.slice(warmUp), measured.muster.slice(warmUp)];
+    for (const percent of [50, 99]) print(percent, below, muster);
     console.log('');
   } finally {
     await Promise.all([gateway.stop(), dispatcher.stop(), ingest.stop(), floor.stop()]);
-    door.close();
+    receiver.close();
   }
 });
 
-function print(percent: number, below: number[], ours: number[]): void {
+function print(percent: number, below: number[], muster: number[]): void {
   const ratioOf = (from: number, to?: number) =>
-    percentile(ours.slice(from, to), percent) / percentile(below.slice(from, to), percent);
-  const size = Math.ceil(ours.length / parts);
-  const each = Array.from({ length: Math.ceil(ours.length / size) }, (_, at) => ratioOf(at * size, (at + 1) * size));
+    percentile(muster.slice(from, to), percent) / percentile(below.slice(from, to), percent);
+  const size = Math.ceil(muster.length / parts);
+  const each = Array.from({ length: Math.ceil(muster.length / size) }, (_, at) => ratioOf(at * size, (at + 1) * size));
   const ratio = ratioOf(0);
   const spread = `${Math.min(...each).toFixed(2)}–${Math.max(...each).toFixed(2)}`;
-  const both = `${milliseconds(percentile(ours, percent))} to ${milliseconds(percentile(below, percent))}`;
+  const both = `${milliseconds(percentile(muster, percent))} to ${milliseconds(percentile(below, percent))}`;
   const met = ratio <= goal ? 'met' : 'not met';
   console.log(
     `launch-latency: p${percent} ${ratio.toFixed(2)} times the floor (${spread}; ${both}); goal ${goal}: ${met}`,
   );
 }
 
-interface Door {
+interface CommandReceiver {
   url: string;
   /** Called with each arrival's time. */
   onArrival: (at: number) => void;
   close(): void;
 }
 
-async function openDoor(): Promise<Door> {
-  const door: Door = { url: '', onArrival: () => undefined, close: () => server.close() };
+async function startReceiver(): Promise<CommandReceiver> {
+  const receiver: CommandReceiver = { url: '', onArrival: () => undefined, close: () => server.close() };
   const server = createServer((request, response) => {
     const at = performance.now();
     request.resume().on('end', () => response.writeHead(202).end('{}'));
-    door.onArrival(at);
+    receiver.onArrival(at);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  door.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return door;
+  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return receiver;
 }
 
-async function timed(door: Door, work: () => Promise<unknown>): Promise<number> {
+async function timed(receiver: CommandReceiver, work: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
-  const arrived = new Promise<number>((resolve) => (door.onArrival = resolve));
+  const arrived = new Promise<number>((resolve) => (receiver.onArrival = resolve));
   await work();
   return (await arrived) - began;
 }

@@ -6,7 +6,7 @@ import { type HttpRound, postLoad } from './http-load';
 import { milliseconds, report } from './report';
 import { inTurns, median } from './rounds';
 
-// Launches through the real gateway, against Fastify and pg that leave the same rows behind.
+// Launches through the real gateway. Floor: Fastify and pg, which insert the same rows.
 
 void onBenchStack(async (stack) => {
   const tenant = await makeBenchTenant(stack, 200);

@@ -9,8 +9,8 @@ import { cpuBetween, type ProcessUse, processTree } from './process-tree';
 import { median } from './rounds';
 import { sized } from './short';
 
-// A busy day on one machine: machines that heartbeat, open pages, and runs that live from launch to end, all at a rate
-// that does not wait for answers. BENCH_SECONDS says for how long.
+// A busy day on one machine: machines that send heartbeats, open event streams, and runs from launch to end, all at
+// fixed rates that do not wait for responses. BENCH_SECONDS sets the duration.
 
 const agents = sized(10_000, 40);
 const heartbeatSeconds = sized(30, 2);
@@ -19,7 +19,7 @@ const perAgent = 2;
 const launchesPerSecond = sized(50, 4);
 const seconds = Number(process.env['BENCH_SECONDS'] ?? sized(600, 3));
 const worstGoalMs = 1000;
-/** What memory may be more of in the last quarter than in the second, by which caches and pools are full. */
+/** Maximum ratio of the memory in the last quarter to that in the second, when caches and pools are full. */
 const growthGoal = 1.1;
 const mebibyte = 1024 ** 2;
 
@@ -68,7 +68,7 @@ void onBenchStack(async (stack) => {
     let launchedWatched = 0;
     let launched = 0;
     const launch = async (at: number) => {
-      // Every second one on a machine that is watched, each machine in its turn.
+      // Every second launch uses a watched agent. The agents take turns.
       const half = Math.floor(at / 2);
       const isWatched = at % 2 === 0;
       const agentId = isWatched
@@ -105,7 +105,7 @@ void onBenchStack(async (stack) => {
   }
 });
 
-/** What is still under way when the last request was sent has half a minute. */
+/** Waits up to 30 s for what is still in progress after the last request. */
 async function untilDone(done: () => boolean): Promise<void> {
   for (let waits = 0; waits < 300 && !done(); waits += 1) await delay(100);
 }
@@ -144,8 +144,8 @@ interface Measured {
 
 function print({ routes, samples, used, launched, lost, streamsLost, faults }: Measured): void {
   const rows = routes.summary();
-  const what = `${agents} agents that heartbeat every ${heartbeatSeconds} s, ${streamCount} streams, ${launchesPerSecond} launches/s`;
-  console.log(`load: ${what}, over ${seconds} s`);
+  const subject = `${agents} agents that heartbeat every ${heartbeatSeconds} s, ${streamCount} streams, ${launchesPerSecond} launches/s`;
+  console.log(`load: ${subject}, over ${seconds} s`);
   console.log(
     `  ${['', 'count', 'failed', 'p50', 'p99', 'worst'].map((cell, at) => cell.padStart(at ? 12 : 16)).join('')}`,
   );
@@ -156,32 +156,32 @@ function print({ routes, samples, used, launched, lost, streamsLost, faults }: M
   const worst = Math.max(...rows.filter(({ name }) => name !== 'launch to end').map((row) => row.worst));
   const failed = rows.reduce((sum, row) => sum + row.failed, faults.length);
   console.log(
-    `  worst answer ${worst.toFixed(0)} ms, goal ${worstGoalMs}: ${worst <= worstGoalMs ? 'met' : 'not met'}`,
+    `  worst response ${worst.toFixed(0)} ms, goal ${worstGoalMs}: ${worst <= worstGoalMs ? 'met' : 'not met'}`,
   );
   console.log(
     `  lost: ${lost.runs} of ${launched} runs, ${lost.deliveries} of their ends on streams, ${streamsLost} streams; failed: ${failed}`,
   );
   for (const fault of new Set([...rows.flatMap((row) => row.fault ?? []), ...faults.slice(0, 1)]))
     console.log(`    ${fault}`);
-  console.log(`  the service took ${(used * 100).toFixed(0)} % of a core`);
+  console.log(`  the service used ${(used * 100).toFixed(0)} % of a core`);
   printMemory(samples);
 }
 
 function printMemory(samples: Sample[]): void {
-  const quarter = (at: number, of: keyof Sample) =>
+  const quarter = (at: number, part: keyof Sample) =>
     median(
       samples
         .slice(Math.floor((samples.length * at) / 4), Math.ceil((samples.length * (at + 1)) / 4))
-        .map((one) => one[of]),
+        .map((one) => one[part]),
     );
   const mib = (bytes: number) => (bytes / mebibyte).toFixed(0);
-  for (const [of, name] of [
+  for (const [part, name] of [
     ['service', 'memory of the service'],
     ['servers', 'memory of Postgres and Redis'],
   ] as const) {
-    const quarters = [0, 1, 2, 3].map((at) => quarter(at, of));
+    const quarters = [0, 1, 2, 3].map((at) => quarter(at, part));
     const growth = quarters[3]! / quarters[1]!;
-    const verdict = of === 'service' ? `, goal ${growthGoal}: ${growth <= growthGoal ? 'met' : 'not met'}` : '';
+    const verdict = part === 'service' ? `, goal ${growthGoal}: ${growth <= growthGoal ? 'met' : 'not met'}` : '';
     console.log(
       `  ${name}, by quarters: ${quarters.map(mib).join(', ')} MiB; last to second ${growth.toFixed(2)}${verdict}`,
     );

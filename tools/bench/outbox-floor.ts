@@ -5,8 +5,8 @@ import { Pool } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
 import { answerQuestions, handlerStarted } from './outbox-load';
 
-// The least that is as durable: a row that is committed, then BullMQ's add, and a worker that takes the row off when it
-// is done. As with us the row is flushed to disk, and its end need not be. No scope, no batches, no sweep.
+// The floor of an equally durable message: a committed row, then BullMQ's add, and a worker that deletes the row when
+// it is done. As in Muster the row is flushed to disk, and its deletion is not. No scope, no batches, no sweep.
 
 const connections = new RedisConnections(loadConfig(BaseConfig, process.env));
 const at = { prefix: connections.queuePrefix, skipVersionCheck: true };
@@ -15,14 +15,14 @@ const database = {
   max: Number(process.env['DATABASE_POOL_SIZE']) / 2,
 };
 const rows = new Pool(database);
-const ends = new Pool({ ...database, options: '-c synchronous_commit=off' });
+const unflushed = new Pool({ ...database, options: '-c synchronous_commit=off' });
 const queue = new Queue<MessageData>('dispatch', { connection: connections.publisher(), ...at });
 const worker = new Worker<MessageData>(
   'dispatch',
   async ({ data }) => {
     const id = data.payload['probeId'] as string;
     handlerStarted(id);
-    await ends.query({ name: 'end', text: 'DELETE FROM bench_message WHERE id = $1', values: [id] });
+    await unflushed.query({ name: 'end', text: 'DELETE FROM bench_message WHERE id = $1', values: [id] });
   },
   {
     connection: connections.blocking(),
@@ -39,7 +39,7 @@ const worker = new Worker<MessageData>(
 void (async () => {
   await rows.query('CREATE TABLE bench_message (id uuid PRIMARY KEY, payload jsonb NOT NULL)');
   await worker.waitUntilReady();
-  answerQuestions({ send, settled });
+  answerQuestions({ send, drained });
 })();
 
 async function send(id: string): Promise<void> {
@@ -50,6 +50,6 @@ async function send(id: string): Promise<void> {
   await queue.add('probe', data, { jobId: id, removeOnComplete: true, removeOnFail: true });
 }
 
-async function settled(): Promise<void> {
+async function drained(): Promise<void> {
   while ((await rows.query('SELECT FROM bench_message LIMIT 1')).rowCount) await delay(2);
 }

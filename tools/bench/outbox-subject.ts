@@ -4,7 +4,7 @@ import { BaseConfig, createApp, HandlesJob, loadConfig, ProcessesQueue, QueuePro
 import { setTimeout as delay } from 'node:timers/promises';
 import { answerQuestions, handlerStarted } from './outbox-load';
 
-// Our own way, all of it: a transaction with a message, the relay, BullMQ, a processor, the ledger.
+// Muster's complete message path: a transaction with a message, the relay, BullMQ, a processor, the ledger.
 
 @ProcessesQueue('dispatch')
 class BenchProcessor extends QueueProcessor {
@@ -14,18 +14,18 @@ class BenchProcessor extends QueueProcessor {
   }
 
   async other(): Promise<void> {
-    throw new Error('nobody enqueues this here');
+    throw new Error('this benchmark does not enqueue this message');
   }
 }
 
 @ProcessesQueue('autopilot')
 class OtherProcessor extends QueueProcessor {
   async other(): Promise<void> {
-    throw new Error('nobody enqueues this here');
+    throw new Error('this benchmark does not enqueue this message');
   }
 }
 
-// An app answers every job of its queues, or doesn't start.
+// An app starts only if it has a handler for every job of its queues.
 for (const [queue, { prototype }] of [['dispatch', BenchProcessor] as const, ['autopilot', OtherProcessor] as const]) {
   for (const job of Object.keys(queueDefinition(queue).jobs)) {
     if (queue === 'dispatch' && job === 'probe') continue;
@@ -48,16 +48,16 @@ void (async () => {
       database.transaction('system', (tx) =>
         tx.enqueue({ queue: 'dispatch', name: 'probe', payload: { probeId: id } }),
       ),
-    settled: () => settled(database),
+    drained: () => drained(database),
   });
 })();
 
-/** No sweep runs here, so a row that stays is a row that was lost. */
-async function settled(database: Database): Promise<void> {
+/** No sweep runs here, so a row that remains was lost. */
+async function drained(database: Database): Promise<void> {
   for (let attempt = 0; attempt < 5000; attempt += 1) {
     const left = await database.query('system', 'SELECT FROM outbox LIMIT 1', [], 'outbox_any');
     if (left.length === 0) return;
     await delay(2);
   }
-  throw new Error('messages stay on the table');
+  throw new Error('messages remain in the outbox table');
 }

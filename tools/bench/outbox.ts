@@ -7,7 +7,7 @@ import { milliseconds, report } from './report';
 import { sized } from './short';
 import { inTurns, percentile, type Round } from './rounds';
 
-// From a commit to the handler, against a committed row, BullMQ's add and a worker that takes the row off.
+// Time from a commit to the handler. Floor: a committed row, BullMQ's add and a worker that deletes the row.
 
 const producers = 32;
 

@@ -1,18 +1,18 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** What a process and those that it has ended and waited for have taken. */
+/** Resources that a process and its finished, awaited children have used. */
 export interface ProcessUse {
   pid: number;
   command: string;
   cpuMs: number;
-  /** Its own memory, and its part of what it shares with others. */
+  /** Private memory, plus the process's share of the memory that it shares with others. */
   pssBytes: number;
 }
 
-// The kernel counts in USER_HZ, which is 100 wherever Linux runs today.
+// The kernel counts in USER_HZ, which is 100 on all current Linux platforms.
 const msPerTick = 10;
 
-/** A process with all that descends from it. */
+/** Returns a process and all its descendants. */
 export async function processTree(root: number): Promise<ProcessUse[]> {
   const all = await Promise.all(
     (await readdir('/proc'))
@@ -29,7 +29,10 @@ export async function processTree(root: number): Promise<ProcessUse[]> {
   return Promise.all(known.filter(({ pid }) => wanted.has(pid)).map(useOf));
 }
 
-/** What a tree took between two looks. A child that ended in between is in its parent's sum, where it was waited for. */
+/**
+ * Processor time of a tree between two measurements. The time of a child that ended in between is part of its parent's,
+ * if the parent waited for it.
+ */
 export function cpuBetween(before: ProcessUse[], after: ProcessUse[]): number {
   return total(after) - total(before);
 }
@@ -46,7 +49,7 @@ interface Stat {
 
 async function statOf(pid: number): Promise<Stat | null> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  // The name before it may hold anything, blanks and brackets too.
+  // The process name before the last bracket may contain blanks and brackets.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   if (fields.length < 20) return null;
   const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);

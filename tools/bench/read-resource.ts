@@ -8,7 +8,7 @@ import { milliseconds, report } from './report';
 import { inTurns, median, type Round } from './rounds';
 import { sized } from './short';
 
-// An authenticated read through the real gateway, against Fastify and pg without anything around them.
+// An authenticated read through the real gateway. Floor: Fastify and pg alone.
 
 const path = '/api/organization/settings';
 const poolSize = '10';
@@ -41,7 +41,7 @@ void onBenchStack(async (stack) => {
   }
 });
 
-/** As in production, but for a limit that lets a benchmark through. */
+/** Starts a gateway as in production, except for a rate limit that a benchmark would exceed. */
 function startGateway({ databaseUrl, redisUrl }: BenchStack, apiKey: string): Promise<Child> {
   return Child.start(join(__dirname, '../../apps/gateway/src/main.js'), {
     DATABASE_URL: databaseUrl,

@@ -5,12 +5,12 @@ import { type HttpRound, postLoad } from './http-load';
 import { milliseconds, report } from './report';
 import { inTurns, median } from './rounds';
 
-// Launches of an organization with limits, far from them, against the same ones of an organization without.
+// Launches of an organization with limits that are far away, compared with launches of an organization without limits.
 
 void onBenchStack(async (stack) => {
   const [unlimited, limited] = [await makeBenchTenant(stack, 200), await makeBenchTenant(stack, 200)];
   const client = new Client({ connectionString: stack.databaseUrl });
-  // Should something fail, the stack ends before it.
+  // If the benchmark fails, the stack stops before this connection is closed.
   client.on('error', () => undefined);
   await client.connect();
   await client.query(
@@ -21,7 +21,7 @@ void onBenchStack(async (stack) => {
   const gateway = await startApp('gateway', stack);
   let at = 0;
   const load = async (tenant: typeof limited) => {
-    // What is open counts, so each round begins with as much of it: a run for each machine.
+    // Open jobs count against the limits, so each round starts with the same number: one running job for each agent.
     await client.query(`DELETE FROM job WHERE status = 'queued'`);
     return postLoad(gateway.url, {
       path: '/api/jobs/launch',

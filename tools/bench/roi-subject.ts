@@ -3,7 +3,7 @@ import { readRoi, rebuildRollups } from '@muster/pilot';
 import { BaseConfig, createApp, loadConfig } from '@muster/platform';
 import { Client } from 'pg';
 
-// The figures of a year as the route reads them, and as plain SQL sums them up, on the database that it is given.
+// Computes the figures of a year as the route does, and with plain SQL.
 
 export interface RoiQuestion {
   reads: number;
@@ -43,7 +43,7 @@ async function measure(database: Database, plain: Client, organizationId: string
   const read = (source?: 'computed') => readRoi(database, organizationId, { query: { ...query, source }, now });
   for (let at = 0; at < reads; at += 1) {
     const { ms, result } = await timed(() => read());
-    if (result.source !== 'rollup') throw new Error('it was not read from the rollups');
+    if (result.source !== 'rollup') throw new Error('the figures were not read from the rollups');
     rollupMs.push(ms);
   }
   const { ms: plainMs } = await timed(() => sumPlainly(plain, organizationId));
@@ -55,7 +55,7 @@ async function measure(database: Database, plain: Client, organizationId: string
   return { rollupMs, rawMs, plainMs };
 }
 
-/** What anybody would write: the days, the percentiles and the cost of the jobs, one statement each. */
+/** Plain SQL for the same figures: the days, the percentiles and the cost of the jobs, with one statement each. */
 async function sumPlainly(client: Client, organizationId: string): Promise<void> {
   const values = [organizationId, '2025-01-01T06:00:00Z', '2026-01-01T06:00:00Z'];
   const claims = `pilot_batch b JOIN pilot_claim_result c ON c.pilot_batch_id = b.id

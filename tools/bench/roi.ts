@@ -9,8 +9,8 @@ import { median, percentile } from './rounds';
 import type { RoiAnswer } from './roi-subject';
 import { sized } from './short';
 
-// The return on investment of a year with 1,000,000 claims, beside one of a year with 10,000; and from raw rows, beside
-// the same sums by plain SQL.
+// The return on investment of a year with 1,000,000 claims, compared with a year with 10,000; and computed from raw
+// rows, compared with the same figures by plain SQL.
 
 const goals = { rollup: 2, raw: 1.3 };
 const rounds = sized(5, 1);
@@ -26,26 +26,26 @@ void onBenchStack(async (stack) => {
   const measured = { few: [] as RoiAnswer[], many: [] as RoiAnswer[] };
   try {
     for (let round = 0; round <= rounds; round += 1) {
-      const [below, ours] = [await few.ask<RoiAnswer>({ reads }), await many.ask<RoiAnswer>({ reads })];
+      const [below, above] = [await few.ask<RoiAnswer>({ reads }), await many.ask<RoiAnswer>({ reads })];
       if (round === 0) continue;
       measured.few.push(below);
-      measured.many.push(ours);
+      measured.many.push(above);
     }
-    const ratios = measured.many.map((ours, at) => median(ours.rollupMs) / median(measured.few[at]!.rollupMs));
+    const ratios = measured.many.map((above, at) => median(above.rollupMs) / median(measured.few[at]!.rollupMs));
     const ratio = median(ratios);
     console.log(
-      `roi: a year of ${said(sizes.many)} takes ${ratio.toFixed(2)} times one of ${said(sizes.few)} ` +
+      `roi: a year of ${described(sizes.many)} takes ${ratio.toFixed(2)} times one of ${described(sizes.few)} ` +
         `(median of ${rounds} rounds, ${spread(ratios)}); goal ${goals.rollup}: ${ratio <= goals.rollup ? 'met' : 'not met'}`,
     );
-    const all = (of: RoiAnswer[], percent: number) =>
+    const all = (answers: RoiAnswer[], percent: number) =>
       percentile(
-        of.flatMap(({ rollupMs }) => rollupMs),
+        answers.flatMap(({ rollupMs }) => rollupMs),
         percent,
       );
     for (const percent of [50, 99]) {
-      const [ours, below] = [all(measured.many, percent), all(measured.few, percent)];
+      const [above, below] = [all(measured.many, percent), all(measured.few, percent)];
       console.log(
-        `  p${percent}: ${milliseconds(ours)} to ${milliseconds(below)} (${(ours / below).toFixed(2)} times)`,
+        `  p${percent}: ${milliseconds(above)} to ${milliseconds(below)} (${(above / below).toFixed(2)} times)`,
       );
     }
     const raw = measured.many.map(({ rawMs, plainMs }) => rawMs / plainMs);
@@ -53,16 +53,16 @@ void onBenchStack(async (stack) => {
       `roi from raw rows: ${median(raw).toFixed(2)} times the plain SQL (${spread(raw)}); goal ${goals.raw}: ` +
         `${median(raw) <= goals.raw ? 'met' : 'not met'}`,
     );
-    const of = (key: 'rawMs' | 'plainMs') => milliseconds(median(measured.many.map((each) => each[key])));
-    console.log(`  ${of('rawMs')} to ${of('plainMs')}`);
+    const medianOf = (key: 'rawMs' | 'plainMs') => milliseconds(median(measured.many.map((each) => each[key])));
+    console.log(`  ${medianOf('rawMs')} to ${medianOf('plainMs')}`);
     const [{ rebuildMs }] = measured.many as [RoiAnswer];
-    console.log(`  all of its rollups made anew in ${milliseconds(rebuildMs)}\n`);
+    console.log(`  all of its rollups rebuilt in ${milliseconds(rebuildMs)}\n`);
   } finally {
     await Promise.all([few.stop(), many.stop()]);
   }
 });
 
-function said({ batches, claims }: typeof sizes.few): string {
+function described({ batches, claims }: typeof sizes.few): string {
   return `${(batches * claims).toLocaleString('en')} claims`;
 }
 
@@ -84,7 +84,9 @@ async function start(stack: BenchStack, size: { batches: number; claims: number 
   });
 }
 
-/** A year of batches, each with a job of its own, with times to the millisecond around half a minute. */
+/**
+ * Creates a year of batches, each with a separate job. Processing times have millisecond precision and are around 30 s.
+ */
 async function makeYear(stack: BenchStack, { batches, claims }: { batches: number; claims: number }): Promise<string> {
   const { organizationId, workflowId, agentIds } = await makeBenchTenant(stack, 20);
   const client = new Client({ connectionString: stack.databaseUrl });

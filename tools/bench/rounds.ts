@@ -1,6 +1,6 @@
 import { sized } from './short';
 
-/** What one round measured; `perSecond` is what the two are compared by. */
+/** Result of one round. The two sides are compared by `perSecond`. */
 export interface Round {
   perSecond: number;
 }
@@ -8,13 +8,13 @@ export interface Round {
 export interface Comparison<R extends Round> {
   floor: R[];
   subject: R[];
-  /** The subject's rate as a part of the floor's, round by round. */
+  /** Ratio of the subject's rate to the floor's, for each round. */
   ratios: number[];
 }
 
 /**
- * Floor and subject in turns, because a noisy machine is as noisy for both only when they run next to each other. The
- * first round of each warms up and does not count. In short there is one, and it counts.
+ * Runs floor and subject alternately: noise of the machine affects both equally only if they run right after each
+ * other. The first round is a warm-up and does not count. The short form has a single round, which counts.
  */
 export async function inTurns<R extends Round>(
   rounds: number,
@@ -24,11 +24,11 @@ export async function inTurns<R extends Round>(
   const result: Comparison<R> = { floor: [], subject: [], ratios: [] };
   const warmUps = sized(1, 0);
   for (let round = 0; round < warmUps + sized(rounds, 1); round += 1) {
-    const [below, ours] = [await floor(), await subject()];
+    const [below, above] = [await floor(), await subject()];
     if (round < warmUps) continue;
     result.floor.push(below);
-    result.subject.push(ours);
-    result.ratios.push(ours.perSecond / below.perSecond);
+    result.subject.push(above);
+    result.ratios.push(above.perSecond / below.perSecond);
   }
   return result;
 }
@@ -37,7 +37,7 @@ export function median(values: number[]): number {
   return percentile(values, 50);
 }
 
-/** The value below which that many percent lie; of few values the nearest one. */
+/** Value below which `percent` percent of the values are. With few values, the nearest value. */
 export function percentile(values: number[], percent: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))]!;

@@ -3,7 +3,7 @@ import { Database, DatabaseModule } from '@muster/database';
 import { BaseConfig, createApp, loadConfig } from '@muster/platform';
 import { runDueSchedules, scanDue } from '@muster/schedules';
 
-// The scan as every tick makes it, and a whole tick, on the database that it is given.
+// Runs the scan of a tick, and a whole tick, on the database that the environment specifies.
 
 export interface SchedulesQuestion {
   scans: number;

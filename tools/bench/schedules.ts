@@ -9,7 +9,7 @@ import { median, percentile } from './rounds';
 import type { SchedulesAnswer } from './schedules-subject';
 import { sized } from './short';
 
-// A tick's scan over 100,000 schedules of which 100 are due, against one over 1,000 of which 100 are due.
+// A tick's scan of 100,000 schedules of which 100 are due, compared with 1,000 schedules of which 100 are due.
 
 const goal = 1.5;
 const rounds = sized(8, 1);
@@ -21,10 +21,10 @@ void onBenchStack(async (stack) => {
   const measured = { few: [] as SchedulesAnswer[], many: [] as SchedulesAnswer[] };
   try {
     for (let round = 0; round <= rounds; round += 1) {
-      const [below, ours] = [await few.ask<SchedulesAnswer>({ scans }), await many.ask<SchedulesAnswer>({ scans })];
+      const [below, above] = [await few.ask<SchedulesAnswer>({ scans }), await many.ask<SchedulesAnswer>({ scans })];
       if (round === 0) continue;
       measured.few.push(below);
-      measured.many.push(ours);
+      measured.many.push(above);
     }
     const ratios = measured.many.map(({ scansMs }, at) => median(scansMs) / median(measured.few[at]!.scansMs));
     const ratio = median(ratios);
@@ -33,24 +33,24 @@ void onBenchStack(async (stack) => {
       `schedules: a scan of ${sizes.many} takes ${ratio.toFixed(2)} times one of ${sizes.few}, 100 of each due ` +
         `(median of ${rounds} rounds, ${spread}); goal ${goal}: ${ratio <= goal ? 'met' : 'not met'}`,
     );
-    const scan = (of: SchedulesAnswer[], percent: number) =>
+    const scan = (answers: SchedulesAnswer[], percent: number) =>
       milliseconds(
         percentile(
-          of.flatMap(({ scansMs }) => scansMs),
+          answers.flatMap(({ scansMs }) => scansMs),
           percent,
         ),
       );
     for (const percent of [50, 99]) {
       console.log(`  scan p${percent}: ${scan(measured.many, percent)} to ${scan(measured.few, percent)}`);
     }
-    const tick = (of: SchedulesAnswer[]) => milliseconds(median(of.map(({ tickMs }) => tickMs)));
+    const tick = (answers: SchedulesAnswer[]) => milliseconds(median(answers.map(({ tickMs }) => tickMs)));
     console.log(`  a tick that launches the 100: ${tick(measured.many)} to ${tick(measured.few)}\n`);
   } finally {
     await Promise.all([few.stop(), many.stop()]);
   }
 });
 
-/** A database with so many schedules, and a process that ticks on it. */
+/** Creates a database with `schedules` schedules, and starts a process that runs ticks on it. */
 async function start(stack: BenchStack, schedules: number): Promise<Child> {
   const databaseUrl = await createDatabase(stack, { migrated: true });
   await makeSchedules({ ...stack, databaseUrl }, schedules);

@@ -1,7 +1,7 @@
-/** `npm run bench -- --short` only proves that a benchmark works: nobody looks at what it measures then. */
+/** `npm run bench -- --short` only checks that a benchmark works; its figures are not meaningful. */
 export const short = process.env['BENCH_SHORT'] === 'true';
 
-/** How much of something, in full and in short. */
+/** Returns the size of something in the full or in the short form. */
 export function sized(full: number, small: number): number {
   return short ? small : full;
 }

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { answerLoads } from './streams-load';
 
-// The least that can write events to many readers: no database, no access, nothing to resume.
+// The floor of an event stream: no database, no access check, nothing to resume.
 
 const readers = new Map<string, Set<ServerResponse>>();
 let seq = 0;

@@ -1,13 +1,19 @@
-/** What writers are asked for: so many transactions of so many entries for each agent, at once or at a rate. */
+/**
+ * A request to a writer: a number of transactions with a number of entries for each agent, as fast as possible or at a
+ * rate.
+ */
 export interface Load {
   agents: string[];
   transactions: number;
   entries: number;
-  /** Transactions a second over all agents; as fast as can be when absent. */
+  /** Transactions per second over all agents; unlimited if absent. */
   perSecond?: number;
 }
 
-/** Answers a load's questions: `write` brings entries, each with the moment it was begun, to an agent's readers. */
+/**
+ * Answers load requests. `write` delivers entries to an agent's readers; each entry contains the time at which it was
+ * created.
+ */
 export function answerLoads(write: (agentId: string, messages: string[]) => Promise<void> | void): void {
   process.on('message', (load: Load) => {
     void perform(load, write).then(() => process.send!({ done: true }));
@@ -33,12 +39,12 @@ async function perform(
   await Promise.all(Array.from({ length: 8 }, writer));
 }
 
-/** As long as a line of a log, beginning with the time. */
+/** A message of the length of a log line. It begins with the time. */
 function messageOfNow(): string {
   return `${now().toFixed(3)} Claim 12345 of the practice: opened the portal and found the remittance advice`;
 }
 
-/** The same clock in every process of the machine. */
+/** Milliseconds on a clock that all processes of the machine share. */
 export function now(): number {
   return performance.timeOrigin + performance.now();
 }

@@ -1,7 +1,7 @@
 import { get, type IncomingMessage } from 'node:http';
 import { now } from './streams-load';
 
-/** Many readers of event streams, which count what comes and how old it is. */
+/** Many readers of event streams. They count the received events and measure their age. */
 export class Readers {
   private readonly responses: IncomingMessage[] = [];
   private latenciesMs: number[] = [];
@@ -10,13 +10,13 @@ export class Readers {
   private done: () => void = () => undefined;
 
   async open(urls: string[], headers: Record<string, string>): Promise<void> {
-    // In small groups: a backlog of connections has an end.
+    // In small groups, because the server's backlog of connections is limited.
     for (let at = 0; at < urls.length; at += 50) {
       await Promise.all(urls.slice(at, at + 50).map((url) => this.openOne(url, headers)));
     }
   }
 
-  /** Begins to count, and answers when so many events have come in all. */
+  /** Starts to count, and resolves when `events` events have arrived. */
   expect(events: number): Promise<{ seconds: number; latenciesMs: number[] }> {
     const began = performance.now();
     this.received = 0;
@@ -38,14 +38,14 @@ export class Readers {
         this.responses.push(response);
         let rest = '';
         response.setEncoding('latin1');
-        response.on('data', (text: string) => (rest = this.take(rest + text)));
+        response.on('data', (text: string) => (rest = this.parse(rest + text)));
         response.on('error', () => undefined);
         resolve();
       }).on('error', reject);
     });
   }
 
-  private take(text: string): string {
+  private parse(text: string): string {
     const at = now();
     let from = 0;
     for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n', from)) {

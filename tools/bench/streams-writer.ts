@@ -3,7 +3,7 @@ import { Database, DatabaseModule } from '@muster/database';
 import { BaseConfig, createApp, loadConfig } from '@muster/platform';
 import { answerLoads } from './streams-load';
 
-// A process that writes to timelines, as ingest does: the gateway hears of it through Redis.
+// A process that writes to timelines, as ingest does. Redis notifies the gateway.
 
 void (async () => {
   const { nest } = await createApp({

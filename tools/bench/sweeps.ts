@@ -6,7 +6,8 @@ import { milliseconds } from './report';
 import { median } from './rounds';
 import { sized } from './short';
 
-// What the idle monitor and the watchdog of jobs look for, over ten times the rows: the plan, the time, its growth.
+// The queries of the idle monitor and of the job watchdog, over a fleet and over one ten times as large: the plan, the
+// time and its growth.
 
 const small = { agents: sized(10_000, 1000), jobs: sized(100_000, 1000) };
 const large = { agents: 10 * small.agents, jobs: 10 * small.jobs };
@@ -53,7 +54,9 @@ void onBenchStack(async ({ databaseUrl }: BenchStack) => {
       measured.push(row);
     }
     const [before, after] = measured;
-    console.log(`sweeps: ${said(small)}, then ${said(large)}; batches of ${limit}, median of ${rounds} rounds`);
+    console.log(
+      `sweeps: ${described(small)}, then ${described(large)}; batches of ${limit}, median of ${rounds} rounds`,
+    );
     for (const [name] of sweeps) {
       const [one, other] = [before![name]!, after![name]!];
       const growth = `${(other.ms / one.ms).toFixed(1)} times`;
@@ -69,13 +72,14 @@ void onBenchStack(async ({ databaseUrl }: BenchStack) => {
   }
 });
 
-function said({ agents, jobs }: typeof small): string {
+function described({ agents, jobs }: typeof small): string {
   return `${agents.toLocaleString('en')} agents and ${jobs.toLocaleString('en')} jobs`;
 }
 
 /**
- * A fleet as it may be on a working day, over 100 organizations: 60 of 100 machines off, 5 at work, 1 in 500 idle past
- * its limit; of its jobs all but those at work and one in 200 that waits are over. A hundred runs are past their limit.
+ * Creates a fleet on a working day, over 100 organizations. Of 100 agents, 60 are off and 5 run a job; 1 in 500 is idle
+ * past its limit. All jobs are finished except the running ones and one queued job in 200. A hundred runs are past
+ * their limit.
  */
 async function grow(client: Client, from: typeof small, to: typeof small): Promise<void> {
   await client.query(`
@@ -127,7 +131,7 @@ async function grow(client: Client, from: typeof small, to: typeof small): Promi
   for (const table of ['agent', 'job', 'agent_command']) await client.query(`VACUUM (ANALYZE) ${table}`);
 }
 
-/** As the service asks it: in the role and under the policies that it has. */
+/** Runs a statement in the role and under the policies that the service has. */
 async function measure(client: Client, sql: string, values: () => unknown[]): Promise<Measured> {
   const times: number[] = [];
   let plan: PlanNode | undefined;

@@ -8,20 +8,20 @@ import { milliseconds, report } from './report';
 import { inTurns, median, percentile } from './rounds';
 import { sized } from './short';
 
-// Runs with every trace recorded and sent to a collector, against the same service without one.
+// Runs with every trace recorded and sent to a collector, compared with the same service without a collector.
 
 const inFlight = sized(32, 4);
 const seconds = sized(5, 0.3);
 const alone = sized(300, 3);
 
 interface TracingRound extends RunsRound {
-  /** Of the service, for each run. */
+  /** Node's processor time for each run. */
   nodeMs: number;
 }
 
 void onBenchStack(async (stack) => {
   const collector = await startCollector();
-  // Before anybody is connected to the one that they are made of.
+  // Created before anything connects to their template database.
   const databases = [await createDatabase(stack, { migrated: true }), await createDatabase(stack, { migrated: true })];
   const costs = await Costs.open(stack);
   const start = (name: string, at: number, env: Record<string, string>): Promise<Subject> => {
@@ -44,7 +44,7 @@ void onBenchStack(async (stack) => {
       () => round(sides[1]!),
     );
     const [aloneOff, aloneOn] = [await sides[0]!.oneByOne(alone), await sides[1]!.oneByOne(alone)];
-    // What a batch still holds is sent on the way out.
+    // The exporter sends its last batch when the service stops.
     await on.stop();
     const node = (rounds: TracingRound[]) => milliseconds(median(rounds.map(({ nodeMs }) => nodeMs)));
     report({ name: 'tracing', goal: 0.9, unit: 'runs' }, compared, [
@@ -66,7 +66,7 @@ async function startCollector() {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      // Counted, not parsed: it is to take as little of the machine as it can.
+      // Spans are counted without parsing, so that the collector takes as little of the machine as possible.
       spans += Buffer.concat(chunks).toString('latin1').split('"spanId"').length - 1;
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
     });

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// Compiles TypeScript with SWC, keeping the tree's shape: libs/x/src/a.ts becomes dist/libs/x/src/a.js.
-// The SDK's client is generated first. Only what changed since the last run is compiled again. `build.mjs [folder…]` limits it to those folders.
+// Compiles TypeScript with SWC. The output has the same folders: libs/x/src/a.ts becomes dist/libs/x/src/a.js.
+// Generates the SDK's client first. Only files that changed since the last run are compiled again.
+// `build.mjs [folder…]` compiles only these folders.
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -9,12 +10,12 @@ import { generateClient } from '../../libs/sdk/generate.mjs';
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const out = join(root, 'dist');
 
-/** Compiles and answers how many files were looked at, compiled and removed. */
+/** Returns the number of files that were checked, compiled and removed. */
 export async function build(folders = ['libs', 'apps', 'tools']) {
   if (folders.includes('libs')) await generateClient();
   const options = await swcOptions();
   const stamp = JSON.stringify(options) + (await readFile(join(root, 'node_modules/@swc/core/package.json'), 'utf8'));
-  const since = await stampedAt(join(out, '.cache', 'build-options'), stamp);
+  const optionsChangedAt = await stampedAt(join(out, '.cache', 'build-options'), stamp);
 
   const sources = (await Promise.all(folders.map((folder) => walk(join(root, folder))))).flat();
   const counts = { files: sources.length, compiled: 0, removed: 0 };
@@ -24,7 +25,7 @@ export async function build(folders = ['libs', 'apps', 'tools']) {
     for (let file = waiting.pop(); file; file = waiting.pop()) {
       const target = targetOf(file);
       const [source, built] = await Promise.all([stat(file), stat(target).catch(() => null)]);
-      if (built && built.mtimeMs > source.mtimeMs && built.mtimeMs >= since) continue;
+      if (built && built.mtimeMs > source.mtimeMs && built.mtimeMs >= optionsChangedAt) continue;
       const began = new Date();
       await mkdir(dirname(target), { recursive: true });
       if (!file.endsWith('.ts')) {
@@ -43,7 +44,8 @@ export async function build(folders = ['libs', 'apps', 'tools']) {
   return counts;
 }
 
-// With other options everything that is older is stale. Nothing is deleted for it: other builds may be under way.
+// Returns the time of the last change of the options. Files that were compiled before it are outdated. They are not
+// deleted, because other builds may be running.
 async function stampedAt(file, stamp) {
   if ((await readFile(file, 'utf8').catch(() => '')) !== stamp) {
     await mkdir(dirname(file), { recursive: true });
@@ -52,8 +54,8 @@ async function stampedAt(file, stamp) {
   return (await stat(file)).mtimeMs;
 }
 
-// In one step, because others may be reading it; dated from before its source was read, because that may be edited
-// meanwhile and must then be seen to be newer.
+// Replaces the file in one step, because other processes may be reading it. It gets the date before its source was
+// read: if the source is edited during the compilation, it is newer than the output.
 async function put(file, content, date) {
   const draft = `${file}.${process.pid}.draft`;
   await writeFile(draft, content);
@@ -79,7 +81,7 @@ export async function swcOptions() {
   };
 }
 
-// Files that the running code reads beside the compiled code.
+// Files that the code reads at run time; they are copied next to the compiled code.
 const assets = /\.(sql|json|html|py|txt\.br)$|\/prompts\/[\w-]+\.md$/;
 
 async function walk(folder) {
@@ -87,7 +89,7 @@ async function walk(folder) {
   const nested = await Promise.all(
     entries.map((entry) => {
       const path = join(folder, entry.name);
-      if (entry.isDirectory()) return passedOver(path, entry.name) ? [] : walk(path);
+      if (entry.isDirectory()) return isSkipped(path, entry.name) ? [] : walk(path);
       if (entry.name.endsWith('.spec.ts') || entry.name.endsWith('.d.ts') || entry.name === 'project.json') return [];
       return entry.name.endsWith('.ts') || assets.test(path) ? [path] : [];
     }),
@@ -96,7 +98,7 @@ async function walk(folder) {
 }
 
 // Vite builds the console (console.mjs).
-function passedOver(path, name) {
+function isSkipped(path, name) {
   return ['node_modules', 'fixtures', 'dist'].includes(name) || path === join(root, 'apps/console');
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Builds the console into dist/apps/console, if anything that it is made of has changed since the last time.
+// Builds the console into dist/apps/console if any of its sources have changed since the last build.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
@@ -11,18 +11,18 @@ const sources = ['apps/console', 'libs/contracts/src', 'libs/sdk/src', 'package-
 const built = join(root, 'dist/apps/console/index.html');
 const stampFile = join(root, 'dist/.cache/console-build');
 
-/** Answers whether it had to be built. */
+/** Returns whether the console was built. */
 export async function buildConsole() {
   const stamp = await stampOf(sources);
-  const kept = await readFile(stampFile, 'utf8').catch(() => '');
-  if (kept === stamp && (await stat(built).catch(() => null))) return false;
+  const lastStamp = await readFile(stampFile, 'utf8').catch(() => '');
+  if (lastStamp === stamp && (await stat(built).catch(() => null))) return false;
   await vite();
   await mkdir(dirname(stampFile), { recursive: true });
   await writeFile(stampFile, stamp);
   return true;
 }
 
-// By name, size and date: reading all of them would take longer than everything else of a warm start.
+// Hashes names, sizes and dates. Reading all contents would take longer than the rest of a warm start.
 async function stampOf(paths) {
   const files = (await Promise.all(paths.map((path) => walk(join(root, path))))).flat().sort();
   const hash = createHash('sha256');
@@ -50,13 +50,13 @@ function vite() {
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
     child.once('error', fail);
     child.once('close', (code) =>
-      code === 0 ? done() : fail(new Error(`could not build the console\n${output.trim()}`)),
+      code === 0 ? done() : fail(new Error(`the console could not be built\n${output.trim()}`)),
     );
   });
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const began = Date.now();
-  const fresh = await buildConsole();
-  console.log(`console: ${fresh ? 'built' : 'unchanged'}, ${Date.now() - began} ms`);
+  const wasBuilt = await buildConsole();
+  console.log(`console: ${wasBuilt ? 'built' : 'unchanged'}, ${Date.now() - began} ms`);
 }

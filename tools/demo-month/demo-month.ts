@@ -7,12 +7,13 @@ import { makeMonth } from './make-month';
 
 const usage = `npm run demo-month [-- --runs N] [--name NAME] [--email ADDRESS]
 
-Makes an organization with a month of runs, claims and costs on the service of npm start (DATABASE_URL or MUSTER_DATA_DIR),
-for looking at the console. Its machines do not exist and its schedules are paused: nothing of it begins by itself.
+Creates an organization with a month of runs, claims and costs in the service of npm start (DATABASE_URL or
+MUSTER_DATA_DIR), to try out the console. Its machines do not exist and its schedules are paused, so nothing in it starts
+automatically.
 
-  --runs N         how many runs the month has, from 1 to 200000 (6000)
-  --name NAME      what the organization is called (Riverbend Dental)
-  --email ADDRESS  who signs in as its admin (demo@muster.local)
+  --runs N         number of runs, from 1 to 200000 (6000)
+  --name NAME      name of the organization (Riverbend Dental)
+  --email ADDRESS  e-mail address of its admin (demo@muster.local)
 `;
 
 async function main(args: string[]): Promise<number> {
@@ -27,7 +28,8 @@ async function main(args: string[]): Promise<number> {
   });
   if (values.help) return say(usage);
   const runs = Number(values.runs);
-  if (!Number.isInteger(runs) || runs < 1 || runs > 200_000) throw new Error('--runs takes a number from 1 to 200000.');
+  if (!Number.isInteger(runs) || runs < 1 || runs > 200_000)
+    throw new Error('--runs must be a number from 1 to 200000.');
   const password = randomBytes(12).toString('base64url');
   const { database, close } = await openStartDatabase();
   try {
@@ -42,7 +44,9 @@ async function main(args: string[]): Promise<number> {
       random: Math.random,
       say: (line) => void say(`  ${line}\n`),
     });
-    return say(`${name} is there. Its admin signs in as ${email} with ${password} (shown this once).\n`);
+    return say(
+      `${name} was created. Its admin signs in as ${email} with the password ${password} (not shown again).\n`,
+    );
   } finally {
     await close();
   }
@@ -56,7 +60,7 @@ function say(text: string): 0 {
 main(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: Error) => {
-    const hint = error instanceof AppError && error.code === 'conflict' ? ' Name another with --email.' : '';
+    const hint = error instanceof AppError && error.code === 'conflict' ? ' Choose another address with --email.' : '';
     process.stderr.write(`demo-month: ${error.message}${hint}\n`);
     process.exit(2);
   },

@@ -1,6 +1,6 @@
 import type { Transaction } from '@muster/database';
 
-/** The rows of one table, all of the same columns; what they do not name has the table's default. */
+/** Inserts rows of one table that all have the same columns. Other columns get their default. */
 export async function insertRows(tx: Transaction, table: string, rows: readonly object[]): Promise<void> {
   if (rows.length === 0) return;
   const columns = Object.keys(rows[0]!).join(', ');

@@ -1,10 +1,10 @@
 import type { Row, Run } from './run-rows';
-import type { Month } from './things';
+import type { Month } from './subjects';
 
 const daysOfLogs = 7;
 const dayMs = 86_400_000;
 
-/** What the runs of the last week wrote, in one order for each machine, and where each machine's timeline has got to. */
+/** Log lines of the last week's runs, numbered for each machine, and the head of each machine's timeline. */
 export function rowsOfLogs({ organizationId, until }: Month, runs: readonly Run[]): Record<string, Row[]> {
   const since = until.getTime() - daysOfLogs * dayMs;
   const lines = runs.filter(({ started }) => started.getTime() > since).flatMap(linesOf);
@@ -17,12 +17,12 @@ export function rowsOfLogs({ organizationId, until }: Month, runs: readonly Run[
     const when = { recorded_at: at, at };
     return { agent_id: agentId, seq: head.last, organization_id: organizationId, kind: 'execution', ...when, ...line };
   });
-  const of = { organization_id: organizationId };
+  const owner = { organization_id: organizationId };
   return {
     timeline_entry: entries,
     timeline_head: [...heads].map(([agentId, { last, since: began }]) => ({
       agent_id: agentId,
-      ...of,
+      ...owner,
       last_seq: last,
       logs_since: began,
       others_since: began,
@@ -40,8 +40,8 @@ function linesOf({ id, agentId, routine, stepsPassed, status, started, ms, error
     level,
     message,
   });
-  const begun = steps.slice(0, stepsPassed + 1).map((step, at) => line(at / steps.length, `${step} …`));
+  const stepLines = steps.slice(0, stepsPassed + 1).map((step, at) => line(at / steps.length, `${step} …`));
   const done = claims.map((outcome, at) => line(0.9 + at / 1000, `C-${n}-${at + 1}: ${outcome.replaceAll('_', ' ')}`));
-  if (status === 'failed') return [...begun, line(0.99, error.text!, 'error')];
-  return [...begun, ...done];
+  if (status === 'failed') return [...stepLines, line(0.99, error.text!, 'error')];
+  return [...stepLines, ...done];
 }

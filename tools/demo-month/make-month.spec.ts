@@ -6,7 +6,7 @@ import { type Harness, seeded, startHarness } from '@muster/testing';
 import { makeMonth } from './make-month';
 import { machines, routines } from './practice';
 
-describe('a month for looking at', () => {
+describe('the demonstration month', () => {
   let harness: Harness;
   const until = new Date('2026-11-24T12:00:00Z');
   const demo = {
@@ -31,7 +31,7 @@ describe('a month for looking at', () => {
     return row!;
   };
 
-  it('holds what the service’s own checks ask of sums', async () => {
+  it('passes the service’s own checks of rollups and costs', async () => {
     expect(await verifyRollups(harness.db, organizationId)).toEqual([]);
     expect(await verifyCostDays(harness.db, organizationId)).toEqual([]);
     const { spent, counted } = await one<{ spent: number; counted: number }>(
@@ -42,12 +42,12 @@ describe('a month for looking at', () => {
     expect(counted).toBe(spent);
   });
 
-  it('has runs of every workflow and machine, most of them completed, each with what belongs to it', async () => {
+  it('has runs of every workflow and agent, most of them completed, each with its steps and claim outcomes', async () => {
     expect(
       await one(
         `SELECT count(DISTINCT workflow_id)::int AS workflows, count(DISTINCT agent_id)::int AS agents,
                 (count(*) FILTER (WHERE status = 'completed') > count(*) * 0.8) AS mostly,
-                count(*) FILTER (WHERE status = 'failed') > 0 AS "someFail", max(finished_at) < $2 AS "areOver",
+                count(*) FILTER (WHERE status = 'failed') > 0 AS "someFail", max(finished_at) < $2 AS "allEnded",
                 count(*) FILTER (WHERE NOT EXISTS (SELECT FROM job_step s WHERE s.job_id = job.id))::int AS bare,
                 count(*) FILTER (WHERE claims_attempted <> (SELECT count(*) FROM claim_outcome c WHERE c.job_id = job.id))::int
                   AS "otherClaims"
@@ -58,13 +58,13 @@ describe('a month for looking at', () => {
       agents: machines.length,
       mostly: true,
       someFail: true,
-      areOver: true,
+      allEnded: true,
       bare: 0,
       otherClaims: 0,
     });
   });
 
-  it('begins nothing by itself', async () => {
+  it('has no enabled schedule, no open run and no message', async () => {
     expect(
       await one(
         `SELECT (SELECT count(*) FROM schedule WHERE organization_id = $1 AND enabled)::int AS schedules,
@@ -74,7 +74,7 @@ describe('a month for looking at', () => {
     ).toEqual({ schedules: 0, open: 0, messages: 0 });
   });
 
-  it('is refused for an address that has an account, and leaves nothing', async () => {
+  it('is refused if the admin’s address has an account, and inserts nothing', async () => {
     const again = makeMonth(harness.db, { ...demo, name: 'Another', random: seeded(21) });
     await expect(again).rejects.toMatchObject({ code: 'conflict' });
     expect(await one(`SELECT count(*)::int AS n FROM organization WHERE name = 'Another' OR id = $1`)).toEqual({

@@ -5,7 +5,7 @@ import { rebuildCostDays } from '@muster/pricing';
 import { insertRows } from './insert-rows';
 import { rowsOfLogs } from './log-rows';
 import { rowsOfRuns, runsOf } from './run-rows';
-import { type Month, thingsOfMonth } from './things';
+import { type Month, subjectsOfMonth } from './subjects';
 
 interface Demonstration extends Omit<Month, 'organizationId'> {
   name: string;
@@ -14,10 +14,12 @@ interface Demonstration extends Omit<Month, 'organizationId'> {
   say: (line: string) => void;
 }
 
-const runsAtOnce = 2000;
-const linesAtOnce = 10_000;
+const runsPerTransaction = 2000;
+const linesPerTransaction = 10_000;
 
-/** An organization as it looks after a month at work. Its machines do not exist, and its schedules are paused. */
+/**
+ * Creates an organization as it looks after a month of use. Its machines do not exist, and its schedules are paused.
+ */
 export async function makeMonth(database: Database, { say, ...demo }: Demonstration): Promise<string> {
   const organizationId = await database.transaction('system', async (tx) => {
     const actor = { kind: 'system', id: 'demo-month', organizationId: '' } as const;
@@ -25,17 +27,17 @@ export async function makeMonth(database: Database, { say, ...demo }: Demonstrat
     return organization.id;
   });
   const month = { ...demo, organizationId };
-  const things = thingsOfMonth(month);
-  await insertTables(database, things);
-  const runs = runsOf(month, things, demo.runs);
-  for (let from = 0; from < runs.length; from += runsAtOnce) {
-    const some = runs.slice(from, from + runsAtOnce);
+  const subjects = subjectsOfMonth(month);
+  await insertTables(database, subjects);
+  const runs = runsOf(month, subjects, demo.runs);
+  for (let from = 0; from < runs.length; from += runsPerTransaction) {
+    const some = runs.slice(from, from + runsPerTransaction);
     await insertTables(database, rowsOfRuns(month, some));
     say(`${from + some.length} of ${runs.length} runs`);
   }
   const { timeline_entry: lines, ...heads } = rowsOfLogs(month, runs);
-  for (let from = 0; from < lines!.length; from += linesAtOnce) {
-    await insertTables(database, { timeline_entry: lines!.slice(from, from + linesAtOnce) });
+  for (let from = 0; from < lines!.length; from += linesPerTransaction) {
+    await insertTables(database, { timeline_entry: lines!.slice(from, from + linesPerTransaction) });
   }
   await insertTables(database, heads);
   await database.transaction('system', (tx) => tx.execute(countersOfMonths, [organizationId]));
@@ -50,7 +52,7 @@ function insertTables(database: Database, tables: Record<string, readonly object
   });
 }
 
-/** What the usage events of each month add up to. */
+/** Inserts each month's totals of the usage events. */
 const countersOfMonths = `
   INSERT INTO usage_counter (organization_id, month, runs, completed, failed, cancelled, run_ms, spend_micros)
   SELECT organization_id, month, count(*) FILTER (WHERE kind = 'run'), count(*) FILTER (WHERE outcome = 'completed'),

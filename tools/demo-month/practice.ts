@@ -1,26 +1,26 @@
-/** What the practice runs: how often, for how long, and what becomes of it. */
+/** A kind of run of the practice: its frequency, duration and outcomes. */
 export interface Routine {
   name: string;
   description: string;
   variables: Record<string, readonly string[]>;
   steps: readonly string[];
-  /** Its share of all runs. */
+  /** Share of all runs, from 0 to 1. */
   share: number;
-  /** Of a run: how long it usually takes. */
+  /** Typical duration of a run, in minutes. */
   minutes: number;
-  /** Of a run: the most claims that it works through. */
+  /** Typical number of claims in a run. */
   claims: number;
   failing: number;
-  /** Why its runs fail, the usual cause first. */
+  /** Causes of failed runs, the most frequent one first. */
   errors: readonly [code: string, error: string][];
-  /** When a schedule begins it, beside what people launch. */
+  /** The schedule that launches it, in addition to the runs that people launch. */
   cron?: { expression: string; name: string };
   usesModel: boolean;
 }
 
 const payers = ['Delta Dental', 'Cigna', 'MetLife', 'Aetna', 'Guardian', 'UnitedHealthcare'];
 
-const timeout = (what: string) => `TimeoutError: ${what} did not appear within 30 s`;
+const timeout = (element: string) => `TimeoutError: ${element} did not appear within 30 s`;
 
 export const routines: readonly Routine[] = [
   {
@@ -35,7 +35,7 @@ export const routines: readonly Routine[] = [
     errors: [
       ['script_failed', timeout('the button “Submit claim”')],
       ['script_failed', 'PortalError: the member ID {n} is not known to the payer'],
-      ['agent_lost', 'the machine was not heard of for 2 min'],
+      ['agent_lost', 'no report from the worker for 2 min'],
     ],
     usesModel: false,
   },

@@ -1,6 +1,6 @@
 import { v7 } from 'uuid';
 import { type Routine, routines } from './practice';
-import { computeMicrosPerHour, type Month, type Things, variablesOf } from './things';
+import { computeMicrosPerHour, type Month, type Subjects, variablesOf } from './subjects';
 
 export type Row = Record<string, unknown>;
 
@@ -8,12 +8,12 @@ const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const dayMs = 86_400_000;
 const modelMicrosPerToken = { input: 2.5, output: 10 };
-/** How much of a day's work each hour brings, from midnight on: nights belong to schedules. */
+/** Share of a day's work in each hour, from midnight on. Schedules run at night. */
 const hours = [1, 0, 0, 0, 1, 9, 4, 6, 10, 12, 12, 10, 6, 9, 12, 11, 9, 6, 3, 8, 2, 1, 1, 1];
-/** From Sunday on. */
+/** Share of a week's work on each day, from Sunday on. */
 const weekdays = [0.05, 1, 1.1, 1, 1, 0.9, 0.15];
 
-/** One run, as it was. */
+/** One generated run. */
 export interface Run {
   id: string;
   n: number;
@@ -34,13 +34,16 @@ export interface Run {
 
 type Outcome = 'eob_uploaded' | 'no_eob_found' | 'failed';
 
-/** So many runs, in no order of time; none that would still be running. */
-export function runsOf(month: Month, things: Things, count: number): Run[] {
-  const runs = Array.from({ length: count }, (_, n) => runOf(month, things, n));
+/**
+ * Generates runs in random order of time. Runs that would still be running are left out, so there may be fewer than
+ * `count`.
+ */
+export function runsOf(month: Month, subjects: Subjects, count: number): Run[] {
+  const runs = Array.from({ length: count }, (_, n) => runOf(month, subjects, n));
   return runs.filter(({ finished }) => finished < month.until);
 }
 
-/** The rows of some runs by table, in the order in which they are inserted. */
+/** The rows of the runs by table, in the order in which they are inserted. */
 export function rowsOfRuns({ organizationId }: Pick<Month, 'organizationId'>, runs: Run[]): Record<string, Row[]> {
   const worked = runs.filter(({ claims }) => claims.length > 0);
   const rows = {
@@ -63,15 +66,15 @@ export function rowsOfRuns({ organizationId }: Pick<Month, 'organizationId'>, ru
   return rows;
 }
 
-function runOf(month: Month, things: Things, n: number): Run {
+function runOf(month: Month, subjects: Subjects, n: number): Run {
   const { random } = month;
   const at = routineAt(random());
   const routine = routines[at]!;
   const queued = timeOfRun(month);
-  const workflowId = things.workflow[at]!.id;
-  const planned = things.schedule.find(({ workflow_id }) => workflow_id === workflowId);
+  const workflowId = subjects.workflow[at]!.id;
+  const planned = subjects.schedule.find(({ workflow_id }) => workflow_id === workflowId);
   const isPlanned = planned && queued.getUTCHours() === Number(planned.cron_expression.split(' ')[1]);
-  const agentId = isPlanned ? planned.agent_id : things.agent[Math.floor(random() * things.agent.length)]!.id;
+  const agentId = isPlanned ? planned.agent_id : subjects.agent[Math.floor(random() * subjects.agent.length)]!.id;
   const started = new Date(queued.getTime() + 1000 + random() ** 4 * 5 * minuteMs);
   const status = random() < routine.failing ? 'failed' : random() < 0.01 ? 'cancelled' : 'completed';
   const length = (0.5 + random() + random() ** 3 * 3) * (status === 'completed' ? 1 : 0.6);
@@ -107,7 +110,7 @@ function routineAt(share: number): number {
   return at < 0 ? 0 : at;
 }
 
-/** A minute of the month: busy days and hours are drawn as often as they are busy. */
+/** Chooses a random minute of the month, weighted by the hour and the day of the week. */
 function timeOfRun({ until, days, random }: Month): Date {
   for (;;) {
     const at = new Date(until.getTime() - random() * days * dayMs);
@@ -223,7 +226,7 @@ function costOf(run: Run): Row {
 
 function componentsOf(run: Run): Row[] {
   const { id, workflowId, agentId, scheduleId, finished, ms, tokens } = run;
-  const of = {
+  const owner = {
     job_id: id,
     workflow_id: workflowId,
     agent_id: agentId,
@@ -231,7 +234,7 @@ function componentsOf(run: Run): Row[] {
     finished_at: finished,
   };
   const compute = {
-    ...of,
+    ...owner,
     position: 0,
     kind: 'compute',
     provider: null,
@@ -243,7 +246,7 @@ function componentsOf(run: Run): Row[] {
   };
   if (!run.routine.usesModel) return [compute];
   const used = (position: number, direction: 'input' | 'output', amount: number) => ({
-    ...of,
+    ...owner,
     ...model,
     position,
     kind: 'ai',
@@ -258,11 +261,11 @@ function componentsOf(run: Run): Row[] {
 function usageOf(run: Run): Row[] {
   const { id, finished, status, ms } = run;
   const month = new Date(Date.UTC(finished.getUTCFullYear(), finished.getUTCMonth(), 1));
-  const of = { job_id: id, month, at: finished, counted: true };
+  const event = { job_id: id, month, at: finished, counted: true };
   const spent = computeOf(run) + modelOf(run);
   return [
-    { ...of, kind: 'run', outcome: status, run_ms: ms, spend_micros: 0 },
-    { ...of, kind: 'spend', outcome: null, run_ms: 0, spend_micros: spent },
+    { ...event, kind: 'run', outcome: status, run_ms: ms, spend_micros: 0 },
+    { ...event, kind: 'spend', outcome: null, run_ms: 0, spend_micros: spent },
   ];
 }
 

@@ -14,7 +14,7 @@ const environment = 'Read it in a configuration class';
 const foreignWrites = 'muster/foreign-writes';
 const foreign = (table: string): [string, string] => [foreignWrites, `The table ${table} is written by `];
 
-/** What is said of each fixture: the rule, and how its message begins. */
+/** Expected messages for each fixture: the rule and a part of its message. */
 const findings: Record<string, [rule: string, message: string][]> = {
   'good-import': [],
   'lib-imports-app': [[boundaries, 'Circular dependency between "access" and "gateway" detected']],
@@ -44,27 +44,27 @@ const findings: Record<string, [rule: string, message: string][]> = {
     ['no-restricted-syntax', 'Rows are read in camelCase'],
   ],
   'sql-in-app': [
-    ['no-restricted-syntax', 'Apps hold no SQL'],
+    ['no-restricted-syntax', 'Apps contain no SQL'],
     [foreignWrites, 'The table users has no owner'],
-    ['no-restricted-syntax', 'Apps hold no SQL'],
+    ['no-restricted-syntax', 'Apps contain no SQL'],
   ],
   'raw-request-in-app': [
     ['no-restricted-syntax', 'by parameter decorators'],
     ['no-restricted-syntax', 'by parameter decorators'],
   ],
   'star-and-default-exports': [
-    ['no-restricted-syntax', 'Name what is exported'],
-    ['no-restricted-syntax', 'Export it by name'],
+    ['no-restricted-syntax', 'List the exported names'],
+    ['no-restricted-syntax', 'Use a named export'],
   ],
   'console-in-lib': [['no-console', 'Unexpected console statement']],
   'floating-promise': [['@typescript-eslint/no-floating-promises', 'Promises must be awaited']],
   'writes-anothers-table': [
     ...['job', 'agent_command', 'timeline_entry', 'agent', 'schedule'].map(foreign),
     [foreignWrites, 'The table nobodys_table has no owner'],
-    [foreignWrites, 'Name the table that is written'],
-    [foreignWrites, 'Name the table that is written'],
+    [foreignWrites, 'Write the table name in this statement'],
+    [foreignWrites, 'Write the table name in this statement'],
     ...['api_key', 'agent', 'job', 'job'].map(foreign),
-    [foreignWrites, 'Name the table that is written'],
+    [foreignWrites, 'Write the table name in this statement'],
   ],
   'unlisted-package': [[boundaries, 'Only packages defined in the "package.json" can be imported.']],
 };
@@ -77,7 +77,7 @@ const domains = [
 ];
 const services = ['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering', 'feedback-sync'];
 
-/** The import table of the README, by name: who may import whom. */
+/** The import table of docs/map.md: the projects that each project may import. */
 const importTable: Record<string, string[]> = {
   contracts: [],
   platform: ['contracts'],
@@ -119,7 +119,7 @@ const names = Object.keys(importTable);
 const folderOf = (name: string) =>
   `${[...services, 'standalone', 'worker', 'console', 'cli', 'e2e'].includes(name) ? 'apps' : 'libs'}/${name}`;
 
-// The first look at a workspace reads the whole of it.
+// The first lint of a workspace reads all of it.
 jest.setTimeout(240_000);
 
 describe('the boundaries between projects', () => {
@@ -130,7 +130,7 @@ describe('the boundaries between projects', () => {
   });
   afterAll(() => rm(workspace, { recursive: true, force: true }));
 
-  it('finds in each bad fixture what is bad about it, and nothing in the good one', async () => {
+  it('reports the expected messages for each fixture, and none for the good one', async () => {
     const fixtures = await readFixtures();
     expect(fixtures.map(({ name }) => name).sort()).toEqual(Object.keys(findings).sort());
     for (const wholeLayout of [false, true]) {
@@ -145,11 +145,11 @@ describe('the boundaries between projects', () => {
     }
   });
 
-  it('lets every project of the layout import what the table says, and nothing else', async () => {
+  it('lets every project of the layout import the projects of the table and no others', async () => {
     expect(await importsAllowedIn(workspace, 'index.ts')).toEqual(sortedTable(importTable));
   });
 
-  it('lets their tests use the testing lib beside that', async () => {
+  it('lets tests also import the testing lib', async () => {
     const withTesting = Object.entries(importTable).map(([name, allowed]) => [
       name,
       name === 'testing' ? allowed : [...new Set([...allowed, 'testing'])],
@@ -166,7 +166,10 @@ describe('the boundaries between projects', () => {
   });
 });
 
-/** Each project imports every other one, a line each: the lines that nothing is said about. */
+/**
+ * Lints each project with one line for each other project that it imports. Returns the projects whose line has no
+ * message.
+ */
 async function importsAllowedIn(workspace: string, file: string): Promise<Record<string, string[]>> {
   const texts = names.map((name) => ({
     file: join(folderOf(name), 'src', file),
@@ -174,9 +177,9 @@ async function importsAllowedIn(workspace: string, file: string): Promise<Record
   }));
   const results = await lint(workspace, texts);
   const allowed = names.map((name, index) => {
-    const refused = new Set(results[index]!.map(({ line }) => line));
+    const rejected = new Set(results[index]!.map(({ line }) => line));
     expect(results[index]!.filter(({ ruleId }) => ruleId !== boundaries)).toEqual([]);
-    return [name, names.filter((other, line) => other !== name && !refused.has(line + 1))];
+    return [name, names.filter((other, line) => other !== name && !rejected.has(line + 1))];
   });
   return sortedTable(Object.fromEntries(allowed));
 }
@@ -196,7 +199,7 @@ async function readFixtures() {
   );
 }
 
-/** Every project that the layout knows, also those that the repository has not got yet, each with its tag. */
+/** Creates a workspace with every project of the layout and its tag. */
 async function makeWorkspaceOfWholeLayout(): Promise<string> {
   const { layout } = (await import('./layout.mjs' as string)) as { layout: Record<string, string> };
   expect(Object.keys(layout).sort()).toEqual(names.map(folderOf).sort());
@@ -226,7 +229,7 @@ interface LintMessage {
 }
 
 async function lint(cwd: string, texts: { file: string; text: string }[]): Promise<LintMessage[][]> {
-  // Without what nx tells its tasks: the graph has to be that of the workspace there.
+  // Without the variables that nx sets for its tasks, because the project graph must be that of `cwd`.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('NX_')));
   const child = spawn(process.execPath, [join(__dirname, 'lint-texts.mjs')], {
     cwd,

@@ -1,9 +1,9 @@
-// Files that import each other in a circle: each of them can then be read, tested and moved only with all the others.
+// Finds files that import each other in a circle. None of them can be read, tested or moved without all the others.
 import { dirname, join } from 'node:path';
 
 const relativeImport = /(?:from|import)\s*\(?\s*['"](\.[^'"]*)['"]/g;
 
-/** A line for each circle, with the files that are part of it. Imports of types count. */
+/** Returns a line with the files of each circle. Type imports count. */
 export function circlesAmong(files, read) {
   const sources = new Set(files.filter((file) => /\.(ts|tsx|mjs|cjs)$/.test(file)));
   const imports = new Map(
@@ -20,7 +20,7 @@ export function circlesAmong(files, read) {
     .map((circle) => `${circle.sort().join(', ')}: import each other in a circle`);
 }
 
-/** Tarjan's algorithm: groups of files that all reach each other. */
+/** Tarjan's algorithm: groups of files that can all reach each other. */
 function stronglyConnected(imports) {
   const order = new Map();
   const lowest = new Map();

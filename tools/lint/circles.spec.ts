@@ -21,7 +21,7 @@ describe('files that import each other', () => {
     ]);
   });
 
-  it('are not reported where imports go one way, however many lead to one file', () => {
+  it('are not reported if imports are one-way, even if several files import the same file', () => {
     expect(circlesOf({ 'a.ts': "import './b'; import './c';", 'b.ts': "import './c';", 'c.ts': '' })).toEqual([]);
   });
 });

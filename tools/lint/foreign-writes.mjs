@@ -1,5 +1,5 @@
-// Only its own lib writes a table, in SQL and through TypeORM. Other projects call a function of that lib and pass their
-// transaction. Every project may read and lock every table.
+// Reports statements that write a table of another lib, in SQL and through TypeORM. Other projects call a function of
+// the owning lib and pass their transaction. Every project may read and lock every table.
 import { ownerOf, tablesOfEntities } from './table-owners.mjs';
 
 const table = String.raw`(?:(?:only|table)\s+)*(?:"?\w+"?\.)?("?\w+"?|\$\{\})`;
@@ -11,7 +11,7 @@ const writes = [
   String.raw`\bcopy\s+${table}\s*(?:\([^)]*\)\s*)?from\b`,
   String.raw`\bupdate\s+${table}(?:\s+(?:as\s+)?\w+)?\s+set\b`,
 ].map((pattern) => new RegExp(pattern, 'gi'));
-/** A statement that continues in another string, where this rule does not find the table. */
+/** A statement that continues in another string, so that this rule cannot find the table. */
 const cutOff = /\b(INSERT\s+INTO|DELETE\s+FROM|(?<!(FOR|KEY|DO)\s+)UPDATE|TRUNCATE)\s+$/;
 const managerWrites =
   /^(insert|update|upsert|delete|remove|softDelete|softRemove|restore|recover|save|increment|decrement|clear|into)$/;
@@ -21,9 +21,9 @@ export const foreignWrites = {
     type: 'problem',
     schema: [],
     messages: {
-      foreign: 'The table {{table}} is written by {{owner}} alone: call a function of it with your transaction.',
-      unowned: 'The table {{table}} has no owner: name it in tools/lint/table-owners.mjs.',
-      unseen: 'Name the table that is written where it is written: it has an owner.',
+      foreign: 'The table {{table}} is written by {{owner}} only: call one of its functions with your transaction.',
+      unowned: 'The table {{table}} has no owner: add it to tools/lint/table-owners.mjs.',
+      unseen: 'Write the table name in this statement, so that its owner can be checked.',
     },
   },
   create(context) {
@@ -38,10 +38,10 @@ export const foreignWrites = {
 
     function checkText(node, text) {
       for (const pattern of writes) {
-        for (const [words, found] of text.matchAll(pattern)) {
+        for (const [statement, found] of text.matchAll(pattern)) {
           const name = found.replaceAll('"', '');
-          // Statements have their words in capitals; prose may insert into anything.
-          const isSql = /^[A-Z]+ /.test(words.replace(/\s+/g, ' '));
+          // SQL keywords are in capitals in this repository; lower-case text may be prose.
+          const isSql = /^[A-Z]+ /.test(statement.replace(/\s+/g, ' '));
           if (name !== '${}') check(node, name.toLowerCase(), isSql);
           else if (isSql) context.report({ node, messageId: 'unseen' });
         }
@@ -59,7 +59,7 @@ export const foreignWrites = {
       const before = context.sourceCode.getText(callee.object);
       const built = /createQueryBuilder\(\s*(\w+)/.exec(before)?.[1];
       if (built && entities[built]) check(node, entities[built], true);
-      // The entity of an object that is saved cannot be found in the text.
+      // The entity of a saved object is not visible in the source text.
       else if (/\bmanager$/.test(before)) context.report({ node, messageId: 'unseen' });
     }
 

@@ -1,10 +1,10 @@
-// The layout and its import table (README, "Who may import whom") as data: ESLint's boundaries are made from it,
-// and the repository check holds every project.json to it.
+// The layout and its import table (docs/map.md) as data. ESLint's boundaries are generated from it, and the repository
+// check compares every project.json with it.
 
 const adapters = ['vm', 'storage', 'trackers', 'models', 'vault'];
 const services = ['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering', 'feedback-sync'];
 
-/** What each domain may import beside the foundation. Everything may use access. */
+/** Domains that each domain may import in addition to the foundation. Every domain may import access. */
 const domains = {
   access: [],
   webhooks: [],
@@ -21,7 +21,7 @@ const domains = {
 };
 const foundation = ['contracts', 'platform', 'database', 'adapter'];
 
-/** Which tags a project with this tag may import. */
+/** The tags that a project with this tag may import. */
 const table = {
   contracts: [],
   sdk: [],
@@ -44,7 +44,7 @@ const table = {
   e2e: ['sdk', ...foundation, ...Object.keys(domains), 'tool'],
 };
 
-/** Every app and lib that the layout knows, by its root folder, with its one tag. Tools are all tagged alike. */
+/** Every app and lib of the layout by its root folder, with its tag. All tools have the same tag. */
 export const layout = Object.fromEntries([
   ...services.map((name) => [`apps/${name}`, 'app']),
   ...['standalone', 'worker', 'console', 'cli', 'e2e'].map((name) => [`apps/${name}`, name]),
@@ -55,12 +55,13 @@ export const layout = Object.fromEntries([
   ...adapters.map((name) => [`libs/${name}`, 'adapter']),
 ]);
 
-/** The options of @nx/enforce-module-boundaries. Tests may use the testing lib too; nothing else may. */
+/** The options of @nx/enforce-module-boundaries. Only tests may also import the testing lib. */
 export function boundaries({ tests = false, allow = [] } = {}) {
   return {
     allow,
     banTransitiveDependencies: true,
-    // The specs of a lib use testing, and testing uses the lib. No other cycle can be: the table has none.
+    // The specs of a lib import testing, and testing imports the lib. Other cycles are impossible, because the table
+    // has none.
     ignoredCircularDependencies: [['testing', '!testing']],
     depConstraints: Object.entries(table).map(([sourceTag, tags]) => ({
       sourceTag,
@@ -69,5 +70,5 @@ export function boundaries({ tests = false, allow = [] } = {}) {
   };
 }
 
-/** Only standalone imports apps, and of each its index. */
+/** Only standalone imports apps, and only their index files. */
 export const appIndexes = services.map((name) => `^@muster/${name}$`);

@@ -1,19 +1,19 @@
 /**
- * The packages that somebody would install without comparing them with what was once looked at: on any platform, since
- * developers have macOS and Windows too. npm writes the sum of what its registry has, so where a part for another
- * platform has none, its package takes the newest version of which the registry has all parts.
+ * Returns the packages without a strong checksum, whose archives npm would install without a comparison. All platforms are
+ * checked, because developers also use macOS and Windows. npm copies checksums from its registry. If a package for another
+ * platform has none there, use the newest version whose packages all have one.
  * @type {(lockfile: { packages: object }) => string[]}
  */
 export function unverifiedIn({ packages }) {
   return (
     Object.entries(packages)
-      // What a package brings in its own archive is covered by the sum of that.
+      // Packages that are bundled in another package's archive are covered by its checksum.
       .filter(([path, { integrity, link, inBundle }]) => path && !link && !isStrong(integrity) && !inBundle)
       .map(([path]) => path.replace(/^.*node_modules\//, ''))
   );
 }
 
-/** Old entries may have SHA-1, for which somebody can make a second archive. */
+/** Older entries may have SHA-1, for which an attacker could create a second archive. */
 function isStrong(integrity) {
   return /^sha(256|384|512)-/.test(integrity ?? '');
 }

@@ -1,5 +1,6 @@
-// Time has one source, the service's clock, because a time that one process stores is compared with the time of another.
-// `oneClock` holds SQL to it and `serviceClock` the code of the libs.
+// Time has one source, the service's clock, because a time that one process stores is compared with the time of
+// another.
+// `oneClock` enforces this in SQL, and `serviceClock` in the code of the libs.
 const ownClock = /(?<![\w.])(now|clock_timestamp|transaction_timestamp|statement_timestamp)\(\)|\bCURRENT_TIMESTAMP\b/;
 
 export const oneClock = {
@@ -7,7 +8,7 @@ export const oneClock = {
     type: 'problem',
     schema: [],
     messages: {
-      own: 'This is the database’s own clock. Write muster_now(), the moment of the transaction by the service’s clock (after a wait for a lock: muster_clock()), or say in a comment that disables this rule why it must be the database’s.',
+      own: 'This is the database’s own clock. Use muster_now(), the time of the transaction on the service’s clock (after waiting for a lock: muster_clock()), or disable this rule with a comment that states why the database’s clock is required.',
     },
   },
   create(context) {

@@ -1,10 +1,11 @@
-// What a migration may not do to a table that has data, because it locks the table for as long as it works, or waits for
-// a lock without an end. Each fault says what to do instead. What a migration itself creates is its own to change.
+// Operations that a migration may not perform on a table with data, because they lock the table for their whole
+// duration or wait for a lock without a limit. Each message says what to do instead. Tables that the migration itself
+// creates are not checked.
 const folder = /^libs\/database\/src\/migrations\/(\d+-[\w-]+)\.ts$/;
 
 /**
- * From before this rule. On a database with much data each of them locks a table for as long as it works: it is run in
- * a pause, which its release names. No new one is added here.
+ * Migrations from before this rule. On a database with much data, each locks a table for its whole duration, so it is
+ * run during a downtime that its release announces. Do not add new ones.
  */
 export const exempt = new Set([
   '1763700000000-agents-and-jobs',
@@ -46,52 +47,52 @@ const rules = [
   {
     pattern: /\bCREATE\s+(?:UNIQUE\s+)?INDEX\s+(?!CONCURRENTLY)[^;]*?\bON\s+(?:ONLY\s+)?(\w+|\$\{)/gi,
     fault:
-      'makes an index while nobody can write; use CREATE INDEX CONCURRENTLY in a migration with `transaction = false`, after SET lock_timeout = 0',
+      'blocks writes while it creates an index; use CREATE INDEX CONCURRENTLY in a migration with `transaction = false`, after SET lock_timeout = 0',
   },
   {
     pattern: /\bALTER\s+TABLE\s+(?:ONLY\s+)?(\w+|\$\{)[^;]*?\bALTER\s+(?:COLUMN\s+)?\w+\s+(?:SET\s+DATA\s+)?TYPE\b/gi,
-    fault: 'rewrites the table; add a column, fill it by pages, and read that one',
+    fault: 'rewrites the table; add a column, fill it page by page, and read the new column',
   },
   {
     pattern:
       /\bALTER\s+TABLE\s+(?:ONLY\s+)?(\w+|\$\{)[^;]*?\bADD\s+(?:COLUMN\s+)?(?!CONSTRAINT)\w+\s[^,;]*?(?:GENERATED\s+ALWAYS\s+AS\s*\(|DEFAULT\s+(?:gen_random_uuid|uuid_generate_v\d|random|clock_timestamp|muster_clock|nextval)\b|\b(?:big)?serial\b)/gi,
     fault:
-      'rewrites the table for a value that is another one in each row; add the column without it, and fill it by pages',
+      'rewrites the table for a value that differs in each row; add the column without it, and fill it page by page',
   },
   {
     pattern: /\bALTER\s+TABLE\s+(?:ONLY\s+)?(\w+|\$\{)[^;]*?\bSET\s+NOT\s+NULL\b/gi,
     fault:
-      'reads the whole table under its lock; add CHECK (… IS NOT NULL) NOT VALID, then VALIDATE CONSTRAINT, then SET NOT NULL',
+      'reads the whole table while it is locked; add CHECK (… IS NOT NULL) NOT VALID, then VALIDATE CONSTRAINT, then SET NOT NULL',
     unless: /\bVALIDATE\s+CONSTRAINT\b/i,
   },
   {
     pattern:
       /\bALTER\s+TABLE\s+(?:ONLY\s+)?(\w+|\$\{)[^;]*?\bADD\s+CONSTRAINT\s+\S+\s+(?:CHECK|FOREIGN\s+KEY)\b(?![^;]*\bNOT\s+VALID\b)/gi,
     fault:
-      'reads the whole table under its lock; add the constraint NOT VALID, and VALIDATE CONSTRAINT in the next migration',
+      'reads the whole table while it is locked; add the constraint NOT VALID, and VALIDATE CONSTRAINT in the next migration',
   },
   {
     pattern:
       /\bALTER\s+TABLE\s+(?:ONLY\s+)?(\w+|\$\{)[^;]*?\bADD\s+CONSTRAINT\s+\S+\s+(?:UNIQUE|PRIMARY\s+KEY)\b(?!\s+USING\s+INDEX)/gi,
-    fault: 'makes an index while nobody can write; make it CONCURRENTLY, and ADD CONSTRAINT … USING INDEX',
+    fault: 'blocks writes while it creates an index; create the index CONCURRENTLY, then ADD CONSTRAINT … USING INDEX',
   },
   {
     pattern: /(?:^|;|`|')\s*(?:UPDATE|DELETE\s+FROM)\s+(\w+|\$\{)(?![^;`]*\bLIMIT\b)/gim,
-    fault: 'changes all rows in one statement; a loop fills them by pages, and stores how far it is',
+    fault: 'changes all rows in one statement; use a loop that fills them page by page and stores its position',
   },
   {
     pattern: /\bLOCK\s+(?:TABLE\s+)?(?:ONLY\s+)?(\w+|\$\{)[^;]*?\bMODE\b(?!\s+NOWAIT)/gi,
-    fault: 'takes a lock by itself; say what it is for by a statement, which waits as long as migrations may',
+    fault: 'takes an explicit lock; use the statement that needs the lock, which waits only as long as migrations may',
   },
   {
     pattern: /\block_timeout\s*(?:=|TO)\s*'?0\b()/gi,
     fault:
-      'waits for locks without an end, and the service’s statements behind it; only CREATE INDEX CONCURRENTLY may, as nothing queues behind it',
+      'waits for locks without a limit, and the service’s statements queue behind it; only CREATE INDEX CONCURRENTLY may do this, because nothing queues behind it',
     unless: /\btransaction\s*=\s*false\b[^]*\bCONCURRENTLY\b/i,
   },
 ];
 
-/** What a migration's `up` does that locks. */
+/** Returns the locking operations of a migration's `up`. */
 export function lockingIn(file, text) {
   const [, name] = folder.exec(file) ?? [];
   if (!name || exempt.has(name) || /\.spec$/.test(name)) return [];
@@ -110,7 +111,7 @@ export function lockingIn(file, text) {
   );
 }
 
-/** Going down is for development. */
+/** Removes `down`, which is used only in development. */
 function withoutDown(text) {
   const at = text.search(/\n {2}async down\(/);
   if (at < 0) return text;

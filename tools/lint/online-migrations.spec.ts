@@ -8,21 +8,21 @@ const migration = (sql: string, { before = '' } = {}) =>
 
 describe('a new migration', () => {
   const locks: Record<string, RegExp> = {
-    'CREATE INDEX job_a_idx ON job (a)': /job: makes an index while nobody can write/,
-    'CREATE UNIQUE INDEX job_a_idx ON job USING btree (a)': /job: makes an index/,
+    'CREATE INDEX job_a_idx ON job (a)': /job: blocks writes while it creates an index/,
+    'CREATE UNIQUE INDEX job_a_idx ON job USING btree (a)': /job: blocks writes while it creates an index/,
     'ALTER TABLE job ALTER COLUMN a TYPE bigint': /job: rewrites the table; add a column/,
     'ALTER TABLE job ADD COLUMN a uuid NOT NULL DEFAULT gen_random_uuid()': /job: rewrites the table for a value/,
-    'ALTER TABLE job ADD a int, ALTER COLUMN b SET NOT NULL': /job: reads the whole table under its lock/,
+    'ALTER TABLE job ADD a int, ALTER COLUMN b SET NOT NULL': /job: reads the whole table while it is locked/,
     'ALTER TABLE job ADD CONSTRAINT job_a_check CHECK (a > 0)': /job: reads the whole table/,
     'ALTER TABLE job ADD CONSTRAINT job_a_fk FOREIGN KEY (a) REFERENCES agent': /job: reads the whole table/,
-    'ALTER TABLE job ADD CONSTRAINT job_a_key UNIQUE (a)': /job: makes an index/,
+    'ALTER TABLE job ADD CONSTRAINT job_a_key UNIQUE (a)': /job: blocks writes while it creates an index/,
     'UPDATE job SET a = b': /job: changes all rows in one statement/,
     'DELETE FROM job WHERE a IS NULL': /job: changes all rows/,
-    'LOCK TABLE job IN ACCESS EXCLUSIVE MODE': /job: takes a lock by itself/,
-    'SET lock_timeout = 0; ALTER TABLE job ADD a int': /waits for locks without an end/,
+    'LOCK TABLE job IN ACCESS EXCLUSIVE MODE': /job: takes an explicit lock/,
+    'SET lock_timeout = 0; ALTER TABLE job ADD a int': /waits for locks without a limit/,
   };
   for (const [sql, fault] of Object.entries(locks))
-    it(`may not: ${sql}`, () => expect(lockingIn(name, migration(sql))).toEqual([expect.stringMatching(fault)]));
+    it(`may not run: ${sql}`, () => expect(lockingIn(name, migration(sql))).toEqual([expect.stringMatching(fault)]));
 
   const online = [
     'ALTER TABLE job ADD COLUMN a text',
@@ -32,16 +32,16 @@ describe('a new migration', () => {
     'ALTER TABLE job ADD CONSTRAINT job_a_key UNIQUE USING INDEX job_a_idx',
     'CREATE TABLE thing (id uuid PRIMARY KEY); CREATE INDEX thing_id_idx ON thing (id); INSERT INTO thing SELECT 1',
     'UPDATE job SET a = b WHERE id IN (SELECT id FROM job WHERE id > $1 ORDER BY id LIMIT 1000)',
-    '-- what CREATE INDEX a ON job would do',
+    '-- a comment on CREATE INDEX a ON job',
   ];
-  for (const sql of online) it(`may: ${sql}`, () => expect(lockingIn(name, migration(sql))).toEqual([]));
+  for (const sql of online) it(`may run: ${sql}`, () => expect(lockingIn(name, migration(sql))).toEqual([]));
 
-  it('makes an index of a table with data without its transaction', () => {
+  it('may create an index CONCURRENTLY outside a transaction', () => {
     const sql = 'SET lock_timeout = 0; CREATE INDEX CONCURRENTLY job_a_idx ON job (a)';
     expect(lockingIn(name, migration(sql, { before: 'transaction = false;' }))).toEqual([]);
   });
 
-  it('is not exempt as those before the rule are', () => {
+  it('is checked, unlike the exempt migrations', () => {
     const [first] = exempt as Set<string>;
     expect(lockingIn(`libs/database/src/migrations/${first}.ts`, migration('UPDATE job SET a = b'))).toEqual([]);
   });

@@ -1,6 +1,7 @@
-// Finds prose that a reader does not understand at first sight: private words, sentences without a subject, fragments.
-// docs/glossary.md lists the terms of our own that are right. Folders that are not rewritten yet are in `notYetPlain`, which
-// only gets shorter.
+// Finds prose that a reader does not understand at first reading: private words, sentences without a subject,
+// fragments.
+// docs/glossary.md lists the terms of our own that are allowed. `notYetPlain` lists the folders that are not rewritten
+// yet; it only gets shorter.
 
 /** Each pattern with the kind of text that it applies to and what to write instead. */
 export const patterns = [
@@ -81,25 +82,19 @@ export const patterns = [
   },
 ];
 
-/** Files and folders that are not rewritten yet. A file about words contains the words. Remove a line with its rewrite. */
+/**
+ * Files and folders that are not rewritten yet. Remove an entry when its files are rewritten. Files about words contain
+ * these words.
+ */
 export const notYetPlain = [
   'apps/{e2e,worker}/**',
   'libs/{agents,jobs}/**',
-  // What is rewritten in these folders.
+  // Files in these folders that are already rewritten.
   '!**/*.{controller,config}.ts',
-  'tools/admin/**',
-  'tools/bench/**',
-  'tools/build/**',
-  'tools/demo-month/**',
-  'tools/dev-proxy/**',
-  'tools/dev-stack/**',
-  'tools/rollups/**',
-  'tools/serve/**',
-  'tools/start/**',
   'tools/lint/{plain-words.mjs,words.mjs,words.spec.ts}',
 ];
 
-/** Folders in which names are not rewritten yet; their texts may be. */
+/** Folders whose names are not rewritten yet; their texts may be rewritten. */
 export const notYetRenamed = [
   ...notYetPlain.filter((each) => !each.startsWith('!')),
   'apps/{cli,console}/**',
@@ -107,12 +102,12 @@ export const notYetRenamed = [
   'tools/deploy/**',
 ];
 
-/** Names that say nothing about the value. */
+/** Names that do not describe the value. */
 export const unclearNames = ['of', 'said', 'told', 'given', 'kept', 'heard', 'asked', 'fresh', 'anew', 'lent', 'hurry'];
 
 const testFunctions = /^(it|test|describe)(\.\w+)*$/;
 
-/** The patterns that a text of these kinds matches. */
+/** Returns the patterns that match a text of these kinds. */
 export function unclearIn(text, kinds) {
   return patterns.filter((each) => kinds.includes(each.in) && each.pattern.test(text));
 }

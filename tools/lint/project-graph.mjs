@@ -1,8 +1,8 @@
 import { createProjectGraphAsync } from '@nx/devkit';
 
 /**
- * The boundaries rule reads nx's cached project graph, and without one it says nothing at all. Under nx the graph
- * has just been made; everywhere else it is made here, so that a fresh clone is not linted without boundaries.
+ * The boundaries rule reads nx's cached project graph, and reports nothing without it. nx has just created the graph if
+ * this runs as an nx task. Otherwise it is created here, so that boundaries are checked in a fresh clone too.
  */
 export async function prepareProjectGraph() {
   if (process.env.NX_TASK_TARGET_PROJECT) return;

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// What no linter of code sees: the lockfile, the machine's traces, the size of files, READMEs, project tags,
-// owners of tables, words, migrations that lock, circles of files.
+// Checks that no code linter covers: the lockfile, paths of a developer's machine, sizes of files, READMEs, project
+// tags, owners of tables, words, locking migrations, circles of files.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -14,15 +14,15 @@ import { wordFaultsIn } from './words.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const maxLines = 350;
-// What every long test file begins with does not count.
+// The header of a long test file does not count.
 const longHeaderLines = 2;
-// One name a line, and nothing else: what a lib offers.
+// The index of a lib: one exported name per line.
 const index = /^libs\/\w+\/src\/index\.ts$/;
 const maxReadmeLines = 15;
 const maxFilesInFolder = 15;
-// Lists by their nature: each file of them stands alone.
+// Folders that are lists: each file in them is independent of the others.
 const listFolders = /\/(migrations|entities|fixtures)$|^tools\/bench$/;
-// Where developers have their clones; images may well have a home of their own user.
+// Folders of developers' clones. Paths of the users in container images are allowed.
 const machinePath = /(^|[^\w.-])\/((home|Users)\/(?!node\/|muster\/)|root\/(?!\.)|work\/|farm\/)/;
 
 const began = Date.now();
@@ -38,7 +38,7 @@ const faults = [
   ...circlesAmong(files, (file) => readFileSync(join(root, file), 'utf8')),
   ...[...exempt]
     .filter((name) => !files.includes(`libs/database/src/migrations/${name}.ts`))
-    .map((name) => `tools/lint/online-migrations.mjs: exempts ${name}, which is not there`),
+    .map((name) => `tools/lint/online-migrations.mjs: exempts ${name}, which does not exist`),
 ];
 
 for (const fault of faults) console.error(`repository: ${fault}`);
@@ -53,29 +53,27 @@ function faultsOfFile(file) {
   const at = (pattern, fault) =>
     lines.flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${fault}`] : []));
   return [
-    ...(basename(file) === 'package-lock.json'
-      ? at(/"resolved":/, 'records where it was downloaded from (see .npmrc)')
-      : []),
+    ...(basename(file) === 'package-lock.json' ? at(/"resolved":/, 'contains a download address (see .npmrc)') : []),
     ...(basename(file) === 'package-lock.json'
       ? unverifiedIn(JSON.parse(text)).map((name) => `${file}: ${name} has no integrity`)
       : []),
-    ...at(machinePath, 'names a path of one machine'),
-    ...at(/\/\/registry\.|\bregistry\.npmjs\b/, 'names a package registry'),
+    ...at(machinePath, 'contains a path of one machine'),
+    ...at(/\/\/registry\.|\bregistry\.npmjs\b/, 'contains the address of a package registry'),
     ...wordFaultsIn(file, text),
     ...lockingIn(file, text),
     ...(file.endsWith('.md') ? missingPaths(file, text) : []),
     ...(file.endsWith('.long.spec.ts') ? faultsOfLongSpec(file, lines) : []),
     ...(isSource(file) && !index.test(file) && countedLines > maxLines
-      ? [`${file}: ${countedLines} lines; past ${maxLines} it wants to be two files`]
+      ? [`${file}: ${countedLines} lines; split files with more than ${maxLines}`]
       : []),
   ];
 }
 
-/** A long test file says why it is long, and which file of the short suite covers its ground. */
-function faultsOfLongSpec(file, [why, short]) {
+/** A long test file states why it is long, and names the file of the short suite that tests the same behavior. */
+function faultsOfLongSpec(file, [long, short]) {
   const covering = /^\/\/ Short: (\S+)$/.exec(short)?.[1];
-  if (!/^\/\/ Long: ./.test(why) || !covering)
-    return [`${file}: must begin with the lines "// Long: <why>." and "// Short: <a file of the short suite>"`];
+  if (!/^\/\/ Long: ./.test(long) || !covering)
+    return [`${file}: must begin with the lines "// Long: <reason>." and "// Short: <a file of the short suite>"`];
   return files.includes(covering) && !covering.endsWith('.long.spec.ts')
     ? []
     : [`${file}: names ${covering}, which is not a file of the short suite`];
@@ -87,7 +85,8 @@ function crowdedFolders(all) {
   return Object.entries(counts)
     .filter(([folder, count]) => count > maxFilesInFolder && !listFolders.test(folder))
     .map(
-      ([folder, length]) => `${folder}: ${length} files beside specs; past ${maxFilesInFolder} it wants to be split`,
+      ([folder, length]) =>
+        `${folder}: ${length} files besides specs; split folders with more than ${maxFilesInFolder}`,
     );
 }
 
@@ -95,12 +94,12 @@ function isCounted(file) {
   return isSource(file) && /\.tsx?$/.test(file) && !/\.spec\.tsx?$/.test(file) && !file.endsWith('index.ts');
 }
 
-/** What a text names of the sources is where it says. */
+/** Reports source paths in a text that do not exist. */
 function missingPaths(file, text) {
   const named = [...text.matchAll(/`([\w.-]+(?:\/[\w.-]+)*\/src\/[\w./-]+\.(?:ts|mjs|py))`/g)].map(([, path]) => path);
   return [...new Set(named)]
     .filter((path) => !files.some((known) => known === path || known.endsWith(`/${path}`)))
-    .map((path) => `${file}: names ${path}, which is not there`);
+    .map((path) => `${file}: names ${path}, which does not exist`);
 }
 
 function faultsOfProject(folder) {
@@ -108,7 +107,7 @@ function faultsOfProject(folder) {
   const readme = join(folder, 'README.md');
   if (!folder.startsWith('tools/')) {
     const text = files.includes(readme) ? readFileSync(join(root, readme), 'utf8').trimEnd() : '';
-    // A table is looked up, not read.
+    // Rows of tables do not count.
     const length = text && text.split('\n').filter((line) => !line.startsWith('|')).length;
     if (!length) faults.push(`${folder}: has no README.md (purpose, what it owns, what it imports)`);
     if (length > maxReadmeLines) faults.push(`${readme}: ${length} lines; at most ${maxReadmeLines}`);

@@ -1,10 +1,9 @@
-// Syntax that is not wanted, each with the sentence that says what to do instead.
+// Syntax that is not allowed, each with a sentence that says what to do instead.
 
-const environment = 'Read it in a configuration class (libs/platform/src/config): process.env is nowhere else.';
-const sql = 'Apps hold no SQL: make it a use case of a domain lib, and call that.';
-const raw =
-  'A controller takes what it needs of a request by parameter decorators (platform/src/http, access/src/requests).';
-const alias = 'Rows are read in camelCase: write AS run_seconds, and nothing where the column has the name already.';
+const environment = 'Read it in a configuration class (libs/platform/src/config): process.env is used nowhere else.';
+const sql = 'Apps contain no SQL: move it to a function of a domain lib, and call that function.';
+const raw = 'A controller reads a request by parameter decorators (platform/src/http, access/src/requests).';
+const alias = 'Rows are read in camelCase: write AS run_seconds, or no alias if the column already has the name.';
 const aliasText = String.raw`/\bAS\s+"[a-z]\w*[A-Z]\w*"/`;
 const sqlText = String.raw`/^\s*(SELECT|WITH|INSERT INTO|UPDATE|DELETE FROM|CREATE|ALTER|DROP|TRUNCATE)\s/`;
 
@@ -18,11 +17,11 @@ const syntax = {
   exports: [
     {
       selector: 'ExportAllDeclaration',
-      message: 'Name what is exported: an index lists its exports.',
+      message: 'List the exported names: an index lists its exports.',
     },
     {
       selector: 'ExportDefaultDeclaration, ExportSpecifier[exported.name="default"]',
-      message: 'Export it by name.',
+      message: 'Use a named export.',
     },
   ],
   raw: [
@@ -42,7 +41,7 @@ const syntax = {
   })),
 };
 
-/** A no-restricted-syntax setting of some of the groups. */
+/** Returns a no-restricted-syntax setting for these groups. */
 export function shunned(...groups) {
   return ['error', ...groups.flatMap((group) => syntax[group])];
 }

@@ -1,5 +1,5 @@
-// Whose each table is, as data: its lib alone writes it. ESLint's rule of foreign writes is made from it, and the
-// repository check holds the entities and each owner's README to it.
+// The lib that owns each table, as data. Only this lib writes the table. ESLint's rule foreign-writes uses it, and the
+// repository check compares it with the entities and with each owner's README.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const entities = 'libs/database/src/entities';
 
-/** The tables of each lib, as its README names them. */
+/** The tables of each lib, in the order of its README. */
 const tablesOf = {
   database: ['outbox', 'queue_probe', 'loop_run', 'organization_event', 'recovery_hold'],
   access: [
@@ -76,33 +76,33 @@ export const ownerOf = Object.fromEntries(
   Object.entries(tablesOf).flatMap(([lib, tables]) => tables.map((table) => [table, lib])),
 );
 
-/** The table that each entity's class stands for. */
+/** Returns the table of each entity class. */
 export function tablesOfEntities() {
   const texts = readdirSync(join(root, entities)).map((file) => readFileSync(join(root, entities, file), 'utf8'));
   const classes = texts.flatMap((text) => [...text.matchAll(/@Entity\('(\w+)'[^]*?export class (\w+)/g)]);
   return Object.fromEntries(classes.map(([, table, name]) => [name, table]));
 }
 
-/** What the entities, the READMEs and the owners say differently. */
+/** Returns the differences between the entities, the READMEs and the owners. */
 export function faultsOfOwners(files) {
   const tables = Object.values(tablesOfEntities());
   return [
     ...tables
       .filter((table) => !ownerOf[table])
-      .map((table) => `${entities}: ${table} has no owner; name it in tools/lint/table-owners.mjs`),
+      .map((table) => `${entities}: ${table} has no owner; add it to tools/lint/table-owners.mjs`),
     ...Object.keys(ownerOf)
       .filter((table) => !tables.includes(table))
-      .map((table) => `tools/lint/table-owners.mjs: there is no table ${table} in ${entities}`),
+      .map((table) => `tools/lint/table-owners.mjs: the table ${table} is not in ${entities}`),
     ...Object.keys(tablesOf).flatMap((lib) => faultOfReadme(lib, files)),
   ];
 }
 
-/** Checks the list of tables in the README of a lib that exists. */
+/** Checks the list of tables in the README of an existing lib. */
 function faultOfReadme(lib, files) {
   const readme = `libs/${lib}/README.md`;
   if (!files.includes(readme)) return [];
   const tables = tablesOf[lib];
   const words = `the tables ${tables.slice(0, -1).join(', ')} and ${tables.at(-1)}`;
   const text = readFileSync(join(root, readme), 'utf8').replace(/\s+/g, ' ');
-  return text.includes(words) ? [] : [`${readme}: must say whose its tables are: "${words}"`];
+  return text.includes(words) ? [] : [`${readme}: must list its tables: "${words}"`];
 }

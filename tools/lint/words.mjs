@@ -1,4 +1,4 @@
-// Words that pages and the command line do not use, each with what people who know such programs expect instead.
+// Words that pages and the command line do not use, each with the common term to use instead.
 const shunned = [
   [/\bgiven up\b/i, '“dead letters”, or “failed”'],
   [/\b(?:was|were|been|be|is|are) told\b/, 'who does what: “notified”, “asked to stop”, “requested”, “updated”'],
@@ -16,13 +16,13 @@ const shunned = [
 ];
 const places = /^apps\/(?:console|cli)\/src\/.*\.tsx?$/;
 
-/** What a file of a page or a command says in words that are not used; comments say what they like. */
+/** Returns a line for each word in a page or a command that is not used. Comments are not checked. */
 export function wordFaultsIn(file, text) {
   if (!places.test(file) || /\.spec\.ts$/.test(file)) return [];
   return text.split('\n').flatMap((line, at) => {
     if (/^\s*(?:\/\/|\/?\*)/.test(line)) return [];
     return shunned
       .filter(([pattern]) => pattern.test(line))
-      .map(([, instead]) => `${file}:${at + 1}: says it in words that pages do not use; ${instead}`);
+      .map(([, instead]) => `${file}:${at + 1}: contains words that pages do not use; write ${instead}`);
   });
 }

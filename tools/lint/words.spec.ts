@@ -11,13 +11,13 @@ describe('the words of pages', () => {
     "heads={['Run', 'Because']}",
     '`${usd(amount)} USD`',
     "toast('The record is made.');",
-  ])('are not %s', (line) => {
+  ])('do not include %s', (line) => {
     expect(wordFaultsIn(page, `ok\n${line}\n`)).toEqual([expect.stringMatching(`^${page}:2: `)]);
     expect(wordFaultsIn('libs/jobs/src/index.ts', line)).toEqual([]);
   });
 
   it.each(['// The worker was told.', '<Link to="/runs">View runs</Link>', 'Runs are made of steps'])(
-    'may be %s',
+    'include %s',
     (line) => {
       expect(wordFaultsIn(page, line)).toEqual([]);
     },

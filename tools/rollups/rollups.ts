@@ -4,10 +4,10 @@ import { rebuildRollups, verifyRollups } from '@muster/pilot';
 import { rebuildCostDays, verifyCostDays } from '@muster/pricing';
 import { openStartDatabase } from './start-database';
 
-// `npm run rollups -- verify|rebuild [organization id…]`: compares what returns on investment are read from with the
-// claims, and what costs are with what runs used, or makes both anew. On DATABASE_URL, or on the database of `npm start` (MUSTER_DATA_DIR, .muster/data).
+// `npm run rollups -- verify|rebuild [organization id…]` compares the ROI rollups with the claims and the daily costs
+// with the runs, or rebuilds both. Uses DATABASE_URL, or the database of `npm start` (MUSTER_DATA_DIR, .muster/data).
 
-const [command, ...asked] = process.argv.slice(2);
+const [command, ...organizationIds] = process.argv.slice(2);
 if (command !== 'verify' && command !== 'rebuild') {
   console.error('usage: npm run rollups -- verify|rebuild [organization id…]');
   process.exit(2);
@@ -15,7 +15,7 @@ if (command !== 'verify' && command !== 'rebuild') {
 
 void (async () => {
   const { database, close } = await openStartDatabase();
-  const organizations = asked.length > 0 ? asked : await everyOrganization(database);
+  const organizations = organizationIds.length > 0 ? organizationIds : await everyOrganization(database);
   let faults = 0;
   for (const id of organizations) faults += await (command === 'verify' ? verify(database, id) : rebuild(database, id));
   await close();
@@ -34,12 +34,11 @@ async function everyOrganization(database: Database): Promise<string[]> {
 async function verify(database: Database, organizationId: string): Promise<number> {
   const faults = await verifyRollups(database, organizationId);
   for (const { workflowId, differs } of faults) {
-    const of = workflowId ? `workflow ${workflowId}` : 'all workflows';
-    console.log(`organization ${organizationId}: ${of}: the rollups differ from the claims on ${someOf(differs)}`);
+    const subject = workflowId ? `workflow ${workflowId}` : 'all workflows';
+    console.log(`organization ${organizationId}: ${subject}: rollups differ from the claims: ${someOf(differs)}`);
   }
   const days = await verifyCostDays(database, organizationId);
-  if (days.length > 0)
-    console.log(`organization ${organizationId}: costs: the rollups differ from the runs on ${someOf(days)}`);
+  if (days.length > 0) console.log(`organization ${organizationId}: daily costs differ from the runs: ${someOf(days)}`);
   const count = faults.length + days.length;
   if (count === 0) console.log(`organization ${organizationId}: equal`);
   return count;
@@ -53,6 +52,6 @@ function someOf(days: string[]): string {
 async function rebuild(database: Database, organizationId: string): Promise<number> {
   const { days } = await rebuildRollups(database, organizationId);
   const costs = await rebuildCostDays(database, organizationId);
-  console.log(`organization ${organizationId}: recomputed ${days} days of returns and ${costs.days} days of costs`);
+  console.log(`organization ${organizationId}: rebuilt ${days} days of rollups and ${costs.days} days of costs`);
   return 0;
 }

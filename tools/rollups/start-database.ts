@@ -4,10 +4,13 @@ import { join, resolve } from 'node:path';
 import { Database, DatabaseModule } from '@muster/database';
 import { BaseConfig, createApp, type Environment, loadConfig } from '@muster/platform';
 
-/** The database at DATABASE_URL, or that of `npm start` (MUSTER_DATA_DIR, .muster/data), for a command that runs beside it. */
+/**
+ * Opens the database at DATABASE_URL, or the one of `npm start` (MUSTER_DATA_DIR, .muster/data), for a command that
+ * runs beside it.
+ */
 export async function openStartDatabase(): Promise<{ database: Database; close: () => Promise<void> }> {
   const { nest, close } = await createApp({
-    // One that has no queue to answer.
+    // The gateway processes no queues.
     name: 'gateway',
     configs: [loadConfig(BaseConfig, environment())],
     modules: [DatabaseModule],
@@ -17,12 +20,12 @@ export async function openStartDatabase(): Promise<{ database: Database; close: 
 }
 
 function environment(): Environment {
-  const given = process.env;
+  const set = process.env;
   return {
-    DATABASE_URL: given['DATABASE_URL'] ?? urlOfStart(resolve(given['MUSTER_DATA_DIR'] ?? '.muster/data')),
-    // Nothing is queued here, and nothing is unlocked.
-    REDIS_URL: given['REDIS_URL'] ?? 'redis://127.0.0.1:6379',
-    MASTER_KEYS: given['MASTER_KEYS'] ?? `none:${randomBytes(32).toString('base64')}`,
+    DATABASE_URL: set['DATABASE_URL'] ?? urlOfStart(resolve(set['MUSTER_DATA_DIR'] ?? '.muster/data')),
+    // Required by the configuration, but not used: no message is enqueued and no secret is decrypted.
+    REDIS_URL: set['REDIS_URL'] ?? 'redis://127.0.0.1:6379',
+    MASTER_KEYS: set['MASTER_KEYS'] ?? `none:${randomBytes(32).toString('base64')}`,
     PUBLIC_APP_URL: 'http://127.0.0.1',
     LOG_LEVEL: 'error',
     DATABASE_POOL_SIZE: '2',
@@ -34,7 +37,9 @@ function urlOfStart(dataDir: string): string {
   try {
     return `postgres://muster:${read('password')}@127.0.0.1:${read('port')}/muster`;
   } catch {
-    console.error(`There is no database in ${dataDir}; set DATABASE_URL, or set MUSTER_DATA_DIR like for npm start.`);
+    console.error(
+      `There is no database below ${dataDir}: set DATABASE_URL, or MUSTER_DATA_DIR to the data folder of npm start.`,
+    );
     process.exit(2);
   }
 }

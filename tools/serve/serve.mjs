@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `nx serve <app>`: one app, built anew and started again with every change. Compiles itself first.
+// `nx serve <app>`: runs one app, and rebuilds and restarts it after every change. Compiles tools/serve first.
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { build } from '../build/build.mjs';

@@ -1,4 +1,4 @@
-/** How long to wait before something that died is started again: longer with each death within a minute. */
+/** Delay before a process that died is started again. It doubles with each death within a minute, up to 10 s. */
 export class Backoff {
   private deaths: number[] = [];
 

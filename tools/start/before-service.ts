@@ -2,8 +2,8 @@ import { migrations, ownerDataSource } from '@muster/database';
 import { sayIfUnconfined } from './say-if-unconfined';
 import { upgradeData } from './upgrade-data';
 
-// What has to be done once before the service starts, in a process that is gone afterwards: what it loads would else stay
-// in memory for as long as `npm start` runs. It is begun early, and loads while Postgres starts.
+// Work that is done once before the service starts, in a separate process: its modules would otherwise stay in memory
+// while `npm start` runs. The process is started early, and loads its modules while Postgres starts.
 
 export interface BeforeService {
   databaseUrl: string;
@@ -11,19 +11,19 @@ export interface BeforeService {
   backup: boolean;
 }
 
-export type DoneBeforeService =
+export type PreparationMessage =
   | { progress: string }
-  | { sorry: string }
+  | { startError: string }
   | { migrated: string[]; hasOrganization: boolean }
   | { warning: string | null }
   | { fault: string };
 
-process.once('message', (given: BeforeService) => {
-  prepare(given).then(
+process.once('message', (options: BeforeService) => {
+  prepare(options).then(
     () => process.disconnect(),
     (error: Error) =>
-      say(error.name === 'StartError' ? { sorry: error.message } : { fault: error.stack ?? error.message }).then(() =>
-        process.exit(1),
+      say(error.name === 'StartError' ? { startError: error.message } : { fault: error.stack ?? error.message }).then(
+        () => process.exit(1),
       ),
   );
 });
@@ -64,6 +64,6 @@ async function hasOrganization(databaseUrl: string): Promise<boolean> {
   }
 }
 
-function say(done: DoneBeforeService): Promise<void> {
-  return new Promise((resolve) => process.send!(done, () => resolve()));
+function say(message: PreparationMessage): Promise<void> {
+  return new Promise((resolve) => process.send!(message, () => resolve()));
 }

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { closeOutput } from './close-output';
 
-describe('credentials that are printed', () => {
-  it('are for the eyes of the file’s owner alone', () => {
+describe('closeOutput', () => {
+  it('makes a file readable by its owner only', () => {
     const folder = mkdtempSync(join(tmpdir(), 'muster-output-'));
     const file = join(folder, 'start.log');
     const descriptor = openSync(file, 'a', 0o666);
@@ -14,7 +14,7 @@ describe('credentials that are printed', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('may go to what is no file', () => {
+  it('does not change the mode of a device', () => {
     const descriptor = openSync('/dev/null', 'a');
     const { mode } = statSync('/dev/null');
     closeOutput(descriptor);

@@ -1,6 +1,9 @@
 import { fchmodSync, fstatSync } from 'node:fs';
 
-/** What is printed may go to a file; before there are credentials in it, it is closed to everybody but its owner. */
+/**
+ * Makes the output file readable by its owner only, before credentials are printed. Does nothing if the output is not a
+ * file.
+ */
 export function closeOutput(descriptor: number): void {
   const output = fstatSync(descriptor);
   if (output.isFile() && output.uid === process.getuid!()) fchmodSync(descriptor, output.mode & 0o700);

@@ -10,7 +10,7 @@ interface DemoInput {
 const agentName = 'Demo agent';
 const workflowName = 'Hello, Muster';
 
-/** What a newcomer looks at: a machine, a workflow, and a run of it. Answers the run's id. */
+/** Creates an example for new users: an agent, a workflow, and a run of it. Returns the run's id. */
 export async function ensureDemo({ address, email, password }: DemoInput): Promise<string> {
   const cookie = await signIn(address, email, password);
   const call = (method: string, path: string, body?: object) => request({ address, cookie, method, path, body });
@@ -25,7 +25,7 @@ export async function ensureDemo({ address, email, password }: DemoInput): Promi
 
 type Call = (method: string, path: string, body?: object) => Promise<Record<string, unknown>>;
 
-/** A start that was interrupted may have made it already. */
+/** Returns the id of the demo agent. An interrupted start may have created it already. */
 async function demoAgent(call: Call): Promise<string> {
   const { agents } = (await call('GET', `/api/agents?q=${encodeURIComponent(agentName)}`)) as {
     agents: { id: string; name: string }[];
@@ -42,7 +42,7 @@ async function demoWorkflow(call: Call): Promise<string> {
   const script = await readFile(join(__dirname, 'demo_workflow.py'), 'utf8');
   const { id } = (await call('POST', '/api/workflows', {
     name: workflowName,
-    description: 'An example: it greets, works through two claims, and reports what they cost.',
+    description: 'An example: it prints a greeting, processes two claims, and reports their costs.',
     variables: ['GREETING'],
     script,
   })) as { id: string };
@@ -55,7 +55,7 @@ async function signIn(address: string, email: string, password: string): Promise
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ email, password }),
   });
-  if (!answer.ok) throw new Error(`signing in answered ${answer.status}`);
+  if (!answer.ok) throw new Error(`the sign-in failed with status ${answer.status}`);
   return answer.headers.get('set-cookie')!.split(';')[0]!;
 }
 

@@ -1,5 +1,5 @@
 import { endWorkers } from '@muster/vm';
 
-// A process of its own, for the sake of the memory that its code takes: it is needed once, at the end.
+// Runs in a separate process, because its code takes memory and is needed only once, at the end.
 
 void endWorkers(process.argv[2]!).finally(() => process.disconnect());

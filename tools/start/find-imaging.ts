@@ -7,14 +7,14 @@ export interface FindImaging {
 }
 
 /**
- * Where local workers find Pillow, for those who have said where their images are. Without it the service starts all
- * the same: imaging commands then say what is missing.
+ * Finds Pillow for local workers, if the environment specifies where images are. Without Pillow the service starts all
+ * the same, and imaging commands report what is missing.
  */
 export async function findImaging({ dataDir, env, say }: FindImaging): Promise<PillowPlace> {
   if (!env['IMAGING_ROOT'] && !env['IMAGING_ALLOWED_ROOTS']) return {};
   const found = await findPillow({ dataDir, env, onProgress: say }).catch((error: Error) => [error.message]);
   if (!Array.isArray(found)) return found;
-  const why = `Pillow was not found and could not be downloaded (${found.join('; ')})`;
-  say(`imaging does not work on local agents: ${why}; run \`apt-get install python3-pil\``);
+  const reason = `Pillow is not installed and could not be downloaded (${found.join('; ')})`;
+  say(`imaging does not work on local agents: ${reason}; run \`apt-get install python3-pil\``);
   return {};
 }

@@ -1,14 +1,14 @@
-// How far npm has come with the dependencies: it says nothing itself where no terminal is.
+// Progress of npm's installation of the dependencies. npm itself prints no progress without a terminal.
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * The folders that `npm ci` fills on this machine, below the root of the clone.
+ * The folders that `npm ci` fills on this machine, relative to the root of the clone.
  * @param {{ packages: Record<string, { optional?: boolean, os?: string[], cpu?: string[], libc?: string[], link?: boolean, inBundle?: boolean }> }} lockfile
  * @param {{ os: string, cpu: string, libc: string | undefined }} machine
  */
 export function foldersOf({ packages }, machine = thisMachine()) {
-  const left = Object.entries(packages)
+  const skipped = Object.entries(packages)
     .filter(([, { optional, os, cpu, libc }]) => {
       const fits = allows(os, machine.os) && allows(cpu, machine.cpu) && allows(libc, machine.libc);
       return optional && !fits;
@@ -17,11 +17,11 @@ export function foldersOf({ packages }, machine = thisMachine()) {
   return Object.entries(packages)
     .filter(([path, { link, inBundle }]) => path && !link && !inBundle)
     .map(([path]) => path)
-    .filter((path) => !left.some((folder) => `${path}/`.startsWith(folder)));
+    .filter((path) => !skipped.some((folder) => `${path}/`.startsWith(folder)));
 }
 
 /**
- * How many of these packages are there by now.
+ * Counts the packages that are installed.
  * @param {string} root
  * @param {string[]} folders
  */
@@ -38,16 +38,16 @@ export async function countInstalled(root, folders) {
 }
 
 /**
- * What npm is doing, by how many packages there are and were a moment ago. A few of the optional ones may never come.
- * @param {number} count
- * @param {number} before
+ * Describes what npm is doing. Some optional packages may never be installed.
+ * @param {number} count installed packages
+ * @param {number} before installed packages at the last check
  * @param {number} total
  */
 export function installLine(count, before, total) {
-  if (count < before) return `npm is removing old packages, ${count} are left`;
-  if (count === 0) return 'npm is resolving packages and downloading the first ones';
+  if (count < before) return `npm removes the old packages, ${count} are left`;
+  if (count === 0) return 'npm looks up the packages and fetches the first ones';
   if (count === before && count > 0.98 * total)
-    return `${count} packages are installed, npm is running install scripts`;
+    return `${count} packages are installed, npm runs the install scripts of some`;
   return `${count} of about ${total} packages`;
 }
 
@@ -56,7 +56,7 @@ function thisMachine() {
   return { os: process.platform, cpu: process.arch, libc: glibcVersionRuntime ? 'glibc' : 'musl' };
 }
 
-/** As npm reads such a list: names that are allowed, or names with `!` that are not. */
+/** Interprets a list as npm does: names that are allowed, or names with `!` that are not. */
 function allows(list, name) {
   if (!list) return true;
   return list.includes(name) || (list.every((each) => each.startsWith('!')) && !list.includes(`!${name}`));

@@ -1,6 +1,7 @@
 /**
- * The phases of a start. Each one that lasts is named while it lasts, and again with its time; how long all of them took
- * is remembered. Plain JavaScript without a dependency, because it is used before anything is installed.
+ * The phases of a start. A phase that takes longer than `namedAfterMs` is printed while it runs, and again with its
+ * time. The times of all phases are stored. Plain JavaScript without dependencies, because it runs before anything is
+ * installed.
  */
 export class Phases {
   /** @type {[string, number][]} names with milliseconds */

@@ -1,16 +1,16 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import { StartError } from './options';
-import type { BeforeService, DoneBeforeService } from './before-service';
+import type { BeforeService, PreparationMessage } from './before-service';
 
-interface Facts {
+interface PreparedDatabase {
   migrated: string[];
   hasOrganization: boolean;
-  /** Comes after the service was started: nothing waits for it. */
+  /** Resolved after the service was started; the start does not wait for it. */
   warning: Promise<string | null>;
 }
 
-/** The process that prepares the database; it loads while there is none yet. */
+/** The process that prepares the database. It loads its modules before the database runs. */
 export class Preparation {
   private readonly child: ChildProcess;
 
@@ -18,23 +18,23 @@ export class Preparation {
     this.child = fork(join(__dirname, 'before-service.js'), { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   }
 
-  run(given: BeforeService, say: (line: string) => void): Promise<Facts> {
+  run(options: BeforeService, say: (line: string) => void): Promise<PreparedDatabase> {
     const { child } = this;
     let warn: (warning: string | null) => void = () => undefined;
     const warning = new Promise<string | null>((resolve) => (warn = resolve));
     return new Promise((resolve, reject) => {
-      child.on('message', (done: DoneBeforeService) => {
-        if ('progress' in done) say(done.progress);
-        else if ('sorry' in done) reject(new StartError(done.sorry));
-        else if ('fault' in done) reject(new Error(done.fault));
-        else if ('warning' in done) warn(done.warning);
-        else resolve({ ...done, warning });
+      child.on('message', (message: PreparationMessage) => {
+        if ('progress' in message) say(message.progress);
+        else if ('startError' in message) reject(new StartError(message.startError));
+        else if ('fault' in message) reject(new Error(message.fault));
+        else if ('warning' in message) warn(message.warning);
+        else resolve({ ...message, warning });
       });
       child.once('exit', (code, signal) => {
         warn(null);
         reject(new Error(`the database could not be prepared (${signal ?? `code ${code}`})`));
       });
-      child.send(given);
+      child.send(options);
     });
   }
 

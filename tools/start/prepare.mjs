@@ -1,5 +1,5 @@
-// What has to be there before any of our own code can run: the dependencies and the compiled tree.
-// Plain JavaScript without a dependency, because it is what a bare machine runs first.
+// Installs the dependencies and builds the code, which must exist before the start itself can run.
+// Plain JavaScript without dependencies, because it is the first thing that runs on a bare machine.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -11,10 +11,10 @@ import { Phases } from './phases.mjs';
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 
-/** One sentence for the newcomer, and nothing below it. */
-export class Sorry extends Error {}
+/** An error for the user. Its message is one sentence, which is printed without a stack trace. */
+export class StartupError extends Error {}
 
-/** Installs and builds what is missing. Two runs in one clone wait for each other. */
+/** Installs and builds what is missing. Two calls in one clone wait for each other. */
 export async function prepare(say, phases = new Phases(say)) {
   requireNode();
   await withLock(say, async () => {
@@ -29,7 +29,7 @@ export async function prepare(say, phases = new Phases(say)) {
   });
 }
 
-/** The worker as one file, which the service hands out. */
+/** Builds the worker as one file, which users download from the service. */
 function buildWorker() {
   return new Promise((done, fail) => {
     const child = spawn(process.execPath, [join(root, 'apps/worker/one-file.mjs')], {
@@ -47,20 +47,20 @@ function failedBuild(error) {
 function requireNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   if (major > 20 || (major === 20 && minor >= 19)) return;
-  throw new Sorry(`Node ${process.versions.node} is too old for Muster; install Node 20.19 or newer.`);
+  throw new StartupError(`Node ${process.versions.node} is too old for Muster; install Node 20.19 or newer.`);
 }
 
 async function install(say) {
   const lockfile = await readFile(join(root, 'package-lock.json'));
-  // What is native among them comes prebuilt for every version of Node.
-  const facts = `${process.platform} ${process.arch}\n`;
-  const wanted = createHash('sha256').update(lockfile).update(facts).digest('hex');
+  // Native packages come prebuilt for every version of Node, so the version does not matter.
+  const platform = `${process.platform} ${process.arch}\n`;
+  const wanted = createHash('sha256').update(lockfile).update(platform).digest('hex');
   const stampFile = join(root, 'node_modules', '.muster-install');
   if ((await readFile(stampFile, 'utf8').catch(() => '')) === wanted) return;
   const folders = foldersOf(JSON.parse(lockfile));
   say(`installing about ${folders.length} packages with npm ci (once, a minute or two)`);
   const progress = showInstall(folders, say);
-  // npm is the one that runs this script, where npm runs it.
+  // If npm runs this script, the same npm is used.
   const npm = process.env.npm_execpath;
   const command = npm ? [process.execPath, npm] : ['npm'];
   const args = ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'];
@@ -72,30 +72,30 @@ async function install(say) {
         .trim()
         .split('\n')
         .find((line) => /npm (error|ERR)/.test(line)) ?? `npm ended with ${code}`;
-    throw new Sorry(
-      `The dependencies could not be installed (${reason.replace(/^npm (error|ERR!?) ?/, '').trim()}); run npm ci to see the whole output.`,
+    throw new StartupError(
+      `The dependencies could not be installed (${reason.replace(/^npm (error|ERR!?) ?/, '').trim()}); run npm ci to see its output.`,
     );
   }
   await writeFile(stampFile, wanted);
 }
 
-/** One line that changes where somebody looks at it, and a new one now and then where it is a log. */
+/** Shows the progress as one line that is overwritten on a terminal, and as a new line every 10 seconds in a log. */
 function showInstall(folders, say) {
-  const seen = process.stdout.isTTY;
+  const isTerminal = process.stdout.isTTY;
   const began = Date.now();
   let before = 0;
   const show = async () => {
     const count = await countInstalled(root, folders);
     const line = `${installLine(count, before, folders.length)}, ${Math.round((Date.now() - began) / 1000)} s`;
     before = count;
-    if (seen) process.stdout.write(`\r\x1b[2K  ${line}`);
+    if (isTerminal) process.stdout.write(`\r\x1b[2K  ${line}`);
     else say(line);
   };
-  const timer = setInterval(() => void show(), seen ? 1000 : 10_000);
+  const timer = setInterval(() => void show(), isTerminal ? 1000 : 10_000);
   return {
     end: () => {
       clearInterval(timer);
-      if (seen) process.stdout.write('\r\x1b[2K');
+      if (isTerminal) process.stdout.write('\r\x1b[2K');
     },
   };
 }
@@ -103,7 +103,7 @@ function showInstall(folders, say) {
 function run([command, ...args]) {
   return new Promise((done, fail) => {
     const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
-    // Ended in the middle, it takes along what it started: half an installation must not go on behind its back.
+    // A signal also ends npm, so that it does not continue with half an installation in the background.
     const end = (signal) => {
       child.kill(signal);
       child.once('close', () => process.exit(1));
@@ -125,7 +125,7 @@ async function withLock(say, work) {
   await mkdir(folder, { recursive: true }).catch((error) => {
     throw error.code === 'ENOSPC'
       ? diskFull()
-      : new Sorry(`The folder ${root} cannot be written; Muster stores its build there. Change its permissions.`);
+      : new StartupError(`The folder ${root} is not writable; Muster stores its build output there.`);
   });
   for (let tries = 0; ; tries += 1) {
     try {
@@ -137,7 +137,7 @@ async function withLock(say, work) {
       if (error.code !== 'EEXIST') throw error;
       if (await isStale(lock)) await rm(lock, { recursive: true, force: true });
       else {
-        if (tries === 5) say('waiting for another start or test that is installing or building in this folder');
+        if (tries === 5) say('waiting for another start or test that is installing or building in this clone');
         await new Promise((resume) => setTimeout(resume, 200));
       }
     }
@@ -166,5 +166,5 @@ async function freeBytes(folder) {
 }
 
 function diskFull() {
-  return new Sorry(`The disk of ${root} is full; free some space and start again.`);
+  return new StartupError(`The disk of ${root} is full; free some space and start again.`);
 }

@@ -10,19 +10,22 @@ import { restoreDatabase } from '../admin/restore/restore-database';
 export interface UpgradeData {
   databaseUrl: string;
   dataDir: string;
-  /** Whether a database that has rows is backed up before it is changed. */
+  /** Whether a database with rows is backed up before it is changed. */
   backup: boolean;
-  /** Brings the database to this version. */
+  /** Migrates the database to this version. */
   run?: (databaseUrl: string) => Promise<string[]>;
-  /** How many migrations it lacks. */
+  /** Number of migrations that have not run. */
   pending: number;
   say: (line: string) => void;
 }
 
-const keptBackups = 3;
+const retainedBackups = 3;
 const jobs = 2;
 
-/** A backup in the data folder, whose key lies beside it like the others, and the way back to it. */
+/**
+ * Takes a backup into the data folder and returns a function that restores it. The key is stored in the folder, as the
+ * other keys are.
+ */
 export async function saveBefore(
   { databaseUrl, dataDir }: UpgradeData,
   version: string,
@@ -43,7 +46,7 @@ export async function saveBefore(
     now: new Date(),
     onProgress,
   });
-  await pruneBackups(place, { keep: { last: keptBackups }, now: new Date() });
+  await pruneBackups(place, { keep: { last: retainedBackups }, now: new Date() });
   return {
     id: manifest.id,
     restore: async () => {
@@ -53,12 +56,12 @@ export async function saveBefore(
   };
 }
 
-/** As age-keygen writes it, for `muster-admin restore --identity`. */
+/** Reads or creates the key of the backups, in the format of age-keygen, for `muster-admin restore --identity`. */
 async function ownIdentity(file: string): Promise<string> {
-  const known = await readFile(file, 'utf8').catch(() => '');
-  const found = known.split('\n').find((line) => line.startsWith('AGE-SECRET-KEY-'));
+  const stored = await readFile(file, 'utf8').catch(() => '');
+  const found = stored.split('\n').find((line) => line.startsWith('AGE-SECRET-KEY-'));
   if (found) return found;
   const identity = await generateX25519Identity();
-  await writeFile(file, `# opens the backups that npm start took before upgrades\n${identity}\n`, { mode: 0o600 });
+  await writeFile(file, `# decrypts the backups that npm start took before upgrades\n${identity}\n`, { mode: 0o600 });
   return identity;
 }

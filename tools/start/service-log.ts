@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 
 const rotateAtBytes = 20 * 1024 * 1024;
 
-/** The one file that all processes of the service log to. */
+/** The log file that all processes of the service share. */
 export class ServiceLog {
   private readonly out: WriteStream;
 
@@ -14,18 +14,18 @@ export class ServiceLog {
     const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
     if (size > rotateAtBytes) renameSync(file, `${file}.1`);
     this.out = createWriteStream(file, { flags: 'a', mode: 0o600 });
-    this.out.on('error', (error) => say(`${file} cannot be written: ${error.message}`));
+    this.out.on('error', (error) => say(`could not write ${file}: ${error.message}`));
   }
 
-  /** Takes what a process writes, whole lines at a time: nothing of another process comes between. */
-  take(from: Readable): void {
-    let begun = '';
+  /** Writes a process's output in whole lines, so that lines of different processes do not mix. */
+  append(from: Readable): void {
+    let partialLine = '';
     from.setEncoding('utf8');
     from.on('data', (text: string) => {
       const end = text.lastIndexOf('\n') + 1;
-      if (end > 0) this.out.write(begun + text.slice(0, end));
-      begun = end > 0 ? text.slice(end) : begun + text;
+      if (end > 0) this.out.write(partialLine + text.slice(0, end));
+      partialLine = end > 0 ? text.slice(end) : partialLine + text;
     });
-    from.once('end', () => begun && this.out.write(`${begun}\n`));
+    from.once('end', () => partialLine && this.out.write(`${partialLine}\n`));
   }
 }

@@ -4,16 +4,16 @@ import { StartError } from './options';
 import type { ServiceLog } from './service-log';
 
 export interface ProcessOptions {
-  /** As it is called in sentences. */
+  /** The name that messages print. */
   name: string;
   env: NodeJS.ProcessEnv;
   log: ServiceLog;
   say: (line: string) => void;
 }
 
-/** One process of the service: started, brought back when it dies, ended when we end. */
+/** One process of the service. It is started again when it dies. */
 export class ServiceProcess {
-  /** Where its metrics are. */
+  /** Port of its metrics. */
   internalPort = 0;
   private worker?: Worker;
   private ending = false;
@@ -21,15 +21,15 @@ export class ServiceProcess {
 
   constructor(private readonly options: ProcessOptions) {}
 
-  /** Answers when it listens, or fails with what it said. */
+  /** Starts the process. Resolves when it listens; rejects with its error output if it exits before. */
   start(): Promise<void> {
     const { env, log } = this.options;
     const worker = cluster.fork(env);
     this.worker = worker;
-    let said = '';
-    log.take(worker.process.stdout!);
-    log.take(worker.process.stderr!);
-    worker.process.stderr!.on('data', (text: string) => (said = `${said}${text}`.slice(-4000)));
+    let errorOutput = '';
+    log.append(worker.process.stdout!);
+    log.append(worker.process.stderr!);
+    worker.process.stderr!.on('data', (text: string) => (errorOutput = `${errorOutput}${text}`.slice(-4000)));
     return new Promise((resolve, reject) => {
       worker.once('message', ({ internalPort }: { internalPort: number }) => {
         worker.removeAllListeners('exit');
@@ -38,8 +38,8 @@ export class ServiceProcess {
         resolve();
       });
       worker.once('exit', (code: number) => {
-        const reason = said.trim().replace(/^standalone: /, '');
-        reject(new StartError(reason || `The service exited with code ${code}; see ${log.file}.`));
+        const reason = errorOutput.trim().replace(/^standalone: /, '');
+        reject(new StartError(reason || `The service ended with code ${code}; see ${log.file}.`));
       });
     });
   }

@@ -4,20 +4,23 @@ import { ServiceProcess } from './service-process';
 
 export interface ServiceOptions {
   main: string;
-  /** How many processes answer on the one port; each is the whole service. */
+  /** Number of processes that share the port. Each runs the whole service. */
   processes: number;
   env: NodeJS.ProcessEnv;
   logFile: string;
   say: (line: string) => void;
 }
 
-/** The service as so many processes behind one port. One that dies comes back while the others go on. */
+/**
+ * The service as one or several processes behind one port. A process that dies is restarted while the others keep
+ * running.
+ */
 export class Service {
   private readonly processes: ServiceProcess[];
 
   constructor({ main, processes, env, logFile, say }: ServiceOptions) {
-    // One process takes its connections itself. Several are given them in turns: left to themselves, whoever woke up
-    // first would take most of them.
+    // A single process accepts its connections itself. Several get them in turns (round robin): otherwise the process
+    // that wakes up first would accept most of them.
     cluster.schedulingPolicy = processes === 1 ? cluster.SCHED_NONE : cluster.SCHED_RR;
     cluster.setupPrimary({ exec: main, args: [], execArgv: ['--enable-source-maps'], silent: true });
     const log = new ServiceLog(logFile, say);
@@ -27,7 +30,7 @@ export class Service {
     });
   }
 
-  /** Answers when all of them listen, and where their metrics are. */
+  /** Resolves with the ports of their metrics when all processes listen. */
   async start(): Promise<{ internalPorts: number[] }> {
     await Promise.all(this.processes.map((one) => one.start()));
     return { internalPorts: this.processes.map((one) => one.internalPort) };
@@ -38,7 +41,7 @@ export class Service {
   }
 }
 
-/** A port that is given is the first process's; the others have those behind it. */
+/** A configured port is used by the first process; the others use the next ports. */
 function internalPort({ INTERNAL_PORT: first }: NodeJS.ProcessEnv, at: number): NodeJS.ProcessEnv {
   return Number(first) > 0 ? { INTERNAL_PORT: String(Number(first) + at) } : {};
 }

@@ -11,7 +11,7 @@ import { closeOutput } from './close-output';
 import { divided, usableCores } from './core-share';
 import { ensureDemo } from './demo';
 import { findImaging } from './find-imaging';
-import { type FirstCredentials, firstCredentials, forgetFirstCredentials, keptSecrets } from './kept-secrets';
+import { type FirstCredentials, firstCredentials, forgetFirstCredentials, storedSecrets } from './stored-secrets';
 import { localAddress, readOptions, StartError, type StartOptions, usage } from './options';
 import { Preparation } from './preparation';
 import { Service } from './service';
@@ -24,26 +24,26 @@ export interface StartInput {
   say: (line: string) => void;
 }
 
-/** What has lasted so far, and how long: tools/start/phases.mjs. */
+/** Phases of the start: tools/start/phases.mjs. */
 interface Phases {
   times: [string, number][];
   run<T>(name: string, work: () => Promise<T>): Promise<T>;
 }
 
-/** Starts everything on one port and stays until it is told to end. */
+/** Starts everything on one port and runs until a signal ends it. */
 export async function startCommand({ args, env, root, phases, say }: StartInput): Promise<void> {
   const options = readOptions(args, env, root);
   if (options.help) return void process.stdout.write(usage);
   const { dataDir, port } = options;
-  await phases.run('the end of the one before', () => waitForOneBefore(options, say));
+  await phases.run('end of the previous start', () => waitForPreviousStart(options, say));
 
   const running: { preparation?: Preparation; stack?: DevStack; store?: ObjectStore; service?: Service } = {};
   const stop = async () => {
     await markEnding(dataDir);
     running.preparation?.end();
     await running.service?.stop(18_000);
-    // A service that was just being brought back had no hand on its workers.
-    await endLeftWorkers(join(dataDir, 'agents'));
+    // A service that was being restarted had not connected to its workers yet.
+    await endRemainingWorkers(join(dataDir, 'agents'));
     await Promise.all([running.store?.stop(), running.stack?.stop()]);
   };
   endOnSignals(stop, say);
@@ -51,7 +51,7 @@ export async function startCommand({ args, env, root, phases, say }: StartInput)
   try {
     await mkdir(dataDir, { recursive: true, mode: 0o700 }).catch((error: Error) => {
       throw new StartError(
-        `The data folder ${dataDir} cannot be created (${error.message.split(',')[0]}); choose another one with --data-dir.`,
+        `The data folder ${dataDir} cannot be created (${error.message.split(',')[0]}); choose another with --data-dir.`,
       );
     });
     const preparation = (running.preparation = new Preparation(env));
@@ -66,7 +66,7 @@ export async function startCommand({ args, env, root, phases, say }: StartInput)
     const imagingFound = findImaging({ dataDir, env, say });
     running.stack = await phases.run('Postgres and Redis', () => stackStarted);
     if (options.reset) await forgetData(dataDir);
-    const secrets = await keptSecrets(dataDir);
+    const secrets = await storedSecrets(dataDir);
     const s3 = env['S3_ENDPOINT'] ? {} : await phases.run('object store', () => startStore(running, dataDir, secrets));
     const { databaseUrl, redisUrl } = running.stack;
     const ready = await phases.run('migrations', () =>
@@ -87,7 +87,7 @@ export async function startCommand({ args, env, root, phases, say }: StartInput)
         LOCAL_AGENTS: 'true',
         LOCAL_AGENTS_DIR: join(dataDir, 'agents'),
         LOCAL_SERVICE_URL: localAddress(options),
-        // Machines of this computer may be called; nothing else that is not public.
+        // Outbound requests may reach this computer, but no other private address.
         OUTBOUND_ALLOW: '127.0.0.0/8,::1,localhost',
         ...s3,
         ...withoutEmpty(env),
@@ -129,7 +129,7 @@ async function startStore(
   const credentials = { accessKeyId: secrets.s3AccessKeyId, secretAccessKey: secrets.s3SecretAccessKey };
   const folder = join(dataDir, 'object-store');
   running.store = await startObjectStore({ dataDir: folder, buckets: ['muster'], credentials });
-  // For muster-admin: only one process may open these files.
+  // muster-admin reads this file: only one process may open the store's files, so it connects to the store.
   await writeFile(join(folder, 'endpoint'), `${running.store.endpoint}\n`);
   return {
     S3_ENDPOINT: running.store.endpoint,
@@ -155,7 +155,7 @@ async function forgetData(dataDir: string): Promise<void> {
   }
 }
 
-function endLeftWorkers(folder: string): Promise<void> {
+function endRemainingWorkers(folder: string): Promise<void> {
   return new Promise((resolve) => {
     if (!existsSync(folder)) return resolve();
     const ending = fork(join(__dirname, 'end-left-workers.js'), [folder], {
@@ -167,18 +167,17 @@ function endLeftWorkers(folder: string): Promise<void> {
   });
 }
 
-/** A start right after the end of another one waits for that: it lets go of the port and the folder step by step. */
-async function waitForOneBefore(options: StartOptions, say: (line: string) => void): Promise<void> {
-  const onWait = (pid: number) =>
-    say(`waiting for another Muster that is shutting down in this data folder (pid ${pid})`);
+/** Waits for a previous start that is ending. It releases the port and the folder step by step. */
+async function waitForPreviousStart(options: StartOptions, say: (line: string) => void): Promise<void> {
+  const onWait = (pid: number) => say(`waiting for another Muster that is shutting down in this data folder (pid ${pid})`);
   const deadline = Date.now() + endWithinMs;
   const before = await waitForEndOf(options.dataDir, { onWait });
-  // Who goes on using the folder probably has the port too, and the folder is what is said then.
+  // A process that keeps the folder probably uses the port too; the error about the folder is the more useful one.
   while (before !== 'held') {
     try {
       return await requireFreePort(options);
     } catch (error) {
-      // What a Muster that was killed started ends a little later than itself.
+      // Processes that a killed Muster started end a little later than Muster itself.
       if (before === 'free' || Date.now() > deadline) throw error;
       await delay(100);
     }
@@ -191,17 +190,17 @@ function requireFreePort({ port, host }: StartOptions): Promise<void> {
     probe.once('error', ({ code }: NodeJS.ErrnoException) => {
       const reason =
         code === 'EACCES'
-          ? `Port ${port} cannot be used by this user; choose one above 1023: npm start -- --port 3000.`
+          ? `Port ${port} may not be used by this user; choose one above 1023: npm start -- --port 3000.`
           : code === 'EADDRINUSE'
             ? `Port ${port} is used by another program; choose a free one: npm start -- --port ${port + 1}.`
-            : `The service cannot listen on port ${port} of ${host} (${code}); choose another --host or --port.`;
+            : `Port ${port} on ${host} cannot be listened on (${code}).`;
       reject(new StartError(reason));
     });
     probe.listen(port, host, () => probe.close(() => resolve()));
   });
 }
 
-/** An empty variable means that it is not set. */
+/** Removes empty variables: an empty variable counts as not set. */
 function withoutEmpty(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 }
@@ -219,7 +218,7 @@ function endOnSignals(stop: () => Promise<void>, say: (line: string) => void): v
     );
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
-  // npm killed with -9 forwards nothing; whoever was to end us is then gone.
+  // npm that was killed with SIGKILL forwards no signal; then the parent process changes.
   const parent = process.ppid;
   setInterval(() => process.ppid !== parent && end(), 1000).unref();
 }
@@ -235,7 +234,7 @@ function announce({ options, first, internalPorts, times }: Announcement): void 
   const address = localAddress(options);
   const total = times.reduce((sum, [, ms]) => sum + ms, 0);
   const lasted = times.filter(([, ms]) => ms >= 5);
-  const parts = lasted.map(([what, ms]) => `${what} ${(ms / 1000).toFixed(2)}`).join(', ');
+  const parts = lasted.map(([name, ms]) => `${name} ${(ms / 1000).toFixed(2)}`).join(', ');
   const lines = [
     '',
     `Muster is ready at ${address}`,

@@ -8,19 +8,19 @@ import { countInstalled, foldersOf, installLine } from './install-progress.mjs';
 import { Phases } from './phases.mjs';
 
 describe('a start', () => {
-  it('names a phase that lasts, with its time, and remembers all of them', async () => {
-    const said: string[] = [];
-    const phases = new Phases((line: string) => said.push(line), 20);
-    const lasting = () => new Promise((resolve) => setTimeout(() => resolve(said.length), 60));
+  it('prints a long phase and its time, and stores the times of all phases', async () => {
+    const lines: string[] = [];
+    const phases = new Phases((line: string) => lines.push(line), 20);
+    const lasting = () => new Promise((resolve) => setTimeout(() => resolve(lines.length), 60));
     expect(await phases.run('quick', async () => 'done')).toBe('done');
     expect(await phases.run('slow', lasting)).toBe(1);
     const failing = phases.run('failing', () => lasting().then(() => Promise.reject(new Error('full'))));
     await expect(failing).rejects.toThrow('full');
-    expect(said).toEqual(['slow …', 'slow: 0.1 s', 'failing …', 'failing: 0.1 s']);
+    expect(lines).toEqual(['slow …', 'slow: 0.1 s', 'failing …', 'failing: 0.1 s']);
     expect(phases.times.map(([name]: [string]) => name)).toEqual(['quick', 'slow', 'failing']);
   });
 
-  it('counts the packages that npm puts on this machine', async () => {
+  it('counts the packages that npm installs on this machine', async () => {
     const packages = {
       '': {},
       'node_modules/a': {},
@@ -41,13 +41,13 @@ describe('a start', () => {
     expect(await countInstalled(root, folders)).toBe(1);
     await rm(root, { recursive: true });
 
-    expect(installLine(300, 400, 1000)).toBe('npm is removing old packages, 300 are left');
-    expect(installLine(0, 0, 1000)).toBe('npm is resolving packages and downloading the first ones');
+    expect(installLine(300, 400, 1000)).toBe('npm removes the old packages, 300 are left');
+    expect(installLine(0, 0, 1000)).toBe('npm looks up the packages and fetches the first ones');
     expect(installLine(400, 400, 1000)).toBe('400 of about 1000 packages');
-    expect(installLine(999, 999, 1000)).toBe('999 packages are installed, npm is running install scripts');
+    expect(installLine(999, 999, 1000)).toBe('999 packages are installed, npm runs the install scripts of some');
   });
 
-  it('starts again at once what died, and ever later what dies again and again within a minute', () => {
+  it('doubles the restart delay with each death within a minute', () => {
     const backoff = new Backoff();
     expect([0, 1, 2, 3, 4, 5].map((second) => backoff.next(second * 1000))).toEqual([
       500, 1000, 2000, 4000, 8000, 10_000,

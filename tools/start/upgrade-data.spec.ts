@@ -10,14 +10,14 @@ import type { UpgradeData } from './save-before';
 describe('data of another version', () => {
   let database: ClonedDatabase;
   let dataDir: string;
-  const said: string[] = [];
+  const lines: string[] = [];
   const newest = migrations.slice(-2).map(({ name }) => name);
-  const given = (options: Partial<UpgradeData> = {}): UpgradeData => ({
+  const input = (options: Partial<UpgradeData> = {}): UpgradeData => ({
     databaseUrl: database.url,
     dataDir,
     backup: true,
     pending: newest.length,
-    say: (line) => said.push(line),
+    say: (line) => lines.push(line),
     ...options,
   });
 
@@ -29,45 +29,43 @@ describe('data of another version', () => {
     await source.query("INSERT INTO organization (id, name) VALUES (gen_random_uuid(), 'Practice')");
     await source.destroy();
   });
-  beforeEach(() => said.splice(0));
+  beforeEach(() => lines.splice(0));
   afterAll(async () => {
     await database.drop();
     await rm(dataDir, { recursive: true });
   });
 
-  it('is restored where it cannot be brought to this one', async () => {
+  it('is restored from the backup if a migration fails', async () => {
     const run = async (url: string) => {
       await migrate(url, { only: migrations.slice(0, -1).map(({ name }) => name) });
       await query("UPDATE organization SET name = 'half changed'");
       throw new Error('no room\nat line 1');
     };
-    await expect(upgradeData(given({ run }))).rejects.toThrow(
-      /could not be upgraded to Muster \S+ \(no room\); its earlier state was restored from the backup \S+Z\./,
+    await expect(upgradeData(input({ run }))).rejects.toThrow(
+      /could not be migrated to Muster \S+ \(no room\); it was restored from the backup \S+Z\./,
     );
-    expect(said).toEqual([
-      expect.stringMatching(
-        /^the data belongs to an older version \(2 migrations\): backing it up into .*backups first$/,
-      ),
-      expect.stringMatching(/^backup \S+ is complete; upgrading the data to Muster/),
-      'the upgrade failed: restoring the backup',
+    expect(lines).toEqual([
+      expect.stringMatching(/^the data is of an older version \(2 migrations\): backing it up into .*backups first$/),
+      expect.stringMatching(/^backup \S+ is complete; migrating the data to Muster/),
+      'the migration failed: restoring the backup',
     ]);
     expect(await query('SELECT name FROM organization')).toEqual([{ name: 'Practice' }]);
     expect(await query('SELECT name FROM schema_migration WHERE name = ANY($1)', [newest])).toEqual([]);
   });
 
-  it('is brought to this one, backed up before, and the version is noted', async () => {
-    expect(await upgradeData(given())).toEqual(newest);
-    expect(said).toHaveLength(2);
+  it('is backed up and migrated, and the version is stored', async () => {
+    expect(await upgradeData(input())).toEqual(newest);
+    expect(lines).toHaveLength(2);
     expect(await readFile(join(dataDir, 'version'), 'utf8')).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect(await query('SELECT name FROM organization')).toEqual([{ name: 'Practice' }]);
-    expect(await upgradeData(given({ pending: 0 }))).toEqual([]);
-    expect(said).toHaveLength(2);
+    expect(await upgradeData(input({ pending: 0 }))).toEqual([]);
+    expect(lines).toHaveLength(2);
   });
 
-  it('is refused where it is newer, with the version that it needs', async () => {
+  it('is refused if it is newer, with the version that it needs', async () => {
     await query("INSERT INTO schema_migration (timestamp, name) VALUES (1900000000000, 'Later1900000000000')");
-    await expect(upgradeData(given({ pending: 0 }))).rejects.toThrow(
-      /belongs to a newer Muster than this one \(\S+\): it has the migration Later1900000000000\. Start the version that created it/,
+    await expect(upgradeData(input({ pending: 0 }))).rejects.toThrow(
+      /belongs to a newer version than this one \(\S+\): it has the migration Later1900000000000\. Start the version that created it/,
     );
   });
 

@@ -6,33 +6,31 @@ import { StartError } from './options';
 import { saveBefore, type UpgradeData } from './save-before';
 
 /**
- * Brings an older data folder to this version: backed up first, and restored where that fails. A newer one is refused.
- * Objects are left out of that backup, as migrations do not touch them.
+ * Migrates an older data folder to this version. It is backed up first, and restored if the migration fails. A newer
+ * folder is refused. The backup has no objects, because migrations do not change them.
  */
-export async function upgradeData(asked: UpgradeData): Promise<string[]> {
-  const { databaseUrl, dataDir, pending, say, run = migrate } = asked;
-  await refuseNewer(asked);
-  // A database without any is a new one.
+export async function upgradeData(options: UpgradeData): Promise<string[]> {
+  const { databaseUrl, dataDir, pending, say, run = migrate } = options;
+  await refuseNewer(options);
+  // A database without any migration is new.
   const isOlder = pending > 0 && pending < migrations.length;
-  if (!asked.backup || !isOlder) {
+  if (!options.backup || !isOlder) {
     const migrated = await run(databaseUrl);
     await writeFile(versionFile(dataDir), `${version}\n`);
     return migrated;
   }
-  say(
-    `the data belongs to an older version (${pending} migrations): backing it up into ${join(dataDir, 'backups')} first`,
-  );
-  const { id, restore } = await saveBefore(asked, version);
-  say(`backup ${id} is complete; upgrading the data to Muster ${version}`);
+  say(`the data is of an older version (${pending} migrations): backing it up into ${join(dataDir, 'backups')} first`);
+  const { id, restore } = await saveBefore(options, version);
+  say(`backup ${id} is complete; migrating the data to Muster ${version}`);
   try {
     const migrated = await run(databaseUrl);
     await writeFile(versionFile(dataDir), `${version}\n`);
     return migrated;
   } catch (error) {
-    say('the upgrade failed: restoring the backup');
+    say('the migration failed: restoring the backup');
     await restore();
     throw new StartError(
-      `The data could not be upgraded to Muster ${version} (${(error as Error).message.split('\n')[0]}); its earlier state was restored ` +
+      `The data could not be migrated to Muster ${version} (${(error as Error).message.split('\n')[0]}); it was restored ` +
         `from the backup ${id}. Start the version that used it before.`,
     );
   }
@@ -43,12 +41,12 @@ async function refuseNewer({ databaseUrl, dataDir }: UpgradeData): Promise<void>
   if (unknown.length === 0) return;
   const newest = (await readFile(versionFile(dataDir), 'utf8').catch(() => '')).trim();
   throw new StartError(
-    `The data in ${dataDir} belongs to a newer Muster than this one (${version}): it has the migration ${unknown.at(-1)}. ` +
+    `The data in ${dataDir} belongs to a newer version than this one (${version}): it has the migration ${unknown.at(-1)}. ` +
       `Start ${newest && newest !== version ? `Muster ${newest}` : 'the version that created it'} or a newer one, or choose another folder with --data-dir.`,
   );
 }
 
-/** Which version used the data last. */
+/** File with the version that used the data last. */
 function versionFile(dataDir: string): string {
   return join(dataDir, 'version');
 }

@@ -1,6 +1,6 @@
 import { GenericContainer, Wait } from 'testcontainers';
 
-/** The same two servers as containers, where a Docker engine answers: MUSTER_TEST_CONTAINERS=true npm test. */
+/** Starts the two servers as containers, if a Docker engine is available: MUSTER_TEST_CONTAINERS=true npm test. */
 export async function startContainers() {
   const password = 'test';
   const [postgres, redis] = await Promise.all([
@@ -8,7 +8,7 @@ export async function startContainers() {
       .withEnvironment({ POSTGRES_USER: 'muster', POSTGRES_PASSWORD: password, POSTGRES_DB: 'muster' })
       .withCommand(['postgres', '-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'max_connections=200'])
       .withExposedPorts(5432)
-      // The image starts the server twice: once to make the database, once for good.
+      // The image starts the server twice: first to create the database, then to serve.
       .withWaitStrategy(Wait.forLogMessage(/ready to accept connections/, 2))
       .start(),
     new GenericContainer('redis:7')

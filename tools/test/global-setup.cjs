@@ -1,4 +1,4 @@
-// Before all test files: what they run against. Compiled code, because the end-to-end tests start real processes.
+// Starts what all test files run against. Uses the compiled code, because the end-to-end tests start real processes.
 const { execFileSync } = require('node:child_process');
 const { existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } = require('node:fs');
 const { tmpdir } = require('node:os');
@@ -17,7 +17,7 @@ module.exports = async function globalSetup() {
   globalThis.__musterTestStack = stack;
 };
 
-/** A folder of this run. Those of runs that were killed are removed, because they may take up memory. */
+/** Creates a folder for this run. Folders of killed runs are removed, because they may take up memory. */
 function makeDataFolder() {
   const parent = folderForData();
   for (const name of readdirSync(parent)) {
@@ -41,7 +41,10 @@ function folderForData() {
   }
 }
 
-/** A version manager such as pyenv has a shell script named python3, which costs more than most scripts that tests run. */
+/**
+ * With a version manager such as pyenv, python3 is a shell script that takes longer than most of the scripts that tests
+ * run.
+ */
 function putPythonItselfFirst() {
   const { env } = process;
   try {

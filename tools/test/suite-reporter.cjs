@@ -66,11 +66,11 @@ module.exports = class SuiteReporter {
     const { MUSTER_TEST_TIMES: times } = process.env;
     if (times) writeFileSync(times, `${JSON.stringify(files, null, 2)}\n`);
     clearInterval(this.watch);
-    setTimeout(() => void endRun('the tests ended but the test run did not'), exitTakesAtMostMs).unref();
+    setTimeout(() => void endRun('all tests ended, but the run did not'), exitTakesAtMostMs).unref();
   }
 };
 
-/** Times are of the processor, and in proportion to a fixed piece of work, so that a slow or a busy machine fails nothing. */
+/** Compares processor time, in proportion to a fixed piece of work, so that a slow or a busy machine fails nothing. */
 function filesOverTheirLimit(files) {
   const slowness = Math.max(1, median(files.map((file) => file.slowness)));
   return files
@@ -119,7 +119,7 @@ function timesOfKinds(files) {
   return kinds
     .map((kind) => {
       const own = files.filter((file) => file.kind === kind);
-      return `${kind.padEnd(10)} ${String(own.length).padStart(3)} files ${inSeconds(own, 'elapsedSeconds')} s, of the processor ${inSeconds(own, 'processorSeconds')} s`;
+      return `${kind.padEnd(10)} ${String(own.length).padStart(3)} files ${inSeconds(own, 'elapsedSeconds')} s, processor time ${inSeconds(own, 'processorSeconds')} s`;
     })
     .join('\n');
 }
@@ -138,7 +138,7 @@ function slowest(files) {
     'slowest files:',
     ...ten.map(
       ({ file, kind, elapsedSeconds, processorSeconds }) =>
-        `${elapsedSeconds.toFixed(1).padStart(7)} s (${processorSeconds.toFixed(1)} s of the processor) ${kind.padEnd(9)} ${file}`,
+        `${elapsedSeconds.toFixed(1).padStart(7)} s (${processorSeconds.toFixed(1)} s processor time) ${kind.padEnd(9)} ${file}`,
     ),
   ].join('\n');
 }

@@ -9,7 +9,7 @@ const SuiteReporter = createRequire(__filename)('./suite-reporter.cjs') as new (
 
 const rootDir = join(__dirname, '../..');
 
-describe('the reporter of the suite', () => {
+describe('the suite reporter', () => {
   let printed: string;
 
   beforeEach(() => {

@@ -12,8 +12,8 @@ import { startObjectStore } from '../dev-stack/src/object-store/object-store';
 const templateDatabase = 'muster_template';
 
 /**
- * Starts a Postgres, a Redis and an object store on free ports for this test run only, or uses those that the environment
- * names.
+ * Starts a Postgres, a Redis and an object store on free ports for this test run only, or uses those that the
+ * environment specifies.
  */
 export async function startTestStack(dataDir: string) {
   const [servers, store, pillow] = await Promise.all([
@@ -62,7 +62,10 @@ function isAlive(pid: number): boolean {
   return existsSync(`/proc/${pid}/cwd`) && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
 }
 
-/** The variables by which workers of tests find Pillow. Null if it is not available; tests that need it are skipped. */
+/**
+ * Returns the variables with which the workers of tests find Pillow. Null if it is not available; tests that need it
+ * are skipped.
+ */
 async function findPillowFor(dataDir: string) {
   const found = await findPillow({ dataDir, env: process.env, onProgress: () => undefined }).catch(() => null);
   return Array.isArray(found) ? null : found;
@@ -87,7 +90,10 @@ async function startServers(dataDir: string) {
   return startContainers();
 }
 
-/** The database that every test file clones. Its name is random, because the server may hold that of another run. */
+/**
+ * Creates the database that every test file clones. Its name is random, because the server may have a template of
+ * another run.
+ */
 async function makeTemplate(databaseUrl: string): Promise<string> {
   const name = `${templateDatabase}_${randomBytes(4).toString('hex')}`;
   await runSql(databaseUrl, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`);

@@ -1,15 +1,16 @@
 #!/usr/bin/env node
-// `npm test` runs the short suite on a Postgres, a Redis and an object store of its own.
-// `npm test -- libs/access` runs a part of it, `npm test -- --changed` the files that the changes since main can reach.
-// Every option of Jest is accepted. A file that is named by a path that contains `.long.` runs as well.
-// `npm run test:long` runs the files that are long by their name (`*.long.spec.ts`), and those that call `longForm` or `isLongForm`, in
-// their long form, and then the in-process suites under other dates (other-dates.mjs).
+// `npm test` runs the short suite on a separate Postgres, Redis and object store.
+// `npm test -- libs/access` runs a part of it; `npm test -- --changed` runs the tests of all projects that the changes
+// since main can affect.
+// Every option of Jest is accepted. A path that contains `.long.` runs that file as well.
+// `npm run test:long` runs the files that are long by their name (`*.long.spec.ts`) and those that call `longForm` or
+// `isLongForm`, in their long form, and then the in-process suites under other dates (other-dates.mjs).
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { prepare, root, Sorry } from '../start/prepare.mjs';
+import { prepare, root, StartupError } from '../start/prepare.mjs';
 import { runUnderOtherDates } from './other-dates.mjs';
 
 const require = createRequire(import.meta.url);
@@ -18,20 +19,20 @@ const jestProgram = join(root, 'node_modules/jest/bin/jest.js');
 try {
   await prepare((line) => console.log(`  ${line}`));
 } catch (error) {
-  console.error(error instanceof Sorry ? `\nmuster: ${error.message}` : error);
+  console.error(error instanceof StartupError ? `\nmuster: ${error.message}` : error);
   process.exit(1);
 }
 const args = process.argv.slice(2);
-const words = wordsForJest(args);
-if (words) {
-  await bringBrowser(words);
-  process.exitCode = await jest(words);
+const jestArgs = argsForJest(args);
+if (jestArgs) {
+  await provideBrowser(jestArgs);
+  process.exitCode = await jest(jestArgs);
   // The whole long suite includes the other dates; a part of it does not.
   if (args.length === 1 && args[0] === '--long') process.exitCode = (await runUnderOtherDates()) || process.exitCode;
-} else console.log('no change affects a test\n\n0 passed, 0 failed');
+} else console.log('the changes affect no test\n\n0 passed, 0 failed');
 
-/** The arguments for Jest; null if no file is to be run. */
-function wordsForJest(args) {
+/** Returns the arguments for Jest; null if no file is to be run. */
+function argsForJest(args) {
   const rest = args.filter((arg) => !['--changed', '--long'].includes(arg));
   if (args.includes('--long') || args.some((arg) => arg.includes('.long.')))
     process.env.MUSTER_TEST_LONG_FILES = 'true';
@@ -47,13 +48,13 @@ function wordsForJest(args) {
   }
   if (!args.includes('--changed')) return args;
   const folders = changedFolders();
-  console.log(`  changed, or reached by a change: ${folders.join(', ') || 'nothing'}`);
+  console.log(`  changed, or affected by a change: ${folders.join(', ') || 'nothing'}`);
   return folders.length > 0 ? [...rest, ...folders.map((folder) => `${folder}/`)] : null;
 }
 
 /**
- * The folders of the projects that a change since main, committed or not, can reach. What all tests share (libs/testing) uses
- * every lib; a change of one of these reaches it, and not by it every test.
+ * The folders of the projects that a change since main, committed or not, can affect. A change of any lib affects
+ * libs/testing, which uses every lib, but does not thereby affect every test.
  */
 function changedFolders() {
   const git = (...args) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean);
@@ -62,14 +63,14 @@ function changedFolders() {
   const { nodes, dependencies } = projectGraph();
   const shared = files.some((file) => file.startsWith('libs/testing/') || !/^(apps|libs|tools)\//.test(file));
   if (shared) return Object.values(nodes).map(({ data }) => data.root);
-  const reached = new Set(
+  const affected = new Set(
     Object.keys(nodes).filter((name) => files.some((file) => file.startsWith(`${nodes[name].data.root}/`))),
   );
-  for (const name of reached) {
+  for (const name of affected) {
     for (const [user, uses] of Object.entries(dependencies))
-      if (name !== 'testing' && uses.some(({ target }) => target === name)) reached.add(user);
+      if (name !== 'testing' && uses.some(({ target }) => target === name)) affected.add(user);
   }
-  return [...reached].map((name) => nodes[name].data.root);
+  return [...affected].map((name) => nodes[name].data.root);
 }
 
 function projectGraph() {
@@ -84,8 +85,8 @@ function projectGraph() {
   }
 }
 
-/** Fetches a browser if tests of pages are to be run and the machine has no browser. */
-async function bringBrowser(args) {
+/** Downloads a browser if tests of pages are to be run and the machine has no browser. */
+async function provideBrowser(args) {
   const { env } = process;
   const { cachedChromium, installedChromium } = require(join(root, 'dist/tools/dev-stack/src/chromium.js'));
   if (await installedChromium(env)) return;

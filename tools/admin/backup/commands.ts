@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { AdminError } from '../admin-error';
 import type { Call, Command } from '../command';
-import { openHouse } from '../house';
+import { openInstallation } from '../installation';
 import { openPlace } from '../place/open-place';
 import type { Place } from '../place/place';
 import { restoreBackup } from '../restore/restore-backup';
@@ -17,19 +17,20 @@ const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 const keyOptions = { 'passphrase-file': text };
 const openOptions = { ...keyOptions, identity: { type: 'string', multiple: true } as const };
-const place = 'PLACE is a folder or s3://bucket/prefix. Set BACKUP_S3_ENDPOINT and so on if they differ from S3_*.';
+const place =
+  'PLACE is a folder or s3://bucket/prefix. BACKUP_S3_ENDPOINT and so on override S3_ENDPOINT and so on for the bucket.';
 const openedBy =
-  'It is decrypted with MUSTER_BACKUP_PASSPHRASE or --passphrase-file, or with the age secret keys in the file --identity.';
+  'Backups are decrypted with MUSTER_BACKUP_PASSPHRASE, --passphrase-file, or --identity with a file of age secret keys.';
 
 export const backupCommands: Record<string, Command> = {
   backup: {
     usage: '--to PLACE [--data-dir DIR] [--recipient age1…] [--with-keys] [--jobs N]',
-    summary: 'saves the database, the objects that its rows refer to, and settings that are not secret',
+    summary: 'saves the database, the objects that its rows refer to, and the settings that are not secret',
     about: `${place}
-Backs up the data folder of npm start, which may be running, or the Muster of DATABASE_URL and S3_*. Everything is
-encrypted: for --recipient (can be repeated), or with MUSTER_BACKUP_PASSPHRASE or --passphrase-file. The backup contains the
-master keys only with --with-keys; the secrets in it cannot be decrypted without them. Only objects that are in no earlier
-backup are saved. After an interruption, the next backup saves the objects that are still missing.`,
+Saves the data folder of npm start, which may be running, or the service that DATABASE_URL and S3_* specify. Everything
+is encrypted: for each --recipient, or with MUSTER_BACKUP_PASSPHRASE or --passphrase-file. Without --with-keys the master
+keys are left out; without them nobody can decrypt the secrets in the backup. Only objects that no earlier backup has are
+saved. After an interrupted backup, the next one saves only the objects that are still missing.`,
     options: {
       to: text,
       'data-dir': text,
@@ -41,10 +42,10 @@ backup are saved. After an interruption, the next backup saves the objects that 
     run: async (call) => {
       const keys = await keysOf(call);
       await atPlace(call, 'to', async (at) => {
-        const house = await openHouse(call.text('data-dir'), call.environment);
+        const installation = await openInstallation(call.text('data-dir'), call.environment);
         try {
           const { id, tables, objects } = await takeBackup({
-            ...house,
+            ...installation,
             place: at,
             keys,
             withKeys: call.flag('with-keys'),
@@ -55,11 +56,11 @@ backup are saved. After an interruption, the next backup saves the objects that 
           });
           const rows = tables.reduce((sum, table) => sum + table.rows, 0);
           call.write(
-            `Backup ${id}: ${rows} rows of ${tables.length} tables, ${objects.count} objects (${objects.added} new ones` +
-              `${objects.absent ? `; ${objects.absent} objects are not in the bucket although rows refer to them` : ''}).`,
+            `Backup ${id}: ${rows} rows of ${tables.length} tables, ${objects.count} objects (${objects.added} new` +
+              `${objects.absent ? `; ${objects.absent} that rows refer to are not in the bucket` : ''}).`,
           );
         } finally {
-          await house.close();
+          await installation.close();
         }
       });
     },
@@ -77,14 +78,14 @@ backup are saved. After an interruption, the next backup saves the objects that 
           const rows = manifest?.tables.reduce((sum, table) => sum + table.rows, 0);
           const facts = manifest
             ? `Muster ${manifest.version}, ${rows} rows, ${manifest.objects.count} objects, master keys ${manifest.masterKeys}`
-            : (fault ?? 'interrupted: not complete');
+            : (fault ?? 'interrupted: it is not complete');
           call.write(`${id}  ${facts}`);
         }
       }),
   },
   verify: {
     usage: '--from PLACE [--backup ID]',
-    summary: 'reads a backup like a restore; the newest one by default',
+    summary: 'reads a backup as a restore would; the newest one by default',
     about: `${place}\n${openedBy}`,
     options: { from: text, backup: text, ...openOptions },
     run: async (call) => {
@@ -94,18 +95,19 @@ backup are saved. After an interruption, the next backup saves the objects that 
         const manifest = await chooseBackup(at, call.text('backup'));
         await verifyBackup(repository, manifest, call.onProgress);
         call.write(
-          `The backup ${manifest.id} is complete: ${manifest.tables.length} tables and ${manifest.objects.count} objects.`,
+          `The backup ${manifest.id} is complete and undamaged: ${manifest.tables.length} tables and ${manifest.objects.count} objects.`,
         );
       });
     },
   },
   restore: {
     usage: '--from PLACE [--backup ID] [--data-dir DIR] [--without-keys] [--jobs N]',
-    summary: 'restores a backup into an empty database or folder, and compares the result',
+    summary: 'restores a backup into an empty target and compares the target with the backup',
     about: `${place}
-Restores into a new data folder for npm start (--data-dir), or into the empty database of DATABASE_URL and the bucket of
-S3_*. The database user must be able to create databases: the backup is loaded into a temporary database, which is renamed at
-the end. ${openedBy} The master keys are those in the backup, or MASTER_KEYS.`,
+Restores into a new data folder for npm start (--data-dir), or into the empty database and the bucket that DATABASE_URL
+and S3_* specify. The database user must be allowed to create databases: the backup is loaded into a temporary database
+that is renamed to the target's name at the end. ${openedBy}
+The master keys are taken from the backup, or from MASTER_KEYS.`,
     options: { from: text, backup: text, 'data-dir': text, 'without-keys': flag, jobs: text, ...openOptions },
     run: async (call) => {
       const keys = await keysOf(call);
@@ -123,26 +125,26 @@ the end. ${openedBy} The master keys are those in the backup, or MASTER_KEYS.`,
         });
         call.write(`The backup ${id} was restored and verified: ${tables.length} tables, ${objects.count} objects.`);
         if (dataDir) call.write(`Start it with: npm start -- --data-dir ${dataDir}`);
-        call.write('It starts no machine, command or schedule until you run: muster-admin release');
+        call.write('It starts no machine, schedule or webhook until you run: muster-admin release');
       });
     },
   },
   prune: {
     usage: '--from PLACE --keep daily=7,weekly=4',
-    summary: 'removes all other backups, and objects that no backup refers to',
-    about: `${place}\n--keep accepts last, hourly, daily, weekly, monthly and yearly. daily=7 keeps the newest backup of each of the last 7 days.`,
+    summary: 'removes all other backups, and the objects that no remaining backup refers to',
+    about: `${place}\n--keep accepts last, hourly, daily, weekly, monthly and yearly. daily=7 retains the newest backup of each of the 7 newest days.`,
     options: { from: text, keep: text },
     run: (call) =>
       atPlace(call, 'from', async (at) => {
-        const keep = parseKeep(call.text('keep') ?? fail('--keep is missing; for example --keep daily=7,weekly=4.'));
-        const { removed, kept, objects } = await pruneBackups(at, { keep, now: new Date() });
-        call.write(`Removed ${removed.length} backups and ${objects} objects; ${kept.length} backups remain.`);
+        const keep = parseKeep(call.text('keep') ?? fail('--keep is missing, as in --keep daily=7,weekly=4.'));
+        const { removed, retained, objects } = await pruneBackups(at, { keep, now: new Date() });
+        call.write(`Removed ${removed.length} backups and ${objects} objects; ${retained.length} backups remain.`);
       }),
   },
 };
 
 async function atPlace(call: Call, option: 'to' | 'from', work: (at: Place) => Promise<void>): Promise<void> {
-  const named = call.text(option) ?? fail(`--${option} is missing; specify a folder or s3://bucket/prefix.`);
+  const named = call.text(option) ?? fail(`--${option} is missing: a folder, or s3://bucket/prefix.`);
   const { place: at, close } = openPlace(named, call.environment);
   try {
     await work(at);

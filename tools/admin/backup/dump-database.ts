@@ -15,7 +15,7 @@ export interface DumpedDatabase {
   migrations: string[];
   tables: SavedTable[];
   sequences: { name: string; value: string; called: boolean }[];
-  /** Keys of the objects that its rows name. */
+  /** Keys of the objects that the rows refer to. */
   objectKeys: string[];
 }
 
@@ -23,15 +23,15 @@ export interface DumpOptions {
   databaseUrl: string;
   id: string;
   repository: Repository;
-  /** Tables at once, each on a connection of its own. */
+  /** Number of tables that are dumped at once, each on its own connection. */
   jobs: number;
   onProgress: (line: string) => void;
 }
 
 /**
- * All tables as they are at one moment: the first connection's snapshot is exported to the others, as pg_dump does in
- * its directory format, whose files of rows are the same. The schema is not saved: it is what the migrations make that
- * the manifest names.
+ * Dumps all tables in one consistent snapshot. The first connection exports its snapshot to the others, as pg_dump does
+ * in its directory format; the row files have the same content as pg_dump's. The schema is not saved: the migrations
+ * that the manifest lists create it.
  */
 export async function dumpDatabase(options: DumpOptions): Promise<DumpedDatabase> {
   const { databaseUrl, jobs, onProgress } = options;
@@ -109,7 +109,7 @@ export function copyStatement({ name, columns }: Pick<SavedTable, 'name' | 'colu
   return `COPY public.${quoted(name)} (${columns.map(quoted).join(', ')}) ${direction}`;
 }
 
-/** Rows are mostly text that repeats itself: the fastest level halves the time and costs a tenth more room. */
+/** Level 1, the fastest: rows are mostly repetitive text, so it halves the time and costs only a tenth more space. */
 export function gzip(): Transform {
   return createGzip({ level: 1, chunkSize: 256 * 1024 });
 }
@@ -118,7 +118,7 @@ export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** With settings by which a value has one text everywhere. */
+/** Connects with session settings under which a value has the same text on every server. */
 export async function connect(databaseUrl: string): Promise<Client> {
   const client = new Client({
     connectionString: databaseUrl,
@@ -143,7 +143,7 @@ interface DescribedTable {
   size: string;
 }
 
-/** The largest first, so that no connection is left with one at the end. Columns that are computed are no data. */
+/** Largest table first, so that no connection is left with a large one at the end. Generated columns are left out. */
 const describeTables = `
   SELECT c.relname AS name, parent.relname AS parent, pg_get_expr(c.relpartbound, c.oid) AS bounds,
     pg_table_size(c.oid) AS size,
@@ -155,7 +155,7 @@ const describeTables = `
   WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> 'schema_migration'
   ORDER BY pg_table_size(c.oid) DESC`;
 
-/** A sequence is not part of a snapshot; read after it, it is never behind its rows. */
+/** Sequences are not part of a snapshot. They are read after the tables, so a saved value is never behind its rows. */
 const describeSequences = `
   SELECT c.relname AS name, COALESCE(pg_sequence_last_value(c.oid), s.seqstart)::text AS value,
     pg_sequence_last_value(c.oid) IS NOT NULL AS called

@@ -10,15 +10,15 @@ export interface SavedTable {
   rows: number;
   hash: string;
   file: Written;
-  /** Of a partition: what it is a partition of, and its bounds as they stand in CREATE TABLE. */
+  /** For a partition, the partitioned table and the bounds as written in CREATE TABLE. Null for other tables. */
   partition: { parent: string; bounds: string } | null;
 }
 
-/** What a backup is, without anything that is secret. It is written last: a backup without it is not whole. */
+/** Describes a backup and contains nothing secret. It is written last: a backup without a manifest is incomplete. */
 export interface Manifest {
   format: number;
   id: string;
-  /** Of the Muster that took it. */
+  /** Version of Muster that took the backup. */
   version: string;
   takenAt: string;
   postgres: string;
@@ -37,9 +37,9 @@ export const manifestFormat = 1;
 export const paths = {
   manifest: (id: string) => `backups/${id}/backup.json`,
   table: (id: string, table: string) => `backups/${id}/tables/${table}.copy.gz.age`,
-  /** Each object's key with its name here, sealed, as file names may say whose picture it is. */
+  /** The key and file name of each object. Encrypted, because a key may identify whose image it is. */
   objectKeys: (id: string) => `backups/${id}/objects.jsonl.gz.age`,
-  /** The names alone, so that old ones can be removed without a key. */
+  /** The file names alone, in plain text, so that old objects can be removed without a decryption key. */
   objectNames: (id: string) => `backups/${id}/objects.txt.gz`,
   settings: (id: string) => `backups/${id}/settings.json.age`,
   object: (name: string) => `objects/${name.slice(0, 2)}/${name}.age`,
@@ -55,7 +55,7 @@ export async function readManifest(place: Place, id: string): Promise<Manifest> 
   if (text === null) {
     for await (const _ of place.list(`backups/${id}/`))
       throw new AdminError(
-        `The backup ${id} in ${place.name} was interrupted and is not complete; choose another one.`,
+        `The backup ${id} in ${place.name} was interrupted before it was complete; choose another one.`,
       );
     throw new AdminError(`There is no backup ${id} in ${place.name}.`);
   }
@@ -76,11 +76,11 @@ export async function readManifest(place: Place, id: string): Promise<Manifest> 
 export interface ListedBackup {
   id: string;
   manifest: Manifest | null;
-  /** Why a manifest that is there cannot be read. */
+  /** Reason why an existing manifest cannot be read. */
   fault?: string;
 }
 
-/** All backups, the oldest first; those that were cut off have no manifest. */
+/** Lists all backups, the oldest first. An interrupted backup has no manifest. */
 export async function listBackups(place: Place): Promise<ListedBackup[]> {
   const whole = new Map<string, boolean>();
   for await (const path of place.list('backups/')) {
@@ -99,11 +99,11 @@ export async function listBackups(place: Place): Promise<ListedBackup[]> {
   );
 }
 
-/** The one that is asked for, or the newest whole one. */
+/** Returns the requested backup, or the newest complete one. */
 export async function chooseBackup(place: Place, id?: string): Promise<Manifest> {
   if (id) return readManifest(place, id);
   const found = (await listBackups(place)).findLast(({ manifest, fault }) => manifest || fault);
-  // An older one is only restored when it is asked for.
+  // If the newest backup is damaged, an older one is restored only on request.
   if (found?.fault) throw new AdminError(found.fault);
   const newest = found?.manifest;
   if (!newest) throw new AdminError(`There is no complete backup in ${place.name}.`);

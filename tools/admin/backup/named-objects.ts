@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 
-/** Every place where rows name objects of the bucket, as a query of their keys. A test compares it with the schema. */
+/** Queries for every column that contains keys of objects in the bucket. A test compares the list with the schema. */
 export const objectQueries: Record<string, string> = {
   'artifact.storage_key': 'SELECT storage_key AS key FROM artifact',
   'job.screenshot_key': 'SELECT screenshot_key FROM job WHERE screenshot_key IS NOT NULL',

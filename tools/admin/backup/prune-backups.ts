@@ -8,7 +8,7 @@ import { textLines } from './save-objects';
 export type Keep = Partial<Record<Period, number>>;
 type Period = 'last' | 'hourly' | 'daily' | 'weekly' | 'monthly' | 'yearly';
 
-/** The part of a moment that two backups of one period share. */
+/** Maps a time to a text that is the same for all times within one period. */
 const periods: Record<Period, (at: Date) => string> = {
   last: (at) => at.toISOString(),
   hourly: (at) => at.toISOString().slice(0, 13),
@@ -18,23 +18,23 @@ const periods: Record<Period, (at: Date) => string> = {
   yearly: (at) => at.toISOString().slice(0, 4),
 };
 
-/** `daily=7,weekly=4` */
+/** Parses rules such as `daily=7,weekly=4`. */
 export function parseKeep(text: string): Keep {
   const keep: Keep = {};
   for (const part of text.split(',')) {
     const [, period, count] = /^(\w+)=(\d+)$/.exec(part.trim()) ?? [];
     if (!period || !(period in periods))
       throw new AdminError(
-        `"${part}" is not a valid rule of --keep; use ${Object.keys(periods).join(', ')}, for example daily=7,weekly=4.`,
+        `"${part}" is not a valid --keep rule; use ${Object.keys(periods).join(', ')}, as in daily=7,weekly=4.`,
       );
     keep[period as Period] = Number(count);
   }
   return keep;
 }
 
-/** The newest of each of the newest so many days, weeks and so on. */
-export function keptOf(takenAt: Date[], keep: Keep): Set<Date> {
-  const kept = new Set<Date>();
+/** Returns the newest backup of each of the newest `count` days, weeks and so on. */
+export function retainedTimesOf(takenAt: Date[], keep: Keep): Set<Date> {
+  const retained = new Set<Date>();
   const newestFirst = takenAt.toSorted((left, right) => right.getTime() - left.getTime());
   for (const [period, count] of Object.entries(keep) as [Period, number][]) {
     const seen = new Set<string>();
@@ -43,45 +43,48 @@ export function keptOf(takenAt: Date[], keep: Keep): Set<Date> {
       if (seen.has(name)) continue;
       if (seen.size === count) break;
       seen.add(name);
-      kept.add(at);
+      retained.add(at);
     }
   }
-  return kept;
+  return retained;
 }
 
 const partialForMs = 24 * 3_600_000;
 
-/** Removes the other backups, those that were cut off a day ago, and the objects that no backup names any more. */
+/**
+ * Removes the backups that no rule retains, interrupted backups older than a day, and objects that no remaining backup
+ * refers to.
+ */
 export async function pruneBackups(
   place: Place,
   { keep, now }: { keep: Keep; now: Date },
-): Promise<{ removed: string[]; kept: string[]; objects: number }> {
+): Promise<{ removed: string[]; retained: string[]; objects: number }> {
   const all = await listBackups(place);
-  const moments = new Map(
+  const times = new Map(
     all.flatMap((each) => (each.manifest ? [[each, new Date(each.manifest.takenAt)] as const] : [])),
   );
-  const keptMoments = keptOf([...moments.values()], keep);
-  if (moments.size > 0 && keptMoments.size === 0)
-    throw new AdminError('These rules would remove all backups; nothing was removed.');
+  const retainedTimes = retainedTimesOf([...times.values()], keep);
+  if (times.size > 0 && retainedTimes.size === 0)
+    throw new AdminError('These rules would remove every backup; nothing was removed.');
   const damaged = all.filter(({ fault }) => fault);
   if (damaged.length > 0) throw new AdminError(`${damaged[0]!.fault} Remove its folder first; nothing was removed.`);
-  const isOld = ({ id }: ListedBackup) => now.getTime() - momentOf(id) > partialForMs;
-  const isKept = (each: ListedBackup) => (each.manifest ? keptMoments.has(moments.get(each)!) : !isOld(each));
-  const removed = all.filter((each) => !isKept(each));
+  const isOld = ({ id }: ListedBackup) => now.getTime() - timeOf(id) > partialForMs;
+  const isRetained = (each: ListedBackup) => (each.manifest ? retainedTimes.has(times.get(each)!) : !isOld(each));
+  const removed = all.filter((each) => !isRetained(each));
   for (const { id } of removed) {
-    // Without its manifest it is not whole any more, wherever the removal is cut off.
+    // The manifest is removed first: if the removal is interrupted, the backup counts as incomplete.
     await place.remove(paths.manifest(id));
     for await (const path of place.list(`backups/${id}/`)) await place.remove(path);
   }
-  const kept = all.filter(isKept);
-  // One that is being taken may name objects that it has not listed yet.
-  const objects = kept.every(({ manifest }) => manifest) ? await removeUnnamed(place, kept) : 0;
-  return { removed: removed.map(({ id }) => id), kept: kept.map(({ id }) => id), objects };
+  const retained = all.filter(isRetained);
+  // A backup in progress may refer to objects that it has not listed yet, so no object is removed while one exists.
+  const objects = retained.every(({ manifest }) => manifest) ? await removeUnnamed(place, retained) : 0;
+  return { removed: removed.map(({ id }) => id), retained: retained.map(({ id }) => id), objects };
 }
 
-async function removeUnnamed(place: Place, kept: ListedBackup[]): Promise<number> {
+async function removeUnnamed(place: Place, retained: ListedBackup[]): Promise<number> {
   const named = new Set<string>();
-  for (const { id } of kept) {
+  for (const { id } of retained) {
     const packed = await place.read(paths.objectNames(id));
     if (!packed)
       throw new AdminError(`The file ${paths.objectNames(id)} is missing in ${place.name}; no object was removed.`);
@@ -97,6 +100,6 @@ async function removeUnnamed(place: Place, kept: ListedBackup[]): Promise<number
   return count;
 }
 
-function momentOf(id: string): number {
+function timeOf(id: string): number {
   return Date.parse(id.replace(/T(\d\d)-(\d\d)-/, 'T$1:$2:'));
 }

@@ -4,10 +4,10 @@ import { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } fro
 import { AdminError } from '../admin-error';
 import { type Place, readText } from '../place/place';
 
-/** What backups are sealed for when they are taken, and opened with. */
+/** The operator's keys, with which backups are encrypted and decrypted. */
 export interface BackupKeys {
   passphrase?: string;
-  /** Public keys, `age1…`: whoever takes backups needs no more. */
+  /** Public keys, `age1…`. Taking backups needs nothing else. */
   recipients: string[];
   /** Secret keys, `AGE-SECRET-KEY-1…`. */
   identities: string[];
@@ -15,7 +15,10 @@ export interface BackupKeys {
 
 interface RepositoryHeader {
   format: number;
-  /** Everything is sealed for this one key, which repository.key.age holds, sealed in turn for the operator's. */
+  /**
+   * Every file is encrypted for this one key. Its secret key is stored in repository.key.age, encrypted with the
+   * operator's keys.
+   */
   recipient: string;
   sealedFor: 'passphrase' | string[];
 }
@@ -24,7 +27,7 @@ const format = 1;
 const headerPath = 'repository.json';
 const keyPath = 'repository.key.age';
 
-/** A place with backups in it, and the key by which they are sealed (age: X25519 and ChaCha20-Poly1305). */
+/** A location with backups, and the key that encrypts them (age: X25519 and ChaCha20-Poly1305). */
 export class Repository {
   private identity?: Promise<string>;
 
@@ -40,11 +43,11 @@ export class Repository {
     return new Repository(place, header, keys);
   }
 
-  /** The one that is there, if it is sealed for the same keys; else a new one. */
-  static async openOrBegin(place: Place, keys: BackupKeys): Promise<Repository> {
-    const known = await readHeader(place);
-    if (!known) return new Repository(place, await begin(place, keys), keys);
-    const repository = new Repository(place, known, keys);
+  /** Opens the existing repository if it is encrypted for the same keys, or creates a new one. */
+  static async openOrCreate(place: Place, keys: BackupKeys): Promise<Repository> {
+    const existing = await readHeader(place);
+    if (!existing) return new Repository(place, await create(place, keys), keys);
+    const repository = new Repository(place, existing, keys);
     await repository.requireSameKeys();
     return repository;
   }
@@ -61,11 +64,11 @@ export class Repository {
     try {
       return fromWeb(await decrypter.decrypt(toWeb(content)));
     } catch {
-      throw new AdminError(`The file ${path} of ${this.place.name} is damaged: it cannot be decrypted.`);
+      throw new AdminError(`The file ${path} in ${this.place.name} is damaged: it cannot be decrypted.`);
     }
   }
 
-  /** Opens the place's own key with the operator's. */
+  /** Decrypts the repository's key with the operator's keys. */
   requireIdentity(): Promise<string> {
     return (this.identity ??= this.readIdentity());
   }
@@ -73,15 +76,17 @@ export class Repository {
   private async readIdentity(): Promise<string> {
     const { passphrase, identities } = this.keys;
     const { sealedFor } = this.header;
-    const asked =
+    const hint =
       sealedFor === 'passphrase'
         ? 'MUSTER_BACKUP_PASSPHRASE or --passphrase-file to the passphrase of the first backup'
         : `--identity to the file with the secret key of ${sealedFor.join(' or ')}`;
     if (sealedFor === 'passphrase' ? !passphrase : identities.length === 0)
-      throw new AdminError(`The backups in ${this.place.name} are encrypted: set ${asked}.`);
+      throw new AdminError(`The backups in ${this.place.name} are encrypted: set ${hint}.`);
     const sealed = await this.place.read(keyPath);
     if (!sealed)
-      throw new AdminError(`The file ${keyPath} is missing in ${this.place.name}; its backups cannot be decrypted.`);
+      throw new AdminError(
+        `The file ${keyPath} is missing in ${this.place.name}: none of the backups can be decrypted.`,
+      );
     const decrypter = new Decrypter();
     if (sealedFor === 'passphrase') decrypter.addPassphrase(passphrase!);
     else for (const identity of identities) decrypter.addIdentity(identity);
@@ -91,8 +96,8 @@ export class Repository {
       const isOther = /no identity matched/.test((error as Error).message);
       throw new AdminError(
         isOther
-          ? `The backups in ${this.place.name} were encrypted with another key: set ${asked}.`
-          : `The file ${keyPath} of ${this.place.name} is damaged; its backups cannot be decrypted.`,
+          ? `The backups in ${this.place.name} were encrypted with another key: set ${hint}.`
+          : `The file ${keyPath} in ${this.place.name} is damaged: none of the backups can be decrypted.`,
       );
     }
   }
@@ -102,10 +107,13 @@ export class Repository {
     const { passphrase, recipients } = this.keys;
     if (sealedFor === 'passphrase') {
       if (passphrase) await this.requireIdentity();
-      else throw new AdminError(`The backups in ${this.place.name} are encrypted with a passphrase; use the same one.`);
+      else
+        throw new AdminError(
+          `The backups in ${this.place.name} are encrypted with a passphrase: set MUSTER_BACKUP_PASSPHRASE or --passphrase-file.`,
+        );
     } else if (recipients.toSorted().join() !== sealedFor.join()) {
       throw new AdminError(
-        `The backups in ${this.place.name} are encrypted for ${sealedFor.join(', ')}; use the same --recipient, or another place.`,
+        `The backups in ${this.place.name} are encrypted for ${sealedFor.join(', ')}: use the same --recipient, or another location.`,
       );
     }
   }
@@ -115,23 +123,23 @@ async function readHeader(place: Place): Promise<RepositoryHeader | null> {
   const text = await readText(place, headerPath);
   if (text === null) return null;
   const header = parsed<RepositoryHeader>(text);
-  if (!header?.recipient) throw new AdminError(`The file ${headerPath} of ${place.name} is damaged.`);
+  if (!header?.recipient) throw new AdminError(`The file ${headerPath} in ${place.name} is damaged.`);
   if (header.format > format)
     throw new AdminError(`The backups in ${place.name} were made by a newer Muster; use that version of muster-admin.`);
   return header;
 }
 
-async function begin(place: Place, { passphrase, recipients }: BackupKeys): Promise<RepositoryHeader> {
+async function create(place: Place, { passphrase, recipients }: BackupKeys): Promise<RepositoryHeader> {
   const encrypter = new Encrypter();
   if (recipients.length > 0) {
     for (const recipient of recipients) addRecipient(encrypter, recipient);
   } else if (passphrase) encrypter.setPassphrase(passphrase);
   else
     throw new AdminError(
-      'Backups are encrypted; specify --recipient age1…, or a passphrase with MUSTER_BACKUP_PASSPHRASE or --passphrase-file.',
+      'Backups are encrypted: set --recipient age1…, or a passphrase in MUSTER_BACKUP_PASSPHRASE or --passphrase-file.',
     );
   for await (const path of place.list(''))
-    throw new AdminError(`${place.name} contains other files (${path}); choose an empty place for backups.`);
+    throw new AdminError(`${place.name} contains other files (${path}); use an empty location for backups.`);
   const identity = await generateX25519Identity();
   await place.write(keyPath, Readable.from([Buffer.from(await encrypter.encrypt(identity))]));
   const header: RepositoryHeader = {
@@ -147,9 +155,7 @@ function addRecipient(encrypter: Encrypter, recipient: string): void {
   try {
     encrypter.addRecipient(recipient);
   } catch {
-    throw new AdminError(
-      `"${recipient}" is not an age recipient; recipients look like age1… (age-keygen creates one).`,
-    );
+    throw new AdminError(`"${recipient}" is not a valid age recipient, such as age1… (age-keygen creates one).`);
   }
 }
 

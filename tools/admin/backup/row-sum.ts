@@ -1,8 +1,8 @@
 import { Transform } from 'node:stream';
 
 /**
- * How many rows went through, and a sum of their hashes that does not depend on their order, which Postgres does not
- * promise. It finds what was lost or changed by mistake; forgery is found by the encryption.
+ * Counts the rows that pass through, and adds up their hashes. The total does not depend on the order of the rows,
+ * because Postgres does not guarantee one. It detects accidental loss and change; the encryption detects forgery.
  */
 export class RowSum extends Transform {
   rows = 0;
@@ -16,7 +16,7 @@ export class RowSum extends Transform {
     done(null, chunk);
   }
 
-  /** In COPY's text format a row ends with a newline, and has no other one. */
+  /** In COPY's text format a newline ends a row and occurs nowhere else. */
   add(chunk: Buffer): void {
     let { first, second } = this;
     for (let at = 0; at < chunk.length; at += 1) {

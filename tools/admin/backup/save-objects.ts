@@ -10,7 +10,7 @@ import type { Repository } from './repository';
 
 export interface SavedObject {
   key: string;
-  /** Of its file: the hash of its key and of what the store says that its content hashes to. */
+  /** Name of the object's file: a hash of its key, its size and the ETag of the object store. */
   name: string;
   size: number;
 }
@@ -23,11 +23,11 @@ export interface SaveObjectsOptions {
   onProgress: (line: string) => void;
 }
 
-const atOnce = 8;
+const concurrency = 8;
 
 /**
- * Saves the objects of these keys, and of them only those that no earlier backup has. A row may name an object before it
- * is uploaded, and after retention removed it: those are counted as absent.
+ * Saves the objects with these keys that no earlier backup has. A row may refer to an object that is not uploaded yet
+ * or that retention has removed; such objects are counted as absent.
  */
 export async function saveObjects(options: SaveObjectsOptions): Promise<Manifest['objects']> {
   const { id, repository, storage, keys, onProgress } = options;
@@ -36,23 +36,23 @@ export async function saveObjects(options: SaveObjectsOptions): Promise<Manifest
   if (wanted.size > 0)
     for await (const { key, size, etag } of storage.list(''))
       if (wanted.delete(key)) found.push({ key, size, name: nameOf({ key, size, etag }) });
-  const known = new Set<string>();
-  for await (const path of repository.place.list('objects/')) known.add(path.slice(path.lastIndexOf('/') + 1, -4));
-  const fresh = found.filter(({ name }) => !known.has(name));
+  const saved = new Set<string>();
+  for await (const path of repository.place.list('objects/')) saved.add(path.slice(path.lastIndexOf('/') + 1, -4));
+  const newObjects = found.filter(({ name }) => !saved.has(name));
   const gone = new Set<string>();
   let added = 0;
-  await eachOf(fresh, atOnce, async ({ key, name }) => {
+  await eachOf(newObjects, concurrency, async ({ key, name }) => {
     if (!(await saveObject(options, { key, name }))) gone.add(key);
     else added += 1;
-    onProgress(`objects: ${added} of ${fresh.length} new ones (${found.length} in all)`);
+    onProgress(`objects: ${added} of ${newObjects.length} new objects (${found.length} in total)`);
   });
-  const saved = found.filter(({ key }) => !gone.has(key));
+  const listed = found.filter(({ key }) => !gone.has(key));
   const { place } = repository;
-  const lines = pipeline(Readable.from(saved.map((each) => `${JSON.stringify(each)}\n`)), gzip(), () => undefined);
-  const names = pipeline(Readable.from(saved.map(({ name }) => `${name}\n`)), gzip(), () => undefined);
+  const lines = pipeline(Readable.from(listed.map((each) => `${JSON.stringify(each)}\n`)), gzip(), () => undefined);
+  const names = pipeline(Readable.from(listed.map(({ name }) => `${name}\n`)), gzip(), () => undefined);
   return {
-    count: saved.length,
-    bytes: saved.reduce((sum, { size }) => sum + size, 0),
+    count: listed.length,
+    bytes: listed.reduce((sum, { size }) => sum + size, 0),
     added,
     absent: wanted.size + gone.size,
     keys: await place.write(paths.objectKeys(id), await repository.seal(lines)),
@@ -60,7 +60,10 @@ export async function saveObjects(options: SaveObjectsOptions): Promise<Manifest
   };
 }
 
-/** With its type in a first line. False where it was removed in the meantime. */
+/**
+ * Saves an object's content after a first line with its content type. Returns false if the object was removed after it
+ * was listed.
+ */
 async function saveObject(
   { repository, storage }: SaveObjectsOptions,
   { key, name }: Pick<SavedObject, 'key' | 'name'>,
@@ -71,7 +74,8 @@ async function saveObject(
     yield Buffer.from(`${JSON.stringify({ contentType: object.contentType })}\n`);
     yield* object.chunks;
   };
-  // Another file is saved as it was listed; one that was replaced since then is saved by the next backup.
+  // The file has the name of the listed version. If the object was replaced after it was listed, the next backup saves
+  // it under another name.
   await repository.place.write(
     paths.object(name),
     await repository.seal(Readable.from(content(), { objectMode: false })),
@@ -89,7 +93,7 @@ export async function readObject(
   const content = await repository.unseal(sealed, path);
   const chunks: AsyncIterator<Buffer> = content[Symbol.asyncIterator]();
   const damaged = new AdminError(
-    `The file ${path} of ${repository.place.name} is damaged: it cannot be decrypted (the object ${key}).`,
+    `The file ${path} in ${repository.place.name} is damaged: it cannot be decrypted (the object ${key}).`,
   );
   let head = Buffer.alloc(0);
   while (!head.includes(10)) {
@@ -111,7 +115,7 @@ async function* remaining(chunks: AsyncIterator<Buffer>): AsyncIterable<Buffer> 
   for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
 }
 
-/** What a backup's list of objects says. */
+/** Reads a backup's list of objects. */
 export async function readObjectKeys(repository: Repository, { id }: Pick<Manifest, 'id'>): Promise<SavedObject[]> {
   const path = paths.objectKeys(id);
   const sealed = await repository.place.read(path);

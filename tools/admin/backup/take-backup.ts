@@ -11,10 +11,10 @@ export interface BackupOptions {
   place: Place;
   keys: BackupKeys;
   databaseUrl: string;
-  /** Null: objects are left out, as they stay where they are. */
+  /** Null: objects are left out because they do not move. */
   storage: ObjectStorage | null;
   environment: Environment;
-  /** Puts the master keys among the settings. */
+  /** Whether the settings include the master keys. */
   withKeys: boolean;
   version: string;
   jobs: number;
@@ -22,10 +22,13 @@ export interface BackupOptions {
   onProgress: (line: string) => void;
 }
 
-/** One consistent state: the database at one moment, the objects that its rows name, and settings that are no secret. */
+/**
+ * Takes a backup of one consistent state: a snapshot of the database, the objects that its rows refer to, and the
+ * settings that are not secret.
+ */
 export async function takeBackup(options: BackupOptions): Promise<Manifest> {
   const { place, storage, withKeys, version, now, onProgress } = options;
-  const repository = await Repository.openOrBegin(place, options.keys);
+  const repository = await Repository.openOrCreate(place, options.keys);
   const id = now.toISOString().replaceAll(':', '-').replace(/\..*$/, 'Z');
   const { objectKeys, ...database } = await dumpDatabase({ ...options, id, repository });
   const keys = storage ? objectKeys : [];
@@ -48,7 +51,7 @@ export async function takeBackup(options: BackupOptions): Promise<Manifest> {
   return manifest;
 }
 
-/** What is set of the variables that every app reads, and is no secret. */
+/** Returns the settings that are set and not secret, among the variables that every app reads. */
 function plainSettings(environment: Environment): Record<string, string> {
   const open = [BaseConfig, StorageConfig].flatMap((type) =>
     variablesOf(type).filter(({ options }) => !options.secret),

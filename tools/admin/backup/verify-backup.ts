@@ -9,9 +9,9 @@ import type { Repository } from './repository';
 import { RowSum } from './row-sum';
 import { readObject, readObjectKeys } from './save-objects';
 
-const atOnce = 4;
+const concurrency = 4;
 
-/** Reads all of a backup as a restore would, and fails with what is missing or changed. */
+/** Reads a whole backup as a restore would. Throws if a file is missing or changed. */
 export async function verifyBackup(
   repository: Repository,
   manifest: Manifest,
@@ -23,20 +23,24 @@ export async function verifyBackup(
   await requireUnchanged(repository, paths.objectKeys(id), manifest.objects.keys);
   await requireUnchanged(repository, paths.objectNames(id), manifest.objects.names);
   let count = 0;
-  await eachOf(tables, atOnce, async (table) => {
+  await eachOf(tables, concurrency, async (table) => {
     await requireUnchanged(repository, paths.table(id, table.name), table.file);
     const sum = new RowSum();
     for await (const chunk of await openTable(repository, manifest, table)) sum.add(chunk as Buffer);
     if (sum.rows !== table.rows || sum.hash !== table.hash)
-      throw damaged(repository, paths.table(id, table.name), 'its rows differ from the saved ones');
+      throw damaged(repository, paths.table(id, table.name), 'its rows differ from those that were saved');
     count += 1;
     onProgress(`verify: ${count} of ${tables.length} tables`);
   });
   const objects = await readObjectKeys(repository, manifest);
   if (objects.length !== manifest.objects.count)
-    throw damaged(repository, paths.objectKeys(id), `it lists ${objects.length} of ${manifest.objects.count} objects`);
+    throw damaged(
+      repository,
+      paths.objectKeys(id),
+      `it lists ${objects.length} objects instead of ${manifest.objects.count}`,
+    );
   count = 0;
-  await eachOf(objects, atOnce, async (object) => {
+  await eachOf(objects, concurrency, async (object) => {
     const path = paths.object(object.name);
     const saved = await readObject(repository, object);
     if (!saved) throw new AdminError(`The object ${object.key} is missing in ${repository.place.name} (${path}).`);
@@ -53,7 +57,7 @@ export async function verifyBackup(
   });
 }
 
-/** A table's rows in COPY's text format. */
+/** Opens a table's rows in COPY's text format. */
 export async function openTable(repository: Repository, { id }: Manifest, { name }: SavedTable): Promise<Readable> {
   const path = paths.table(id, name);
   const sealed = await repository.place.read(path);
@@ -67,9 +71,9 @@ async function requireUnchanged({ place }: Repository, path: string, written: Wr
   const hash = createHash('sha256');
   for await (const chunk of content) hash.update(chunk as Buffer);
   if (hash.digest('hex') !== written.sha256)
-    throw new AdminError(`The file ${path} of ${place.name} is damaged: it was changed after the backup was taken.`);
+    throw new AdminError(`The file ${path} in ${place.name} is damaged: it was changed after the backup was taken.`);
 }
 
 function damaged({ place }: Repository, path: string, how: string): AdminError {
-  return new AdminError(`The file ${path} of ${place.name} is damaged: ${how}.`);
+  return new AdminError(`The file ${path} in ${place.name} is damaged: ${how}.`);
 }

@@ -5,33 +5,33 @@ import { migrations, unknownAmong } from '@muster/database';
 import { type Environment, readMasterKeys } from '@muster/platform';
 import { connect, rowsOf } from '../backup/dump-database';
 import { listBackups } from '../backup/manifest';
-import type { House } from '../house';
+import type { Installation } from '../installation';
 import type { Place } from '../place/place';
 
-/** What is wrong, and what to do about it. */
+/** A problem, and how to fix it. */
 export interface Finding {
   level: 'fault' | 'warning';
-  says: string;
+  message: string;
 }
 
-export interface Patient extends House {
+export interface ExaminedInstallation extends Installation {
   version: string;
   dataDir?: string;
-  /** Where its backups are. */
+  /** Location of the installation's backups. */
   backups?: Place;
   now: Date;
 }
 
-type Check = (patient: Patient, client: Client) => Promise<Finding[]>;
+type Check = (target: ExaminedInstallation, client: Client) => Promise<Finding[]>;
 
-const fault = (says: string): Finding => ({ level: 'fault', says });
-const warning = (says: string): Finding => ({ level: 'warning', says });
+const fault = (message: string): Finding => ({ level: 'fault', message });
+const warning = (message: string): Finding => ({ level: 'warning', message });
 
-/** Looks at everything; a check that fails itself is a finding too. */
-export async function examine(patient: Patient): Promise<{ examined: string[]; findings: Finding[] }> {
+/** Runs all checks. A check that fails is reported as a warning. */
+export async function examine(target: ExaminedInstallation): Promise<{ examined: string[]; findings: Finding[] }> {
   let client: Client;
   try {
-    client = await connect(patient.databaseUrl);
+    client = await connect(target.databaseUrl);
   } catch (error) {
     const { message, code } = error as NodeJS.ErrnoException;
     return {
@@ -42,7 +42,7 @@ export async function examine(patient: Patient): Promise<{ examined: string[]; f
   const findings: Finding[] = [];
   try {
     for (const [name, check] of Object.entries(checks)) {
-      const found = await check(patient, client).catch((error: Error) => [
+      const found = await check(target, client).catch((error: Error) => [
         warning(`The check of ${name} failed: ${error.message}`),
       ]);
       findings.push(...found);
@@ -59,14 +59,16 @@ const checks: Record<string, Check> = {
     return held
       ? [
           warning(
-            `The backup ${held.backup} was restored and the service waits: check its machines, then run muster-admin release.`,
+            `The backup ${held.backup} was restored, so nothing runs automatically: check its machines, then run muster-admin release.`,
           ),
         ]
       : [];
   },
   settings: async ({ environment }) => {
     const keys = environment['MASTER_KEYS'];
-    return keys ? readMasterKeys(keys).faults.map((each) => fault(`${each}: secrets cannot be decrypted.`)) : [];
+    return keys
+      ? readMasterKeys(keys).faults.map((each) => fault(`${each}: secrets in the database cannot be decrypted.`))
+      : [];
   },
 
   clocks: async (_, client) => {
@@ -76,7 +78,7 @@ const checks: Record<string, Check> = {
     return Math.abs(seconds) > 2
       ? [
           fault(
-            `The database's clock differs from this machine's by ${Math.round(seconds)} s: synchronise both with NTP.`,
+            `The database's clock differs from this machine's by ${Math.round(seconds)} s: synchronize both with NTP.`,
           ),
         ]
       : [];
@@ -91,14 +93,14 @@ const checks: Record<string, Check> = {
     const pending = migrations.filter(({ name }) => !seen.includes(name));
     const unknown = unknownAmong(seen);
     return [
-      ...(Number(postgres) < 15 ? [fault(`Postgres ${postgres} is too old: 15 or newer is needed.`)] : []),
+      ...(Number(postgres) < 15 ? [fault(`Postgres ${postgres} is too old: 15 or newer is required.`)] : []),
       ...(pending.length
         ? [fault(`${pending.length} migrations of Muster ${version} have not run: run them before you start its apps.`)]
         : []),
       ...(unknown.length
         ? [
             warning(
-              `The database belongs to a newer Muster than this muster-admin (${version}); it has the migration ${unknown.at(-1)}. Use a newer muster-admin.`,
+              `The database belongs to a newer version than this muster-admin (${version}); it has the migration ${unknown.at(-1)}.`,
             ),
           ]
         : []),
@@ -113,7 +115,7 @@ const checks: Record<string, Check> = {
     return used > most * 0.8
       ? [
           fault(
-            `${used} of ${most} connections of the database are used: lower DATABASE_POOL_SIZE or replicas, or raise max_connections.`,
+            `${used} of ${most} database connections are in use: lower DATABASE_POOL_SIZE or the number of replicas, or raise max_connections.`,
           ),
         ]
       : [];
@@ -127,7 +129,7 @@ const checks: Record<string, Check> = {
     );
     return rows.map(({ pid, seconds }) =>
       warning(
-        `A transaction is open for ${Math.round(seconds / 60)} minutes (pid ${pid}): until it ends, VACUUM cannot remove dead rows; end it with pg_terminate_backend.`,
+        `A transaction has been open for ${Math.round(seconds / 60)} minutes (pid ${pid}), so VACUUM cannot remove dead rows: end it with pg_terminate_backend.`,
       ),
     );
   },
@@ -142,7 +144,7 @@ const checks: Record<string, Check> = {
       ...(late
         ? [
             fault(
-              `${late} messages of the queue ${queue} have waited for more than 5 minutes: check that its app and Redis are running.`,
+              `${late} messages of the queue ${queue} have waited for more than 5 minutes: are Redis and the app that processes the queue running?`,
             ),
           ]
         : []),
@@ -159,11 +161,7 @@ const checks: Record<string, Check> = {
   'unsent facts': async (_, client) => {
     const [{ late }] = await rowsOf<{ late: number }>(client, unsentFacts);
     return late
-      ? [
-          fault(
-            `${late} webhook deliveries have been due for more than 10 minutes: check that feedback-sync is running.`,
-          ),
-        ]
+      ? [fault(`${late} webhook deliveries have been due for more than 10 minutes: is feedback-sync running?`)]
       : [];
   },
 
@@ -175,7 +173,7 @@ const checks: Record<string, Check> = {
        FROM loop_run ORDER BY name`,
     );
     return rows.flatMap(({ name, app, minutes, error, late }) => [
-      ...(late ? [fault(`The loop “${name}” last ran ${minutes} minutes ago: check that ${app} is running.`)] : []),
+      ...(late ? [fault(`The loop “${name}” last ran ${minutes} minutes ago: is ${app} running?`)] : []),
       ...(error && !late ? [fault(`The loop “${name}” of ${app} fails: ${error}`)] : []),
     ]);
   },
@@ -189,7 +187,7 @@ const checks: Record<string, Check> = {
       ? []
       : [
           fault(
-            'The timeline has no partition for the next month, so no machine could report then: check that the scheduler is running.',
+            'The timeline has no partition for the next month; without it no machine can report then. Is the scheduler running?',
           ),
         ];
   },
@@ -212,9 +210,7 @@ const checks: Record<string, Check> = {
         ),
       ),
       ...invalid.map(({ name }) =>
-        fault(
-          `The index ${name} is not valid because its creation failed: run DROP INDEX CONCURRENTLY ${name}, and create it again.`,
-        ),
+        fault(`The index ${name} is invalid: run DROP INDEX CONCURRENTLY ${name}, and create it again.`),
       ),
     ];
   },
@@ -229,7 +225,7 @@ const checks: Record<string, Check> = {
       .filter(({ worker }) => worker !== version)
       .map(({ worker, machines }) =>
         warning(
-          `${machines} connected machines have the worker ${worker} instead of ${version}: run muster worker upgrade on them.`,
+          `${machines} connected machines run worker ${worker} instead of ${version}: run muster worker upgrade.`,
         ),
       );
   },
@@ -239,13 +235,13 @@ const checks: Record<string, Check> = {
     try {
       await storage.put(key, Buffer.from('x'), 'text/plain');
       if ((await storage.get(key))?.toString() !== 'x')
-        return [fault('The bucket does not return the stored content: check S3_*.')];
+        return [fault('An object that was read from the bucket differs from the one that was written.')];
       await storage.delete(key);
       return [];
     } catch (error) {
       return [
         fault(
-          `Objects cannot be written, read and deleted in the bucket (${(error as Error).message}): check S3_* and its policy.`,
+          `An object could not be written, read and deleted in the bucket (${(error as Error).message}): check S3_* and the bucket's policy.`,
         ),
       ];
     }
@@ -256,27 +252,25 @@ const checks: Record<string, Check> = {
     const { bavail, blocks } = await statfs(dataDir);
     const percent = Math.floor((100 * bavail) / blocks);
     return percent < 10
-      ? [fault(`The disk of ${dataDir} has ${percent} % left: make room before Postgres stops.`)]
+      ? [fault(`The disk of ${dataDir} has ${percent} % free space left: free some before Postgres stops.`)]
       : [];
   },
 
   certificate: async ({ environment, now }) => {
     const days = await certificateDays(environment, now);
     return days !== null && days < 14
-      ? [fault(`The certificate of ${environment['PUBLIC_APP_URL']} ends in ${days} days: renew it.`)]
+      ? [fault(`The certificate of ${environment['PUBLIC_APP_URL']} expires in ${days} days: renew it.`)]
       : [];
   },
 
   backups: async ({ backups, now }) => {
     if (!backups)
-      return [
-        warning('The age of the newest backup was not checked: specify the place of the backups with --backups.'),
-      ];
+      return [warning('The age of the newest backup was not checked: set --backups to the location of the backups.')];
     const newest = (await listBackups(backups)).findLast(({ manifest }) => manifest)?.manifest;
     if (!newest) return [fault(`There is no complete backup in ${backups.name}: run muster-admin backup.`)];
     const hours = Math.floor((now.getTime() - Date.parse(newest.takenAt)) / 3_600_000);
     return hours > 26
-      ? [fault(`The newest backup is ${hours} hours old: check the job that runs muster-admin backup.`)]
+      ? [fault(`The newest backup is ${hours} hours old: check the schedule that runs muster-admin backup.`)]
       : [];
   },
 };
@@ -285,13 +279,13 @@ const unsentFacts = `
   SELECT count(*)::int AS late FROM webhook_delivery d JOIN webhook_endpoint e ON e.id = d.endpoint_id
   WHERE d.status = 'pending' AND d.due_at < now() - interval '10 minutes' AND (e.enabled OR d.asked)`;
 
-/** In how many days the address's certificate ends; null without one. */
+/** Number of days until the address's certificate expires; null without TLS. */
 function certificateDays({ PUBLIC_APP_URL }: Environment, now: Date): Promise<number | null> {
   if (!PUBLIC_APP_URL?.startsWith('https:')) return Promise.resolve(null);
   const { hostname, port } = new URL(PUBLIC_APP_URL);
   return new Promise((resolve, reject) => {
-    const asked = { host: hostname, port: Number(port || 443), servername: hostname, rejectUnauthorized: false };
-    const socket = connectTls({ ...asked, timeout: 5000 }, () => {
+    const target = { host: hostname, port: Number(port || 443), servername: hostname, rejectUnauthorized: false };
+    const socket = connectTls({ ...target, timeout: 5000 }, () => {
       const { valid_to: until } = socket.getPeerCertificate();
       socket.destroy();
       resolve(Math.floor((Date.parse(until) - now.getTime()) / 86_400_000));

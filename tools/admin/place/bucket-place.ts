@@ -8,7 +8,10 @@ import type { ObjectStorage } from '@muster/storage';
 import { WrittenSum } from './folder-place';
 import type { Place, Written } from './place';
 
-/** Below a prefix of a bucket. A file passes through this machine's temporary folder, as its length comes first. */
+/**
+ * Backups below a prefix of a bucket. A file is first written to the temporary folder of this machine, because its
+ * length must be known before the upload.
+ */
 export class BucketPlace implements Place {
   constructor(
     readonly name: string,

@@ -6,7 +6,7 @@ import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Place, Written } from './place';
 
-/** A folder of this machine. Files get their name when they are complete and on the disk. */
+/** Backups in a folder of this machine. A file gets its name only when it is complete and flushed to disk. */
 export class FolderPlace implements Place {
   readonly name: string;
 
@@ -59,7 +59,7 @@ export class FolderPlace implements Place {
 
 const draftEnding = '.draft';
 
-/** What went through, by its length and hash. */
+/** Length and hash of the bytes that pass through. */
 export class WrittenSum extends Transform {
   private bytes = 0;
   private readonly hash = createHash('sha256');

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import type { Environment } from '@muster/platform';
-import { storageOf } from '../house';
+import { storageOf } from '../installation';
 import { BucketPlace } from './bucket-place';
 import { FolderPlace } from './folder-place';
 import type { Place } from './place';
 
-/** `s3://bucket/prefix`, with the settings BACKUP_S3_* where they are not those of S3_*, or a folder. */
+/** Opens `s3://bucket/prefix` or a folder. For a bucket, BACKUP_S3_* override S3_*. */
 export function openPlace(text: string, environment: Environment): { place: Place; close: () => Promise<void> } {
   const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)\/?(.*?)\/*$/.exec(text) ?? [];
   if (!bucket) return { place: new FolderPlace(resolve(text)), close: async () => undefined };

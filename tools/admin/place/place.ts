@@ -5,9 +5,9 @@ export interface Written {
   sha256: string;
 }
 
-/** Where backups are saved: files by their path. A file is there whole or not at all. */
+/** A location where backups are stored as files. A file exists completely or not at all. */
 export interface Place {
-  /** As it is called in sentences. */
+  /** The name that messages print. */
   readonly name: string;
   read(path: string): Promise<Readable | null>;
   write(path: string, content: Readable): Promise<Written>;

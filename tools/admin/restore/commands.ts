@@ -1,5 +1,5 @@
 import type { Command } from '../command';
-import { openHouse } from '../house';
+import { openInstallation } from '../installation';
 import { release } from './release';
 
 const text = { type: 'string' } as const;
@@ -7,26 +7,30 @@ const text = { type: 'string' } as const;
 export const releaseCommands: Record<string, Command> = {
   release: {
     usage: '[--data-dir DIR] [--fire-missed]',
-    summary: 'lets a restored Muster act again',
-    about: `After a restore the service waits: it starts or stops no machine, runs no schedule and sends no webhook. Workers can
-report. After the release, runs that were in progress in the backup end as lost_in_recovery unless their worker reports them.
-The times that were due since the backup are listed as missed; with --fire-missed, schedules follow their misfire policies for
-these times.`,
+    summary: 'ends the recovery hold of a restored service',
+    about: `After a restore nothing runs automatically: no machine is started or stopped, no schedule runs, no webhook is
+sent. Workers can still report. After the release, runs that were running at the time of the backup end as
+lost_in_recovery unless their worker reports them. Schedules that became due since the backup are listed as missed; with
+--fire-missed they are handled as their misfire policies specify.`,
     options: { 'data-dir': text, 'fire-missed': { type: 'boolean' } },
     run: async (call) => {
-      const house = await openHouse(call.text('data-dir'), call.environment);
+      const installation = await openInstallation(call.text('data-dir'), call.environment);
       const fireMissed = call.flag('fire-missed');
       try {
-        const { backup, missed, underWay } = await release(house.databaseUrl, { fireMissed });
+        const { backup, missed, underWay } = await release(installation.databaseUrl, { fireMissed });
         for (const { organization, schedule, due } of missed)
           call.write(`missed: ${organization}, ${schedule}, due since ${due.toISOString()}`);
-        call.write(`Released the restored backup ${backup}; runs that were in progress in it: ${underWay}.`);
+        call.write(
+          `Released the service that was restored from the backup ${backup}; runs that were running in it: ${underWay}.`,
+        );
         if (missed.length > 0)
           call.write(
-            fireMissed ? 'The schedules follow their misfire policies.' : 'The schedules skip the missed times.',
+            fireMissed
+              ? 'The schedules apply their misfire policies.'
+              : 'The schedules skip the runs that they missed.',
           );
       } finally {
-        await house.close();
+        await installation.close();
       }
     },
   },

@@ -9,13 +9,13 @@ interface Missed {
 
 export interface Released {
   backup: string;
-  /** Schedules that were due between the backup and now, by organization. */
+  /** Schedules that became due between the backup and now, by organization. */
   missed: Missed[];
-  /** Runs that were under way in the backup. */
+  /** Number of runs that were running at the time of the backup. */
   underWay: number;
 }
 
-/** Lets a restored service act again: its machines are looked at, and its schedules run. */
+/** Releases a restored service: its machines are managed and its schedules run again. */
 export async function release(databaseUrl: string, { fireMissed }: { fireMissed: boolean }): Promise<Released> {
   const client = await connect(databaseUrl);
   try {
@@ -24,9 +24,9 @@ export async function release(databaseUrl: string, { fireMissed }: { fireMissed:
       client,
       'SELECT backup, released_at AS "releasedAt" FROM recovery_hold FOR UPDATE',
     );
-    if (!recovery) throw new AdminError('This Muster was not restored from a backup, so there is nothing to release.');
+    if (!recovery) throw new AdminError('This service was not restored from a backup: there is nothing to release.');
     if (recovery.releasedAt)
-      throw new AdminError(`This Muster was already released at ${recovery.releasedAt.toISOString()}.`);
+      throw new AdminError(`This service was already released at ${recovery.releasedAt.toISOString()}.`);
     const missed = await rowsOf<Missed>(client, missedSchedules);
     const [{ underWay }] = await rowsOf<{ underWay: number }>(client, runsUnderWay);
     await client.query('UPDATE recovery_hold SET released_at = clock_timestamp(), fire_missed = $1', [fireMissed]);

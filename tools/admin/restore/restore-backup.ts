@@ -3,33 +3,39 @@ import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Environment } from '@muster/platform';
 import { waitForEndOf } from '../../dev-stack/src/folder-lock';
-import type { KeptSecrets } from '../../start/kept-secrets';
+import type { StoredSecrets } from '../../start/stored-secrets';
 import { AdminError } from '../admin-error';
 import { chooseBackup, type Manifest, paths } from '../backup/manifest';
 import { type BackupKeys, Repository } from '../backup/repository';
 import { textLines } from '../backup/save-objects';
 import { verifyBackup } from '../backup/verify-backup';
-import { localS3, openHouse, startParts, storageOf } from '../house';
+import { localS3, openInstallation, startParts, storageOf } from '../installation';
 import type { Place } from '../place/place';
 import { requireKnown, restoreDatabase } from './restore-database';
 import { restoreObjects } from './restore-objects';
-import { requireEmptyDatabase } from './side-database';
+import { requireEmptyDatabase } from './temporary-database';
 
 export interface RestoreOptions {
   place: Place;
   keys: BackupKeys;
-  /** The newest whole one unless it is named. */
+  /** Id of the backup; by default the newest complete one. */
   backup?: string;
-  /** A data folder for `npm start`; without one, the database and bucket that the environment names. */
+  /**
+   * A data folder for `npm start`. Without it, the target is the database and the bucket that the environment
+   * specifies.
+   */
   dataDir?: string;
-  /** Restores although the master keys are neither in the backup nor in MASTER_KEYS. */
+  /** Whether to restore even if the master keys are neither in the backup nor in MASTER_KEYS. */
   withoutKeys: boolean;
   environment: Environment;
   jobs: number;
   onProgress: (line: string) => void;
 }
 
-/** Reads the whole backup before anything is touched, restores it into an empty place, and compares the two. */
+/**
+ * Verifies the whole backup before it changes anything, restores it into an empty target, and compares the target with
+ * the backup.
+ */
 export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
   const { place, keys, dataDir, onProgress } = options;
   const repository = await Repository.open(place, keys);
@@ -41,13 +47,13 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
     await restoreToFolder(resolve(dataDir), { ...options, repository, manifest });
     return manifest;
   }
-  const house = await openHouse(undefined, options.environment);
+  const installation = await openInstallation(undefined, options.environment);
   try {
-    await requireEmptyDatabase(house.databaseUrl);
+    await requireEmptyDatabase(installation.databaseUrl);
     await verifyBackup(repository, manifest, onProgress);
-    await restoreInto(house, { ...options, repository, manifest });
+    await restoreInto(installation, { ...options, repository, manifest });
   } finally {
-    await house.close();
+    await installation.close();
   }
   return manifest;
 }
@@ -58,21 +64,21 @@ interface Opened extends RestoreOptions {
 }
 
 async function restoreInto(
-  { databaseUrl, storage }: Pick<Awaited<ReturnType<typeof openHouse>>, 'databaseUrl' | 'storage'>,
+  { databaseUrl, storage }: Pick<Awaited<ReturnType<typeof openInstallation>>, 'databaseUrl' | 'storage'>,
   { repository, manifest, jobs, onProgress }: Opened,
 ): Promise<void> {
-  // The objects first: as soon as the database has its name, its rows may be read.
+  // Objects first: the database's rows can be read as soon as the database has its final name.
   await restoreObjects({ repository, manifest, storage, onProgress });
   await restoreDatabase({ databaseUrl, repository, manifest, jobs, onProgress });
 }
 
-/** In a folder beside it, which takes its name at the end. */
+/** Restores into a temporary folder, which gets the name of the target at the end. */
 async function restoreToFolder(dataDir: string, options: Opened): Promise<void> {
   const masterKeys = await masterKeysOf(options);
   await removeLeftovers(dataDir);
   const work = `${dataDir}${leftover}${randomBytes(4).toString('hex')}`;
   await mkdir(work, { recursive: true, mode: 0o700 });
-  const secrets: KeptSecrets = {
+  const secrets: StoredSecrets = {
     masterKeys,
     cronSecret: randomBytes(24).toString('base64url'),
     s3AccessKeyId: 'muster',
@@ -101,10 +107,12 @@ const leftover = '.restoring-';
 async function requireNoFolder(dataDir: string): Promise<void> {
   const files = await readdir(dataDir).catch(() => []);
   if (files.length > 0)
-    throw new AdminError(`The folder ${dataDir} is not empty; choose an empty or a new folder. Nothing was changed.`);
+    throw new AdminError(
+      `The folder ${dataDir} is not empty; restore into a folder that is empty or does not exist. Nothing was changed.`,
+    );
 }
 
-/** Of restores that were killed. */
+/** Removes the temporary folders of killed restores. */
 async function removeLeftovers(dataDir: string): Promise<void> {
   const names = await readdir(dirname(dataDir)).catch(() => []);
   for (const name of names.filter((each) => each.startsWith(`${basename(dataDir)}${leftover}`))) {
@@ -113,7 +121,7 @@ async function removeLeftovers(dataDir: string): Promise<void> {
   }
 }
 
-/** With the database's files, where those are elsewhere. */
+/** Removes the folder, and the database's files if they are outside it. */
 async function removeFolder(folder: string): Promise<void> {
   const outside = (await readFile(join(folder, 'postgres/kept-in'), 'utf8').catch(() => '')).trim();
   if (outside) await rm(outside, { recursive: true, force: true });
@@ -121,7 +129,7 @@ async function removeFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** The keys that open what is sealed in the database. */
+/** Returns the keys that decrypt the secrets in the database. */
 async function masterKeysOf({ repository, manifest, environment, withoutKeys }: Opened): Promise<string> {
   const settings = await readSettings(repository, manifest);
   const known = settings['MASTER_KEYS'] ?? environment['MASTER_KEYS'];

@@ -7,32 +7,37 @@ import { connect, copyStatement, quoted, rowsOf } from '../backup/dump-database'
 import type { Manifest, SavedTable } from '../backup/manifest';
 import { openTable } from '../backup/verify-backup';
 import { inParallel } from '../in-parallel';
-import { begunRestore, type BegunRestore, finishRestore, type RestoreDatabaseOptions } from './side-database';
+import {
+  openTemporaryDatabase,
+  type TemporaryDatabase,
+  finishRestore,
+  type RestoreDatabaseOptions,
+} from './temporary-database';
 import { verifyDatabase } from './verify-database';
 
 /**
- * Loads a backup into a database beside the one that is meant, which takes its name when every table is as it was saved:
- * until then the target is untouched. Cut off, the next call goes on with the tables that are left.
+ * Loads a backup into a temporary database, which gets the target's name when every table equals the saved one. Until
+ * then the target is untouched. After an interruption, the next call resumes with the tables that are not loaded yet.
  */
 export async function restoreDatabase(options: RestoreDatabaseOptions): Promise<void> {
   const { manifest, onProgress } = options;
-  const begun = await begunRestore(options);
+  const temporary = await openTemporaryDatabase(options);
   onProgress('database: creating the tables');
-  await migrate(begun.url, { only: manifest.migrations });
-  const client = await connect(begun.url);
+  await migrate(temporary.url, { only: manifest.migrations });
+  const client = await connect(temporary.url);
   try {
     await prepare(client, manifest);
-    await loadTables(options, begun);
-    await finishSchema(client, begun, options);
-    await verifyDatabase(begun.url, options);
+    await loadTables(options, temporary);
+    await finishSchema(client, temporary, options);
+    await verifyDatabase(temporary.url, options);
     if (options.upgrade !== false) {
-      await migrate(begun.url);
+      await migrate(temporary.url);
       await client.query(hold, [manifest.id, manifest.takenAt]);
     }
   } finally {
     await client.end();
   }
-  await finishRestore(options, begun);
+  await finishRestore(options, temporary);
 }
 
 export function requireKnown({ id, version, migrations }: Manifest): void {
@@ -44,7 +49,10 @@ export function requireKnown({ id, version, migrations }: Manifest): void {
   );
 }
 
-/** Once: the migrations' own rows go, and what makes loading slow is remembered and dropped. */
+/**
+ * Runs once: empties the tables that the migrations filled, and drops indexes and foreign keys, which make loading
+ * slow, after storing how to create them again.
+ */
 async function prepare(client: Client, manifest: Manifest): Promise<void> {
   const [{ prepared }] = await rowsOf<{ prepared: boolean }>(
     client,
@@ -73,7 +81,7 @@ async function prepare(client: Client, manifest: Manifest): Promise<void> {
 
 async function loadTables(
   { repository, manifest, jobs, onProgress }: RestoreDatabaseOptions,
-  { url }: BegunRestore,
+  { url }: TemporaryDatabase,
 ): Promise<void> {
   const reader = await connect(url);
   const loaded = new Set(
@@ -102,7 +110,7 @@ async function loadTables(
   );
 }
 
-/** Its triggers made their rows when the backup's were written. */
+/** Triggers are disabled: the rows that they inserted are in the backup. */
 async function loadTable(
   client: Client,
   { repository, manifest }: Pick<RestoreDatabaseOptions, 'repository' | 'manifest'>,
@@ -117,7 +125,7 @@ async function loadTable(
 
 async function finishSchema(
   client: Client,
-  { url }: BegunRestore,
+  { url }: TemporaryDatabase,
   { manifest, jobs, onProgress }: RestoreDatabaseOptions,
 ): Promise<void> {
   for (const { name, value, called } of manifest.sequences)
@@ -133,7 +141,7 @@ async function finishSchema(
   let count = 0;
   for (const step of new Set(steps.map((each) => each.step))) {
     const some = steps.filter((each) => each.step === step);
-    // Two foreign keys of one table would wait for each other's locks, and could lock each other out.
+    // Foreign keys one at a time: two of the same table would wait for each other's locks and could deadlock.
     await inParallel(some, step === 1 ? jobs : 1, makers, async ({ maker }, { statement, name }) => {
       await maker.query('BEGIN');
       await maker.query(statement);
@@ -146,7 +154,10 @@ async function finishSchema(
   await client.query('ANALYZE');
 }
 
-/** Its machines, runs and due times are as they were then: nothing of the service acts on them until `muster-admin release`. */
+/**
+ * The backup's machines, runs and due times are outdated, so the service does not act on them until `muster-admin
+ * release`.
+ */
 const hold = `
   INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ($1, $2, clock_timestamp())
   ON CONFLICT (id) DO UPDATE SET backup = $1, saved_at = $2, restored_at = clock_timestamp(), released_at = NULL, fire_missed = false`;
@@ -155,10 +166,10 @@ const ownTables = `
   SELECT relname AS name FROM pg_class
   WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'schema_migration'`;
 
-/** Indexes that belong to no constraint (1), then foreign keys (2): how they are dropped, and how they are made again. */
+/** Statements that drop and create the indexes without a constraint (step 1) and the foreign keys (step 2). */
 const statementsForLater = `
   SELECT 1 AS step, 'index ' || c.relname AS name, format('DROP INDEX %I', c.relname) AS removal,
-    -- That of a partitioned table is shown as if it were of that table alone.
+    -- pg_get_indexdef shows the index of a partitioned table with ON ONLY.
     replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ') AS statement
   FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
   WHERE c.relnamespace = 'public'::regnamespace AND NOT c.relispartition

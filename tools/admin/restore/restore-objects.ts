@@ -17,10 +17,13 @@ interface RestoreObjectsOptions {
   onProgress: (line: string) => void;
 }
 
-const atOnce = 8;
+const concurrency = 8;
 const inMemoryUpTo = 8 * 1024 * 1024;
 
-/** Puts the objects that rows name where they were. Those that are there already stay: a restore that was cut off goes on. */
+/**
+ * Puts the backup's objects under their keys. Objects that already exist are skipped, so an interrupted restore
+ * resumes.
+ */
 export async function restoreObjects({
   repository,
   manifest,
@@ -31,7 +34,7 @@ export async function restoreObjects({
   const there = new Map<string, number>();
   if (objects.length > 0) for await (const { key, size } of storage.list('')) there.set(key, size);
   let count = 0;
-  await eachOf(objects, atOnce, async (object) => {
+  await eachOf(objects, concurrency, async (object) => {
     const { key, size } = object;
     if (there.get(key) !== size) {
       const saved = await readObject(repository, object);
@@ -48,7 +51,8 @@ export async function restoreObjects({
   const after = new Map<string, number>();
   if (objects.length > 0) for await (const { key, size } of storage.list('')) after.set(key, size);
   const missing = objects.find(({ key, size }) => after.get(key) !== size);
-  if (missing) throw new AdminError(`The object ${missing.key} was restored but is missing in the bucket.`);
+  if (missing)
+    throw new AdminError(`The object ${missing.key} was restored, but the bucket does not list it with its size.`);
 }
 
 async function putLarge(

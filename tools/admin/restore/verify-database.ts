@@ -28,7 +28,7 @@ export async function verifyDatabase(
       if (sum.rows !== table.rows)
         throw new AdminError(`The restored table ${table.name} has ${sum.rows} rows instead of ${table.rows}.`);
       if (sum.hash !== table.hash)
-        throw new AdminError(`The rows of the restored table ${table.name} differ from the backup.`);
+        throw new AdminError(`The restored table ${table.name} has rows that differ from the backup.`);
       count += 1;
       onProgress(`verify: ${count} of ${manifest.tables.length} tables of the database`);
     },
@@ -37,7 +37,8 @@ export async function verifyDatabase(
   try {
     for (const name of unsaved) {
       const { rowCount } = await reader.query(`SELECT FROM "${name}" LIMIT 1`);
-      if (rowCount) throw new AdminError(`The restored table ${name} has rows but is not in the backup.`);
+      if (rowCount)
+        throw new AdminError(`The restored table ${name} has rows, but the backup does not contain this table.`);
     }
   } finally {
     await reader.end();

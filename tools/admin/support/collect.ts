@@ -3,7 +3,7 @@ import { BaseConfig, type Environment, variablesOf } from '@muster/platform';
 import { StorageConfig } from '@muster/storage';
 import { rowsOf } from '../backup/dump-database';
 
-/** Counts and sizes, and never a value that somebody entered. */
+/** Queries for counts and sizes. They never select a value that a person entered. */
 const questions: Record<string, string> = {
   'postgres.json': `
     SELECT version(), current_setting('max_connections') AS max_connections, pg_database_size(current_database()) AS bytes,
@@ -36,7 +36,7 @@ const questions: Record<string, string> = {
     SELECT name, app, host, interval_ms, began_at, duration_ms, error IS NOT NULL AS fails FROM loop_run ORDER BY name`,
 };
 
-/** What a look at the database answers, as a file each; a look that fails says so in its place. */
+/** Runs the queries and returns their rows, one file for each. If a query fails, its file contains the error code. */
 export async function collect(client: Client): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
   for (const [name, sql] of Object.entries(questions)) {
@@ -46,7 +46,7 @@ export async function collect(client: Client): Promise<Record<string, string>> {
   return files;
 }
 
-/** Numbers and switches as they are set; of texts and secrets only that they are. */
+/** Lists numeric and boolean settings with their values; of texts and secrets only whether they are set. */
 export function settingsOf(environment: Environment): string {
   const variables = [...variablesOf(BaseConfig), ...variablesOf(StorageConfig)];
   const lines = [...new Map(variables.map((each) => [each.name, each])).values()].map(({ name, type, options }) => {

@@ -8,29 +8,30 @@ import { AdminError } from '../admin-error';
 import { connect } from '../backup/dump-database';
 import type { Command } from '../command';
 import { examine } from '../doctor/examine';
-import { openHouse } from '../house';
+import { openInstallation } from '../installation';
 import { openPlace } from '../place/open-place';
 import { version } from '../version';
 import { collect, settingsOf } from './collect';
 import { maskedFinding, maskedLine } from './mask';
 
 const text = { type: 'string' } as const;
-/** Of each log, the newest. */
-const mostLogBytes = 20 * 1024 * 1024;
+/** Maximum size of the newest part of a log that is included, in bytes. */
+const maxLogBytes = 20 * 1024 * 1024;
 
 export const supportCommands: Record<string, Command> = {
   'support-bundle': {
     usage: '--to FILE.zip [--data-dir DIR] [--backups PLACE] [--log FILE]…',
-    summary: 'writes the findings of doctor, counts, settings and logs into a file for support',
-    about: `Writes a zip of text files: the findings of doctor, versions, sizes of tables and indexes, runs, machines and queues by
-status, and the newest 20 MiB of each log. It contains nothing that people entered: no names, variables, results, secrets or
-addresses. Log lines keep their fixed fields; quoted texts, e-mail addresses, numbers and names in their messages are masked;
-errors keep their kind and stack. The logs are those of the data folder and each --log, such as the output of kubectl logs.`,
+    summary: 'writes a zip with findings of doctor, counts, settings and logs, to send to support',
+    about: `A zip of text files: findings of doctor, versions, sizes of tables and indexes, runs, machines and queues by status,
+and the newest 20 MiB of each log. It contains nothing that people entered: no names, variables, results, secrets or
+addresses. Log lines keep their fixed fields. In their messages, quoted texts, e-mail addresses, numbers and names are
+masked; errors keep only their kind and stack. The logs are those of the data folder and of each --log, in the format that
+kubectl logs writes.`,
     options: { to: text, 'data-dir': text, backups: text, log: { type: 'string', multiple: true } },
     run: async (call) => {
       const to = call.text('to');
-      if (!to) throw new AdminError('--to is missing; specify --to FILE.zip.');
-      if (existsSync(to)) throw new AdminError(`${to} already exists; choose a new file.`);
+      if (!to) throw new AdminError('--to is missing: use --to FILE.zip');
+      if (existsSync(to)) throw new AdminError(`${to} already exists: choose a new file.`);
       const dataDir = call.text('data-dir');
       const logs = [
         ...(dataDir
@@ -39,13 +40,13 @@ errors keep their kind and stack. The logs are those of the data folder and each
         ...call.list('log'),
       ];
       const missing = logs.find((file) => !existsSync(file));
-      if (missing) throw new AdminError(`The log file ${missing} does not exist.`);
-      const house = await openHouse(dataDir, call.environment);
+      if (missing) throw new AdminError(`The log ${missing} does not exist.`);
+      const installation = await openInstallation(dataDir, call.environment);
       const backups = call.text('backups');
       const place = backups ? openPlace(backups, call.environment) : undefined;
       try {
         const { examined, findings } = await examine({
-          ...house,
+          ...installation,
           dataDir,
           version,
           backups: place?.place,
@@ -53,13 +54,13 @@ errors keep their kind and stack. The logs are those of the data folder and each
         });
         const files: Record<string, string> = {
           'doctor.txt': [
-            ...findings.map(({ level, says }) => `${level}: ${maskedFinding(says)}`),
+            ...findings.map(({ level, message }) => `${level}: ${maskedFinding(message)}`),
             `checked ${examined.join(', ')}`,
             '',
           ].join('\n'),
           'version.txt': `Muster ${version}\nNode ${process.version}\n${platform()} ${release()} ${arch()}, ${cpus().length} processors, ${Math.round(totalmem() / 2 ** 30)} GiB\nwritten ${new Date().toISOString()}\n`,
-          'settings.txt': settingsOf(house.environment),
-          ...(await factsOf(house.databaseUrl)),
+          'settings.txt': settingsOf(installation.environment),
+          ...(await queryResults(installation.databaseUrl)),
         };
         for (const [at, file] of logs.entries()) files[`logs/${at + 1}.ndjson`] = await newestLines(file);
         await writeWhole(
@@ -69,16 +70,16 @@ errors keep their kind and stack. The logs are those of the data folder and each
           ),
         );
         for (const name of Object.keys(files)) call.write(`  ${name}`);
-        call.write(`Wrote ${to}. Check its content before you send it.`);
+        call.write(`Wrote ${to}. Look through it before you send it.`);
       } finally {
         await place?.close();
-        await house.close();
+        await installation.close();
       }
     },
   },
 };
 
-async function factsOf(databaseUrl: string): Promise<Record<string, string>> {
+async function queryResults(databaseUrl: string): Promise<Record<string, string>> {
   const client = await connect(databaseUrl).catch(() => null);
   if (!client) return {};
   try {
@@ -92,20 +93,20 @@ async function newestLines(file: string): Promise<string> {
   const handle = await open(file);
   const { size } = await handle.stat().finally(() => handle.close());
   const lines: string[] = [];
-  let left = 0;
-  // A first line that is cut is none.
+  let skipped = 0;
+  // If the first line is truncated, it is not valid JSON and is skipped.
   for await (const line of createInterface({
-    input: createReadStream(file, { start: Math.max(0, size - mostLogBytes) }),
+    input: createReadStream(file, { start: Math.max(0, size - maxLogBytes) }),
   })) {
-    const shown = maskedLine(line);
-    if (shown === null) left += 1;
-    else lines.push(shown);
+    const masked = maskedLine(line);
+    if (masked === null) skipped += 1;
+    else lines.push(masked);
   }
-  if (left > 0) lines.push(JSON.stringify({ msg: `${left} lines that are not JSON were left out` }));
+  if (skipped > 0) lines.push(JSON.stringify({ msg: `${skipped} lines that are not JSON were skipped` }));
   return `${lines.join('\n')}\n`;
 }
 
-/** Readable by its owner alone; there whole or not at all. */
+/** Writes a file that only its owner can read. It exists completely or not at all. */
 async function writeWhole(to: string, bytes: Buffer): Promise<void> {
   const draft = `${to}.${process.pid}`;
   try {

@@ -1,6 +1,6 @@
 const id = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
-/** What may be somebody's name, number or secret, wherever a text quotes it; ids stay, which name nobody. */
+/** Patterns of texts that may be a person's name, a number or a secret. Ids are not masked: they identify nobody. */
 const patterns: [RegExp, string][] = [
   [/\bm(sk|se|st|dl)_[\w-]+/g, '<credential>'],
   [/[\w.+-]+@[\w-]+(\.[\w-]+)+/g, '<e-mail>'],
@@ -11,40 +11,43 @@ const patterns: [RegExp, string][] = [
   [/(?<![\w-])[A-Za-z0-9+/_-]{32,}={0,2}(?![\w-])/g, '<long>'],
 ];
 
-/** Words with a capital that are nobody's name. */
+/** Capitalized words that are not names of persons. */
 const ownWords =
   /^(E[A-Z_]{3,}|Postgres(QL)?|Redis|BullMQ|Muster|Node|API|DNS|HTTPS?|ID|JSON|OK|S3|SMTP|SQL|TCP|TLS|URL|UTC)$/;
 
-/** The text without what it quotes; what a program of ours wrote itself stays. */
+/** Masks texts that a message may quote. Words of the program itself stay. */
 export function masked(text: string): string {
   const ids: string[] = [];
   const apart = text.replaceAll('\ue000', '').replace(id, (found) => `\ue000${ids.push(found) - 1}\ue000`);
   const hidden = patterns
     .reduce((all, [pattern, word]) => all.replace(pattern, word), apart)
-    // A sentence of ours begins with a capital; any other one may begin a name.
+    // The first capitalized word begins the program's own sentence. Any later one may begin a name.
     .replace(/(?<=\S\s*)(?<![\p{L}<])\p{Lu}[\p{L}'’-]+/gu, (word) => (ownWords.test(word) ? word : '<name>'));
   return hidden.replace(/\ue000(\d+)\ue000/g, (_, at: string) => ids[Number(at)]!);
 }
 
-/** A finding of doctor: its own sentence as it is, and what it repeats of an error masked. */
-export function maskedFinding(says: string): string {
-  const [, own = says, error = ''] = /^(.*? (?:fails|failed|answer): |.*?\()(.*)$/s.exec(says) ?? [];
+/** Masks the error that a finding of doctor quotes; the finding's own sentence stays. */
+export function maskedFinding(message: string): string {
+  const [, own = message, error = ''] = /^(.*? (?:fails|failed|answer): |.*?\()(.*)$/s.exec(message) ?? [];
   return own + masked(error);
 }
 
 const plainFields = ['level', 'time', 'app', 'pid', 'context', 'requestId', 'traceId', 'organizationId', 'jobId'];
 
-/** A line of a log: its fixed fields, its masked message, and of an error its kind and where it was thrown. */
+/**
+ * Returns a log line with its fixed fields, its masked message, and of an error only the kind, the code and the stack
+ * frames. Null if the line is not a JSON object.
+ */
 export function maskedLine(line: string): string | null {
   const read = parsed(line);
   if (!read) return null;
   const { msg, err, ...fields } = read;
-  const kept = plainFields.flatMap((name) => {
+  const fixedFields = plainFields.flatMap((name) => {
     const value = fields[name];
     return typeof value === 'string' || typeof value === 'number' ? [[name, value] as const] : [];
   });
   return JSON.stringify({
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(fixedFields),
     ...(typeof msg === 'string' ? { msg: masked(msg) } : {}),
     ...(typeof err === 'object' && err !== null ? { err: shownError(err as Record<string, unknown>) } : {}),
   });

@@ -24,14 +24,14 @@ describe('the support bundle', () => {
   });
 
   const admin = async (...args: string[]) => {
-    const said = { out: '', err: '' };
+    const output = { out: '', err: '' };
     const stream = (name: 'out' | 'err') =>
-      ({ write: (text: string) => (said[name] += text), isTTY: false }) as unknown as NodeJS.WriteStream;
+      ({ write: (text: string) => (output[name] += text), isTTY: false }) as unknown as NodeJS.WriteStream;
     const streams = { stdout: stream('out'), stderr: stream('err') };
-    return { code: await runAdmin(args, testEnvironment(database.url), streams), ...said };
+    return { code: await runAdmin(args, testEnvironment(database.url), streams), ...output };
   };
 
-  it('has what helps, and nothing that a person entered', async () => {
+  it('contains findings, counts and masked logs, and nothing that a person entered', async () => {
     const client = new Client({ connectionString: database.url });
     await client.connect();
     await client.query(`
@@ -93,12 +93,12 @@ describe('the support bundle', () => {
     expect(files.get('logs/1.ndjson')!.split('\n')).toEqual([
       '{"level":"warn","time":"2026-11-24T04:01:13.540Z","app":"scheduler","context":"sweep outbox","msg":"the round failed: no <name> <name> in Postgres"}',
       '{"level":"error","app":"ingest","msg":"refused","err":{"type":"TypeError","code":"E1","stack":["    at parse (/srv/muster/main.js:1:2)"]}}',
-      '{"msg":"1 lines that are not JSON were left out"}',
+      '{"msg":"1 lines that are not JSON were skipped"}',
       '',
     ]);
   });
 
-  it('is written over nothing, and not without a place', async () => {
+  it('does not overwrite a file, and requires --to and existing logs', async () => {
     const there = join(folder, 'there.zip');
     await writeFile(there, 'mine');
     expect(await admin('support-bundle', '--to', there)).toMatchObject({
@@ -124,12 +124,12 @@ describe('the support bundle', () => {
     expect(masked(text)).toBe(shown);
   });
 
-  it('leaves out a line that is no object', () => {
+  it('leaves out a line that is not a JSON object', () => {
     for (const line of ['', 'null', '3', '{"msg"', '[]x']) expect(maskedLine(line)).toBeNull();
   });
 });
 
-/** The files of a zip, by the directory at its end. */
+/** Reads the files of a zip from its central directory. */
 function filesOf(zip: Buffer): Map<string, string> {
   const files = new Map<string, string>();
   let at = zip.readUInt32LE(zip.length - 6);

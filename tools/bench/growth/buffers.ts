@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { HttpClient } from '@muster/testing';
 import { startApp } from '../bench-tenant';
-import { type GrownHouse, prefixOf } from './houses';
+import { type GrowthFixture, prefixOf } from './fixture';
 
-/** Has Postgres explain each statement in its log, as it ran. */
+/** Settings that make Postgres log the plan of each executed statement. */
 const explained = [
   'session_preload_libraries=auto_explain',
   'auto_explain.log_min_duration=0',
@@ -15,29 +15,32 @@ const explained = [
   'auto_explain.log_format=json',
 ];
 
-/** The pages of 8 KiB that the statements of each request went through; of another gateway, whose statements are slower. */
-export async function buffersOf(of: GrownHouse, paths: string[]): Promise<(number | null)[]> {
-  const log = join(of.stack.dataDir, 'postgres', 'postgres.log');
+/**
+ * Counts the 8 KiB pages that the statements of each request read. It uses a separate gateway, because the logging
+ * makes its statements slower.
+ */
+export async function buffersOf(fixture: GrowthFixture, paths: string[]): Promise<(number | null)[]> {
+  const log = join(fixture.stack.dataDir, 'postgres', 'postgres.log');
   const paged = await stat(log).catch(() => null);
-  // Another machine's Postgres keeps its log to itself.
+  // The log cannot be read if Postgres runs on another machine.
   if (!paged) return paths.map(() => null);
-  const database = prefixOf(of);
-  for (const setting of explained) await of.client.query(`ALTER DATABASE ${database} SET ${setting}`);
-  const gateway = await startApp('gateway', of.stack, { REDIS_PREFIX: database });
+  const database = prefixOf(fixture);
+  for (const setting of explained) await fixture.client.query(`ALTER DATABASE ${database} SET ${setting}`);
+  const gateway = await startApp('gateway', fixture.stack, { REDIS_PREFIX: database });
   try {
     const buffers: (number | null)[] = [];
     for (const path of paths) {
-      const { headers } = path.startsWith('/api/admin') ? of.as.super_admin : of.as.admin;
+      const { headers } = path.startsWith('/api/admin') ? fixture.as.super_admin : fixture.as.admin;
       const { size } = await stat(log);
       await new HttpClient(gateway.url, headers).get(path);
-      // The log is Postgres' own to write.
+      // Postgres writes its log a little later than the response arrives.
       await delay(20);
       buffers.push(pagesIn(await readFrom(log, size)));
     }
     return buffers;
   } finally {
     await gateway.stop();
-    await of.client.query(`ALTER DATABASE ${database} RESET ALL`);
+    await fixture.client.query(`ALTER DATABASE ${database} RESET ALL`);
   }
 }
 
@@ -52,7 +55,7 @@ async function readFrom(file: string, from: number): Promise<string> {
   }
 }
 
-/** Of each plan its topmost step, which has those below it in its own. */
+/** Sums the pages of each plan's topmost node, which include those of its children. */
 function pagesIn(log: string): number | null {
   const plans = log.split('"Query Text"').slice(1);
   if (plans.length === 0) return null;

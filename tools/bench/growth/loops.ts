@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startApp } from '../bench-tenant';
 import { sized } from '../short';
-import { type GrownHouse, prefixOf } from './houses';
+import { type GrowthFixture, prefixOf } from './fixture';
 
-/** Often enough that each has several rounds within the time; a round with nothing to do is written down every 10 s. */
+/** Short intervals, so that each loop runs several times. A round without work is recorded only every 10 s. */
 const ticks = {
   MAINTENANCE_TICK_MS: '1000',
   RETENTION_TICK_MS: '1000',
@@ -12,39 +12,42 @@ const ticks = {
   IDLE_MONITOR_TICK_MS: '1000',
   COMMAND_SWEEP_MS: '1000',
   DISPATCH_SWEEP_MS: '1000',
-  // Nobody heartbeats meanwhile.
+  // No agent sends heartbeats during this benchmark.
   AGENT_OFFLINE_AFTER_MS: '86400000',
   S3_ENDPOINT: 'http://127.0.0.1:9',
 };
 const seconds = sized(70, 4);
 
-/** What each loop's rounds took, as the apps write it down themselves; the first ones have the year to catch up with. */
-export async function measureLoops(houses: GrownHouse[]): Promise<Map<GrownHouse, Map<string, number[]>>> {
+/**
+ * Durations of each loop's rounds, as the apps record them. The first round is left out, because it catches up with a
+ * year.
+ */
+export async function measureLoops(fixtures: GrowthFixture[]): Promise<Map<GrowthFixture, Map<string, number[]>>> {
   const apps = [];
-  for (const of of houses) {
-    const env = { ...ticks, REDIS_PREFIX: prefixOf(of), INTERNAL_PORT: '0' };
-    apps.push(await startApp('scheduler', of.stack, env), await startApp('dispatcher', of.stack, env));
+  for (const fixture of fixtures) {
+    const env = { ...ticks, REDIS_PREFIX: prefixOf(fixture), INTERNAL_PORT: '0' };
+    apps.push(await startApp('scheduler', fixture.stack, env), await startApp('dispatcher', fixture.stack, env));
   }
-  const rounds = new Map(houses.map((of) => [of, new Map<string, Map<string, number>>()]));
+  const rounds = new Map(fixtures.map((fixture) => [fixture, new Map<string, Map<string, number>>()]));
   const until = performance.now() + seconds * 1000;
   while (performance.now() < until) {
     await delay(250);
-    for (const of of houses) {
-      const { rows } = await of.client.query<{ name: string; began: string; ms: number }>(
+    for (const fixture of fixtures) {
+      const { rows } = await fixture.client.query<{ name: string; began: string; ms: number }>(
         'SELECT name, began_at::text AS began, duration_ms AS ms FROM loop_run',
       );
       for (const { name, began, ms } of rows) {
-        const seen = rounds.get(of)!.get(name) ?? new Map<string, number>();
-        rounds.get(of)!.set(name, seen.set(began, ms));
+        const seen = rounds.get(fixture)!.get(name) ?? new Map<string, number>();
+        rounds.get(fixture)!.set(name, seen.set(began, ms));
       }
     }
   }
   await Promise.all(apps.map((app) => app.stop()));
-  const settled = (times: number[]) => (times.length > 2 ? times.slice(1) : times);
+  const withoutFirst = (times: number[]) => (times.length > 2 ? times.slice(1) : times);
   return new Map(
-    [...rounds].map(([of, loops]) => [
-      of,
-      new Map([...loops].map(([name, seen]) => [name, settled([...seen.values()])])),
+    [...rounds].map(([fixture, loops]) => [
+      fixture,
+      new Map([...loops].map(([name, seen]) => [name, withoutFirst([...seen.values()])])),
     ]),
   );
 }

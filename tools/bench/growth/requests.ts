@@ -2,41 +2,43 @@ import { listRequests, readRequests } from '@muster/testing';
 import { get } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { short } from '../short';
-import type { GrownHouse } from './houses';
+import type { GrowthFixture } from './fixture';
 
-/** Something that both houses are asked for; answers what it took, in milliseconds. */
+/** A request that is sent to both organizations; returns its duration in milliseconds. */
 export interface Measure {
   name: string;
-  /** What the large one is asked, where that is a page. */
+  /** Path of the request to the large organization, for requests that read a page. */
   path?: string;
-  /** Who is asked, by the place in the list of its kind. */
-  ask: (house: GrownHouse, round: number) => Promise<number>;
+  /** Sends the request of this round to one organization. */
+  ask: (fixture: GrowthFixture, round: number) => Promise<number>;
 }
 
-/** Each list with each filter, the page after the first, and what else is read: the same of both houses. */
-export function reads(small: GrownHouse, large: GrownHouse): Measure[] {
-  const all = ({ house }: GrownHouse) => [...listRequests(house), ...readRequests(house)];
-  const paths = new Map([small, large].map((of) => [of, all(of)]));
+/**
+ * Every list with each of its filters, its second page, and all other reads. Both organizations get the same requests.
+ */
+export function reads(small: GrowthFixture, large: GrowthFixture): Measure[] {
+  const all = ({ house }: GrowthFixture) => [...listRequests(house), ...readRequests(house)];
+  const paths = new Map([small, large].map((fixture) => [fixture, all(fixture)]));
   const names = namesOf(all(large), large);
   return names.flatMap((name, at) => {
-    const cursors = new Map<GrownHouse, string | null>();
-    // In short a few of them: all are asked the same way.
+    const cursors = new Map<GrowthFixture, string | null>();
+    // The short form measures a few of them, because all are requested in the same way.
     if (short && at % 15 > 0) return [];
     const first: Measure = {
       name,
       path: paths.get(large)![at]!,
-      ask: async (of) => {
-        const { ms, next } = await read(of, paths.get(of)![at]!);
-        cursors.set(of, next);
+      ask: async (fixture) => {
+        const { ms, next } = await read(fixture, paths.get(fixture)![at]!);
+        cursors.set(fixture, next);
         return ms;
       },
     };
     const second: Measure = {
       name: `${name} (page 2)`,
-      // Where the first page is all there is, it is that again.
-      ask: async (of) => {
-        const [path, cursor] = [paths.get(of)![at]!, cursors.get(of)];
-        const { ms } = await read(of, cursor ? `${path}${path.includes('?') ? '&' : '?'}cursor=${cursor}` : path);
+      // If there is no second page, the first page is read again.
+      ask: async (fixture) => {
+        const [path, cursor] = [paths.get(fixture)![at]!, cursors.get(fixture)];
+        const { ms } = await read(fixture, cursor ? `${path}${path.includes('?') ? '&' : '?'}cursor=${cursor}` : path);
         return ms;
       },
     };
@@ -44,41 +46,41 @@ export function reads(small: GrownHouse, large: GrownHouse): Measure[] {
   });
 }
 
-export async function read(of: GrownHouse, path: string): Promise<{ ms: number; next: string | null }> {
-  const who = path.startsWith('/api/admin') ? of.as.super_admin : of.as.admin;
+export async function read(fixture: GrowthFixture, path: string): Promise<{ ms: number; next: string | null }> {
+  const who = path.startsWith('/api/admin') ? fixture.as.super_admin : fixture.as.admin;
   const began = performance.now();
   const { status, body, text } = await who.get<{ nextCursor?: string | null }>(path);
   const ms = performance.now() - began;
-  // What is too slow for an answer is told among the others.
+  // A 5xx response counts as a slow one and is printed.
   if (status >= 500) console.error(`  ${path} answered ${status} after ${Math.round(ms)} ms`);
   else if (status !== 200) throw new Error(`${path} answered ${status}: ${text.slice(0, 300)}`);
   return { ms, next: body?.nextCursor ?? null };
 }
 
 export const writes: Measure[] = [
-  { name: 'POST /api/jobs/launch', ask: async (of) => (await launch(of, 0)).ms },
+  { name: 'POST /api/jobs/launch', ask: async (fixture) => (await launch(fixture, 0)).ms },
   {
     name: 'POST /api/agent/heartbeat',
-    ask: async (of, round) => {
-      const agents = await onlineAgents(of);
+    ask: async (fixture, round) => {
+      const agents = await onlineAgents(fixture);
       const began = performance.now();
-      await beat(of, agents[round % agents.length]!);
+      await beat(fixture, agents[round % agents.length]!);
       return performance.now() - began;
     },
   },
-  { name: 'SSE resume, to the first event', ask: (of) => resume(of) },
+  { name: 'SSE resume, to the first event', ask: (fixture) => resume(fixture) },
 ];
 
-/** From a launch to the command of its run, which its agent then may take. The dispatchers are there for it. */
+/** Time from a launch until its run command can be delivered. Needs the dispatchers. */
 export const dispatch: Measure = {
   name: 'dispatch: from a launch to its command',
-  ask: async (of, round) => {
-    // Each round with a machine that nothing was launched on.
+  ask: async (fixture, round) => {
+    // Each round uses an agent without other launches.
     const place = 1 + round;
-    await beat(of, (await onlineAgents(of))[place]!);
-    const { jobId, began } = await launch(of, place);
+    await beat(fixture, (await onlineAgents(fixture))[place]!);
+    const { jobId, began } = await launch(fixture, place);
     for (;;) {
-      const { rows } = await of.client.query('SELECT FROM job WHERE id = $1 AND command_id IS NOT NULL', [jobId]);
+      const { rows } = await fixture.client.query('SELECT FROM job WHERE id = $1 AND command_id IS NOT NULL', [jobId]);
       if (rows.length > 0) return performance.now() - began;
       if (performance.now() - began > 30_000) throw new Error('a run was not dispatched within 30 s');
       await delay(1);
@@ -86,54 +88,54 @@ export const dispatch: Measure = {
   },
 };
 
-async function launch(of: GrownHouse, place: number): Promise<{ jobId: string; began: number; ms: number }> {
-  const agents = await onlineAgents(of);
+async function launch(fixture: GrowthFixture, place: number): Promise<{ jobId: string; began: number; ms: number }> {
+  const agents = await onlineAgents(fixture);
   const body = {
-    workflowId: of.house.workflowIds.usual,
+    workflowId: fixture.house.workflowIds.usual,
     agentId: agents[place],
     variables: { CLAIM_ID: 'C-1' },
   };
   const began = performance.now();
-  const answer = await of.as.api.post('/api/jobs/launch', body);
+  const answer = await fixture.as.api.post('/api/jobs/launch', body);
   if (answer.status !== 202) throw new Error(`a launch answered ${answer.status}: ${answer.text}`);
   return { jobId: answer.body.jobId, began, ms: performance.now() - began };
 }
 
-async function beat(of: GrownHouse, agentId: string): Promise<void> {
+async function beat(fixture: GrowthFixture, agentId: string): Promise<void> {
   const body = { agentId, bootId: 'boot', vmState: 'running', healthy: true, runningJobIds: [] };
-  const worker = of.as.worker.at(of.ingest);
+  const worker = fixture.as.worker.at(fixture.ingest);
   const answer = await worker.post('/api/agent/heartbeat', body);
   if (answer.status !== 200) throw new Error(`a heartbeat answered ${answer.status}: ${answer.text}`);
 }
 
-const online = new WeakMap<GrownHouse, Promise<string[]>>();
+const online = new WeakMap<GrowthFixture, Promise<string[]>>();
 
-/** Those without anything to do, which have been online since the house is there. */
-function onlineAgents(of: GrownHouse): Promise<string[]> {
-  const known = online.get(of);
+/** Agents without queued jobs that have been online since the organization was created. */
+function onlineAgents(fixture: GrowthFixture): Promise<string[]> {
+  const known = online.get(fixture);
   if (known) return known;
-  const found = of.client
+  const found = fixture.client
     .query<{ id: string }>(
       `SELECT id FROM agent a WHERE status = 'online' AND organization_id = $1
          AND NOT EXISTS (SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'queued') ORDER BY id LIMIT 100`,
-      [of.house.organizationId],
+      [fixture.house.organizationId],
     )
     .then(({ rows }) => rows.map(({ id }) => id));
-  online.set(of, found);
+  online.set(fixture, found);
   return found;
 }
 
-/** A stream of the busy agent that goes on a hundred entries back. */
-async function resume(of: GrownHouse): Promise<number> {
-  const { house, client } = of;
+/** Time until the first event of the busy agent's stream, resumed a hundred entries before its end. */
+async function resume(fixture: GrowthFixture): Promise<number> {
+  const { house, client } = fixture;
   const { rows } = await client.query<{ seq: string }>(
     'SELECT last_seq - 100 AS seq FROM timeline_head WHERE agent_id = $1',
     [house.agentIds.busy],
   );
   const began = performance.now();
   return new Promise((resolve, reject) => {
-    const url = `${of.gateway}/api/agents/${house.agentIds.busy}/events?lastEventId=${rows[0]!.seq}`;
-    const request = get(url, { headers: of.as.api.headers, agent: false }, (response) => {
+    const url = `${fixture.gateway}/api/agents/${house.agentIds.busy}/events?lastEventId=${rows[0]!.seq}`;
+    const request = get(url, { headers: fixture.as.api.headers, agent: false }, (response) => {
       let text = '';
       response.setEncoding('utf8');
       response.on('data', (chunk: string) => {
@@ -148,8 +150,8 @@ async function resume(of: GrownHouse): Promise<number> {
   });
 }
 
-/** The requests as a person reads them, with names for ids. */
-function namesOf(paths: string[], { house }: GrownHouse): string[] {
+/** Readable names of the requests, with placeholders for ids. */
+function namesOf(paths: string[], { house }: GrowthFixture): string[] {
   const { agentIds, workflowIds, scheduleIds, batchId, longJobId, organizationId } = house;
   const names: [string, string][] = [
     [agentIds.busy, '<busy agent>'],

@@ -3,14 +3,14 @@ import { Redis } from 'ioredis';
 import { Pool } from 'pg';
 import { concurrency, databaseUrl, poolSize, push, type RunStatus, serve } from './program';
 
-// The least that promises what Muster does: a run that was acknowledged is pushed after a crash, never under another id,
-// and one whose end was acknowledged gets its cost. Each message is a row of the transaction that it tells of, and goes
-// through BullMQ. Nobody is asked who they are.
+// The minimal program with Muster's guarantees: an acknowledged run is pushed after a crash, never under another id,
+// and a run whose end was acknowledged gets its cost. Each message is a row in the transaction that it belongs to, and
+// is delivered by BullMQ. Requests are not authenticated.
 
 const connection = () => new Redis(process.env['REDIS_URL']!, { maxRetriesPerRequest: null });
 const pool = new Pool({ connectionString: databaseUrl, max: poolSize });
-/** For what is done again with its message when a crash forgets it. */
-const forgetful = new Pool({ connectionString: databaseUrl, max: 2, options: '-c synchronous_commit=off' });
+/** For statements without a flush: if a crash loses one, its message is processed again. */
+const unflushed = new Pool({ connectionString: databaseUrl, max: 2, options: '-c synchronous_commit=off' });
 const queue = new Queue<{ run: string }>('bare-durable', { connection: connection() });
 
 type Step = 'launched' | 'ended';
@@ -22,14 +22,14 @@ void (async () => {
      CREATE TABLE message (run uuid, step text, PRIMARY KEY (run, step));
      CREATE TABLE cost (run uuid PRIMARY KEY, cents integer NOT NULL)`,
   );
-  // What a crash left; in a new database nothing.
+  // Publishes the messages that a crash left; a new database has none.
   const left = await pool.query<{ run: string; step: Step }>(
     `SELECT run, step FROM message UNION ALL SELECT id, 'launched' FROM run WHERE status = 'given'`,
   );
   for (const { run, step } of left.rows) await publish(run, step);
   new Worker<{ run: string }>(
     queue.name,
-    async ({ name, data: { run } }) => (name === 'launched' ? start(run) : settle(run)),
+    async ({ name, data: { run } }) => (name === 'launched' ? start(run) : bookCost(run)),
     { connection: connection(), concurrency },
   );
   await serve({
@@ -52,7 +52,7 @@ async function publish(run: string, step: Step): Promise<void> {
 }
 
 async function start(id: string): Promise<void> {
-  const text = `WITH taken AS (DELETE FROM message WHERE run = $1 AND step = 'launched')
+  const text = `WITH delete_message AS (DELETE FROM message WHERE run = $1 AND step = 'launched')
     UPDATE run SET status = 'given', moved_at = now() WHERE id = $1 AND status IN ('queued', 'given')`;
   await pool.query({ name: 'start', text, values: [id] });
   await push(id);
@@ -71,8 +71,8 @@ async function end(id: string): Promise<void> {
   void publish(id, 'ended');
 }
 
-async function settle(id: string): Promise<void> {
-  const text = `WITH taken AS (DELETE FROM message WHERE run = $1 AND step = 'ended')
+async function bookCost(id: string): Promise<void> {
+  const text = `WITH delete_message AS (DELETE FROM message WHERE run = $1 AND step = 'ended')
     INSERT INTO cost VALUES ($1, 1) ON CONFLICT DO NOTHING`;
-  await forgetful.query({ name: 'settle', text, values: [id] });
+  await unflushed.query({ name: 'book_cost', text, values: [id] });
 }

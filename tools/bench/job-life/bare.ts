@@ -1,8 +1,8 @@
 import { Pool } from 'pg';
 import { databaseUrl, poolSize, push, type RunStatus, serve } from './program';
 
-// The least that a run is: one row, a durable statement for each of its moves, and the push right after the launch has
-// committed. Nobody is asked who they are, and nothing would push it again after a crash.
+// The minimal program: one row for each run, a durable statement for each status change, and a push right after the
+// launch has committed. Requests are not authenticated, and a push that a crash interrupts is not repeated.
 
 const pool = new Pool({ connectionString: databaseUrl, max: poolSize });
 const update = `UPDATE run SET status = $2, moved_at = now() WHERE id = $1 AND status = $3`;

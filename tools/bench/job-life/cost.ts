@@ -5,24 +5,24 @@ import { processTree } from '../process-tree';
 import { sized } from '../short';
 import type { Subject } from './subjects';
 
-/** What executions took of the processors, in milliseconds. */
+/** Processor time in milliseconds. */
 export interface Cpu {
   node: number;
   postgres: number;
   redis: number;
 }
 
-/** What an execution left in the database's counters. */
+/** Increase of the database's counters for each execution. */
 export interface Written {
   /** Transactions that wrote something. */
   commits: number;
-  /** All transactions, those that only read among them. */
+  /** All transactions, including those that only read. */
   transactions: number;
   flushes: number;
 }
 
-// A connection tells its counters to the others when it has been idle for ten seconds.
-const untilToldMs = sized(11_000, 300);
+// A connection publishes its counters after it has been idle for ten seconds.
+const countersDelayMs = sized(11_000, 300);
 
 export class Costs {
   private constructor(
@@ -41,41 +41,41 @@ export class Costs {
   }
 
   async cpu({ processes }: Subject): Promise<Cpu> {
-    const of = async (pids: number[]) => {
+    const cpuOf = async (pids: number[]) => {
       const uses = (await Promise.all(pids.map(processTree))).flat();
       return uses.reduce((sum, { cpuMs }) => sum + cpuMs, 0);
     };
     const { postgres, redis } = this.servers;
     const [node, inPostgres, inRedis] = await Promise.all([
-      of(processes.map(({ pid }) => pid)),
-      of([postgres]),
-      of([redis]),
+      cpuOf(processes.map(({ pid }) => pid)),
+      cpuOf([postgres]),
+      cpuOf([redis]),
     ]);
     return { node: node!, postgres: inPostgres!, redis: inRedis! };
   }
 
-  /** What each of so many executions leaves, without what the subject does when nothing is asked of it. */
+  /** Counters per execution, without those of the subject's background work. */
   async written(subject: Subject, executions: number, work: () => Promise<unknown>): Promise<Written> {
-    await delay(untilToldMs);
-    const first = await this.look(subject);
-    await delay(untilToldMs);
-    const second = await this.look(subject);
+    await delay(countersDelayMs);
+    const first = await this.readCounters(subject);
+    await delay(countersDelayMs);
+    const second = await this.readCounters(subject);
     await work();
-    await delay(untilToldMs);
-    const third = await this.look(subject);
+    await delay(countersDelayMs);
+    const third = await this.readCounters(subject);
     const idlePart = (third.atMs - second.atMs) / (second.atMs - first.atMs);
-    const each = (what: keyof Written) => {
-      const idle = (second[what] - first[what]) * idlePart;
-      return Math.max(0, third[what] - second[what] - idle) / executions;
+    const each = (counter: keyof Written) => {
+      const idle = (second[counter] - first[counter]) * idlePart;
+      return Math.max(0, third[counter] - second[counter] - idle) / executions;
     };
     return { commits: each('commits'), transactions: each('transactions'), flushes: each('flushes') };
   }
 
-  private async look({ database }: Subject): Promise<Written & { atMs: number }> {
+  private async readCounters({ database }: Subject): Promise<Written & { atMs: number }> {
     const one = async (text: string, values: unknown[] = []) =>
       Number((await this.client.query<{ count: string }>(text, values)).rows[0]!.count);
     return {
-      // Each transaction that writes takes the next id.
+      // Each transaction that writes takes the next transaction id.
       commits: await one('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS count'),
       transactions: await one('SELECT xact_commit AS count FROM pg_stat_database WHERE datname = $1', [database]),
       flushes: await one((await this.flushesAreIo()) ? flushesOfIo : 'SELECT wal_sync AS count FROM pg_stat_wal'),
@@ -83,7 +83,7 @@ export class Costs {
     };
   }
 
-  /** Since Postgres 18 they are counted with all other input and output. */
+  /** Since Postgres 18 flushes are counted in pg_stat_io. */
   private async flushesAreIo(): Promise<boolean> {
     const { rows } = await this.client.query<{ number: number }>(
       `SELECT current_setting('server_version_num')::int AS number`,

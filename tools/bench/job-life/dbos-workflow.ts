@@ -1,7 +1,7 @@
-import { databaseUrl, heard, hear, peer, poolSize, push, serve } from './program';
+import { databaseUrl, awaitReport, receiveReport, peer, poolSize, push, serve } from './program';
 
-// A run is a workflow of three steps, each of which DBOS writes down: the push, and what the worker says of it twice. What
-// the worker says is acknowledged from memory, where a crash loses it; or, as with us, when it is durable.
+// A run is a workflow of three steps that DBOS stores: the push, and the worker's two reports. Reports are acknowledged
+// from memory, where a crash loses them, or in dbos-durable when they are durable, as in Muster.
 
 type Work = (id: string) => Promise<void>;
 
@@ -20,10 +20,10 @@ interface DbosPackage {
 
 const { DBOS } = peer('@dbos-inc/dbos-sdk') as DbosPackage;
 
-const heardSeconds = 60;
+const reportTimeoutSeconds = 60;
 
-async function heardDurably(topic: string): Promise<void> {
-  if ((await DBOS.recv(topic, heardSeconds)) === null) throw new Error(`the worker did not say ${topic}`);
+async function awaitDurableReport(topic: string): Promise<void> {
+  if ((await DBOS.recv(topic, reportTimeoutSeconds)) === null) throw new Error(`the worker did not report ${topic}`);
 }
 
 export async function serveDbos({ durableReports }: { durableReports: boolean }): Promise<void> {
@@ -31,8 +31,8 @@ export async function serveDbos({ durableReports }: { durableReports: boolean })
     async (id) => {
       await DBOS.runStep(() => push(id), { name: 'push' });
       for (const status of ['running', 'completed'] as const) {
-        if (durableReports) await heardDurably(status);
-        else await DBOS.runStep(() => heard(id, status), { name: status });
+        if (durableReports) await awaitDurableReport(status);
+        else await DBOS.runStep(() => awaitReport(id, status), { name: status });
       }
     },
     { name: 'run' },
@@ -47,7 +47,7 @@ export async function serveDbos({ durableReports }: { durableReports: boolean })
   await DBOS.launch();
   await serve({
     launch: async (id) => void (await DBOS.startWorkflow(workflow, { workflowID: id })(id)),
-    report: durableReports ? (id, status) => DBOS.send(id, status, status) : hear,
+    report: durableReports ? (id, status) => DBOS.send(id, status, status) : receiveReport,
     read: async (id) => ((await DBOS.getWorkflowStatus(id))?.status === 'SUCCESS' ? 'completed' : 'running'),
   });
 }

@@ -1,8 +1,8 @@
 import { Pool } from 'pg';
-import { concurrency, databaseUrl, heard, hear, peer, poolSize, push, serve } from './program';
+import { concurrency, databaseUrl, awaitReport, receiveReport, peer, poolSize, push, serve } from './program';
 
-// A run is a job whose task pushes it and waits for its end. Of a job that is over nothing is kept: the read finds that
-// it is gone.
+// A run is a job whose task pushes the run and waits for its end. graphile-worker deletes finished jobs, so the read
+// treats a missing job as completed.
 
 interface Payload {
   id: string;
@@ -16,7 +16,7 @@ interface GraphileWorker {
 const { run, Logger } = peer('graphile-worker') as GraphileWorker;
 const pool = new Pool({ connectionString: databaseUrl, max: poolSize });
 
-// It asks for both.
+// graphile-worker requires both listeners.
 pool.on('error', (error) => console.error(error));
 pool.on('connect', (client) => client.on('error', (error) => console.error(error)));
 
@@ -29,15 +29,15 @@ void (async () => {
     taskList: {
       run: async ({ id }: Payload) => {
         await push(id);
-        await heard(id, 'running');
-        await heard(id, 'completed');
+        await awaitReport(id, 'running');
+        await awaitReport(id, 'completed');
       },
     },
   });
   const text = 'SELECT locked_at FROM graphile_worker.jobs WHERE key = $1';
   await serve({
     launch: async (id) => void (await runner.addJob('run', { id }, { jobKey: id })),
-    report: hear,
+    report: receiveReport,
     read: async (id) => {
       const { rows } = await pool.query<{ locked_at: Date | null }>({ name: 'read', text, values: [id] });
       return rows.length === 0 ? 'completed' : rows[0]!.locked_at ? 'running' : 'queued';

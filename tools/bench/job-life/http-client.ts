@@ -2,9 +2,9 @@ import { Agent, request } from 'node:http';
 
 type Headers = Record<string, string>;
 
-/** JSON over connections that are kept; little beside node:http, because whoever asks shares the cores it measures. */
+/** JSON over keep-alive connections. It uses only node:http, because the client runs on the cores that are measured. */
 export class HttpClient {
-  /** Those at rest are closed before any server asked here would, so that none is used just as it is. */
+  /** Idle sockets are closed earlier than any measured server closes them, so that no request uses a closing socket. */
   private readonly agent = new Agent({ keepAlive: true, maxSockets: 256, timeout: 30_000 });
 
   post<A>(url: string, body: object, headers: Headers = {}): Promise<A> {

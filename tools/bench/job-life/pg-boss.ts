@@ -1,7 +1,7 @@
-import { concurrency, databaseUrl, heard, hear, peer, poolSize, push, serve } from './program';
+import { concurrency, databaseUrl, awaitReport, receiveReport, peer, poolSize, push, serve } from './program';
 
-// A run is a job. Workers of pg-boss poll, every half second at best, so each launch wakes one of ours, which takes as
-// many as there are, up to eight, and completes them together.
+// A run is a job. Workers of pg-boss poll at most every half second, so each launch wakes one of this program's
+// workers. It fetches up to eight jobs and completes them together.
 
 interface Job {
   data: { id: string };
@@ -35,7 +35,7 @@ void (async () => {
       await boss.send('run', { id }, { id });
       boss.notifyWorker(workers[turn++ % workers.length]!);
     },
-    report: hear,
+    report: receiveReport,
     read: async (id) => ((await boss.getJobById('run', id))?.state === 'completed' ? 'completed' : 'running'),
   });
 })();
@@ -44,8 +44,8 @@ async function work(jobs: Job[]): Promise<void> {
   await Promise.all(
     jobs.map(async ({ data: { id } }) => {
       await push(id);
-      await heard(id, 'running');
-      await heard(id, 'completed');
+      await awaitReport(id, 'running');
+      await awaitReport(id, 'completed');
     }),
   );
 }

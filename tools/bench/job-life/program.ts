@@ -4,9 +4,9 @@ import { HttpClient } from './http-client';
 
 export type RunStatus = 'queued' | 'running' | 'completed';
 
-/** What all that is compared has to do: a run is launched, pushed to the worker, reported on by it, and read. */
+/** The operations that every compared program implements. */
 export interface Program {
-  /** Answers when it is promised that the run will be pushed. */
+  /** Resolves when the push of the run is guaranteed. */
   launch(id: string): Promise<void>;
   report(id: string, status: RunStatus): Promise<void>;
   read(id: string): Promise<RunStatus>;
@@ -14,16 +14,16 @@ export interface Program {
 
 export const databaseUrl = process.env['DATABASE_URL']!;
 export const poolSize = Number(process.env['DATABASE_POOL_SIZE']);
-/** As many runs as there may be under way. */
+/** Maximum number of runs in flight. */
 export const concurrency = Number(process.env['CONCURRENCY']);
 
-/** A peer's package, which is installed apart from ours. */
+/** Loads a peer's package, which is installed outside the repository. */
 export function peer(name: string): unknown {
   // eslint-disable-next-line @typescript-eslint/no-require-imports
   return require(require.resolve(name, { paths: [process.env['PEERS_DIR']!] }));
 }
 
-/** The paths of Muster, so that client and worker are the same for all. */
+/** Serves the same paths as Muster, so that all programs are measured with the same client and worker. */
 export async function serve(program: Program): Promise<void> {
   const app = fastify();
   app.post('/api/jobs/launch', async (_request, reply) => {
@@ -47,19 +47,19 @@ export async function serve(program: Program): Promise<void> {
 
 const client = new HttpClient();
 
-/** Answers when the worker has the run. */
+/** Resolves when the worker has the run. */
 export async function push(id: string): Promise<void> {
   await client.post(`${process.env['WORKER_URL']}/commands`, { commandId: id, jobId: id });
 }
 
 const reported = new Map<string, { promise: Promise<void>; resolve: () => void }>();
 
-/** Whoever holds a run in its memory waits here for what its worker says. */
-export function heard(id: string, status: RunStatus): Promise<void> {
+/** Waits for the worker's report, in programs that keep a run in memory. */
+export function awaitReport(id: string, status: RunStatus): Promise<void> {
   return waiting(id, status).promise.then(() => void reported.delete(`${id} ${status}`));
 }
 
-export async function hear(id: string, status: RunStatus): Promise<void> {
+export async function receiveReport(id: string, status: RunStatus): Promise<void> {
   waiting(id, status).resolve();
 }
 

@@ -6,28 +6,28 @@ import type { Subject } from './subjects';
 export interface RunsRound extends Round {
   executions: number;
   latenciesMs: number[];
-  /** How many were not yet completed when they were read. */
+  /** Number of runs that were not completed when they were read for the first time. */
   late: number;
 }
 
-/** Each run is read once, so long after its last report was acknowledged: how often and when depends on no program. */
+/** Delay between the acknowledgement of a run's last report and its read, the same for all programs. */
 const readAfterMs = 50;
 
 /** Launches runs at one subject, follows each until its last report is acknowledged, and reads it. */
 export class Runs {
   private readonly client = new HttpClient();
-  /** The worker may be through before the launch's answer is here. */
+  /** Reads that have not finished yet. */
   private reads: Promise<void>[] = [];
   private late = 0;
-  private readonly over = new Map<string, { promise: Promise<void>; end: (error?: Error) => void }>();
+  private readonly ends = new Map<string, { promise: Promise<void>; end: (error?: Error) => void }>();
 
   constructor(readonly subject: Subject) {
     subject.worker.listen(({ jobId, error }: { jobId?: string; error?: string }) => {
-      if (jobId) this.overOf(jobId).end(error ? new Error(`${subject.name}: ${error}`) : undefined);
+      if (jobId) this.endOf(jobId).end(error ? new Error(`${subject.name}: ${error}`) : undefined);
     });
   }
 
-  /** So many side by side, each on a machine of its own, until the time is over. */
+  /** Keeps `inFlight` runs in flight, each on another agent, until the time is over. */
   async together(inFlight: number, seconds: number): Promise<RunsRound> {
     const latenciesMs: number[] = [];
     const began = performance.now();
@@ -36,7 +36,7 @@ export class Runs {
     };
     await Promise.all(Array.from({ length: inFlight }, (_, slot) => one(slot)));
     const late = await this.allRead();
-    // What a program has left to do when the last report is acknowledged is part of its work.
+    // The time includes the work that a program still does after it has acknowledged the last report.
     const perSecond = latenciesMs.length / ((performance.now() - began) / 1000);
     return { perSecond, executions: latenciesMs.length, latenciesMs, late };
   }
@@ -52,9 +52,12 @@ export class Runs {
     const { launchUrl, headers, bodyOf } = this.subject;
     const began = performance.now();
     const { jobId } = await this.client.post<{ jobId: string }>(launchUrl, bodyOf(slot), headers);
-    const late = setTimeout(() => this.overOf(jobId).end(new Error(`${this.subject.name}: a run hangs`)), 30_000);
-    await this.overOf(jobId).promise.finally(() => clearTimeout(late));
-    this.over.delete(jobId);
+    const late = setTimeout(
+      () => this.endOf(jobId).end(new Error(`${this.subject.name}: a run did not end within 30 s`)),
+      30_000,
+    );
+    await this.endOf(jobId).promise.finally(() => clearTimeout(late));
+    this.ends.delete(jobId);
     this.reads.push(this.read(jobId));
     return performance.now() - began;
   }
@@ -77,16 +80,16 @@ export class Runs {
     return late;
   }
 
-  private overOf(jobId: string) {
-    const known = this.over.get(jobId);
+  private endOf(jobId: string) {
+    const known = this.ends.get(jobId);
     if (known) return known;
     let end: (error?: Error) => void = () => undefined;
     const promise = new Promise<void>((resolve, reject) => {
       end = (error) => (error ? reject(error) : resolve());
     });
-    // Whoever launched it hears of the fault; until then it is nobody's.
+    // The worker may report an error before the launch's response arrives and `run` awaits the promise.
     promise.catch(() => undefined);
-    this.over.set(jobId, { promise, end });
+    this.ends.set(jobId, { promise, end });
     return { promise, end };
   }
 }

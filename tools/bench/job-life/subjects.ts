@@ -3,31 +3,35 @@ import { type BenchStack, createDatabase } from '../bench-stack';
 import { freeAgents, makeBenchTenant, startApp } from '../bench-tenant';
 import { Child } from '../child';
 
-/** Connections to the database, for each process. */
+/** Size of each process's database connection pool. */
 const poolSize = 10;
 
-export interface Place {
+export interface RunSetting {
   stack: BenchStack;
   inFlight: number;
 }
 
-/** Something that runs jobs, with the worker that it pushes them to. */
+/** A system that runs jobs, with the worker that it pushes them to. */
 export interface Subject {
   name: string;
-  /** The database whose transactions are its own. */
+  /** Name of the database that only this subject uses. */
   database: string;
   processes: Child[];
   worker: Child;
   launchUrl: string;
   readUrl: string;
   headers: Record<string, string>;
-  /** What one of those that are in flight together asks for. */
+  /** Body of the launch request for one of the runs in flight. */
   bodyOf(slot: number): object;
   stop(): Promise<void>;
 }
 
-export async function startProgram(program: string, place: Place, env: Record<string, string> = {}): Promise<Subject> {
-  const { stack, inFlight } = place;
+export async function startProgram(
+  program: string,
+  setting: RunSetting,
+  env: Record<string, string> = {},
+): Promise<Subject> {
+  const { stack, inFlight } = setting;
   const database = await createDatabase(stack);
   const worker = await Child.start(join(__dirname, 'worker.js'), {});
   const child = await Child.start(join(__dirname, `${program}.js`), {
@@ -54,10 +58,10 @@ export async function startProgram(program: string, place: Place, env: Record<st
 
 const sixApps = ['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering', 'feedback-sync'];
 
-/** Muster with a machine for each run that is in flight: in one process, or as the six apps. */
+/** Starts Muster with one agent for each run in flight, as one process or as the six apps. */
 export async function startMuster(
   name: string,
-  { stack, inFlight }: Place,
+  { stack, inFlight }: RunSetting,
   apart: boolean,
   more: Record<string, string> = {},
 ): Promise<Subject> {
@@ -68,7 +72,7 @@ export async function startMuster(
     DATABASE_POOL_SIZE: String(poolSize),
     MASTER_KEYS: `bench:${Buffer.alloc(32, 7).toString('base64')}`,
     INTERNAL_PORT: '0',
-    // The machines at the door send no heartbeats.
+    // The simulated agents send no heartbeats.
     AGENT_OFFLINE_AFTER_MS: String(24 * 3_600_000),
     ...more,
   };

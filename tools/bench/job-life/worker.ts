@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { HttpClient } from './http-client';
 
-// The machines of one program, all at one door: a run is taken, reported as running and then as completed, with no work
-// in between.
+// One server for all machines of a program. It acknowledges a run, and reports it as running and then as completed,
+// without any work in between.
 
 const client = new HttpClient();
 let report = { url: '', headers: {} as Record<string, string> };

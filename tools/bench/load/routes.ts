@@ -7,13 +7,13 @@ interface Route {
   faults: string[];
 }
 
-/** Requests that are sent at their times whether or not those before them were answered, and what became of them. */
+/** Sends requests at fixed times, even if earlier ones are not answered yet, and records their outcomes. */
 export class Routes {
   private readonly client = new HttpClient();
   private readonly known = new Map<string, Route>();
   private readonly open = new Set<Promise<unknown>>();
 
-  /** So many a second, evenly, until it is over. */
+  /** Sends `perSecond` requests a second, evenly spread, until the time is over. */
   async pace(perSecond: number, seconds: number, send: (at: number) => Promise<unknown>): Promise<void> {
     const began = performance.now();
     let sent = 0;
@@ -32,7 +32,7 @@ export class Routes {
     return this.timed(name, () => this.client.get<A>(url, headers));
   }
 
-  /** Also for what takes no request of its own, such as the way of a run to its end. */
+  /** Records a duration, also of something that is not one request, such as a run's time to its end. */
   note(name: string, ms: number): void {
     this.routeOf(name).latenciesMs.push(ms);
   }

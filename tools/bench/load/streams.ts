@@ -2,7 +2,7 @@ import { get, type IncomingMessage } from 'node:http';
 
 const ended = '"status":"completed"';
 
-/** Open event streams that count the ends of runs, and how many of them the service closed. */
+/** Open event streams. Counts the ends of runs that they receive, and the streams that the service closed. */
 export class Streams {
   private readonly responses: IncomingMessage[] = [];
   private closing = false;
@@ -10,7 +10,7 @@ export class Streams {
   lost = 0;
 
   async open(urls: string[], headers: Record<string, string>): Promise<void> {
-    // In small groups: a backlog of connections has an end.
+    // In small groups, because the server's backlog of connections is limited.
     for (let at = 0; at < urls.length; at += 50) {
       await Promise.all(urls.slice(at, at + 50).map((url) => this.openOne(url, headers)));
     }
@@ -28,7 +28,7 @@ export class Streams {
         this.responses.push(response);
         let rest = '';
         response.setEncoding('latin1');
-        response.on('data', (text: string) => (rest = this.take(rest + text)));
+        response.on('data', (text: string) => (rest = this.parse(rest + text)));
         response.on('error', () => undefined);
         response.on('close', () => (this.lost += this.closing ? 0 : 1));
         resolve();
@@ -36,7 +36,7 @@ export class Streams {
     });
   }
 
-  private take(text: string): string {
+  private parse(text: string): string {
     let from = 0;
     for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n', from)) {
       const found = text.indexOf(ended, from);

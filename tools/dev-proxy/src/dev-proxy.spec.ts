@@ -37,7 +37,7 @@ describe('the development proxy', () => {
     expect(await response.text()).toBe(`POST ${url}`);
   });
 
-  it('tells the app whom it is asked by and under which name, and passes the rest on', async () => {
+  it('forwards requests with the client’s address and the requested host, and responses unchanged', async () => {
     let seen: IncomingMessage['headers'] = {};
     answer = (incoming, response) => {
       seen = incoming.headers;
@@ -53,7 +53,7 @@ describe('the development proxy', () => {
     expect(seen['x-forwarded-proto']).toBe('http');
   });
 
-  it('passes an event stream on event by event, and tells the app when the reader leaves', async () => {
+  it('forwards an event stream event by event, and closes the app’s response when the reader disconnects', async () => {
     const left = new Promise<void>((resolve) => {
       answer = (_incoming, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
@@ -63,7 +63,7 @@ describe('the development proxy', () => {
     });
     let next: (event: string) => void = () => undefined;
     const leave = new AbortController();
-    // Its head is here while nothing has been written yet.
+    // The response headers arrive before the first event is written.
     const response = await fetch(`${proxy.url}/api/agents/1/stream`, { signal: leave.signal });
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     for (const event of ['one', 'two']) {
@@ -74,7 +74,7 @@ describe('the development proxy', () => {
     await left;
   });
 
-  it('passes a body on while it is still being sent', async () => {
+  it('forwards a request body while it is still being sent', async () => {
     let first: () => void = () => undefined;
     const arrived = new Promise<void>((resolve) => (first = resolve));
     answer = (incoming, response) => {
@@ -89,7 +89,7 @@ describe('the development proxy', () => {
     expect(await text(response)).toBe('first last');
   });
 
-  it('cuts the answer off where the app cut it off', async () => {
+  it('aborts the response where the app aborted it', async () => {
     answer = (_incoming, response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('half', () => response.destroy());
@@ -98,7 +98,7 @@ describe('the development proxy', () => {
     await expect(response.text()).rejects.toThrow();
   });
 
-  it('answers 502 while the app is down, whatever the size of the body, and recovers with it', async () => {
+  it('responds with 502 while the app is down, also to a large body, and forwards again when the app is back', async () => {
     const scheduler = servers.get('scheduler')!;
     const { port } = scheduler.address() as AddressInfo;
     await close(scheduler);

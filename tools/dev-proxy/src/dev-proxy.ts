@@ -11,7 +11,7 @@ import { ownerOf, type ServiceApp } from '@muster/contracts';
 
 export interface DevProxyOptions {
   port: number;
-  /** Where each app listens, such as `http://127.0.0.1:4001`. */
+  /** URL of each app, such as `http://127.0.0.1:4001`. */
   apps: Record<ServiceApp, string>;
 }
 
@@ -20,9 +20,12 @@ export interface DevProxy {
   close(): Promise<void>;
 }
 
-/** One origin in front of the six apps, by the same table as the ingress. Bodies pass through as they come, both ways. */
+/**
+ * Starts one origin in front of the six apps, with the same routing table as the ingress. Request and response bodies
+ * are streamed.
+ */
 export async function startDevProxy({ port, apps }: DevProxyOptions): Promise<DevProxy> {
-  // How long a request may take is the app's to say.
+  // The app decides how long a request may take.
   const server = createServer({ requestTimeout: 0 }, (request, response) => {
     const app = ownerOf(pathOf(request));
     forward(request, response, { app, target: new URL(apps[app]) });
@@ -43,7 +46,7 @@ export async function startDevProxy({ port, apps }: DevProxyOptions): Promise<De
 
 function forward(request: IncomingMessage, response: ServerResponse, { app, target }: { app: string; target: URL }) {
   const upstream = ask({
-    // A connection of its own each time: one that was kept may lead to a process that has been restarted since.
+    // A new connection for each request: a kept connection may lead to a process that has been restarted since.
     agent: false,
     host: target.hostname,
     port: target.port,
@@ -53,13 +56,18 @@ function forward(request: IncomingMessage, response: ServerResponse, { app, targ
   });
   upstream.on('response', (answer) => {
     response.writeHead(answer.statusCode!, answer.statusMessage, endToEnd(answer.headers));
-    // An event stream's head goes out before its first event.
+    // Sends the response headers of an event stream before its first event.
     response.flushHeaders();
     pipeline(answer, response, () => undefined);
   });
   upstream.on('error', (error) => {
     if (response.headersSent || response.destroyed) response.destroy();
-    else refuse(request, response, `${app} does not answer on ${target.host} (${error.message}). Is it being served?`);
+    else
+      refuse(
+        request,
+        response,
+        `${app} does not answer on ${target.host} (${error.message}). Is it running under nx serve?`,
+      );
   });
   response.on('close', () => upstream.destroy());
   pipeline(request, upstream, () => undefined);
@@ -95,12 +103,12 @@ function refuse(request: IncomingMessage, response: ServerResponse, detail: stri
     instance: pathOf(request),
     requestId: request.headers['x-request-id'],
   };
-  // Its body was not read to the end, so the connection cannot be used again.
+  // The request body was not read completely, so the connection cannot be reused.
   response.writeHead(502, { 'content-type': 'application/problem+json; charset=utf-8', connection: 'close' });
   response.end(JSON.stringify(problem));
 }
 
-/** `OPTIONS *` has none; the gateway answers it. */
+/** `OPTIONS *` has no path; the gateway answers it. */
 function pathOf({ url = '/' }: IncomingMessage): string {
   return url.startsWith('/') ? url.split('?')[0]! : '/';
 }

@@ -1,6 +1,6 @@
 import { startDevProxy } from './dev-proxy';
 
-/** Started by tools/serve, which knows the ports. */
+/** Started by tools/serve, which sets the ports. */
 async function main(): Promise<void> {
   const { PORT, DEV_PROXY_APPS } = process.env;
   if (!PORT || !DEV_PROXY_APPS) throw new Error('start it with `nx serve dev-proxy`');

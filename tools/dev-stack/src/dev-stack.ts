@@ -14,20 +14,23 @@ export { DevStackError };
 type Part = 'postgres' | 'redis';
 
 export interface DevStackOptions {
-  /** Everything lives below it: postgres/, redis/. */
+  /** Folder with all files of the stack: postgres/, redis/. */
   dataDir: string;
-  /** Where fetched programs are kept; $XDG_CACHE_HOME/muster or ~/.cache/muster, and <dataDir>/cache where that cannot be written. */
+  /**
+   * Folder for downloaded programs; by default $XDG_CACHE_HOME/muster or ~/.cache/muster, or <dataDir>/cache if that is
+   * not writable.
+   */
   cacheDir?: string;
-  /** 'fast' is for tests: nothing is synced to disk, everything is disposable. */
+  /** 'fast' is for tests: nothing is flushed to disk, and a crash may lose all data. */
   durability: 'durable' | 'fast';
   parts?: Part[];
-  /** Fixed ports, for who wants them; without one a free port is chosen, and preferred the next time. */
+  /** Fixed ports. Without one a free port is chosen, and reused by the next start. */
   ports?: Partial<Record<Part, number>>;
-  /** A part that dies is started again, on the same port and data. */
+  /** Whether a server that dies is started again, on the same port and data. */
   keepAlive?: boolean;
-  /** Begins without the data of earlier runs. */
+  /** Whether the data of earlier runs is deleted first. */
   reset?: boolean;
-  /** DATABASE_URL and REDIS_URL there mean: use that, start nothing for that part. */
+  /** Environment variables. If DATABASE_URL or REDIS_URL is set, that server is used and none is started. */
   env?: NodeJS.ProcessEnv;
   onProgress?: (line: string) => void;
 }
@@ -48,7 +51,7 @@ export interface DevStack {
   stop(): Promise<void>;
 }
 
-/** Starts Postgres and Redis, each from wherever it can be had, and answers once both answer. */
+/** Starts Postgres and Redis. Resolves when both accept connections. */
 export async function startDevStack(options: DevStackOptions): Promise<DevStack> {
   const { parts = ['postgres', 'redis'], env = process.env } = options;
   let dataDir = resolve(options.dataDir);
@@ -90,8 +93,8 @@ interface StartedPart {
 }
 
 const partKinds = {
-  postgres: { urlSetting: 'DATABASE_URL', outside: versionOfPostgres, prepare: preparePostgres },
-  redis: { urlSetting: 'REDIS_URL', outside: versionOfRedis, prepare: prepareRedis },
+  postgres: { urlSetting: 'DATABASE_URL', externalVersion: versionOfPostgres, prepare: preparePostgres },
+  redis: { urlSetting: 'REDIS_URL', externalVersion: versionOfRedis, prepare: prepareRedis },
 };
 
 async function startPart(
@@ -100,7 +103,7 @@ async function startPart(
   options: DevStackOptions & { env: NodeJS.ProcessEnv },
 ): Promise<StartedPart> {
   const { env, onProgress = () => {} } = options;
-  const { urlSetting, outside, prepare } = partKinds[part];
+  const { urlSetting, externalVersion, prepare } = partKinds[part];
   const began = Date.now();
   const reportOf = (source: DevStackReport['source'], version: string) => ({
     part,
@@ -109,7 +112,7 @@ async function startPart(
     ms: Date.now() - began,
   });
   const url = env[urlSetting];
-  if (url) return { url, report: reportOf('environment', await answerFrom(urlSetting, url, outside)) };
+  if (url) return { url, report: reportOf('environment', await waitForVersion(urlSetting, url, externalVersion)) };
 
   const folder = join(dataDir, part);
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -117,7 +120,7 @@ async function startPart(
   const prepared = await prepare({
     dataDir,
     folder,
-    password: await keptSecret(join(folder, 'password')),
+    password: await storedSecret(join(folder, 'password')),
     durable: options.durability === 'durable',
     fixedPort: options.ports?.[part],
     cacheDirs: caches,
@@ -129,8 +132,12 @@ async function startPart(
   return { url: prepared.url(handle.port), handle, report: reportOf(prepared.source, handle.version) };
 }
 
-// A server of somebody else's: it may still be starting, beside us in a compose file for example.
-async function answerFrom(setting: string, url: string, version: (url: string) => Promise<string>): Promise<string> {
+// Waits for an external server, which may still be starting, for example in the same compose file. Returns its version.
+async function waitForVersion(
+  setting: string,
+  url: string,
+  version: (url: string) => Promise<string>,
+): Promise<string> {
   const deadline = Date.now() + 15_000;
   for (;;) {
     try {
@@ -147,9 +154,9 @@ async function answerFrom(setting: string, url: string, version: (url: string) =
   }
 }
 
-async function keptSecret(file: string): Promise<string> {
-  const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
-  if (kept) return kept;
+async function storedSecret(file: string): Promise<string> {
+  const stored = (await readFile(file, 'utf8').catch(() => '')).trim();
+  if (stored) return stored;
   const secret = randomBytes(24).toString('hex');
   await writeFile(`${file}.new`, `${secret}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
@@ -161,7 +168,7 @@ function inOneSentence(error: unknown, dataDir: string): unknown {
   if (code === 'ENOSPC' || code === 'EDQUOT') return diskFull(path ?? dataDir);
   if (['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST'].includes(code ?? ''))
     return new DevStackError(
-      `The data folder ${dataDir} cannot be written (${code} at ${path ?? dataDir}); choose another one with --data-dir or MUSTER_DATA_DIR.`,
+      `The data folder ${dataDir} is not writable (${code} at ${path ?? dataDir}); choose another one with --data-dir or MUSTER_DATA_DIR.`,
     );
   return error;
 }

@@ -20,7 +20,7 @@ export async function fetchFaketime({ env, onProgress }: FaketimeSetting): Promi
     const packages = new DebianPackages(work, env, onProgress, 'libfaketime');
     if (!(await packages.exist())) return ['apt-get is not installed'];
     const faults: string[] = [];
-    for (const prepare of [async () => undefined, () => packages.useFreshLists()]) {
+    for (const prepare of [async () => undefined, () => packages.useNewLists()]) {
       await prepare();
       const { archives, fault } = await packages.download(['libfaketime']);
       if (fault) {

@@ -5,29 +5,29 @@ import { DevStackError, processIdentity, run } from './process';
 
 const pollMs = 50;
 
-/** How long a Muster that was asked to end may take. */
+/** Time that a Muster may take to end after a signal, in milliseconds. */
 export const endWithinMs = 30_000;
 
 /**
- * Locks a data folder for this process. Where the holder is about to end, it waits for that. The lock is a symbolic
- * link, which is made in one step with its text, so that nobody ever reads half a lock.
+ * Locks a data folder for this process. If the holder of the lock is ending, it waits for that. The lock is a symbolic
+ * link: a link is created together with its text in one step, so no process ever reads an incomplete lock.
  */
 export async function lockFolder(dataDir: string, withinMs = endWithinMs): Promise<() => Promise<void>> {
   const file = fileOf(dataDir);
-  const mine = await textOf(process.pid);
-  const leftOver = new DevStackError(`The lock ${file} was left by a process that has died; run \`rm ${file}\`.`);
-  while (!(await symlinkUnlessThere(mine, file))) {
+  const ownText = await textOf(process.pid);
+  const leftOver = new DevStackError(`The lock ${file} was left behind by a process that died; run \`rm ${file}\`.`);
+  while (!(await symlinkUnlessPresent(ownText, file))) {
     const holder = await holderOf(file);
-    if (holder === 'none') continue; // it has just let go
+    if (holder === 'none') continue; // it was just released
     if (holder === 'unknown') throw leftOver;
     if (await isAlive(holder)) {
       if (holder.isEnding && (await waitForEndOf(dataDir, { withinMs })) === 'ended') continue;
       throw new DevStackError(
-        `Another Muster (pid ${holder.pid}) is using ${dataDir}; end it with \`kill ${holder.pid}\`, or choose another folder with --data-dir.`,
+        `Another Muster (pid ${holder.pid}) is using ${dataDir}; stop it with \`kill ${holder.pid}\`, or choose another folder with --data-dir.`,
       );
     }
-    // Its holder is dead. Several may see that at once: under the folder's kernel lock, which nobody can leave behind,
-    // only this very link is removed and never the one of who was faster.
+    // The holder is dead. Several processes may notice that at once. The removal therefore runs under a kernel lock on
+    // the folder, which cannot be left behind, and removes only this holder's link, not that of a faster process.
     const remove = '[ "$(readlink "$1")" != "$2" ] || rm "$1"';
     const command = ['flock', dataDir, 'sh', '-c', remove, 'sh', file, holder.text];
     if (!(await run({ command, env: { PATH: '/usr/bin:/bin' } })).ok) throw leftOver;
@@ -35,20 +35,20 @@ export async function lockFolder(dataDir: string, withinMs = endWithinMs): Promi
   return () => rm(file, { force: true });
 }
 
-/** Lets whoever wants the folder next know that it is about to be free. */
+/** Marks the lock, so that the next process that needs the folder waits for it. */
 export async function markEnding(dataDir: string): Promise<void> {
   const file = fileOf(dataDir);
-  const mine = await textOf(process.pid);
-  if ((await readlink(file).catch(() => '')) !== mine) return;
+  const ownText = await textOf(process.pid);
+  if ((await readlink(file).catch(() => '')) !== ownText) return;
   const next = `${file}.${process.pid}`;
   await rm(next, { force: true });
-  await symlink(`${mine} ending`, next);
+  await symlink(`${ownText} ending`, next);
   await rename(next, file);
 }
 
 /**
- * Waits for a Muster that is about to end on this folder. Answers 'ended' where there was one and it is gone, also one
- * that had died without a word; 'free' where nobody has the folder; 'held' where somebody goes on using it.
+ * Waits for a Muster that is ending on this folder. Returns 'ended' if one has ended or had died, 'free' if no process
+ * had locked the folder, and 'held' if a process keeps using it.
  */
 export async function waitForEndOf(
   dataDir: string,
@@ -94,7 +94,7 @@ function fileOf(dataDir: string): string {
   return join(dataDir, 'lock');
 }
 
-async function symlinkUnlessThere(text: string, file: string): Promise<boolean> {
+async function symlinkUnlessPresent(text: string, file: string): Promise<boolean> {
   try {
     await symlink(text, file);
     return true;

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** Below the range that outgoing connections take theirs from, so that a remembered port is still free next time. */
+/** Returns a free port below the range of outgoing connections, so that it is probably still free at the next start. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 10_000);

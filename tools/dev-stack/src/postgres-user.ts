@@ -2,19 +2,19 @@ import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { DevStackError, run, type Launch } from './process';
 
-/** Who runs Postgres, which refuses root and wants a user that /etc/passwd knows. */
+/** The user who runs Postgres. Postgres refuses to run as root, and requires a user with an entry in /etc/passwd. */
 export interface PostgresUser {
   /** The uid and gid that must own its files on disk. */
   uid: number;
   gid: number;
-  /** A different uid than ours: it may not reach what we reach. */
+  /** Whether the uid differs from this process's, so that some files may not be accessible. */
   isAnother: boolean;
   as(launch: Launch): Launch;
 }
 
 /**
- * Ourselves where that will do; else ourselves under another number in a user namespace, which changes no owners; else,
- * as root where namespaces are closed (Docker's default), really another user.
+ * Chooses the user who runs Postgres. The current user if possible; else the current user with another uid in a user
+ * namespace, which changes no file owners; else, as root without user namespaces (Docker's default), a different user.
  */
 export async function postgresUser(env: NodeJS.ProcessEnv): Promise<PostgresUser> {
   const uid = process.getuid!();
@@ -24,7 +24,7 @@ export async function postgresUser(env: NodeJS.ProcessEnv): Promise<PostgresUser
   const other = await otherUser();
   const namespace = ['unshare', '--user', `--map-user=${other.uid}`, `--map-group=${other.gid}`];
   if ((await run({ command: [...namespace, 'true'], env })).ok) {
-    // unshare is looked up on our PATH: Postgres itself gets a small environment.
+    // unshare is found on this process's PATH; Postgres itself gets a small environment.
     const as = (launch: Launch) => ({
       ...launch,
       env: { ...launch.env, PATH: env.PATH },
@@ -34,7 +34,7 @@ export async function postgresUser(env: NodeJS.ProcessEnv): Promise<PostgresUser
   }
   if (uid === 0) return { ...other, isAnother: true, as: (launch) => ({ ...launch, ...other }) };
   throw new DevStackError(
-    `Postgres cannot run as user ${uid}, who is not in /etc/passwd; add such a user, or set DATABASE_URL.`,
+    `Postgres cannot run as user ${uid}, which has no entry in /etc/passwd; add one, or set DATABASE_URL.`,
   );
 }
 

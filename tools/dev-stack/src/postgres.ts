@@ -7,7 +7,7 @@ import { postgresUser } from './postgres-user';
 import { DevStackError, diskFull, processIdentity } from './process';
 import { type PartSetting, type PreparedPart } from './server';
 
-/** Finds a Postgres, makes the database where there is none, and says how to start it. */
+/** Finds a Postgres, creates the database if it does not exist, and returns how to start the server. */
 export async function preparePostgres(setting: PartSetting, places?: PostgresPlaces): Promise<PreparedPart> {
   const { folder, env, password, writableCache } = setting;
   const user = await postgresUser(env);
@@ -49,13 +49,13 @@ export async function preparePostgres(setting: PartSetting, places?: PostgresPla
         }),
       beforeStart: () => removeRecycledPid(data),
       answers: (port) => versionOf(connection(port), data),
-      stopSignal: 'SIGINT', // fast shutdown: open connections are ended, nothing is lost
-      orphanSignal: 'SIGQUIT', // at once, busy backends too; the next start recovers
+      stopSignal: 'SIGINT', // fast shutdown: open connections are closed, no data is lost
+      orphanSignal: 'SIGQUIT', // immediate shutdown, also of busy backends; the next start recovers
     },
   };
 }
 
-/** The version of a Postgres that somebody else runs. */
+/** Returns the version of an external Postgres. */
 export async function versionOfPostgres(connectionString: string): Promise<string> {
   const [row] = await query<{ server_version: string }>(
     { connectionString, connectionTimeoutMillis: 5_000, query_timeout: 5_000 },
@@ -77,13 +77,13 @@ function flags(port: number, durable: boolean): string[] {
     log_destination: 'stderr',
     logging_collector: 'off',
     log_line_prefix: '%m [%p] ',
-    jit: 'off', // our queries are short: compiling them costs more than running them
+    jit: 'off', // queries are short: compiling them costs more than running them
     ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
   };
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
-// Postgres refuses to start when the pid in a stale postmaster.pid lives, whoever has that number by now.
+// Postgres refuses to start if the pid in a stale postmaster.pid is in use, even by an unrelated process.
 async function removeRecycledPid(data: string): Promise<void> {
   const file = join(data, 'postmaster.pid');
   const pid = parseInt(await readFile(file, 'utf8').catch(() => ''), 10);
@@ -101,10 +101,10 @@ async function versionOf(connection: ClientConfig, data: string): Promise<string
     const { code } = error as { code?: string };
     if (code === '3D000') return createDatabase(connection, data);
     if (code === '53100') throw diskFull(data);
-    // Whoever refuses our password is our own Postgres only once that says that it is up.
+    // A server that rejects the password is this Postgres only if its pid file says that it is ready.
     if (code === '28P01' && /^ready/m.test(await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')))
       throw new DevStackError(
-        `The password of the database in ${data} differs from the file "password" next to it; restore that file, or start with --reset.`,
+        `The database in ${data} does not accept the password in the file "password" next to it; restore that file, or start with --reset.`,
       );
     return undefined;
   }

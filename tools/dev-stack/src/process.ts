@@ -2,11 +2,11 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readFile, readdir, readlink } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** How long a process has to end by itself. */
+/** Time that a process has to end after the stop signal, before it is killed. */
 export const stopTimeoutMs = 10_000;
 const pollMs = 25;
 
-/** Its message is one sentence: what is wrong, and the one command or setting that mends it. */
+/** An error for the user. Its message is one sentence with the problem and the command or setting that fixes it. */
 export class DevStackError extends Error {
   override name = 'DevStackError';
 }
@@ -20,31 +20,31 @@ export interface Launch {
   stdin?: string;
 }
 
-/** Turns what a program of ours wrote before it gave up into a sentence that helps. */
-export function programFault(program: string, said: string, folder: string, logFile?: string): DevStackError {
-  if (isDiskFull(said)) return diskFull(folder);
-  const library = /error while loading shared libraries: ([^\s:]+)/.exec(said)?.[1];
+/** Converts the output of a program that failed to start into an error with a helpful sentence. */
+export function programFault(program: string, output: string, folder: string, logFile?: string): DevStackError {
+  if (isDiskFull(output)) return diskFull(folder);
+  const library = /error while loading shared libraries: ([^\s:]+)/.exec(output)?.[1];
   if (library)
     return new DevStackError(
-      `${program} does not run because the library ${library} is missing; install the package that has it.`,
+      `${program} does not run because the library ${library} is missing; install the package that contains it.`,
     );
-  const lines = said.split('\n').filter((line) => line.trim());
+  const lines = output.split('\n').filter((line) => line.trim());
   const line =
-    lines.findLast((each) => /FATAL|PANIC|ERROR|error:|\*\*\*/.test(each)) ?? lines.at(-1) ?? 'it printed nothing';
-  return new DevStackError(`${program} did not start: ${line.trim()}${logFile ? `; see ${logFile} for details` : ''}.`);
+    lines.findLast((each) => /FATAL|PANIC|ERROR|error:|\*\*\*/.test(each)) ?? lines.at(-1) ?? 'it printed no output';
+  return new DevStackError(`${program} did not start: ${line.trim()}${logFile ? `; see ${logFile}` : ''}.`);
 }
 
-export function isDiskFull(said: string): boolean {
-  return /No space left on device|Disk quota exceeded|ENOSPC|EDQUOT/i.test(said);
+export function isDiskFull(output: string): boolean {
+  return /No space left on device|Disk quota exceeded|ENOSPC|EDQUOT/i.test(output);
 }
 
 export function diskFull(folder: string): DevStackError {
   return new DevStackError(
-    `The disk is full at ${folder}; free some space there, or choose another folder with --data-dir.`,
+    `The disk is full at ${folder}; free some space there, or choose a folder elsewhere with --data-dir.`,
   );
 }
 
-/** Runs a command to its end; it is ended with us like every other child. */
+/** Runs a command to its end. Like every other child, it ends with this process. */
 export async function run(launch: Launch): Promise<{ ok: boolean; output: string }> {
   const child = spawnGuarded(launch, 'pipe', 'SIGTERM');
   let output = '';
@@ -54,10 +54,11 @@ export async function run(launch: Launch): Promise<{ ok: boolean; output: string
   return { ok: child.exitCode === 0, output };
 }
 
-// A child waits at the gate until its guard stands: at no moment can we die and leave it behind.
+// A child waits for its first line of input until its guard runs, so this process cannot die without a guard for its
+// child.
 const gate = 'read -r go && exec "$@"';
-// The guard's read ends when we say so or when we are gone, however we went (kill -9 too). It also wakes a child that
-// was stopped, which the kernel's own parent-death signal could not.
+// The guard's `read` ends when this process sends a line or has died in any way, including SIGKILL. Unlike the kernel's
+// parent-death signal, the guard also wakes a stopped child.
 const guard = `
 read -r done && exit
 kill -s "$1" "$2" && kill -s CONT "$2" || exit
@@ -66,12 +67,15 @@ kill -s KILL "$2"`;
 
 export function spawnGuarded(launch: Launch, out: number | 'pipe', orphanSignal: NodeJS.Signals): ChildProcess {
   const { command, env, uid, gid, cwd = '/', stdin = '' } = launch;
-  // Detached: a session of its own, so that Ctrl-C in the terminal reaches us only and we stop things in order.
+  // Detached: a separate session, so that Ctrl-C in the terminal reaches only this process, which stops the servers in
+  // order.
   const options = { cwd, env, uid, gid, detached: true };
   const child = spawn('/bin/sh', ['-c', gate, 'sh', ...command], { ...options, stdio: ['pipe', out, out] });
   if (!child.pid) {
     child.once('error', () => undefined);
-    throw new DevStackError(`The process ${command[0]} cannot be started; check the limits on processes and memory.`);
+    throw new DevStackError(
+      `No process can be started here (${command[0]}); check the limits on processes and memory.`,
+    );
   }
   const watcher = spawn('/bin/sh', ['-c', guard, 'sh', orphanSignal.slice(3), String(child.pid)], {
     cwd: '/',
@@ -83,7 +87,7 @@ export function spawnGuarded(launch: Launch, out: number | 'pipe', orphanSignal:
   (watcher.stdin as unknown as { unref(): void }).unref();
   watcher.stdin.on('error', () => undefined);
   child.once('exit', () => watcher.stdin.end('done\n'));
-  child.stdin!.on('error', () => undefined); // it ended before it read everything; its exit tells
+  child.stdin!.on('error', () => undefined); // it ended before it read everything; its exit code is reported
   child.stdin!.end(`go\n${stdin}`);
   return child;
 }
@@ -92,7 +96,7 @@ export function exitOf(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => child.once('exit', () => resolve()));
 }
 
-/** Names one process for good, so that a recycled pid is not taken for it; undefined when it is not alive. */
+/** Identifies a process uniquely, even if its pid is reused later; undefined if it is not alive. */
 export async function processIdentity(pid: number): Promise<string | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
@@ -101,7 +105,10 @@ export async function processIdentity(pid: number): Promise<string | undefined> 
   return `${boot.trim()}/${fields[19]}`;
 }
 
-/** Ends the programs that still work in a folder of ours after their parent died; nothing else has that folder as its own. */
+/**
+ * Ends programs that still run in this working folder after their parent died. No other processes use the folder as
+ * their working folder.
+ */
 export async function endLeftovers(folder: string, programs: string[], signal: NodeJS.Signals): Promise<void> {
   const inFolder = async (pid: string) => {
     const [cwd, name] = await Promise.all([
@@ -112,8 +119,8 @@ export async function endLeftovers(folder: string, programs: string[], signal: N
   };
   const find = async () => {
     const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
-    const ours = await Promise.all(pids.map(inFolder));
-    return pids.filter((_, index) => ours[index]).map(Number);
+    const matches = await Promise.all(pids.map(inFolder));
+    return pids.filter((_, index) => matches[index]).map(Number);
   };
 
   const deadline = Date.now() + stopTimeoutMs;

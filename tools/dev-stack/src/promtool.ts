@@ -5,15 +5,15 @@ import { DebianPackages } from './debian-packages';
 import { run } from './process';
 
 export interface PromtoolSetting {
-  /** Programs are kept in the user's cache, and below this folder where that cannot be written. */
+  /** Programs are stored in the user's cache, or below this folder if the cache is not writable. */
   dataDir: string;
   env: NodeJS.ProcessEnv;
   onProgress: (line: string) => void;
 }
 
 /**
- * Prometheus's own checker of rules: that on PATH, or the one in Debian's package, fetched and extracted without root
- * into the cache. Answers what went wrong where there is none.
+ * Finds promtool, which checks Prometheus rules: on PATH, in the cache, or in Debian's package, which is downloaded and
+ * extracted into the cache without root. Returns the reasons if that is not possible.
  */
 export async function findPromtool({ dataDir, env, onProgress }: PromtoolSetting): Promise<string | string[]> {
   const onPath = (env.PATH ?? '').split(':').filter((folder) => folder.startsWith('/'));
@@ -28,7 +28,7 @@ export async function findPromtool({ dataDir, env, onProgress }: PromtoolSetting
     const tools = new DebianPackages(work, env, onProgress, 'promtool');
     if (!(await tools.exist())) return ['promtool is not on PATH, and apt-get is not installed'];
     const faults: string[] = [];
-    for (const prepare of [async () => undefined, () => tools.useFreshLists()]) {
+    for (const prepare of [async () => undefined, () => tools.useNewLists()]) {
       await prepare();
       const { archives, fault } = await tools.download(['prometheus']);
       if (fault) faults.push(fault);
@@ -36,10 +36,10 @@ export async function findPromtool({ dataDir, env, onProgress }: PromtoolSetting
       await tools.extract(archives, join(work, 'root'));
       const fetched = join(work, 'root/usr/bin');
       if (!(await works(join(fetched, 'promtool')))) return ['the promtool of Debian’s package does not run here'];
-      const kept = join(cache, `promtool-${process.arch}`);
-      // Somebody else may have fetched it at the same time: the first one in place stays.
-      await rename(fetched, kept).catch(() => undefined);
-      return join(kept, 'promtool');
+      const cached = join(cache, `promtool-${process.arch}`);
+      // If another process has downloaded it in the meantime, that copy stays.
+      await rename(fetched, cached).catch(() => undefined);
+      return join(cached, 'promtool');
     }
     return [...new Set(faults)];
   } finally {

@@ -4,13 +4,13 @@ import { DebianPackages } from './debian-packages';
 import { extractedRedis, type RedisProgram } from './redis-program';
 
 export interface RedisFetch {
-  /** The folder that it is to be found in afterwards. */
+  /** The folder in which the program is stored. */
   target: string;
   env: NodeJS.ProcessEnv;
   onProgress: (line: string) => void;
 }
 
-/** Fetches Debian's packages as an ordinary user and extracts them; answers what went wrong where it cannot. */
+/** Downloads Debian's packages as an ordinary user and extracts them. Returns the reasons if that is not possible. */
 export async function fetchRedis({ target, env, onProgress }: RedisFetch): Promise<RedisProgram | string[]> {
   const cache = dirname(target);
   await removeAbandoned(cache);
@@ -19,7 +19,7 @@ export async function fetchRedis({ target, env, onProgress }: RedisFetch): Promi
     const tools = new DebianPackages(work, env, onProgress, 'redis');
     const faults: string[] = [];
     if (!(await tools.exist())) return ['apt-get is not installed'];
-    for (const prepare of [async () => undefined, () => tools.useFreshLists()]) {
+    for (const prepare of [async () => undefined, () => tools.useNewLists()]) {
       await prepare();
       for (const packages of [
         ['redis-server', 'redis-tools'],
@@ -27,7 +27,7 @@ export async function fetchRedis({ target, env, onProgress }: RedisFetch): Promi
       ]) {
         const root = join(work, packages[0]!);
         const fault = await fetchPackages(tools, packages, root);
-        if (!fault) return await keep(root, target, onProgress);
+        if (!fault) return await moveIntoCache(root, target, onProgress);
         faults.push(fault);
       }
     }
@@ -37,7 +37,7 @@ export async function fetchRedis({ target, env, onProgress }: RedisFetch): Promi
   }
 }
 
-// The packages themselves first, then the libraries that this machine turns out to lack, a few layers deep.
+// Downloads the packages, then the libraries that this machine lacks, up to four levels of dependencies.
 async function fetchPackages(tools: DebianPackages, packages: string[], root: string): Promise<string | undefined> {
   const fetched = new Set<string>();
   let wanted = packages;
@@ -48,26 +48,26 @@ async function fetchPackages(tools: DebianPackages, packages: string[], root: st
     const found = await extractedRedis(root);
     if (!Array.isArray(found)) return undefined;
     if (!found.some((each) => each.includes('shared libraries')))
-      return found.join('; ') || 'the packages do not contain the program';
+      return found.join('; ') || 'no program in the packages';
     wanted.forEach((name) => fetched.add(name));
     wanted = (await tools.missingLibraries(archives)).filter((name) => !fetched.has(name));
   }
   return 'its libraries could not be downloaded';
 }
 
-// Two processes may have fetched at the same time: the first one in place stays.
-async function keep(
+// If another process has downloaded a working copy in the meantime, that copy stays.
+async function moveIntoCache(
   root: string,
   target: string,
   onProgress: (line: string) => void,
 ): Promise<RedisProgram | string[]> {
-  const theirs = await extractedRedis(target);
-  if (!Array.isArray(theirs)) return theirs;
+  const existing = await extractedRedis(target);
+  if (!Array.isArray(existing)) return existing;
   await rename(target, `${root}.broken`).catch(() => undefined);
   await rename(root, target).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
   });
-  onProgress(`redis: cached in ${target}`);
+  onProgress(`redis: saved in ${target}`);
   return extractedRedis(target);
 }
 

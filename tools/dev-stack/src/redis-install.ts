@@ -9,7 +9,9 @@ export interface RedisInstall extends RedisProgram {
   source: 'path' | 'cache';
 }
 
-/** The first Redis or Valkey that runs and is recent enough: on PATH, in the cache, or fetched into the cache. */
+/**
+ * Finds the first Redis or Valkey that runs and is recent enough: on PATH, in the cache, or downloaded into the cache.
+ */
 export async function findRedis({ env, cacheDirs, writableCache, onProgress }: PartSetting): Promise<RedisInstall> {
   const faults: string[] = [];
   for (const folder of new Set((env.PATH ?? '').split(':').filter((each) => each.startsWith('/')))) {
@@ -27,7 +29,7 @@ export async function findRedis({ env, cacheDirs, writableCache, onProgress }: P
   const fetched = await fetchRedis({ target: join(await writableCache(), name), env, onProgress });
   if (!Array.isArray(fetched)) return { ...fetched, source: 'cache' };
   throw new DevStackError(
-    `No Redis was found and none could be downloaded (${[...new Set([...faults, ...fetched])].join('; ')}); ` +
-      'run `apt-get install redis-server` (any Redis or Valkey 6.2 or newer on PATH works), or set REDIS_URL.',
+    `Redis is not installed and could not be downloaded (${[...new Set([...faults, ...fetched])].join('; ')}); ` +
+      'run `apt-get install redis-server` (any Redis or Valkey from version 6.2 on PATH works), or set REDIS_URL.',
   );
 }

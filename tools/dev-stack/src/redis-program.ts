@@ -5,13 +5,16 @@ import { run } from './process';
 export interface RedisProgram {
   program: string;
   version: string;
-  /** LD_LIBRARY_PATH for libraries that were fetched with it. */
+  /** LD_LIBRARY_PATH for the libraries that were downloaded with the program. */
   libraries?: string;
 }
 
 export const redisPrograms = ['redis-server', 'valkey-server'];
 
-/** The first Redis or Valkey in a bin folder that runs and is at least 6.2; else what is wrong with those that are there. */
+/**
+ * Finds the first Redis or Valkey in a bin folder that runs and is at least version 6.2. Otherwise returns what is
+ * wrong with those that exist.
+ */
 export async function redisIn(bin: string, libraries?: string): Promise<RedisProgram | string[]> {
   const faults: string[] = [];
   for (const program of redisPrograms.map((name) => join(bin, name))) {
@@ -26,14 +29,14 @@ export async function redisIn(bin: string, libraries?: string): Promise<RedisPro
   return faults;
 }
 
-/** The same for a folder that Debian packages were extracted into. */
+/** Same as `redisIn`, for a folder into which Debian packages were extracted. */
 export async function extractedRedis(folder: string): Promise<RedisProgram | string[]> {
-  const places = await Promise.all(
-    ['usr/lib', 'lib'].map(async (place) => {
-      const names = await readdir(join(folder, place)).catch(() => []);
-      return [place, ...names.filter((name) => name.includes('-linux-')).map((name) => join(place, name))];
+  const folders = await Promise.all(
+    ['usr/lib', 'lib'].map(async (parent) => {
+      const names = await readdir(join(folder, parent)).catch(() => []);
+      return [parent, ...names.filter((name) => name.includes('-linux-')).map((name) => join(parent, name))];
     }),
   );
-  const libraries = places.flat().map((place) => join(folder, place));
+  const libraries = folders.flat().map((each) => join(folder, each));
   return redisIn(join(folder, 'usr/bin'), libraries.join(':'));
 }

@@ -6,7 +6,7 @@ import type { PartSetting, PreparedPart } from './server';
 import { findRedis } from './redis-install';
 import { redisPrograms } from './redis-program';
 
-/** Finds a Redis, fetching it where there is none, and says how to start it. */
+/** Finds or downloads a Redis, and returns how to start the server. */
 export async function prepareRedis(setting: PartSetting): Promise<PreparedPart> {
   const { folder, password } = setting;
   const data = join(folder, 'data');
@@ -25,7 +25,7 @@ export async function prepareRedis(setting: PartSetting): Promise<PreparedPart> 
       programs: redisPrograms,
       fixedPort: setting.fixedPort,
       launch: (port) => ({
-        command: [install.program, '-'], // the configuration comes through stdin: the password is not seen in ps
+        command: [install.program, '-'], // the configuration is passed through stdin, so that ps does not show the password
         env: {
           PATH,
           LC_ALL: 'C',
@@ -42,23 +42,23 @@ export async function prepareRedis(setting: PartSetting): Promise<PreparedPart> 
   };
 }
 
-/** The version of a Redis that somebody else runs. */
+/** Returns the version of an external Redis. */
 export async function versionOfRedis(url: string): Promise<string> {
   return versionIn(await serverInfo(new Redis(url, once)));
 }
 
-function configuration(of: { port: number; password: string; data: string; durable: boolean }): string {
-  const quoted = `"${of.data.replace(/["\\]/g, '\\$&').replace(/\n/g, '\\n')}"`;
+function configuration(settings: { port: number; password: string; data: string; durable: boolean }): string {
+  const quoted = `"${settings.data.replace(/["\\]/g, '\\$&').replace(/\n/g, '\\n')}"`;
   return [
     'bind 127.0.0.1',
-    `port ${of.port}`,
+    `port ${settings.port}`,
     'protected-mode yes',
-    `requirepass ${of.password}`,
+    `requirepass ${settings.password}`,
     `dir ${quoted}`,
     'daemonize no',
     'maxmemory-policy noeviction',
     'save ""',
-    ...(of.durable ? ['appendonly yes', 'appendfsync everysec'] : ['appendonly no']),
+    ...(settings.durable ? ['appendonly yes', 'appendfsync everysec'] : ['appendonly no']),
     '',
   ].join('\n');
 }
@@ -72,7 +72,7 @@ async function versionOf(port: number, password: string, pid: number): Promise<s
   }
 }
 
-// One attempt, which fails rather than waits.
+// A single attempt, which fails instead of waiting.
 const once: RedisOptions = {
   lazyConnect: true,
   enableReadyCheck: false,
@@ -87,11 +87,11 @@ async function serverInfo(client: Redis): Promise<(name: string) => string | und
   client.on('error', (error: Error) => (fault ??= error));
   try {
     await client.connect();
-    await client.ping(); // refused while it still loads its data
+    await client.ping(); // rejected while Redis still loads its data
     const info = await client.info('server');
     return (name) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
   } catch (error) {
-    throw fault ?? error; // the connection's own fault says more than "Connection is closed"
+    throw fault ?? error; // the connection's error is more specific than "Connection is closed"
   } finally {
     client.disconnect();
   }

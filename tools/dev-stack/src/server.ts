@@ -8,44 +8,50 @@ import { DevStackError, type Launch, programFault, endLeftovers, spawnGuarded, e
 
 export interface ServerSpec {
   part: 'postgres' | 'redis';
-  /** The part's name in sentences. */
+  /** The server's name in messages. */
   name: string;
-  /** Where the port and the log are kept. */
+  /** Folder of the port file and the log. */
   folder: string;
-  /** The server's working folder; with its program names it tells our leftovers from everybody else's processes. */
+  /**
+   * The server's working folder. Together with the program names it identifies processes that an earlier run left
+   * behind.
+   */
   dataFolder: string;
   programs: string[];
   fixedPort?: number;
   launch(port: number): Launch;
-  /** What has to be put right before each start, once no leftover runs any more. */
+  /** Prepares the data before each start, after processes of earlier runs have ended. */
   beforeStart?(): Promise<void>;
-  /** The server's version once it answers and is really the process `pid`; undefined while it is not ready. */
+  /**
+   * Returns the server's version if it accepts connections and is really the process `pid`; undefined if it is not
+   * ready.
+   */
   answers(port: number, pid: number): Promise<string | undefined>;
   stopSignal: NodeJS.Signals;
-  /** Sent when this process has died without a stop. */
+  /** Sent if this process has died without stopping the server. */
   orphanSignal: NodeJS.Signals;
 }
 
-/** A running part, for tests and operators: signal it by its pid, bring it back with restart(). */
+/** A running server, for tests and operators. It can be killed by its pid and started again with restart(). */
 export interface ChildHandle {
   readonly pid: number;
   readonly port: number;
   readonly version: string;
   readonly logFile: string;
-  /** Ends it if it still runs and starts it again, on the same port and data. */
+  /** Ends the server if it runs, and starts it again on the same port and data. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** What a part is given to prepare itself with. */
+/** Input for preparing a server. */
 export interface PartSetting {
   dataDir: string;
-  /** The part's own folder below dataDir; it exists. */
+  /** The server's folder below dataDir; it exists. */
   folder: string;
   password: string;
   durable: boolean;
   fixedPort?: number;
-  /** Where fetched programs may already be, and the first of these places that can be written to. */
+  /** Folders that may contain downloaded programs; `writableCache` returns the first writable one. */
   cacheDirs: string[];
   writableCache: () => Promise<string>;
   env: NodeJS.ProcessEnv;
@@ -62,7 +68,7 @@ const readyTimeoutMs = 120_000;
 const pollMs = 25;
 const rotateLogAtBytes = 10 * 1024 * 1024;
 
-/** Starts a server on its remembered port, or on another one where that is taken, and waits until it answers. */
+/** Starts a server on its stored port, or on another port if that is in use, and waits until it accepts connections. */
 export async function startServer(
   spec: ServerSpec,
   onProgress: (line: string) => void,
@@ -83,12 +89,12 @@ export async function startServer(
     running = outcome;
     return 'started';
   };
-  const portTaken = () =>
+  const portInUse = () =>
     new DevStackError(
       `Port ${port} for ${spec.name} is used by another program; end that program, or choose another port.`,
     );
 
-  // One at a time: a stop() that meets a restart() waits for it, and ends what it started.
+  // Actions run one at a time: a stop() during a restart() waits for it, and ends the restarted server.
   let turn: Promise<void> = Promise.resolve();
   const next = (action: () => Promise<void>) => (turn = turn.catch(() => undefined).then(action));
   let ending = false;
@@ -96,7 +102,7 @@ export async function startServer(
     void next(async () => {
       for (let attempt = 1; !ending; attempt += 1) {
         const outcome = await startOn(port).catch((error: Error) => error.message);
-        if (outcome === 'started') return onProgress(`${spec.part} is running again`);
+        if (outcome === 'started') return onProgress(`${spec.part} is back`);
         if (attempt === 30) return onProgress(`${spec.part} could not be restarted: ${outcome}`);
         await delay(1000);
       }
@@ -104,7 +110,7 @@ export async function startServer(
   }
 
   for (let attempt = 1; (await startOn(port)) === 'port taken'; attempt += 1) {
-    if (spec.fixedPort || attempt === 10) throw portTaken();
+    if (spec.fixedPort || attempt === 10) throw portInUse();
     port = await freePort();
   }
 
@@ -127,7 +133,7 @@ export async function startServer(
     restart: () =>
       next(async () => {
         await end();
-        if ((await startOn(port)) === 'port taken') throw portTaken();
+        if ((await startOn(port)) === 'port taken') throw portInUse();
       }),
   };
 }
@@ -154,7 +160,7 @@ async function launchServer(
   const child = spawnGuarded(spec.launch(port), log, spec.orphanSignal);
   closeSync(log);
   const server: Running = { child, pid: child.pid!, version: '', exited: exitOf(child), stopping: false };
-  // A server must not keep this process alive: when we end without a stop, the guard ends it.
+  // A server must not keep this process alive. If this process ends without a stop, the guard ends the server.
   child.unref();
 
   const deadline = Date.now() + readyTimeoutMs;
@@ -177,16 +183,16 @@ async function launchServer(
     }
     await delay(pollMs);
   }
-  const said = await readFrom(logFile, logStart);
-  if (/address already in use/i.test(said)) return 'port taken';
-  throw programFault(spec.name, said, spec.dataFolder, logFile);
+  const output = await readFrom(logFile, logStart);
+  if (/address already in use/i.test(output)) return 'port taken';
+  throw programFault(spec.name, output, spec.dataFolder, logFile);
 }
 
 async function endServer(server: Running, signal: NodeJS.Signals): Promise<void> {
   if (server.child.exitCode !== null || server.child.signalCode !== null) return;
   server.stopping = true;
   server.child.kill(signal);
-  server.child.kill('SIGCONT'); // a test may have stopped it, and then it would not see the signal
+  server.child.kill('SIGCONT'); // a server that a test has stopped would not receive the signal
   const late = setTimeout(() => server.child.kill('SIGKILL'), stopTimeoutMs);
   await server.exited;
   clearTimeout(late);

@@ -4,12 +4,12 @@ import { portOf, publicUrl, type Served } from './ports';
 
 type Environment = Record<string, string>;
 
-/** Where everything that the development stack keeps is; tests have one of their own. */
+/** Folder with all data of the development stack. Tests use a different one. */
 export function devFolder(root: string): string {
   return process.env['MUSTER_DEV_DIR'] ?? join(root, '.muster/dev');
 }
 
-/** Written by the stack when it is ready, for its user's eyes only. */
+/** Written by the stack when it is ready. Only the user can read the file, because it contains secrets. */
 export async function writeEnvironment(root: string, environment: Environment): Promise<void> {
   const file = environmentFile(root);
   await writeFile(`${file}.new`, `${JSON.stringify(environment, null, 2)}\n`, { mode: 0o600 });
@@ -20,20 +20,20 @@ export async function readEnvironment(root: string): Promise<Environment> {
   return JSON.parse(await readFile(environmentFile(root), 'utf8')) as Environment;
 }
 
-/** What the app is started with: the stack's, what the developer set, and its own port. */
+/** Environment of the app: the stack's variables, the developer's own, and the app's port. */
 export function environmentOf(app: Served, stack: Environment, own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   for (const name of ['DATABASE_URL', 'REDIS_URL', 'S3_ENDPOINT']) {
     if (own[name] && own[name] !== stack[name]) {
       throw new Error(
-        `the running development stack uses another ${name}; stop all serve commands first, or unset ${name}`,
+        `the running development stack uses another ${name}; end all nx serve processes first, or unset ${name}`,
       );
     }
   }
-  const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== ''));
-  return { ...stack, ...given, ...placeOf(app) };
+  const nonEmpty = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== ''));
+  return { ...stack, ...nonEmpty, ...addressesOf(app) };
 }
 
-function placeOf(app: Served): Environment {
+function addressesOf(app: Served): Environment {
   const apps = Object.entries(portOf).map(([name, port]) => [name, `http://127.0.0.1:${port}`]);
   return {
     HOST: '127.0.0.1',

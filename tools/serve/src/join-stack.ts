@@ -12,43 +12,45 @@ import { portOf, type Served } from './ports';
 const startTimeoutMs = 20_000;
 
 export interface Joined {
-  /** Whether the stack was not there before, and is ours to speak for. */
+  /** Whether this process started the stack. Only the first one prints the stack's messages. */
   isFirst: boolean;
   leave(): void;
 }
 
-/** Joins the one development stack, after starting it where nobody has. */
+/** Joins the shared development stack, and starts it if it is not running. */
 export async function joinStack(options: {
   app: Served;
   root: string;
-  heard: (message: StackMessage) => void;
+  onMessage: (message: StackMessage) => void;
   lost: () => void;
 }): Promise<Joined> {
-  const { app, root, heard, lost } = options;
+  const { app, root, onMessage, lost } = options;
   const deadline = Date.now() + startTimeoutMs;
-  const me = randomUUID();
+  const ownId = randomUUID();
   let started = false;
   for (;;) {
     const socket = await reach();
-    const welcome = socket && (await introduce(socket, { app, root }, heard));
+    const welcome = socket && (await introduce(socket, { app, root }, onMessage));
     if (socket && welcome) {
       if (welcome.root !== root) {
         socket.destroy();
-        throw new Error(`${welcome.root} is already served on these ports; stop it, or set MUSTER_DEV_PORT`);
+        throw new Error(
+          `another clone, ${welcome.root}, is served on these ports; end its nx serve processes, or set MUSTER_DEV_PORT`,
+        );
       }
       socket.once('close', lost);
       const leave = () => void socket.off('close', lost).end();
-      return { isFirst: welcome.startedBy === me, leave };
+      return { isFirst: welcome.startedBy === ownId, leave };
     }
     if (Date.now() > deadline) {
       throw new Error(
         socket
           ? `port ${portOf.stack} is used by another program; set MUSTER_DEV_PORT`
-          : `the development stack did not start; see ${stackLog(root)}`,
+          : `the development stack does not start, see ${stackLog(root)}`,
       );
     }
-    // Several may do so at once: the port lets one of them be it, and the others leave.
-    if (!socket && !started) startStack(root, me);
+    // Several processes may start a stack at once. Only one can listen on the port; the others exit.
+    if (!socket && !started) startStack(root, ownId);
     started ||= !socket;
     await delay(100);
   }
@@ -65,14 +67,14 @@ async function reach(): Promise<Socket | undefined> {
   }
 }
 
-/** Answers what the stack says of itself; nothing from one that is about to end, or from another program. */
-function introduce(socket: Socket, hello: Hello, heard: (message: StackMessage) => void) {
+/** Returns the stack's welcome message, or undefined if the stack is about to end or another program listens. */
+function introduce(socket: Socket, hello: Hello, onMessage: (message: StackMessage) => void) {
   return new Promise<(StackMessage & { kind: 'welcome' }) | undefined>((resolve) => {
     const timer = setTimeout(() => socket.destroy(), startTimeoutMs);
     const closed = () => resolve(undefined);
     socket.once('close', closed);
     receive<StackMessage>(socket, (message) => {
-      if (message.kind !== 'welcome') return heard(message);
+      if (message.kind !== 'welcome') return onMessage(message);
       clearTimeout(timer);
       socket.off('close', closed);
       resolve(message);
@@ -82,8 +84,8 @@ function introduce(socket: Socket, hello: Hello, heard: (message: StackMessage) 
 }
 
 /**
- * A process of nobody's: it outlives the serve that started it, for those that joined later. The shell between us
- * leaves at once, because nx ends the children of its tasks, and theirs, wherever they have gone.
+ * Starts the stack as a process without a parent, because it must outlive the serve process that started it. The shell
+ * in between exits at once: nx ends all descendants of its tasks.
  */
 function startStack(root: string, startedBy: string): void {
   mkdirSync(devFolder(root), { recursive: true, mode: 0o700 });

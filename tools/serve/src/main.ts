@@ -7,7 +7,7 @@ export async function main([name, startedBy]: string[], root: string): Promise<v
   else if (isServed(name)) await serve(name, root);
   else {
     const names = Object.keys(portOf).filter(isServed).join(', ');
-    console.error(`serve: there is no app ${name ?? 'without a name'}; choose from ${names}`);
+    console.error(`serve: ${name ? `unknown app ${name}` : 'no app was specified'}; choose from ${names}`);
     process.exitCode = 1;
   }
 }

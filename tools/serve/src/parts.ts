@@ -3,18 +3,21 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startDevStack } from '../../dev-stack/src/dev-stack';
 import { startObjectStore } from '../../dev-stack/src/object-store/object-store';
-import { firstCredentials, keptSecrets } from '../../start/kept-secrets';
+import { firstCredentials, storedSecrets } from '../../start/stored-secrets';
 import { sayIfUnconfined } from '../../start/say-if-unconfined';
 import { commonEnvironment, devFolder } from './environment';
 
 export interface Parts {
   environment: Record<string, string>;
-  /** Whether the first organization's accounts have just been thought up. */
+  /** Whether the accounts of the first organization were created by this start. */
   firstStart: boolean;
   stop(): Promise<void>;
 }
 
-/** Postgres, Redis and the object store, or those that the environment names, and what apps need to use them. */
+/**
+ * Starts Postgres, Redis and the object store, or uses those that the environment specifies. Returns the variables that
+ * apps need.
+ */
 export async function startParts(root: string, say: (line: string) => void): Promise<Parts> {
   const dataDir = devFolder(root);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
@@ -22,7 +25,7 @@ export async function startParts(root: string, say: (line: string) => void): Pro
   const { env } = process;
   const warning = await sayIfUnconfined(dataDir, env);
   if (warning) say(warning);
-  const secrets = await keptSecrets(dataDir);
+  const secrets = await storedSecrets(dataDir);
   const credentials = await firstCredentials(dataDir, env);
   const stack = await startDevStack({ dataDir, durability: 'durable', keepAlive: true, env, onProgress: say });
   const s3 = { accessKeyId: secrets.s3AccessKeyId, secretAccessKey: secrets.s3SecretAccessKey };

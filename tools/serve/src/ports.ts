@@ -4,7 +4,7 @@ export type Served = AppName | 'dev-proxy';
 
 const first = Number(process.env['MUSTER_DEV_PORT'] ?? 4000);
 
-/** Development ports are fixed, so that the proxy and bookmarks find them; MUSTER_DEV_PORT moves all of them. */
+/** Development ports are fixed so that the proxy and bookmarks stay valid. MUSTER_DEV_PORT moves all of them. */
 export const portOf: Record<Served | 'stack', number> = {
   'dev-proxy': first,
   gateway: first + 1,
@@ -14,7 +14,7 @@ export const portOf: Record<Served | 'stack', number> = {
   metering: first + 5,
   'feedback-sync': first + 6,
   standalone: first + 7,
-  // Who listens here is the one development stack; no app answers there.
+  // The process that listens on this port is the shared development stack; it serves no HTTP.
   stack: first + 9,
 };
 
@@ -24,12 +24,12 @@ export function isServed(name: string | undefined): name is Served {
   return name !== undefined && name !== 'stack' && Object.hasOwn(portOf, name);
 }
 
-/** One of the six, which standalone would run a second time. */
+/** Whether the app is one of the six that standalone also runs. */
 export function isService(name: Served): name is ServiceApp {
   return name !== 'standalone' && name !== 'dev-proxy';
 }
 
-/** Which sources a process runs, of the folders that are watched. */
+/** Whether a watched source file is part of the process. */
 export function isMadeFrom(name: Served, file: string): boolean {
   const folders: Record<'standalone' | 'dev-proxy', string[]> = {
     standalone: ['libs/', 'apps/'],

@@ -12,7 +12,7 @@ import { waitFor } from '@muster/testing';
 const root = resolve(__dirname, '../../..');
 
 describe('nx serve', () => {
-  // Below what the system and the parts choose from, and not where a developer serves.
+  // Ports below the ephemeral range, which Postgres and Redis choose from, and apart from a developer's own stack.
   const first = 10_000 + (process.pid % 1000) * 10;
   const at = (offset: number) => `http://127.0.0.1:${first + offset}`;
   let folder: string;
@@ -37,9 +37,9 @@ describe('nx serve', () => {
       },
     });
     serves.push(child);
-    const served = { child, said: '' };
+    const served = { child, output: '' };
     for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (chunk: Buffer) => (served.said += chunk.toString()));
+      stream.on('data', (chunk: Buffer) => (served.output += chunk.toString()));
     }
     return served;
   };
@@ -49,19 +49,19 @@ describe('nx serve', () => {
     return (await ended)[0] as number | null;
   };
 
-  it('starts one stack for all serves that begin at once, and ends it after the last of them', async () => {
+  it('starts one stack for all serve processes that start at once, and ends it after the last of them', async () => {
     const gateway = start('gateway');
     const proxy = start('dev-proxy');
     const standalone = start('standalone');
     const answers = async (url: string) => (await fetch(url).catch(() => undefined))?.status;
     await waitFor(
-      'the gateway behind the proxy',
+      'a response of the gateway through the proxy',
       async () => (await answers(`${at(0)}/api/health/deep`)) === 200,
       45_000,
     );
 
-    // The one that started the stack says so, with the accounts; nobody else sees them.
-    const credentials = [gateway, proxy, standalone].filter(({ said }) => said.includes('admin@muster.local'));
+    // Only the process that started the stack prints the accounts.
+    const credentials = [gateway, proxy, standalone].filter(({ output }) => output.includes('admin@muster.local'));
     expect(credentials).toHaveLength(1);
     for (const file of ['environment.json', 'secrets.json', 'first-start.json']) {
       expect((await stat(join(folder, file))).mode & 0o777).toBe(0o600);
@@ -73,7 +73,9 @@ describe('nx serve', () => {
     const settings = await fetch(`${at(0)}/api/organization/settings`, { headers: { 'x-api-key': key! } });
     expect(settings.status).toBe(200);
     expect(await answers(`${at(0)}/api/cron/tick`)).toBe(502);
-    await waitFor('standalone to say so', () => standalone.said.includes('idle while one of the six apps is served'));
+    await waitFor('the message of standalone', () =>
+      standalone.output.includes('idle while any of the six apps is served'),
+    );
     expect(await isListening(first + 7)).toBe(false);
 
     expect(await stop(gateway, 'SIGTERM')).toBe(0);
@@ -81,7 +83,7 @@ describe('nx serve', () => {
     await waitFor('standalone', async () => (await answers(`${at(7)}/api/health`)) === 200);
 
     expect(await stop(standalone, 'SIGINT')).toBe(0);
-    // Even one that could not say goodbye; its app leaves by itself.
+    // SIGKILL: the process cannot close its connection properly. Its app ends when the channel closes.
     await stop(proxy, 'SIGKILL');
     await waitFor('the stack to end', async () => !(await isListening(first + 9)));
     expect(existsSync(join(folder, 'lock'))).toBe(false);

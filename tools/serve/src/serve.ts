@@ -6,7 +6,7 @@ import type { StackMessage } from './messages';
 import { isMadeFrom, portOf, publicUrl, type Served } from './ports';
 import { ServedApp } from './served-app';
 
-/** Runs one app on the shared development stack until it is told to end. */
+/** Runs one app on the shared development stack until a signal ends it. */
 export async function serve(name: Served, root: string): Promise<void> {
   const say = (line: string) => console.log(`serve ${name}: ${line}`);
   let app: ServedApp | undefined;
@@ -24,7 +24,7 @@ export async function serve(name: Served, root: string): Promise<void> {
   };
   endOnSignals(() => void end(0));
 
-  const heard = async (message: StackMessage): Promise<void> => {
+  const receive = async (message: StackMessage): Promise<void> => {
     switch (message.kind) {
       case 'progress':
         if (joined?.isFirst) say(message.line);
@@ -40,17 +40,17 @@ export async function serve(name: Served, root: string): Promise<void> {
         if (message.alone === alone) return;
         alone = message.alone;
         if (alone) return app?.start();
-        say('idle while one of the six apps is served, because standalone would run all of them a second time');
+        say('idle while any of the six apps is served, because it would run them a second time');
         return app?.stop();
       case 'changed': {
-        const mine = message.files.filter((file) => isMadeFrom(name, file));
-        if (!mine.length || !app?.isWanted) return;
-        say(`${mine.slice(0, 3).join(', ')}${mine.length > 3 ? ' …' : ''} changed: restarting`);
+        const ownFiles = message.files.filter((file) => isMadeFrom(name, file));
+        if (!ownFiles.length || !app?.isWanted) return;
+        say(`${ownFiles.slice(0, 3).join(', ')}${ownFiles.length > 3 ? ' …' : ''} changed: restarting`);
         return app.start();
       }
       case 'broken':
         if (app?.isWanted && message.files.some((file) => isMadeFrom(name, file)))
-          say(`could not compile: ${message.error}`);
+          say(`the build failed: ${message.error}`);
         return;
       case 'failed':
         throw new Error(message.error);
@@ -59,16 +59,16 @@ export async function serve(name: Served, root: string): Promise<void> {
     }
   };
 
-  say(`joining the development stack; it will be on port ${portOf[name]}`);
-  // In the order in which they were said, and only once we know whether we are the first.
+  say(`joining the development stack; the app will listen on port ${portOf[name]}`);
+  // Messages are processed in their order, and only after the result of joining is known.
   let turn: Promise<unknown> = new Promise<void>((resolve) => {
     joinStack({
       app: name,
       root,
-      heard: (message) => {
-        turn = turn.then(() => heard(message)).catch(fail);
+      onMessage: (message) => {
+        turn = turn.then(() => receive(message)).catch(fail);
       },
-      lost: () => fail(new Error(`the development stack has ended; see ${stackLog(root)}`)),
+      lost: () => fail(new Error(`the development stack has ended, see ${stackLog(root)}`)),
     }).then((result) => {
       joined = result;
       resolve();
@@ -80,13 +80,15 @@ function mainOf(name: Served): string {
   return name === 'dev-proxy' ? 'dist/tools/dev-proxy/src/main.js' : `dist/apps/${name}/src/main.js`;
 }
 
-/** Who made the stack says what it is; the accounts of a new one are shown this once. */
+/**
+ * Prints the address of the stack, and the accounts if they are new. Only the process that started the stack calls it.
+ */
 async function announce(root: string, firstStart: boolean, say: (line: string) => void): Promise<void> {
   const folder = devFolder(root);
   say(`all apps together: ${publicUrl} (nx run-many -t serve); data and logs: ${folder}`);
   if (!firstStart) return;
   const text = await readFile(join(folder, 'first-start.json'), 'utf8');
-  say(`the first organization; shown only once, stored in ${join(folder, 'first-start.json')}:`);
+  say(`the first organization, shown once and stored in ${join(folder, 'first-start.json')}:`);
   for (const [variable, value] of Object.entries(JSON.parse(text) as Record<string, string>)) {
     say(`  ${variable.replace('BOOTSTRAP_', '').toLowerCase().replaceAll('_', ' ').padEnd(20)} ${value}`);
   }
@@ -100,7 +102,7 @@ function endOnSignals(end: () => void): void {
     end();
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, once);
-  // Whoever was to end us may have been killed without a word.
+  // The parent process may have been killed without forwarding a signal.
   const parent = process.ppid;
   setInterval(() => process.ppid !== parent && once(), 1000).unref();
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { waitFor } from '@muster/testing';
 import { ServedApp } from './served-app';
 
-describe('an app under nx serve', () => {
+describe('nx serve', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-served-'));
@@ -15,27 +15,27 @@ describe('an app under nx serve', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it('is started again when it has died, and not after it was stopped', async () => {
+  it('restarts an app that died, but not one that was stopped', async () => {
     const file = join(folder, 'starts');
-    const said: string[] = [];
-    const app = new ServedApp(join(folder, 'main.js'), { ...process.env, STARTS: file }, (line) => said.push(line));
+    const lines: string[] = [];
+    const app = new ServedApp(join(folder, 'main.js'), { ...process.env, STARTS: file }, (line) => lines.push(line));
     const starts = async () => (await readFile(file, 'utf8').catch(() => '')).split('\n').filter(Boolean).map(Number);
     await app.start();
     const [first] = await waitFor('its start', async () => (await starts()).length === 1 && starts());
     process.kill(first!, 'SIGKILL');
     await waitFor('a second start', async () => (await starts()).length === 2);
-    expect(said).toEqual(['exited unexpectedly (SIGKILL); it is restarted at once']);
+    expect(lines).toEqual(['ended unexpectedly (SIGKILL); restarting at once']);
 
-    // One that is waiting to be started again is stopped as well.
+    // An app that waits for its restart can be stopped as well.
     process.kill((await starts())[1]!, 'SIGKILL');
-    await waitFor('its death', () => said.length === 2);
+    await waitFor('its death', () => lines.length === 2);
     await app.stop();
     expect(app.isWanted).toBe(false);
     expect(await starts()).toHaveLength(2);
     await app.start();
-    await waitFor('the start that was asked for', async () => (await starts()).length === 3);
+    await waitFor('the start after the stop', async () => (await starts()).length === 3);
     await app.stop();
     expect(await starts()).toHaveLength(3);
-    expect(said).toHaveLength(2);
+    expect(lines).toHaveLength(2);
   });
 });

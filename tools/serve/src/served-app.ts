@@ -3,7 +3,7 @@ import { Backoff } from '../../start/backoff';
 
 const endTimeoutMs = 8000;
 
-/** One app's process, ended and started again as often as wanted, and when it has died. */
+/** The process of one app. It is restarted on request and after it died. */
 export class ServedApp {
   private child?: ChildProcess;
   private turn = Promise.resolve();
@@ -27,8 +27,8 @@ export class ServedApp {
     this.backoff.forget();
     return this.next(async () => {
       await this.end();
-      // What was asked for meanwhile has its own turn.
-      if (this.wanted) this.begin();
+      // `stop` was called in the meantime.
+      if (this.wanted) this.launch();
     });
   }
 
@@ -37,8 +37,8 @@ export class ServedApp {
     return this.next(() => this.end());
   }
 
-  private begin(): void {
-    // It ends by itself when its channel to us closes, whatever became of us.
+  private launch(): void {
+    // The app exits when its channel to this process closes, even if this process was killed.
     const child = spawn(process.execPath, ['--enable-source-maps', this.main], {
       env: this.env,
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -48,9 +48,9 @@ export class ServedApp {
       if (this.child !== child) return;
       this.child = undefined;
       const waitMs = this.backoff.next();
-      const when = waitMs < 1000 ? 'at once' : `in ${Math.round(waitMs / 1000)} s, or at the next change`;
-      this.say(`exited unexpectedly (${how}); it is restarted ${when}`);
-      this.revival = setTimeout(() => void this.next(async () => this.wanted && !this.child && this.begin()), waitMs);
+      const when = waitMs < 1000 ? 'at once' : `in ${Math.round(waitMs / 1000)} s, or with the next change`;
+      this.say(`ended unexpectedly (${how}); restarting ${when}`);
+      this.revival = setTimeout(() => void this.next(async () => this.wanted && !this.child && this.launch()), waitMs);
     };
     child.once('error', (error) => died(error.message));
     child.once('exit', (code, signal) => died(signal ?? `code ${code}`));

@@ -11,12 +11,12 @@ import { watchSources } from './watch-sources';
 
 const emptyForMs = 3000;
 const firstJoinWithinMs = 30_000;
-const settleMs = 500;
+const standaloneDelayMs = 500;
 const leaveWithinMs = 12_000;
 
 /**
- * The one process behind all serves of a clone: the parts, the one build and the one watch. Its port makes it the
- * only one, and its members' connections keep it; it ends by itself when the last one has left.
+ * Runs the process that all serve processes of a clone share: Postgres, Redis and the object store, the build and the
+ * watcher. Listening on its port makes it the only one. It exits when the last member has disconnected.
  */
 export async function runStack(root: string, startedBy = ''): Promise<void> {
   const server = createServer();
@@ -35,7 +35,7 @@ class Stack {
   private unwatch?: () => void;
   private turn: Promise<void> = Promise.resolve();
   private emptyTimer = setTimeout(() => void this.end(0), firstJoinWithinMs);
-  private settleTimer?: NodeJS.Timeout;
+  private standaloneTimer?: NodeJS.Timeout;
   private ready?: StackMessage;
   private ending = false;
 
@@ -51,7 +51,7 @@ class Stack {
     try {
       this.unwatch = watchSources(this.root, ['libs', 'apps', 'tools/dev-proxy'], (files) => this.changed(files));
       await this.build();
-      // Only now is what they import compiled.
+      // Imported after the build, which compiles what it imports.
       const { startParts } = await import('./parts.js');
       this.parts = await startParts(this.root, (line) => this.progress(line));
       await writeEnvironment(this.root, this.parts.environment);
@@ -59,13 +59,13 @@ class Stack {
       this.progress(`ready in ${((Date.now() - this.began) / 1000).toFixed(1)} s`);
       this.ready = { kind: 'ready', firstStart: this.parts.firstStart };
       this.broadcast(this.ready);
-      this.settle();
+      this.updateStandalone();
     } catch (error) {
       await this.fail(error);
     }
   }
 
-  /** Told to end: the members are being told too, and have things to put down first. */
+  /** Called on a signal. The members get the same signal and need the stack until their apps have ended. */
   async endAfterMembers(): Promise<void> {
     const deadline = Date.now() + leaveWithinMs;
     while (this.members.size && Date.now() < deadline) await new Promise((resume) => setTimeout(resume, 50));
@@ -74,7 +74,7 @@ class Stack {
 
   private welcome(socket: Socket): void {
     socket.on('error', () => undefined);
-    // Who comes now tries again, and starts another one when the port and the folder are let go.
+    // The client retries, and starts another stack when the port and the folder are free.
     if (this.ending) return void socket.destroy();
     receive<Hello>(socket, ({ app, root }) => {
       send(socket, { kind: 'welcome', root: this.root, startedBy: this.startedBy });
@@ -82,23 +82,26 @@ class Stack {
       clearTimeout(this.emptyTimer);
       this.members.set(socket, app);
       if (this.ready) send(socket, { ...this.ready, firstStart: false } as StackMessage);
-      this.settle();
+      this.updateStandalone();
     });
     socket.on('close', () => {
       if (!this.members.delete(socket)) return;
-      this.settle();
+      this.updateStandalone();
       if (this.members.size === 0) this.emptyTimer = setTimeout(() => void this.end(0), emptyForMs);
     });
   }
 
-  /** Standalone runs while none of the six does; several come and go at once, so it waits a moment. */
-  private settle(): void {
-    clearTimeout(this.settleTimer);
+  /**
+   * Lets standalone run while none of the six apps runs. Waits a moment, because several apps may join or leave at
+   * once.
+   */
+  private updateStandalone(): void {
+    clearTimeout(this.standaloneTimer);
     if (!this.ready) return;
-    this.settleTimer = setTimeout(() => {
+    this.standaloneTimer = setTimeout(() => {
       const alone = ![...this.members.values()].some(isService);
       for (const [socket, app] of this.members) if (app === 'standalone') send(socket, { kind: 'alone', alone });
-    }, settleMs);
+    }, standaloneDelayMs);
   }
 
   private changed(files: string[]): void {
@@ -107,7 +110,7 @@ class Stack {
   }
 
   private async rebuild(): Promise<void> {
-    // Before it is ready everything is built anyway; what changed meanwhile is still to be told.
+    // Before the stack is ready, everything is built anyway. Files that change during a build stay in `dirty`.
     const files = [...this.dirty];
     if (!files.length || !this.ready || this.ending) return;
     const began = Date.now();
@@ -118,7 +121,7 @@ class Stack {
       this.progress(`built ${compiled} files in ${Date.now() - began} ms`);
       this.broadcast({ kind: 'changed', files });
     } catch (error) {
-      // The compiler shows the place, and then its own inside.
+      // The compiler's message shows the error's position first, and then its own internals.
       const [fault] = (error as Error).message.split('\n\nCaused by');
       console.error(fault);
       this.broadcast({ kind: 'broken', files, error: fault!.trim() });
@@ -132,7 +135,7 @@ class Stack {
     return (await build()).compiled;
   }
 
-  /** In a process of its own, because this one keeps the code that it began with. */
+  /** Runs in a new process, because this one has already loaded the old code. */
   private async migrate(): Promise<void> {
     const env = { ...process.env, DATABASE_URL: this.parts!.environment['DATABASE_URL'] };
     const script = join(this.root, 'dist/tools/deploy/migrate.js');
@@ -166,7 +169,7 @@ class Stack {
   }
 }
 
-/** Listens on the stack's port; false where another stack does. */
+/** Listens on the stack's port. Returns false if another stack already does. */
 function isOurs(server: Server): Promise<boolean> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {

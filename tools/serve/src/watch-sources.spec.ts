@@ -7,36 +7,36 @@ import { watchSources } from './watch-sources';
 describe('watching sources', () => {
   let root: string;
   let stop: () => void;
-  let told: string[][];
+  let reported: string[][];
   const write = (file: string) => writeFile(join(root, file), `// ${Math.random()}`);
-  /** What is told after the action, once the file is among it. */
+  /** Returns the files that are reported after an action, once `file` is among them. */
   const after = async (file: string, action: () => Promise<unknown>) => {
-    told = [];
+    reported = [];
     await action();
-    await waitFor(`${file} to be told`, () => told.flat().includes(file));
-    return told.flat();
+    await waitFor(`a report of ${file}`, () => reported.flat().includes(file));
+    return reported.flat();
   };
 
   beforeEach(async () => {
     root = await mkdtemp(join(tmpdir(), 'muster-watch-'));
     await mkdir(join(root, 'libs/jobs/src'), { recursive: true });
     await write('libs/jobs/src/launch-job.ts');
-    told = [];
-    stop = watchSources(root, ['libs'], (files) => told.push(files));
+    reported = [];
+    stop = watchSources(root, ['libs'], (files) => reported.push(files));
   });
   afterEach(async () => {
     stop();
     await rm(root, { recursive: true, force: true });
   });
 
-  it('tells of a file that is written, and again when it is written again', async () => {
+  it('reports a file each time it is written', async () => {
     for (let round = 0; round < 2; round += 1) {
       const files = await after('libs/jobs/src/launch-job.ts', () => write('libs/jobs/src/launch-job.ts'));
       expect(new Set(files)).toEqual(new Set(['libs/jobs/src/launch-job.ts']));
     }
   });
 
-  it('tells of a file that an editor saves by renaming, each time', async () => {
+  it('reports a file each time an editor saves it by renaming', async () => {
     for (let round = 0; round < 3; round += 1) {
       await after('libs/jobs/src/launch-job.ts', async () => {
         await write('libs/jobs/src/launch-job.swp');
@@ -45,7 +45,7 @@ describe('watching sources', () => {
     }
   });
 
-  it('tells of files in folders that were not there before, and of files that are gone', async () => {
+  it('reports files in new folders, and deleted files', async () => {
     await after('libs/agents/src/wake-agent.ts', async () => {
       await mkdir(join(root, 'libs/agents/src'), { recursive: true });
       await write('libs/agents/src/wake-agent.ts');
@@ -54,7 +54,7 @@ describe('watching sources', () => {
     await after('libs/agents/src/wake-agent.ts', () => rm(join(root, 'libs/agents/src/wake-agent.ts')));
   });
 
-  it('says nothing of tests, READMEs and what is installed', async () => {
+  it('does not report tests, READMEs and installed packages', async () => {
     const files = await after('libs/jobs/src/launch-job.ts', async () => {
       await mkdir(join(root, 'libs/jobs/node_modules'), { recursive: true });
       await write('libs/jobs/node_modules/index.ts');

@@ -4,10 +4,10 @@ import { join, relative } from 'node:path';
 const quietMs = 60;
 
 /**
- * Tells which files changed, once it has been quiet for a moment. Watches folder by folder: the recursive watch of
- * Node 20 follows files, and loses one that an editor saves by renaming.
+ * Reports changed files after a short time without further changes. Watches each folder separately: Node 20's recursive
+ * watch follows files, and loses a file that an editor saves by renaming.
  */
-export function watchSources(root: string, folders: string[], heard: (files: string[]) => void): () => void {
+export function watchSources(root: string, folders: string[], onChange: (files: string[]) => void): () => void {
   const watchers = new Map<string, FSWatcher>();
   let changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
@@ -19,7 +19,7 @@ export function watchSources(root: string, folders: string[], heard: (files: str
     timer = setTimeout(() => {
       const files = [...changed].sort();
       changed = new Set();
-      heard(files);
+      onChange(files);
     }, quietMs);
   };
   const enter = (folder: string, isNew: boolean) => {
@@ -30,7 +30,7 @@ export function watchSources(root: string, folders: string[], heard: (files: str
       if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) enter(path, true);
       else note(path);
     });
-    // Its folder is gone.
+    // The folder was deleted.
     watcher.on('error', () => leave(folder));
     watchers.set(folder, watcher);
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -51,7 +51,7 @@ export function watchSources(root: string, folders: string[], heard: (files: str
   };
 }
 
-/** What ends in the compiled tree; see tools/build. */
+/** Whether the build compiles or copies the file; see tools/build. */
 function isSource(path: string): boolean {
   return /\.(ts|sql|json|html|py)$/.test(path) && !/(\.spec\.ts|\.d\.ts|\/project\.json)$/.test(path);
 }

@@ -2,7 +2,7 @@
 const { relative } = require('node:path');
 const { setTimeout: sleep } = require('node:timers/promises');
 
-/** What keeps a process running, by the names of `process.getActiveResourcesInfo()`. */
+/** The kinds of resources that keep a process running, by the names of `process.getActiveResourcesInfo()`. */
 const resources = {
   TCPServerWrap: 'listening servers',
   Timeout: 'timers',
@@ -11,7 +11,7 @@ const resources = {
 };
 /** sharp sets it when it is loaded. */
 const setByLibraries = ['VIPSHOME'];
-/** Sockets and processes that are about to end need a moment for it. */
+/** Sockets and processes that are about to end get this time. */
 const graceMs = 2000;
 
 class Leftovers {
@@ -25,8 +25,8 @@ class Leftovers {
   }
 
   /**
-   * One line for each kind of thing that was left behind, after a moment for what is about to end. A service or a browser
-   * that test files share (`shares`) lasts until the run ends.
+   * Returns one line for each kind of resource that is left, after waiting for those that are about to end. A service
+   * or a browser that test files share (`shares`) lasts until the run ends.
    */
   async find({ ports = {}, shares = false } = {}) {
     const lasting = () => [...(shares ? [] : this.lastingResources()), ...this.openConnections(ports)];

@@ -1,4 +1,4 @@
-// Lets `require` load TypeScript files. It uses the code that the build made of a file, or compiles the file with the same
+// Lets `require` load TypeScript files. It uses the build's output of a file, or compiles the file with the same
 // options if the build leaves it out (specs, the console's sources).
 const { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } = require('node:fs');
 const { dirname, join, relative } = require('node:path');
@@ -22,17 +22,17 @@ function codeOf(file, swcOptions) {
   return readFileSync(found, 'utf8');
 }
 
-/** Several processes may compile a file at once, so each writes its own copy and renames it. */
+/** Several processes may compile a file at once, so each writes a separate copy and renames it. */
 function compile(file, target, swcOptions) {
   compiler ??= require('@swc/core');
   const { code, map } = compiler.transformFileSync(file, swcOptions);
   mkdirSync(dirname(target), { recursive: true });
-  for (const [place, text] of [
+  for (const [output, text] of [
     [`${target}.map`, map],
     [target, code],
   ]) {
-    writeFileSync(`${place}.${process.pid}`, text);
-    renameSync(`${place}.${process.pid}`, place);
+    writeFileSync(`${output}.${process.pid}`, text);
+    renameSync(`${output}.${process.pid}`, output);
   }
   return target;
 }

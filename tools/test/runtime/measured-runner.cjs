@@ -41,7 +41,7 @@ module.exports = async function runMeasured(globalConfig, config, environment, r
   }
 };
 
-/** Processes that a test waits for with `execFileSync` announce themselves by their processor time alone. */
+/** Processes that a test waits for with `execFileSync` are noticed only by their processor time. */
 function kindOf({ sockets, processes, services, browsers, hadChildren }) {
   if (browsers > 0) return 'page';
   if (processes + services > 0 || hadChildren) return 'process';

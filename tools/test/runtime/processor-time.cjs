@@ -1,7 +1,7 @@
 // Processor time instead of elapsed time, so that another program on the machine does not make a test file look slow.
 const { readFileSync } = require('node:fs');
 
-/** Seconds that this process and its child processes that have ended have computed. */
+/** Processor seconds of this process and its finished child processes. */
 function processorSeconds() {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1e6 + childrenSeconds();

@@ -5,7 +5,10 @@ export interface ByteRange {
   end: number;
 }
 
-/** Undefined: the whole object. S3 ignores what it cannot read as one single range, as RFC 9110 allows. */
+/**
+ * Parses the Range header. Undefined means the whole object: as RFC 9110 allows, S3 ignores a header that is not one
+ * single range.
+ */
 export function readByteRange(header: string | undefined, size: number): ByteRange | undefined {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? [];
   if (first === '' && last === '') return undefined;

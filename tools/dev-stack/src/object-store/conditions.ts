@@ -23,7 +23,7 @@ export function assertMayWrite(condition: WriteCondition, existing: Version | un
   if (condition.onlyIfEtag !== existing.etag) throw new S3Error('PreconditionFailed', { Condition: 'If-Match' });
 }
 
-/** RFC 9110 13.2.2: an etag decides before a date does. */
+/** RFC 9110 13.2.2: an ETag condition takes precedence over a date condition. */
 export function evaluateReadCondition(headers: Headers, version: Version): 'proceed' | 'not-modified' {
   const [ifMatch, ifUnmodifiedSince] = [headers.get('if-match'), readDate(headers.get('if-unmodified-since'))];
   if (ifMatch !== undefined) {
@@ -37,7 +37,7 @@ export function evaluateReadCondition(headers: Headers, version: Version): 'proc
   return unchanged ? 'not-modified' : 'proceed';
 }
 
-/** The same four conditions on the source of a copy, where "not modified" is a failure too. */
+/** Applies the same four conditions to the source of a copy; there "not modified" is an error too. */
 export function assertMayCopy(headers: Headers, source: Version): void {
   const names = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'];
   const conditions = new Map(
@@ -49,7 +49,10 @@ export function assertMayCopy(headers: Headers, source: Version): void {
   if (evaluateReadCondition(conditions, source) === 'not-modified') throw new S3Error('PreconditionFailed');
 }
 
-/** A resumed download whose object has changed must start again instead of mixing two versions. */
+/**
+ * Whether If-Range still matches. If the object has changed, a resumed download must start again instead of mixing two
+ * versions.
+ */
 export function rangeStillApplies(headers: Headers, version: Version): boolean {
   const ifRange = headers.get('if-range');
   if (ifRange === undefined) return true;
@@ -68,7 +71,7 @@ function bareEtag(text: string): string {
     .replace(/^"(.*)"$/, '$1');
 }
 
-/** Only HTTP dates: anything else is ignored, as RFC 9110 asks. */
+/** Parses HTTP dates only. Other texts are ignored, as RFC 9110 requires. */
 function readDate(text: string | undefined): number | undefined {
   if (text === undefined || !/^[A-Z][a-z]{2,8}, /.test(text)) return undefined;
   const time = Date.parse(text);

@@ -11,10 +11,10 @@ beforeAll(async () => {
 
 afterAll(() => fixture.close());
 
-it('lets a page of the configured origin ask, put to a presigned URL, and read the etag', async () => {
+it('lets a page of the configured origin send a preflight, put to a presigned URL, and read the etag', async () => {
   const client = fixture.client({ requestChecksumCalculation: 'WHEN_REQUIRED' });
   const url = await getSignedUrl(client, new PutObjectCommand({ Bucket: BUCKET, Key: 'from a browser' }));
-  const asked = await fetch(url, {
+  const preflight = await fetch(url, {
     method: 'OPTIONS',
     headers: {
       origin: ORIGIN,
@@ -22,10 +22,10 @@ it('lets a page of the configured origin ask, put to a presigned URL, and read t
       'access-control-request-headers': 'content-type',
     },
   });
-  expect(asked.status).toBe(200);
-  expect(asked.headers.get('access-control-allow-origin')).toBe(ORIGIN);
-  expect(asked.headers.get('access-control-allow-methods')).toContain('PUT');
-  expect(asked.headers.get('access-control-allow-headers')).toBe('content-type');
+  expect(preflight.status).toBe(200);
+  expect(preflight.headers.get('access-control-allow-origin')).toBe(ORIGIN);
+  expect(preflight.headers.get('access-control-allow-methods')).toContain('PUT');
+  expect(preflight.headers.get('access-control-allow-headers')).toBe('content-type');
   const put = await fetch(url, { method: 'PUT', body: 'x', headers: { origin: ORIGIN, 'content-type': 'text/plain' } });
   expect(put.status).toBe(200);
   expect(put.headers.get('access-control-allow-origin')).toBe(ORIGIN);
@@ -33,7 +33,7 @@ it('lets a page of the configured origin ask, put to a presigned URL, and read t
   expect(put.headers.get('vary')).toContain('Origin');
 });
 
-it('lets that page read a refusal, which is one all the same', async () => {
+it('lets a page of the configured origin read an error response', async () => {
   const answer = await ask({ method: 'GET', headers: { origin: ORIGIN } });
   expect(answer).toMatchObject({ status: 403, code: 'AccessDenied' });
   expect(answer.headers['access-control-allow-origin']).toBe(ORIGIN);
@@ -50,12 +50,12 @@ it.each([
   await expect(ask({ method: 'OPTIONS', headers })).resolves.toMatchObject({ status: 403, code: 'AccessForbidden' });
 });
 
-it('gives another origin no leave to read', async () => {
+it('does not let another origin read responses', async () => {
   const answer = await ask({ method: 'GET', headers: { origin: 'http://localhost:4201' } });
   expect(answer.headers['access-control-allow-origin']).toBeUndefined();
 });
 
-it('knows no origins unless it is told some', async () => {
+it('allows no origin by default', async () => {
   const other = await startFixture();
   const headers = { origin: ORIGIN, 'access-control-request-method': 'PUT' };
   const answer = await sendRaw({ endpoint: other.store.endpoint, method: 'OPTIONS', path: `/${BUCKET}/key`, headers });

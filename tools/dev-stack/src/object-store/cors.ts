@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { S3Error } from './errors';
 
-/** Set before anything can fail, so that the browser may read a refusal too. */
+/** Sets the CORS headers before anything can fail, so that a browser can also read error responses. */
 export function applyCors(incoming: IncomingMessage, response: ServerResponse, origins: readonly string[]): void {
   if (origins.length === 0) return;
   response.setHeader('vary', 'Origin, Access-Control-Request-Headers, Access-Control-Request-Method');
@@ -11,7 +11,10 @@ export function applyCors(incoming: IncomingMessage, response: ServerResponse, o
   response.setHeader('access-control-expose-headers', EXPOSED_HEADERS);
 }
 
-/** A preflight carries no signature: it learns what the origin may ask, never anything about an object. */
+/**
+ * Answers a preflight. It carries no signature, so the response describes only the allowed methods and nothing about an
+ * object.
+ */
 export function answerPreflight(incoming: IncomingMessage, response: ServerResponse, origins: readonly string[]): void {
   const { origin } = incoming.headers;
   const method = incoming.headers['access-control-request-method'];

@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 afterEach(() => fixture.close());
 
-it('keeps objects and their headers over a restart', async () => {
+it('retains objects and their headers across a restart', async () => {
   const headers = { ContentType: 'text/plain', Metadata: { a: 'x'.repeat(1900) }, CacheControl: 'y'.repeat(4000) };
   await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'kept', Body: 'whole', ...headers }));
   await fixture.store.stop();
@@ -35,11 +35,11 @@ it('keeps objects and their headers over a restart', async () => {
   await again.close();
 });
 
-it('has the old object whole after a crash in the middle of an overwrite, and sweeps what was left', async () => {
+it('serves the complete old object after a crash during an overwrite, and removes the temporary file', async () => {
   await put('overwritten', 'old');
   const upload = startUpload('overwritten', { bytes: 2 * MIB, send: MIB });
   await waitUntil(async () => (await tempBytes()) >= MIB / 2);
-  // What is on disk now is what a crash would leave.
+  // The files that a crash at this moment would leave.
   const crashed = await mkdtemp(join(tmpdir(), 'object-store-crash-'));
   await cp(fixture.dataDir, crashed, { recursive: true });
   upload.destroy();
@@ -61,7 +61,7 @@ it('drops an upload whose client goes away', async () => {
   await expect(read('dropped')).resolves.toBe('old');
 });
 
-it('serves on over a connection whose last upload it refused before its end', async () => {
+it('keeps serving a connection after it rejected an unfinished upload on it', async () => {
   const body = 'x'.repeat(4 * MIB);
   const headers = { 'content-length': `${body.length}`, 'x-amz-tagging': 'a=b' };
   const refused = signRaw(
@@ -69,7 +69,7 @@ it('serves on over a connection whose last upload it refused before its end', as
     { payloadHash: 'UNSIGNED-PAYLOAD' },
   );
   const next = signRaw({ endpoint: fixture.store.endpoint, method: 'HEAD', path: `/${BUCKET}` });
-  // By hand: Node's client gives up a connection that was answered before it had sent everything.
+  // Written by hand, because Node's client closes a connection that was answered before everything was sent.
   const socket = connect(fixture.store.port, '127.0.0.1');
   for (const each of [refused, next]) socket.write(headOf(each) + (each.body ?? ''));
   let answers = '';
@@ -87,25 +87,25 @@ function headOf({ method, path, headers }: RawRequest): string {
   return [`${method} ${path} HTTP/1.1`, ...lines, '', ''].join('\r\n');
 }
 
-it('gives a reader one version whole while another is written over it', async () => {
-  const [old, young] = [Buffer.alloc(16 * MIB, 'o'), Buffer.alloc(16 * MIB, 'y')];
-  await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'read', Body: old }));
+it('sends a reader one complete version while the object is overwritten', async () => {
+  const [first, second] = [Buffer.alloc(16 * MIB, 'o'), Buffer.alloc(16 * MIB, 'y')];
+  await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'read', Body: first }));
   const response = await openGet('read');
   response.pause();
-  await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'read', Body: young }));
-  await expect(hashOf(response)).resolves.toBe(sha256(old));
-  await expect(hashOf(await openGet('read'))).resolves.toBe(sha256(young));
+  await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'read', Body: second }));
+  await expect(hashOf(response)).resolves.toBe(sha256(first));
+  await expect(hashOf(await openGet('read'))).resolves.toBe(sha256(second));
 });
 
-it('leaves one whole version when many write the same key', async () => {
+it('stores one complete version when many requests write the same key', async () => {
   const bodies = Array.from({ length: 10 }, () => randomBytes(MIB / 4));
   await Promise.all(bodies.map((Body) => s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'many', Body }))));
-  const left = await hashOf(await openGet('many'));
-  expect(bodies.map((body) => sha256(body))).toContain(left);
+  const stored = await hashOf(await openGet('many'));
+  expect(bodies.map((body) => sha256(body))).toContain(stored);
   await expect(filesBelow(join(fixture.dataDir, 'buckets'))).resolves.toHaveLength(1);
 });
 
-it('leaves a damaged file out and serves the rest', async () => {
+it('skips a damaged file and serves the other objects', async () => {
   await put('good', 'x');
   await put('bad', 'x');
   await fixture.store.stop();
@@ -114,11 +114,11 @@ it('leaves a damaged file out and serves the rest', async () => {
   const again = await startFixture({ dataDir: fixture.dataDir });
   const { Contents } = await again.client().send(new ListObjectsV2Command({ Bucket: BUCKET }));
   expect(Contents).toMatchObject([{ Key: 'good' }]);
-  expect(again.log).toEqual([expect.stringContaining('could not index an object')]);
+  expect(again.log).toEqual([expect.stringContaining('skipped while building the index')]);
   await again.close();
 });
 
-it('streams 64 MiB in and out, never holding them in memory', async () => {
+it('streams 64 MiB in and out without holding them in memory', async () => {
   const total = 64 * MIB;
   const piece = randomBytes(64 * 1024);
   const expected = createHash('sha256');
@@ -126,7 +126,7 @@ it('streams 64 MiB in and out, never holding them in memory', async () => {
   let peak = before;
   async function* pieces() {
     for (let sent = 0; sent < total; sent += piece.length) {
-      // Half of it must be on disk before the other half exists at all.
+      // The first half must be on disk before the second half is generated.
       if (sent === total / 2) await waitUntil(async () => (await tempBytes()) > total / 4);
       peak = Math.max(peak, process.memoryUsage().rss);
       expected.update(piece);
@@ -146,7 +146,7 @@ it('streams 64 MiB in and out, never holding them in memory', async () => {
 });
 
 describe('stop', () => {
-  it('ends idle connections at once and refuses new ones', async () => {
+  it('closes idle connections at once and refuses new ones', async () => {
     const agent = new Agent({ keepAlive: true });
     await new Promise((resolve) =>
       get(fixture.store.endpoint, { agent }, (response) => response.resume().on('end', resolve)),
@@ -158,7 +158,7 @@ describe('stop', () => {
     agent.destroy();
   });
 
-  it('lets a request under way finish', async () => {
+  it('lets a request in progress finish', async () => {
     const upload = startUpload('finishing', { bytes: 2 * MIB, send: MIB });
     await waitUntil(async () => (await tempBytes()) > 0);
     const answered = new Promise<IncomingMessage>((resolve) => upload.on('response', resolve));
@@ -168,7 +168,7 @@ describe('stop', () => {
     await stopped;
   });
 
-  it('cuts a request that does not end, and leaves nothing of it', async () => {
+  it('aborts a request that does not end, and removes its temporary file', async () => {
     const upload = startUpload('endless', { bytes: 2 * MIB, send: MIB });
     await waitUntil(async () => (await tempBytes()) > 0);
     const silent = connect(fixture.store.port, '127.0.0.1');
@@ -189,7 +189,7 @@ async function read(Key: string): Promise<string | undefined> {
   return Body?.transformToString();
 }
 
-/** A signed put that announces `bytes`, sends the first of them, and waits for its caller. */
+/** Starts a signed put that announces `bytes`, and sends only the first `send` of them. */
 function startUpload(key: string, { bytes, send }: { bytes: number; send: number }): ClientRequest {
   const headers = { 'content-length': `${bytes}` };
   const signed = signRaw(

@@ -25,8 +25,8 @@ const ERRORS = {
     status: 501,
     message: 'A header or parameter you provided implies functionality that is not implemented',
   },
-  // No word of S3's own; other stores say it so.
-  StorageFull: { status: 507, message: 'The storage has no room left.' },
+  // Not an error code of S3. Other object stores use it.
+  StorageFull: { status: 507, message: 'The storage has no space left.' },
   PreconditionFailed: { status: 412, message: 'At least one of the pre-conditions you specified did not hold' },
   RequestTimeTooSkewed: {
     status: 403,
@@ -45,7 +45,7 @@ const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** A refusal in S3's own words: `message` replaces the table's sentence, every other detail is an XML element. */
+/** An error response of S3. `message` replaces the table's sentence; every other detail becomes an XML element. */
 export class S3Error extends Error {
   readonly status: number;
   readonly details: readonly (readonly [string, string])[];

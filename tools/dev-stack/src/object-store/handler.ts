@@ -20,13 +20,17 @@ export interface HandlerOptions {
 
 export type Handler = (incoming: IncomingMessage, response: ServerResponse, expectsContinue: boolean) => Promise<void>;
 
-/** Read, authenticate, route, run; every refusal on the way is an S3 error. Never rejects. */
+/**
+ * Creates the request handler: it parses, authenticates, routes and runs a request. Every error becomes an S3 error
+ * response. The handler never rejects.
+ */
 export function createHandler(options: HandlerOptions): Handler {
   return async (incoming, response, expectsContinue) => {
     const id = randomBytes(8).toString('hex').toUpperCase();
     response.setHeader('x-amz-request-id', id);
     response.setHeader('x-content-type-options', 'nosniff');
-    // Until it is told to continue, a client may or may not send its body: only a closed connection is unambiguous.
+    // A client with `Expect: 100-continue` may or may not send its body after an error response. Closing the connection
+    // avoids the ambiguity.
     if (expectsContinue) response.setHeader('connection', 'close');
     let request: S3Request | undefined;
     try {
@@ -89,14 +93,14 @@ function answerFailure(
   },
 ): void {
   const error = thrown instanceof S3Error ? thrown : new S3Error(isFull(thrown) ? 'StorageFull' : 'InternalError');
-  // What is left of a refused body is read away, or the next request on this connection waits behind it.
+  // The rest of a rejected body is read and discarded; otherwise the next request on this connection could not be read.
   incoming.resume();
-  // The path without its query: a presigned query is a key to the object.
+  // The path without its query, because a presigned query grants access to the object.
   const path = incoming.url?.split('?')[0] ?? '';
   const cause = thrown instanceof S3Error ? '' : ` ${String(thrown)}`;
   onLog(`${incoming.method} ${path} ${error.status} ${error.code} ${id}${cause}`);
   if (response.headersSent || response.destroyed) {
-    // Too late for a status: only a broken connection tells the client that the body is not whole.
+    // Too late for a status: only an aborted connection tells the client that the body is incomplete.
     response.destroy();
     return;
   }

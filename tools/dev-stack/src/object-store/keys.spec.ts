@@ -50,7 +50,7 @@ const ODD_KEYS = [
   'u\u0308 is not ü',
   '日本語/キー',
   '😀',
-  '\uffee before 😀 in UTF-8, behind it in UTF-16',
+  '\uffee before 😀 in UTF-8, after it in UTF-16',
   '\ufeffbyte order mark',
   'byte order mark',
   '__proto__',
@@ -66,7 +66,7 @@ let fixture: Fixture;
 let s3: S3Client;
 
 beforeEach(async () => {
-  // The data folder has a parent of its own, so that an escape out of it would be seen.
+  // The data folder has a separate parent, so that a file outside the data folder would be found.
   parent = await mkdtemp(join(tmpdir(), 'object-store-keys-'));
   fixture = await startFixture({ dataDir: join(parent, 'data') });
   s3 = fixture.client();
@@ -77,7 +77,7 @@ afterEach(async () => {
   await rm(parent, { recursive: true, force: true });
 });
 
-it('keeps every odd key apart from every other, through put, list, get and delete', async () => {
+it('distinguishes unusual keys in put, list, get and delete', async () => {
   for (const Key of ODD_KEYS) await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body: `body of ${Key}` }));
   await expect(listedKeys()).resolves.toEqual(inUtf8Order(ODD_KEYS));
   for (const Key of ODD_KEYS) {
@@ -85,9 +85,9 @@ it('keeps every odd key apart from every other, through put, list, get and delet
     await expect(Body?.transformToString()).resolves.toBe(`body of ${Key}`);
   }
   await expect(strayFiles()).resolves.toEqual([]);
-  const [gone, ...kept] = ODD_KEYS;
-  await s3.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: gone }));
-  await expect(listedKeys()).resolves.toEqual(inUtf8Order(kept));
+  const [deleted, ...remaining] = ODD_KEYS;
+  await s3.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: deleted }));
+  await expect(listedKeys()).resolves.toEqual(inUtf8Order(remaining));
 });
 
 it('refuses a key of more than 1024 bytes', async () => {
@@ -97,7 +97,7 @@ it('refuses a key of more than 1024 bytes', async () => {
   }
 });
 
-/** Each path is one that some server, proxy or file system would have taken elsewhere. */
+/** Paths that some servers, proxies or file systems interpret as a different location. */
 it.each([
   [`/${BUCKET}/../${OTHER_BUCKET}/key`, `../${OTHER_BUCKET}/key`],
   [`/${BUCKET}/%2e%2e/${OTHER_BUCKET}/key`, `../${OTHER_BUCKET}/key`],
@@ -110,7 +110,7 @@ it.each([
   [`/${BUCKET}/./a`, './a'],
   [`/${BUCKET}/a/..`, 'a/..'],
   [`/${BUCKET}/%00`, '\u0000'],
-])('takes %s for a key and for nothing else', async (path, key) => {
+])('treats %s as a key', async (path, key) => {
   const answer = await sendRaw(signRaw({ endpoint: fixture.store.endpoint, method: 'PUT', path, body: 'x' }));
   expect(answer.status).toBe(200);
   await expect(listedKeys()).resolves.toEqual([key]);
@@ -125,14 +125,14 @@ it.each([
   [`/${BUCKET}%2f..%2f${OTHER_BUCKET}/key`],
   [`//${BUCKET}/key`],
   ['/buckets%00/key'],
-])('refuses %s, which names no bucket', async (path) => {
+])('refuses %s, which does not name a bucket', async (path) => {
   const answer = await sendRaw(signRaw({ endpoint: fixture.store.endpoint, method: 'PUT', path, body: 'x' }));
   expect(answer).toMatchObject({ status: 400, code: 'InvalidBucketName' });
   await expect(filesBelow(parent)).resolves.toEqual([]);
 });
 
 it.each([['%'], ['%zz'], ['%ff'], ['%c0%ae%c0%ae/escaped'], ['%ed%a0%80']])(
-  'refuses the key %s, which is no UTF-8',
+  'refuses the key %s, which is not valid UTF-8',
   async (key) => {
     const request = { endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/${key}`, body: 'x' };
     await expect(sendRaw(request)).resolves.toMatchObject({ status: 400, code: 'InvalidURI' });
@@ -168,7 +168,7 @@ function inUtf8Order(keys: string[]): string[] {
   return [...keys].sort((left, right) => Buffer.compare(Buffer.from(left), Buffer.from(right)));
 }
 
-/** Whatever is not an object file of this bucket, in the data folder or beside it. */
+/** Files in or next to the data folder that are not object files of this bucket. */
 async function strayFiles(): Promise<string[]> {
   const files = await filesBelow(parent);
   expect(files.length).toBeGreaterThan(0);

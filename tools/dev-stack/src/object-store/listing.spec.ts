@@ -25,7 +25,7 @@ it('lists every key in the order of its UTF-8 bytes', async () => {
   expect(answer.Contents?.[0]).toMatchObject({ Size: 1, ETag: '"0cc175b9c0f1b6a831c399e269772661"' });
 });
 
-it('says the same page by page, whatever the size of the page', async () => {
+it('returns the same keys page by page for every page size', async () => {
   for (const MaxKeys of [1, 2, 3, 10, 11]) await expect(allPages({ MaxKeys })).resolves.toEqual(KEYS);
 });
 
@@ -36,27 +36,27 @@ it.each<[string, ListObjectsV2CommandInput, string[], string[]]>([
   ['a longer delimiter', input({ Delimiter: '/b/' }), KEYS.filter((key) => key !== 'a/b/3'), ['a/b/']],
   ['a prefix of nothing', input({ Prefix: 'zzz' }), [], []],
   ['start-after', input({ StartAfter: 'b/1' }), ['b/2', 'ü/1', '\uffee', '😀'], []],
-  ['start-after a key that is not there', input({ StartAfter: 'a/b' }), KEYS.slice(4), []],
+  ['start-after a key that does not exist', input({ StartAfter: 'a/b' }), KEYS.slice(4), []],
   ['no keys at all', input({ MaxKeys: 0 }), [], []],
-])('narrows by %s', async (_, request, keys, prefixes) => {
+])('lists with %s', async (_, request, keys, prefixes) => {
   await expect(list(request)).resolves.toMatchObject({ keys, prefixes, IsTruncated: false });
 });
 
-it('gives each common prefix once, page by page too', async () => {
+it('returns each common prefix once, also across pages', async () => {
   for (const MaxKeys of [1, 2, 3, 7]) {
     await expect(allPages({ MaxKeys, Delimiter: '/' })).resolves.toEqual(['a', 'a/', 'a0', 'b/', 'ü/', '\uffee', '😀']);
   }
   await expect(allPages({ MaxKeys: 1, Delimiter: '/', Prefix: 'a/' })).resolves.toEqual(['a/', 'a/1', 'a/2', 'a/b/']);
 });
 
-it('encodes what it names when asked', async () => {
+it('encodes keys if the request specifies an encoding', async () => {
   await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'x/y z+é', Body: '' }));
   const { keys, EncodingType } = await list({ Prefix: 'x/', EncodingType: 'url' });
   expect({ keys, EncodingType }).toEqual({ keys: ['x/y+z%2B%C3%A9'], EncodingType: 'url' });
 });
 
 it.each([
-  ['a token that is none', { ContinuationToken: 'none' }],
+  ['an invalid token', { ContinuationToken: 'none' }],
   ['a token of another shape', { ContinuationToken: Buffer.from('["key",1]').toString('base64url') }],
   ['a negative page', { MaxKeys: -1 }],
   ['an unknown encoding', { EncodingType: 'rot13' as 'url' }],

@@ -1,7 +1,7 @@
 import { S3Error } from './errors';
 import type { IndexEntry, KeyIndex } from './storage/key-index';
 
-/** Where the previous page ended: at a key, or at a common prefix (and then behind all the keys that it stands for). */
+/** End of the previous page: a key, or a common prefix, which stands for all keys that begin with it. */
 export interface ListPosition {
   kind: 'key' | 'prefix';
   value: string;
@@ -10,7 +10,7 @@ export interface ListPosition {
 export interface ListPage {
   contents: IndexEntry[];
   commonPrefixes: string[];
-  /** Present when there is more. */
+  /** Present if there are more entries. */
   next?: ListPosition;
 }
 
@@ -42,7 +42,7 @@ export function decodePosition(token: string): ListPosition {
     const [kind, value, ...more] = JSON.parse(Buffer.from(token, 'base64url').toString()) as unknown[];
     if ((kind === 'key' || kind === 'prefix') && typeof value === 'string' && more.length === 0) return { kind, value };
   } catch {
-    // Not a token of ours: refused below, like every other string.
+    // Not a valid token; it is rejected below.
   }
   throw new S3Error('InvalidArgument', {
     message: 'The continuation token provided is incorrect',
@@ -50,7 +50,10 @@ export function decodePosition(token: string): ListPosition {
   });
 }
 
-/** No key before both the prefix and the last position can be listed; the loop skips the few that remain. */
+/**
+ * The first key that can be listed: the prefix or the last position, whichever is later. The loop skips the few
+ * remaining keys.
+ */
 function startOf({ prefix, after }: { prefix: string; after?: ListPosition }): string {
   if (!after) return prefix;
   return Buffer.compare(Buffer.from(after.value), Buffer.from(prefix)) > 0 ? after.value : prefix;

@@ -10,7 +10,10 @@ export function objectResponseHeaders(metadata: ObjectMetadata): Record<string, 
   };
 }
 
-/** `response-content-type` and its like. Nobody gets here unsigned, so nobody but the signer chooses them. */
+/**
+ * Response headers from `response-*` query parameters, such as `response-content-type`. They are covered by the
+ * signature, so only the signer can choose them.
+ */
 export function responseOverrides(query: ReadonlyMap<string, string>): Record<string, string> {
   return Object.fromEntries(
     [...query]
@@ -21,8 +24,11 @@ export function responseOverrides(query: ReadonlyMap<string, string>): Record<st
 
 const rasterTypes = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
 
-/** Objects come from anybody: what a browser would do more with than draw it, it saves. S3 itself leaves that to others. */
-export function shownSafely(headers: Record<string, string>): Record<string, string> {
+/**
+ * Adds headers that make browsers download objects instead of interpreting them, unless they are raster images. Objects
+ * come from untrusted senders. S3 itself does not do this.
+ */
+export function withSafeHeaders(headers: Record<string, string>): Record<string, string> {
   const type = (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
   const disposition = headers['content-disposition'] ?? '';
   const safe = {

@@ -20,7 +20,7 @@ export interface Fixture {
   close(): Promise<void>;
 }
 
-/** A real store on a free port and a folder of its own. */
+/** Starts a real store on a free port and in a new folder. */
 export async function startFixture(options: Partial<ObjectStoreOptions> = {}): Promise<Fixture> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'object-store-')));
   const log: string[] = [];
@@ -43,7 +43,7 @@ export async function startFixture(options: Partial<ObjectStoreOptions> = {}): P
         forcePathStyle: true,
         credentials: CREDENTIALS,
         maxAttempts: 1,
-        // The service's own setting: without it the SDK sends checksums, which the store does not take.
+        // The same setting as in the service. Otherwise the SDK sends checksums, which the store does not accept.
         requestChecksumCalculation: 'WHEN_REQUIRED',
         logger: SILENT,
         ...config,
@@ -59,13 +59,13 @@ export async function startFixture(options: Partial<ObjectStoreOptions> = {}): P
   };
 }
 
-/** Refusals are what these tests are about; the SDK would warn of each. */
+/** The tests provoke error responses, and the SDK would log a warning for each. */
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
 export interface RawRequest {
   endpoint: string;
   method: string;
-  /** Sent as it is: no normalisation, unlike every client library. */
+  /** Sent unchanged. Client libraries would normalize the path. */
   path: string;
   headers?: Record<string, string>;
   body?: string | Buffer;
@@ -92,7 +92,7 @@ export function sendRaw({ endpoint, method, path, headers = {}, body }: RawReque
       });
     });
     request.on('error', reject);
-    // Node gives a DELETE no length of its own, and the body would be read as the next request.
+    // Node sends no length for a DELETE, so the server would parse the body as the next request.
     if (body && !headers['transfer-encoding']) request.setHeader('content-length', Buffer.byteLength(body));
     request.end(body);
   });
@@ -105,11 +105,11 @@ export interface Signing {
   scopeDate?: string;
   credentials?: { accessKeyId: string; secretAccessKey: string };
   payloadHash?: string;
-  /** Headers that are sent, but left out of the signature. */
+  /** Headers that are sent but not signed. */
   unsigned?: string[];
 }
 
-/** Signs exactly the path given, where the SDK could only sign what it would have sent itself. */
+/** Signs exactly the specified path; the SDK can sign only paths that it would send itself. */
 export function signRaw(request: RawRequest, signing: Signing = {}): RawRequest & { signature: string; key: Buffer } {
   const { signedAt = new Date(), credentials = CREDENTIALS, region = 'us-east-1', service = 's3' } = signing;
   const timestamp = signedAt.toISOString().replace(/[-:]|\.\d{3}/g, '');
@@ -144,7 +144,7 @@ export function sha256(bytes: string | Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Every file below the folder, by its path inside it. */
+/** Lists every file below the folder by its relative path. */
 export async function filesBelow(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   return entries
@@ -156,12 +156,12 @@ export async function filesBelow(directory: string): Promise<string[]> {
 export async function waitUntil(condition: () => Promise<boolean> | boolean): Promise<void> {
   const deadline = Date.now() + 20_000;
   while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('the condition did not come true');
+    if (Date.now() > deadline) throw new Error('timed out waiting for the condition');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
 
-/** The name and status of the error that the SDK throws. */
+/** Returns the name and status of the error that the SDK throws. */
 export async function refusal(answer: Promise<unknown>): Promise<{ name: string; status: number }> {
   try {
     await answer;

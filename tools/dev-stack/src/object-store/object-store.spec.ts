@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 describe('put, get, head and delete', () => {
-  it('gives back the bytes and every header that was put', async () => {
+  it('returns the bytes and every header that was put', async () => {
     const put = await s3.send(
       new PutObjectCommand({
         Bucket: BUCKET,
@@ -69,14 +69,14 @@ describe('put, get, head and delete', () => {
     expect(head.LastModified).toEqual(got.LastModified);
   });
 
-  it('keeps an empty object', async () => {
+  it('stores an empty object', async () => {
     await put('empty', '');
     const got = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'empty' }));
     expect(got).toMatchObject({ ContentLength: 0, ContentType: 'application/octet-stream' });
     await expect(got.Body?.transformToString()).resolves.toBe('');
   });
 
-  it('replaces an object whole, headers included', async () => {
+  it('replaces an object completely, including its headers', async () => {
     await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'replaced', Body: 'old', Metadata: { a: '1' } }));
     await put('replaced', 'newer');
     const got = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'replaced' }));
@@ -84,7 +84,7 @@ describe('put, get, head and delete', () => {
     await expect(got.Body?.transformToString()).resolves.toBe('newer');
   });
 
-  it('deletes, and deletes again', async () => {
+  it('deletes an object, and succeeds if it is already deleted', async () => {
     await put('deleted', 'x');
     for (let time = 0; time < 2; time += 1) {
       const answer = await s3.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'deleted' }));
@@ -93,7 +93,7 @@ describe('put, get, head and delete', () => {
     }
   });
 
-  it('names what is missing: 404 NoSuchKey and NoSuchBucket, without a body on HEAD', async () => {
+  it('responds with 404 NoSuchKey or NoSuchBucket, without a body on HEAD', async () => {
     await expect(refusal(s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'none' })))).resolves.toEqual({
       name: 'NoSuchKey',
       status: 404,
@@ -118,10 +118,10 @@ describe('put, get, head and delete', () => {
 describe('bodies', () => {
   it.each([
     ['a wrong Content-MD5', { 'content-md5': 'AAAAAAAAAAAAAAAAAAAAAA==' }, 'BadDigest'],
-    ['a Content-MD5 that is none', { 'content-md5': 'AAAA' }, 'InvalidDigest'],
+    ['an invalid Content-MD5', { 'content-md5': 'AAAA' }, 'InvalidDigest'],
     ['a checksum', { 'x-amz-checksum-crc32': 'AAAAAA==' }, 'NotImplemented'],
-    ['a body in chunks', { 'x-amz-decoded-content-length': '3' }, 'NotImplemented'],
-  ])('refuses %s and keeps the old object', async (_, headers: Record<string, string>, code) => {
+    ['a chunked body', { 'x-amz-decoded-content-length': '3' }, 'NotImplemented'],
+  ])('refuses %s and retains the old object', async (_, headers: Record<string, string>, code) => {
     await put('checked', 'old');
     const answer = await raw({ method: 'PUT', path: `/${BUCKET}/checked`, headers, body: 'new' });
     expect(answer.code).toBe(code);
@@ -129,14 +129,14 @@ describe('bodies', () => {
     await expect(filesBelow(`${fixture.dataDir}/temp`)).resolves.toEqual([]);
   });
 
-  it('refuses a body with another hash than the signed one', async () => {
+  it('refuses a body whose hash differs from the signed one', async () => {
     const signed = signRaw({ endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/hashed`, body: 'new' });
     const answer = await sendRaw({ ...signed, body: 'now' });
     expect(answer).toMatchObject({ status: 400, code: 'XAmzContentSHA256Mismatch' });
     await expect(exists('hashed')).resolves.toBe(false);
   });
 
-  it('refuses a body that goes with a request that has none', async () => {
+  it('refuses a body in a request that must not have one', async () => {
     const answer = await raw({ method: 'DELETE', path: `/${BUCKET}/whole.txt`, body: 'surprise' });
     expect(answer).toMatchObject({ status: 400, code: 'UnexpectedContent' });
   });
@@ -152,13 +152,13 @@ describe('ranges', () => {
     ['bytes=24-999', 'yz', 'bytes 24-25/26'],
     ['bytes=-3', 'xyz', 'bytes 23-25/26'],
     ['bytes=-999', ALPHABET, 'bytes 0-25/26'],
-  ])('answers %s with exactly those bytes', async (Range, bytes, ContentRange) => {
+  ])('returns exactly the bytes of %s', async (Range, bytes, ContentRange) => {
     const got = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'range', Range }));
     expect(got).toMatchObject({ ContentRange, ContentLength: bytes.length, $metadata: { httpStatusCode: 206 } });
     await expect(got.Body?.transformToString()).resolves.toBe(bytes);
   });
 
-  it.each([['bytes=26-'], ['bytes=26-30'], ['bytes=-0']])('refuses %s, which holds no byte', async (Range) => {
+  it.each([['bytes=26-'], ['bytes=26-30'], ['bytes=-0']])('refuses %s, which contains no byte', async (Range) => {
     await expect(refusal(s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'range', Range })))).resolves.toEqual({
       name: 'InvalidRange',
       status: 416,
@@ -166,14 +166,14 @@ describe('ranges', () => {
   });
 
   it.each([['bytes=0-1,4-5'], ['bytes=5-3'], ['lines=1-2'], ['bytes=-'], ['bytes=a-b']])(
-    'answers %s with the whole, as S3 does',
+    'returns the whole object for %s, as S3 does',
     async (range) => {
       const answer = await raw({ method: 'GET', path: `/${BUCKET}/range`, headers: { range } });
       expect(answer).toMatchObject({ status: 200, body: ALPHABET });
     },
   );
 
-  it('starts again when the object is not the one that the range was meant for', async () => {
+  it('returns the whole object if If-Range does not match', async () => {
     const headers = { range: 'bytes=3-5', 'if-range': '"another"' };
     await expect(raw({ method: 'GET', path: `/${BUCKET}/range`, headers })).resolves.toMatchObject({ status: 200 });
   });
@@ -199,7 +199,7 @@ describe('conditions', () => {
     expect(actual).toBe(status);
   });
 
-  it('writes over the version that was named and over no other', async () => {
+  it('overwrites only the version that If-Match specifies', async () => {
     await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'condition', Body: 'y', IfMatch: etag }));
     const again = s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'condition', Body: 'z', IfMatch: etag }));
     await expect(refusal(again)).resolves.toEqual({ name: 'PreconditionFailed', status: 412 });
@@ -208,7 +208,7 @@ describe('conditions', () => {
     await expect(refusal(absent)).resolves.toEqual({ name: 'NoSuchKey', status: 404 });
   });
 
-  it('deletes the version that was named and no other', async () => {
+  it('deletes only the version that If-Match specifies', async () => {
     const wrong = s3.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'condition', IfMatch: '"0"' }));
     await expect(refusal(wrong)).resolves.toEqual({ name: 'PreconditionFailed', status: 412 });
     await s3.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'condition', IfMatch: etag }));
@@ -252,7 +252,7 @@ describe('copies', () => {
     await expect(got.Body?.transformToString()).resolves.toBe(ALPHABET);
   });
 
-  it('copies the bytes alone when the headers are to be replaced', async () => {
+  it('copies only the bytes if the headers are replaced', async () => {
     await s3.send(
       new CopyObjectCommand({
         Bucket: BUCKET,
@@ -267,10 +267,10 @@ describe('copies', () => {
   });
 
   it.each([
-    ['onto itself unchanged', { Bucket: BUCKET, Key: 'source/é +%.txt', CopySource }, 'InvalidRequest'],
-    ['from nothing', { Bucket: BUCKET, Key: 'c', CopySource: `${BUCKET}/none` }, 'NoSuchKey'],
-    ['from no bucket', { Bucket: BUCKET, Key: 'c', CopySource: 'no-such-bucket/none' }, 'NoSuchBucket'],
-    ['from outside', { Bucket: BUCKET, Key: 'c', CopySource: '../../etc/passwd' }, 'InvalidBucketName'],
+    ['onto itself without a change', { Bucket: BUCKET, Key: 'source/é +%.txt', CopySource }, 'InvalidRequest'],
+    ['from a missing key', { Bucket: BUCKET, Key: 'c', CopySource: `${BUCKET}/none` }, 'NoSuchKey'],
+    ['from a missing bucket', { Bucket: BUCKET, Key: 'c', CopySource: 'no-such-bucket/none' }, 'NoSuchBucket'],
+    ['from outside the store', { Bucket: BUCKET, Key: 'c', CopySource: '../../etc/passwd' }, 'InvalidBucketName'],
     ['of a version', { Bucket: BUCKET, Key: 'c', CopySource: `${CopySource}?versionId=1` }, 'NotImplemented'],
     ['of another version', { Bucket: BUCKET, Key: 'c', CopySource, CopySourceIfMatch: '"0"' }, 'PreconditionFailed'],
     ['over a key that exists', { Bucket: BUCKET, Key: 'copy', CopySource, IfNoneMatch: '*' }, 'PreconditionFailed'],
@@ -281,7 +281,7 @@ describe('copies', () => {
 });
 
 describe('buckets', () => {
-  it('creates, lists and knows them', async () => {
+  it('creates, lists and finds buckets', async () => {
     await s3.send(new CreateBucketCommand({ Bucket: 'made-later' }));
     await s3.send(new HeadBucketCommand({ Bucket: 'made-later' }));
     const { Buckets } = await s3.send(new ListBucketsCommand({}));
@@ -300,7 +300,7 @@ describe('buckets', () => {
   );
 });
 
-describe('what it does not do', () => {
+describe('unsupported requests', () => {
   it.each([
     ['GET', `/${BUCKET}`, {}],
     ['GET', `/${BUCKET}?acl`, {}],
@@ -316,21 +316,21 @@ describe('what it does not do', () => {
     ['PUT', `/${BUCKET}/whole.txt`, { 'x-amz-server-side-encryption': 'AES256' }],
     ['PUT', `/${BUCKET}/whole.txt`, { 'if-none-match': '"0"' }],
     ['PUT', `/${BUCKET}/whole.txt?partNumber=1&uploadId=1`, { 'x-amz-copy-source': `${BUCKET}/range` }],
-  ])('it says so: %s %s %o', async (method, path, headers: Record<string, string>) => {
+  ])('are rejected with NotImplemented: %s %s %o', async (method, path, headers: Record<string, string>) => {
     await expect(raw({ method, path, headers, body: '' })).resolves.toMatchObject({
       status: 501,
       code: 'NotImplemented',
     });
   });
 
-  it('answers the SDK with NotImplemented too', async () => {
+  it('are rejected with NotImplemented when sent by the SDK', async () => {
     const answer = s3.send(new PutBucketPolicyCommand({ Bucket: BUCKET, Policy: '{}' }));
     await expect(refusal(answer)).resolves.toEqual({ name: 'NotImplemented', status: 501 });
   });
 });
 
 describe('limits', () => {
-  it('refuses more than 5 GiB in one put before a byte of it is sent', async () => {
+  it('refuses a put of more than 5 GiB before its body is sent', async () => {
     const headers = { 'content-length': `${5 * 1024 ** 3 + 1}`, expect: '100-continue' };
     const signed = signRaw(
       { endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/large`, headers },

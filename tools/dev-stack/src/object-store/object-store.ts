@@ -5,11 +5,11 @@ import { Store } from './storage/store';
 
 export interface ObjectStoreOptions {
   dataDir: string;
-  /** 0 chooses a free one. */
+  /** 0 chooses a free port. */
   port?: number;
   host?: string;
   region?: string;
-  /** Made when they are missing. */
+  /** Buckets that are created if they do not exist. */
   buckets: string[];
   credentials: { accessKeyId: string; secretAccessKey: string };
   /** Exact origins of browser pages, such as `http://localhost:4200`. */
@@ -25,7 +25,7 @@ export interface ObjectStore {
   stop(): Promise<void>;
 }
 
-/** A small S3: as strict as the real one in what it accepts, with its files under `dataDir`. */
+/** Starts a small S3 server with its files below `dataDir`. It is as strict as S3 in what it accepts. */
 export async function startObjectStore(options: ObjectStoreOptions): Promise<ObjectStore> {
   const { host = '127.0.0.1', region = 'us-east-1', now = () => new Date(), onLog = () => {} } = options;
   const store = new Store(options.dataDir, onLog);
@@ -39,12 +39,12 @@ export async function startObjectStore(options: ObjectStoreOptions): Promise<Obj
     onLog,
   });
 
-  const underWay = new Set<Promise<void>>();
+  const inProgress = new Set<Promise<void>>();
   const serve = (expectsContinue: boolean) => (incoming: IncomingMessage, response: ServerResponse) => {
-    const handled = handle(incoming, response, expectsContinue).finally(() => underWay.delete(handled));
-    underWay.add(handled);
+    const handled = handle(incoming, response, expectsContinue).finally(() => inProgress.delete(handled));
+    inProgress.add(handled);
   };
-  // No limit on a whole request (a large upload takes its time), but one on silence.
+  // No limit for a whole request, because large uploads take long; only for the time without data.
   const server = createServer({ requestTimeout: 0 }, serve(false));
   server.setTimeout(IDLE_SOCKET_MS);
   server.on('checkContinue', serve(true));
@@ -55,7 +55,7 @@ export async function startObjectStore(options: ObjectStoreOptions): Promise<Obj
   return {
     endpoint: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     port,
-    stop: () => (stopped ??= stopServer(server, underWay)),
+    stop: () => (stopped ??= stopServer(server, inProgress)),
   };
 }
 
@@ -73,14 +73,17 @@ function listen(server: Server, address: { port: number; host: string }): Promis
   });
 }
 
-/** Requests under way may finish within the grace; then their connections are cut and their temp files removed. */
-async function stopServer(server: Server, underWay: ReadonlySet<Promise<void>>): Promise<void> {
+/**
+ * Gives requests in progress a grace period to finish. Then their connections are closed and their temporary files are
+ * removed.
+ */
+async function stopServer(server: Server, inProgress: ReadonlySet<Promise<void>>): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  // A connection whose last answer has just gone out is idle only now, and would be kept alive for seconds.
+  // A connection becomes idle after its last response, and would otherwise be kept open for seconds.
   const endIdle = setInterval(() => server.closeIdleConnections(), END_IDLE_EVERY_MS);
-  const cut = setTimeout(() => server.closeAllConnections(), STOP_GRACE_MS);
+  const forced = setTimeout(() => server.closeAllConnections(), STOP_GRACE_MS);
   await closed;
   clearInterval(endIdle);
-  clearTimeout(cut);
-  await Promise.all(underWay);
+  clearTimeout(forced);
+  await Promise.all(inProgress);
 }

@@ -4,7 +4,7 @@ import type { Payload, PayloadOptions } from './wire/payload';
 import type { S3Request } from './wire/request';
 import type { Store } from './storage/store';
 
-/** One authenticated request on its way to an answer. */
+/** An authenticated request with its context. */
 export interface Call {
   id: string;
   request: S3Request;

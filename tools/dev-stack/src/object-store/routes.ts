@@ -12,17 +12,20 @@ import type { S3Request } from './wire/request';
 interface Route {
   method: string;
   on: 'service' | 'bucket' | 'object';
-  /** Query parameters (or one header) that choose this operation among those with the same method. */
+  /** Query parameters, or a header, that distinguish this operation from others with the same method. */
   needs?: string[];
-  /** Further query parameters that are understood. */
+  /** Other supported query parameters. */
   query?: string[];
-  /** The x-amz-* headers that are understood; a trailing `-` means every header that starts so. */
+  /** Supported x-amz-* headers. A trailing `-` means every header with that prefix. */
   headers?: string[];
   body?: boolean;
   run: Operation;
 }
 
-/** Whatever a route does not name it does not do: answering as if it had would be a lie, so it is NotImplemented. */
+/**
+ * Finds the route of a request. Parameters and headers that the route does not list are not supported; they are
+ * rejected with NotImplemented instead of being ignored.
+ */
 export function findRoute(request: S3Request): Route {
   const { bucket, key } = request.target;
   if (bucket !== undefined || key !== undefined) assertBucketName(bucket ?? '');
@@ -60,7 +63,7 @@ const READ_QUERY = [
 ];
 const LIST_QUERY = ['continuation-token', 'delimiter', 'encoding-type', 'max-keys', 'prefix', 'start-after'];
 
-/** In order: the first that fits is taken, so those with `needs` stand before those without. */
+/** The first matching route is used, so routes with `needs` come before those without. */
 const ROUTES: Route[] = [
   { method: 'GET', on: 'service', run: listBuckets },
 
@@ -68,7 +71,7 @@ const ROUTES: Route[] = [
   { method: 'HEAD', on: 'bucket', run: headBucket },
   { method: 'PUT', on: 'bucket', run: createBucket },
 
-  // The AWS SDK asks for a checksum by default. S3 sends none for an object that was stored without one.
+  // The AWS SDK requests a checksum by default. S3 sends none for an object that was stored without one.
   { method: 'GET', on: 'object', query: READ_QUERY, headers: ['x-amz-checksum-mode'], run: getObject },
   { method: 'HEAD', on: 'object', query: READ_QUERY, headers: ['x-amz-checksum-mode'], run: getObject },
   {

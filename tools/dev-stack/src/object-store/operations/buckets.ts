@@ -23,7 +23,7 @@ export async function createBucket(call: Call): Promise<void> {
   const { request, response, store, region } = call;
   const name = request.target.bucket ?? '';
   const created = await store.createBucket(name);
-  // The oldest region alone lets an owner create a bucket twice.
+  // Only us-east-1, the oldest region, allows an owner to create an existing bucket again.
   if (!created && region !== 'us-east-1') throw new S3Error('BucketAlreadyOwnedByYou', { BucketName: name });
   sendEmpty(response, 200, { location: `/${name}` });
 }

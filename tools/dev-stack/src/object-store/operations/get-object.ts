@@ -3,10 +3,10 @@ import { pipeline } from 'node:stream/promises';
 import { readByteRange } from '../byte-range';
 import { evaluateReadCondition, rangeStillApplies } from '../conditions';
 import { callBucket, callKey, type Call } from '../operation';
-import { objectResponseHeaders, responseOverrides, shownSafely } from '../object-response';
+import { objectResponseHeaders, responseOverrides, withSafeHeaders } from '../object-response';
 import { readBytes } from '../storage/stored-file';
 
-/** GET and HEAD: the same answer, with and without the bytes. */
+/** Handles GET and HEAD: the same response with and without the bytes. */
 export async function getObject(call: Call): Promise<void> {
   const { request, response } = call;
   const file = await callBucket(call).open(callKey(call));
@@ -17,7 +17,7 @@ export async function getObject(call: Call): Promise<void> {
       !unmodified && rangeStillApplies(request.headers, metadata)
         ? readByteRange(request.headers.get('range'), size)
         : undefined;
-    const headers = shownSafely({
+    const headers = withSafeHeaders({
       ...objectResponseHeaders(metadata),
       ...responseOverrides(request.query),
     });

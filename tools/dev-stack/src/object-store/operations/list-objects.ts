@@ -54,7 +54,7 @@ function readMaxKeys(text: string | undefined): number {
   return Math.min(Number(text), MAX_KEYS);
 }
 
-/** A continuation token outranks start-after, which only says where the first page begins. */
+/** A continuation token takes precedence over start-after, which only determines the start of the first page. */
 function readAfter(query: ReadonlyMap<string, string>): ListPosition | undefined {
   const token = query.get('continuation-token');
   if (token !== undefined) return decodePosition(token);
@@ -70,6 +70,6 @@ function keyEncoder(encodingType: string | undefined): (text: string) => string 
       ArgumentName: 'encoding-type',
     });
   }
-  // S3 encodes like an HTML form, but for slashes.
+  // S3 encodes like an HTML form, except for slashes.
   return (text) => new URLSearchParams([[text, '']]).toString().slice(0, -1).replaceAll('%2F', '/');
 }

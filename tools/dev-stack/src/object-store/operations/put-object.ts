@@ -9,7 +9,7 @@ export async function putObject(call: Call): Promise<void> {
   const bucket = callBucket(call);
   const key = callKey(call);
   const condition = readWriteCondition(request.headers);
-  // Asked again when the bytes are here; asking now spares a hopeless upload.
+  // Checked again after the upload; this check avoids an upload that would be rejected.
   assertMayWrite(condition, bucket.index.get(key));
   const headers = storedHeaders(request.headers);
   const payload = call.openPayload({ maxBytes: MAX_PUT_BYTES });

@@ -1,6 +1,6 @@
 import { S3Error } from '../errors';
 
-/** S3's naming rules; with them a bucket's name is also a safe folder name. */
+/** Checks S3's naming rules, which also make a bucket's name a safe folder name. */
 export function assertBucketName(name: string): void {
   const valid =
     /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name) &&

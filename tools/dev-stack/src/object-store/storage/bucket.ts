@@ -7,7 +7,7 @@ import { KeyIndex, type IndexEntry } from './key-index';
 import type { ObjectMetadata } from './object-metadata';
 import { openStoredFile, readStoredMetadata, syncDirectory, type StagedFile, type StoredFile } from './stored-file';
 
-/** One bucket on disk. A file's name is the hash of its key, so no key can name anything outside the bucket. */
+/** A bucket on disk. A file's name is the hash of its key, so a key cannot refer to a file outside the bucket. */
 export class Bucket {
   readonly index: KeyIndex;
 
@@ -20,8 +20,8 @@ export class Bucket {
   }
 
   /**
-   * Synchronous on purpose: between the check of the condition, the rename and the index no other request can run, so
-   * of many racing writers exactly one finds the key absent. `flush` makes it durable; answer only after that.
+   * Synchronous, so that no other request runs between the check of the condition, the rename and the index update: of
+   * many racing writers, exactly one finds the key absent. `flush` makes the change durable; respond only after it.
    */
   put({ path, metadata, size }: StagedFile<ObjectMetadata>, condition: WriteCondition): void {
     try {
@@ -34,7 +34,7 @@ export class Bucket {
     this.index.set(indexEntry(metadata, size));
   }
 
-  /** Synchronous for the same reason. A key that is not there is no error: deleting is idempotent. */
+  /** Synchronous for the same reason. A missing key is not an error, because deletes are idempotent. */
   remove(key: string, condition: WriteCondition): void {
     const existing = this.index.get(key);
     if (!existing) return;
@@ -47,7 +47,7 @@ export class Bucket {
     return syncDirectory(this.directory);
   }
 
-  /** One whole version, whatever is written meanwhile. The caller closes the handle. */
+  /** Opens one complete version, even if the object is overwritten later. The caller closes the handle. */
   async open(key: string): Promise<StoredFile<ObjectMetadata>> {
     const file = await openStoredFile<ObjectMetadata>(this.pathOf(key));
     if (!file) throw new S3Error('NoSuchKey', { Key: key });
@@ -63,11 +63,11 @@ function readEntries(directory: string, onLog: (line: string) => void): IndexEnt
   return readdirSync(directory).flatMap((name) => {
     try {
       const { metadata, size } = readStoredMetadata<ObjectMetadata>(join(directory, name));
-      if (fileName(metadata.key) !== name) throw new Error(`${name} belongs to another key`);
+      if (fileName(metadata.key) !== name) throw new Error(`${name} contains another key`);
       return [indexEntry(metadata, size)];
     } catch (error) {
-      // One damaged file must not keep every other object away.
-      onLog(`could not index an object; it is not listed: ${String(error)}`);
+      // One damaged file must not make the other objects unavailable.
+      onLog(`object skipped while building the index: ${String(error)}`);
       return [];
     }
   });

@@ -2,7 +2,7 @@ import { S3Error } from '../errors';
 import type { S3Request } from '../wire/request';
 import { ALGORITHM, type Scope } from '../wire/signature';
 
-/** What a request says about its own signature, read and well-formed but not yet believed. */
+/** The signature data of a request: parsed and well-formed, but not verified yet. */
 export interface SignatureClaims {
   accessKeyId: string;
   scope: Scope;
@@ -11,7 +11,7 @@ export interface SignatureClaims {
   signedAt: Date;
   signedHeaders: string[];
   signature: string;
-  /** Only for a presigned request. */
+  /** Only in a presigned request. */
   expiresSeconds?: number;
 }
 
@@ -120,7 +120,7 @@ function readClaims(
 function parseTimestamp(code: MalformedCode, timestamp: string): Date {
   const iso = timestamp.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6.000Z');
   const parsed = new Date(iso);
-  // The round trip refuses dates such as 30 February, which Date would roll over.
+  // The comparison rejects dates such as 30 February, which Date would convert to another day.
   if (Number.isNaN(parsed.getTime()) || parsed.toISOString() !== iso) {
     throw new S3Error(code, { message: "X-Amz-Date must be in the ISO8601 Long Format \"yyyyMMdd'T'HHmmss'Z'\"" });
   }

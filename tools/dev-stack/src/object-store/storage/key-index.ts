@@ -29,7 +29,7 @@ export class KeyIndex {
     if (this.entries.delete(key)) this.keys.splice(this.positionOf(Buffer.from(key)), 1);
   }
 
-  /** The entries whose keys are not before `start`, in order. */
+  /** Returns the entries with keys from `start` on, in order. */
   *from(start: string): Generator<IndexEntry> {
     for (let at = this.positionOf(Buffer.from(start)); at < this.keys.length; at += 1) {
       yield this.entries.get(this.keys[at]!.toString())!;

@@ -2,14 +2,17 @@ import { S3Error } from '../errors';
 
 export interface ObjectMetadata {
   key: string;
-  /** Without its quotes. */
+  /** Without quotes. */
   etag: string;
   lastModified: string;
-  /** Response headers kept with the object, as sent: one character per byte. */
+  /** Response headers that are stored with the object, as they were sent: one character per byte. */
   headers: [name: string, value: string][];
 }
 
-/** S3 dates have seconds only; cutting them here keeps Last-Modified, listings and conditions of one mind. */
+/**
+ * Truncates a time to seconds, as S3 dates have only seconds. This keeps Last-Modified, listings and conditions
+ * consistent.
+ */
 export function objectTime(now: Date): string {
   return new Date(Math.floor(now.getTime() / 1000) * 1000).toISOString();
 }

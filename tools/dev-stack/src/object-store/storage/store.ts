@@ -15,11 +15,11 @@ export class Store {
     dataDir: string,
     private readonly onLog: (line: string) => void,
   ) {
-    // What is around it may be open for others to pass through.
+    // The folders above may be accessible to other users.
     mkdirSync(dataDir, { recursive: true });
     chmodSync(dataDir, 0o700);
     this.tempDirectory = join(dataDir, 'temp');
-    // Whatever is here was never acknowledged: its writer died in the middle.
+    // Files in the temp folder belong to uploads that were interrupted and never acknowledged.
     rmSync(this.tempDirectory, { recursive: true, force: true });
     mkdirSync(this.tempDirectory, { recursive: true });
     this.bucketsDirectory = join(dataDir, 'buckets');
@@ -27,7 +27,7 @@ export class Store {
     for (const name of readdirSync(this.bucketsDirectory)) this.load(name);
   }
 
-  /** False when it was there before. */
+  /** Returns false if the bucket already existed. */
   async createBucket(name: string): Promise<boolean> {
     assertBucketName(name);
     if (this.buckets.has(name)) return false;

@@ -4,8 +4,8 @@ import { open, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * One file holds the bytes and, behind them, the metadata: `bytes · JSON · length of the JSON · magic`. So a single
- * rename replaces both, and an open handle goes on reading one whole version whatever is renamed over it.
+ * One file contains the bytes followed by the metadata: `bytes · JSON · length of the JSON · magic`. So a single rename
+ * replaces both, and an open handle still reads one complete version after the file was replaced.
  */
 export interface StoredFile<Metadata> {
   handle: FileHandle;
@@ -19,7 +19,7 @@ export interface StagedFile<Metadata> {
   size: number;
 }
 
-/** Writes a temp file and flushes it to disk; nothing is left behind when the bytes or `describe` throw. */
+/** Writes a temporary file and flushes it to disk. The file is removed if the bytes or `describe` throw. */
 export async function stageFile<Metadata>({
   directory,
   chunks,
@@ -49,7 +49,7 @@ export async function stageFile<Metadata>({
   }
 }
 
-/** Undefined when there is no such file. The caller closes the handle. */
+/** Opens a stored file; undefined if it does not exist. The caller closes the handle. */
 export async function openStoredFile<Metadata>(path: string): Promise<StoredFile<Metadata> | undefined> {
   const handle = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
@@ -73,7 +73,10 @@ export async function openStoredFile<Metadata>(path: string): Promise<StoredFile
   }
 }
 
-/** For the index at start-up, where thousands of small synchronous reads are far cheaper than as many promises. */
+/**
+ * Reads the metadata for the index at startup. Thousands of small synchronous reads are much faster than as many
+ * promises.
+ */
 export function readStoredMetadata<Metadata>(path: string): { metadata: Metadata; size: number } {
   const descriptor = openSync(path, 'r');
   try {
@@ -100,7 +103,7 @@ export async function* readBytes(
   yield* handle.createReadStream({ start, end, autoClose: false }) as AsyncIterable<Buffer>;
 }
 
-/** A rename is on disk only once its directory is. */
+/** Flushes a directory: a rename is durable only after that. */
 export async function syncDirectory(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {
@@ -112,7 +115,7 @@ export async function syncDirectory(path: string): Promise<void> {
 
 const MAGIC = Buffer.from('MUSTOBJ1');
 const LENGTH_BYTES = 4;
-/** Enough for nearly every footer, so that one read fetches it; a longer one says its length. */
+/** Large enough for nearly every footer, so that one read is sufficient. A longer footer contains its length. */
 const LIKELY_FOOTER_BYTES = 4096;
 
 async function writeAll(handle: FileHandle, bytes: Buffer): Promise<void> {
@@ -130,11 +133,11 @@ function encodeFooter(metadata: unknown): Buffer {
 
 function footerBytes(path: string, tail: Buffer): number {
   const lengthAt = tail.length - MAGIC.length - LENGTH_BYTES;
-  if (lengthAt < 0 || !tail.subarray(lengthAt + LENGTH_BYTES).equals(MAGIC)) throw new Error(`${path} is not complete`);
+  if (lengthAt < 0 || !tail.subarray(lengthAt + LENGTH_BYTES).equals(MAGIC)) throw new Error(`${path} is incomplete`);
   return tail.readUInt32BE(lengthAt) + LENGTH_BYTES + MAGIC.length;
 }
 
 function parseFooter<Metadata>(path: string, tail: Buffer, bytes: number): Metadata {
-  if (bytes > tail.length) throw new Error(`${path} is not complete`);
+  if (bytes > tail.length) throw new Error(`${path} is incomplete`);
   return JSON.parse(tail.toString('utf8', tail.length - bytes, tail.length - MAGIC.length - LENGTH_BYTES)) as Metadata;
 }

@@ -9,7 +9,7 @@ export interface Identity {
   secretAccessKey: string;
 }
 
-/** Returns what the signature covers of the body; every other answer is an S3Error. */
+/** Verifies the signature and returns what it covers of the body. Throws an S3Error if the request is not authentic. */
 export function authenticate(
   request: S3Request,
   { credentials, region, now }: { credentials: Identity; region: string; now: Date },
@@ -19,7 +19,7 @@ export function authenticate(
     throw new S3Error('InvalidAccessKeyId', { AWSAccessKeyId: claims.accessKeyId });
   }
   assertScope(request, claims, region);
-  assertFresh(claims, now);
+  assertNotExpired(claims, now);
   assertHeadersSigned(request, claims);
   const key = signingKey(credentials.secretAccessKey, claims.scope);
   const declared = readDeclaredPayload(request);
@@ -49,7 +49,7 @@ function assertScope(request: S3Request, { scope, timestamp }: SignatureClaims, 
   }
 }
 
-function assertFresh({ signedAt, expiresSeconds }: SignatureClaims, now: Date): void {
+function assertNotExpired({ signedAt, expiresSeconds }: SignatureClaims, now: Date): void {
   const ageMs = now.getTime() - signedAt.getTime();
   if (expiresSeconds === undefined) {
     if (Math.abs(ageMs) <= SKEW_MS) return;
@@ -70,7 +70,10 @@ function assertFresh({ signedAt, expiresSeconds }: SignatureClaims, now: Date): 
   }
 }
 
-/** An unsigned x-amz-* header would let whoever holds a presigned URL add meaning that its signer never agreed to. */
+/**
+ * Rejects unsigned x-amz-* headers: with them, a client with a presigned URL could add options that the signer did not
+ * approve.
+ */
 function assertHeadersSigned(request: S3Request, { signedHeaders }: SignatureClaims): void {
   const unsigned = [...request.sentHeaders.keys()].filter(
     (name) => (name === 'host' || name.startsWith('x-amz-')) && !signedHeaders.includes(name),

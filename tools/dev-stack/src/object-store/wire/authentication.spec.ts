@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(() => fixture.close());
 
-/** Whatever was refused, nothing may have been written, changed or left behind. */
+/** No refused request may write, change or leave a file. */
 afterEach(async () => {
   const { Body } = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'secret' }));
   await expect(Body?.transformToString()).resolves.toBe('for signers only');
@@ -25,13 +25,13 @@ afterEach(async () => {
 
 it.each<[string, S3ClientConfig, string, number]>([
   ['a wrong secret', { credentials: { ...CREDENTIALS, secretAccessKey: 'guessed' } }, 'SignatureDoesNotMatch', 403],
-  ['an unknown access key', { credentials: { ...CREDENTIALS, accessKeyId: 'WHO' } }, 'InvalidAccessKeyId', 403],
+  ['an unknown access key', { credentials: { ...CREDENTIALS, accessKeyId: 'UNKNOWN' } }, 'InvalidAccessKeyId', 403],
   ['a session token', { credentials: { ...CREDENTIALS, sessionToken: 'token' } }, 'InvalidToken', 400],
   ['another region', { region: 'eu-west-1' }, 'AuthorizationHeaderMalformed', 400],
   ['a clock that is an hour late', { systemClockOffset: -3_600_000 }, 'RequestTimeTooSkewed', 403],
   ['a clock that is an hour early', { systemClockOffset: 3_600_000 }, 'RequestTimeTooSkewed', 403],
-])('refuses the SDK with %s, to read and to write', async (_, config, name, status) => {
-  // One client a request: the SDK corrects its clock from the first refusal.
+])('refuses reads and writes of the SDK with %s', async (_, config, name, status) => {
+  // A new client for each request, because the SDK corrects its clock after the first error.
   const get = fixture.client(config).send(new GetObjectCommand({ Bucket: BUCKET, Key: 'secret' }));
   await expect(refusal(get)).resolves.toEqual({ name, status });
   const put = fixture.client(config).send(new PutObjectCommand({ Bucket: BUCKET, Key: 'secret', Body: 'x' }));
@@ -53,23 +53,18 @@ it.each<[string, Partial<RawRequest>, Signing, string]>([
   ['a clock 16 minutes early', {}, { signedAt: minutesFromNow(16) }, 'RequestTimeTooSkewed'],
   ['another service', {}, { service: 'sts' }, 'AuthorizationHeaderMalformed'],
   ['a scope of another day', {}, { scopeDate: '20200101' }, 'AuthorizationHeaderMalformed'],
-  ['no signature of the host', {}, { unsigned: ['host'] }, 'AccessDenied'],
-  ['no signature of its date', {}, { unsigned: ['x-amz-date'] }, 'AccessDenied'],
-  [
-    'no signature of its metadata',
-    { headers: { 'x-amz-meta-a': '1' } },
-    { unsigned: ['x-amz-meta-a'] },
-    'AccessDenied',
-  ],
+  ['an unsigned host', {}, { unsigned: ['host'] }, 'AccessDenied'],
+  ['an unsigned date', {}, { unsigned: ['x-amz-date'] }, 'AccessDenied'],
+  ['unsigned metadata', { headers: { 'x-amz-meta-a': '1' } }, { unsigned: ['x-amz-meta-a'] }, 'AccessDenied'],
   ['another secret', {}, { credentials: { ...CREDENTIALS, secretAccessKey: 'guessed' } }, 'SignatureDoesNotMatch'],
-  ['a payload hash that is none', {}, { payloadHash: 'abc' }, 'InvalidArgument'],
+  ['an invalid payload hash', {}, { payloadHash: 'abc' }, 'InvalidArgument'],
   [
     'an asymmetric streaming signature',
     {},
     { payloadHash: 'STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD' },
     'NotImplemented',
   ],
-])('judges a request with %s', async (_, request, signing, code) => {
+])('checks a request with %s', async (_, request, signing, code) => {
   const method = code === '' ? 'GET' : 'PUT';
   const body = method === 'GET' ? undefined : 'x';
   const answer = await sendRaw(signRaw({ endpoint: fixture.store.endpoint, method, path, body, ...request }, signing));
@@ -106,7 +101,7 @@ it.each<[string, (authorization: string) => string, string]>([
     'AuthorizationHeaderMalformed',
   ],
   ['a changed signature', (text) => text.replace(/[0-9a-f]{64}$/, '0'.repeat(64)), 'SignatureDoesNotMatch'],
-])('refuses an authorization of %s', async (_, change, code) => {
+])('refuses an authorization header with %s', async (_, change, code) => {
   const signed = signRaw({ endpoint: fixture.store.endpoint, method: 'GET', path });
   const authorization = change(signed.headers?.['authorization'] ?? '');
   await expect(sendRaw(withHeader(signed, 'authorization', authorization))).resolves.toMatchObject({ code });
@@ -129,7 +124,7 @@ it('refuses a request without a date, and one without a payload hash', async () 
   }
 });
 
-it('answers a refused upload without waiting for its body', async () => {
+it('responds to a refused upload without waiting for its body', async () => {
   const headers = { 'content-length': '1000000', expect: '100-continue' };
   const unsigned = { endpoint: fixture.store.endpoint, method: 'PUT', path, headers };
   const answer = await sendRaw(unsigned);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Everything an object's metadata says about its bytes, computed while they pass by. */
+/** Size and hashes of an object's bytes, computed while the bytes are streamed. */
 export class BodyDigest {
   size = 0;
   private readonly md5 = createHash('md5');
@@ -14,13 +14,13 @@ export class BodyDigest {
     if (this.options.withSha256) this.sha256.update(chunk);
   }
 
-  /** Once only: node's hashes end with their digest. */
+  /** May be called only once: Node's hashes are finalized by their digest. */
   finish(): { md5: Buffer; sha256Hex: string } {
     return { md5: this.md5.digest(), sha256Hex: this.sha256.digest('hex') };
   }
 }
 
-/** Lets the bytes through unchanged while the digest sees them. */
+/** Passes the bytes through unchanged and adds them to the digest. */
 export async function* digesting(chunks: AsyncIterable<Buffer>, digest: BodyDigest): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
     digest.update(chunk);

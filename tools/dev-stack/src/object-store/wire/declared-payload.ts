@@ -2,9 +2,9 @@ import { S3Error } from '../errors';
 import type { S3Request } from './request';
 
 export interface DeclaredPayload {
-  /** The value of x-amz-content-sha256, which is the last line of the canonical request. */
+  /** Value of x-amz-content-sha256, the last line of the canonical request. */
   header: string;
-  /** The hash that the body must have. */
+  /** The SHA-256 that the body must have. */
   sha256?: string;
 }
 

@@ -6,9 +6,9 @@ import type { S3Request } from './request';
 import { EMPTY_SHA256 } from './signature';
 
 export interface Payload {
-  /** To be read to the end once: it ends normally only when every promise about the body was kept. */
+  /** The body, to be read once to its end. It ends without an error only if length and hashes match. */
   chunks: AsyncIterable<Buffer>;
-  /** The MD5 of the body. Only after `chunks` has ended. */
+  /** Returns the MD5 of the body. May be called only after `chunks` has ended. */
   verified(): Buffer;
 }
 
@@ -16,7 +16,7 @@ export interface PayloadOptions {
   maxBytes: number;
 }
 
-/** Checks all that can be checked before the body, so that a refusal costs no upload. */
+/** Checks everything that can be checked before the body, so that a rejection does not cost an upload. */
 export function openPayload(
   request: S3Request,
   { declared, onFirstRead, maxBytes }: PayloadOptions & { declared: DeclaredPayload; onFirstRead: () => void },
@@ -60,7 +60,7 @@ export function openPayload(
   };
 }
 
-/** For the requests that have no body: one that comes all the same is refused, and so is a wrong hash of nothing. */
+/** Requires an empty body, and the hash of an empty body if one is declared. */
 export function assertEmptyPayload(request: S3Request, declared: DeclaredPayload): void {
   const { headers } = request;
   if ((headers.get('content-length') ?? '0') !== '0' || headers.has('transfer-encoding')) {
@@ -85,7 +85,10 @@ function readContentMd5(value: string | undefined): Buffer | undefined {
   return md5;
 }
 
-/** Not the stream's own iterator: that one destroys the socket when a reader stops early, and with it our answer. */
+/**
+ * Reads the body without the stream's default iterator, which destroys the socket when a reader stops early. Then no
+ * response could be sent.
+ */
 function readWire(incoming: IncomingMessage): AsyncIterable<Buffer> {
   return { [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer> };
 }

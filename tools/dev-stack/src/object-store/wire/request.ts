@@ -7,7 +7,7 @@ export interface S3Request {
   target: RequestTarget;
   /** Lower-case names, repeated headers joined by commas: what the signature covers. */
   sentHeaders: ReadonlyMap<string, string>;
-  /** `sentHeaders`, and for a presigned request the x-amz-* headers its signer moved into the query. */
+  /** `sentHeaders`, and in a presigned request also the x-amz-* headers that the signer moved into the query. */
   headers: ReadonlyMap<string, string>;
   /** The X-Amz-* parameters of a presigned request, by lower-case name; empty otherwise. */
   presigned: ReadonlyMap<string, string>;
@@ -43,7 +43,7 @@ export function parseRequest(incoming: IncomingMessage): S3Request {
   };
 }
 
-/** A value that came in the query and goes out (or is stored) as a header: one character per byte, no controls. */
+/** Checks a query value that is sent or stored as a header: one character per byte, without control characters. */
 export function asHeaderValue(name: string, value: string): string {
   if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
     throw new S3Error('InvalidArgument', {
@@ -74,12 +74,12 @@ function joinHeaders(rawHeaders: readonly string[]): Map<string, string> {
   return headers;
 }
 
-/** Two values for one name: the signature would cover both and the operation would use one of them. */
+/** Rejects repeated names: the signature would cover all values, but the operation would use only one of them. */
 function addOnce(values: Map<string, string>, name: string, value: string): void {
   if (values.has(name)) throw ambiguous(name);
   values.set(name, value);
 }
 
 function ambiguous(name: string): S3Error {
-  return new S3Error('InvalidArgument', { message: 'A parameter was given more than once.', ArgumentName: name });
+  return new S3Error('InvalidArgument', { message: 'A parameter was specified more than once.', ArgumentName: name });
 }

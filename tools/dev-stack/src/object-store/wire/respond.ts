@@ -10,7 +10,7 @@ export function sendXml(response: ServerResponse, root: XmlNode, status = 200): 
 }
 
 export function sendEmpty(response: ServerResponse, status: number, headers: Record<string, string> = {}): void {
-  // A 204 must not have a length, and a 200 without one would be sent chunked.
+  // A 204 must not have a length. A 200 without one would be sent chunked.
   response.writeHead(status, status === 204 ? headers : { 'content-length': 0, ...headers });
   response.end();
 }

@@ -1,6 +1,6 @@
 import { canonicalRequest, EMPTY_SHA256, requestStringToSign, sign, signingKey, type SignedRequest } from './signature';
 
-/** From AWS's own SigV4 test suite: one header or query peculiarity each. */
+/** From AWS's own SigV4 test suite. Each request covers one peculiarity of headers or queries. */
 const SUITE_SCOPE = { date: '20150830', region: 'us-east-1', service: 'service' };
 const SUITE: { name: string; request: Partial<SignedRequest>; signature: string }[] = [
   {
@@ -70,7 +70,7 @@ const SUITE: { name: string; request: Partial<SignedRequest>; signature: string 
   },
 ];
 
-/** From the S3 documentation of SigV4: single-chunk requests and a presigned one. */
+/** From the S3 documentation of SigV4: requests with a single chunk, and a presigned one. */
 const S3_SCOPE = { date: '20130524', region: 'us-east-1', service: 's3' };
 const S3_EXAMPLES: { name: string; request: Omit<SignedRequest, 'signedHeaders'>; signature: string }[] = [
   {

@@ -11,7 +11,7 @@ export interface Scope {
 
 export interface SignedRequest {
   method: string;
-  /** Exactly the path on the wire: S3 normalises nothing, so neither dot segments nor escapes may be rewritten here. */
+  /** Exactly the path that was sent. S3 does not normalize paths, so dot segments and escapes must not be rewritten. */
   rawPath: string;
   query: readonly (readonly [name: string, value: string])[];
   headers: ReadonlyMap<string, string>;
@@ -46,7 +46,9 @@ export function sign(key: Buffer, stringToSign: string): string {
   return createHmac('sha256', key).update(stringToSign, 'latin1').digest('hex');
 }
 
-/** Hashing both sides first makes the lengths equal, so the time taken says nothing about where they differ. */
+/**
+ * Compares hashes, which have equal lengths, so the time of the comparison does not reveal where the secrets differ.
+ */
 export function sameSecret(left: string, right: string): boolean {
   return timingSafeEqual(createHash('sha256').update(left).digest(), createHash('sha256').update(right).digest());
 }
@@ -55,7 +57,10 @@ export function scopeText(scope: Scope): string {
   return `${scope.date}/${scope.region}/${scope.service}/aws4_request`;
 }
 
-/** Header values reach us as one character per byte (latin1), so hashing them as latin1 hashes what was sent. */
+/**
+ * Node decodes header values as latin1, one character per byte, so hashing them as latin1 hashes the bytes that were
+ * sent.
+ */
 function sha256Hex(text: string): string {
   return createHash('sha256').update(text, 'latin1').digest('hex');
 }

@@ -9,8 +9,8 @@ export interface RequestTarget {
 }
 
 /**
- * Reads the request target by hand: a URL parser would resolve dot segments and merge escapes, and then the bytes that
- * were signed would not be the bytes that are used. The bucket ends at the first literal slash; all that follows is key.
+ * Parses the request target by hand. A URL parser would resolve dot segments and merge escapes, so the used bytes would
+ * differ from the signed ones. The bucket ends at the first literal slash; everything after it is the key.
  */
 export function parseRequestTarget(target: string): RequestTarget {
   if (!/^\/[\x21-\x7e]*$/.test(target) || target.includes('#')) throw new S3Error('InvalidURI', { URI: target });
@@ -28,7 +28,7 @@ export function parseRequestTarget(target: string): RequestTarget {
   };
 }
 
-/** Also for x-amz-copy-source: `/bucket/key` or `bucket/key`, percent-encoded. */
+/** Parses x-amz-copy-source: `/bucket/key` or `bucket/key`, percent-encoded. */
 export function parseCopySource(source: string): { bucket: string; key: string } {
   const { bucket, key, query } = parseRequestTarget(source.startsWith('/') ? source : `/${source}`);
   if (query.length > 0) throw new S3Error('NotImplemented', { Header: 'x-amz-copy-source', message: NO_VERSIONS });
@@ -64,7 +64,7 @@ function decodePercent(text: string): string {
   if (/%(?![0-9a-f]{2})/i.test(text)) throw new S3Error('InvalidURI', { URI: text });
   const bytes = text.replace(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   try {
-    // Without ignoreBOM two keys that differ by a leading U+FEFF would be one object.
+    // Without ignoreBOM, two keys that differ only in a leading U+FEFF would be the same object.
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(bytes, 'latin1'));
   } catch {
     throw new S3Error('InvalidURI', { URI: text });

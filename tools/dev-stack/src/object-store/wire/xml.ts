@@ -1,4 +1,4 @@
-/** `[name, text]` or `[name, children]`; an absent child is left out. */
+/** `[name, text]` or `[name, children]`. Undefined children are omitted. */
 export type XmlNode = readonly [name: string, content: string | number | boolean | readonly (XmlNode | undefined)[]];
 
 export function renderXml([name, content]: XmlNode): string {
@@ -13,7 +13,7 @@ function renderContent(content: XmlNode[1]): string {
   return content.map((node) => (node ? `<${node[0]}>${renderContent(node[1])}</${node[0]}>` : '')).join('');
 }
 
-/** Control characters are legal in keys but not in XML; S3 sends them as numeric references, and so do we. */
+/** Escapes control characters as numeric references, as S3 does: they are legal in keys but not in XML. */
 function escapeText(text: string): string {
   // eslint-disable-next-line no-control-regex
   return text.replace(/[&<>"\u0000-\u0008\u000b-\u001f\u007f\ufffe\uffff]/g, (character) => {

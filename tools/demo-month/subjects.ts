@@ -3,7 +3,7 @@ import { machines, type Routine, routines } from './practice';
 
 export interface Month {
   organizationId: string;
-  /** How many runs, and from when on. */
+  /** Number of generated runs, spread over `days` days before `until`. */
   runs: number;
   days: number;
   until: Date;
@@ -12,10 +12,13 @@ export interface Month {
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
-/** Of each machine. */
+/** Price of each machine. */
 export const computeMicrosPerHour = 90_000;
-/** The rows of everything that the runs are of, by table, in the order in which they are inserted. */
-export function thingsOfMonth({ organizationId, days, until }: Month) {
+/**
+ * The rows of the agents, workflows, revisions and schedules that the runs refer to, by table, in the order in which
+ * they are inserted.
+ */
+export function subjectsOfMonth({ organizationId, days, until }: Month) {
   const since = new Date(until.getTime() - (days + 30) * dayMs);
   const id = () => v7({ msecs: since.getTime() });
   const agents = machines.map(({ name, labels }, at) => ({
@@ -61,7 +64,7 @@ export function thingsOfMonth({ organizationId, days, until }: Month) {
             agent_id: agents[at]!.id,
             cron_expression: routine.cron.expression,
             timezone: 'UTC',
-            // Nothing of the demonstration begins by itself.
+            // Nothing in the demonstration starts automatically.
             enabled: false,
             variables: variablesOf(routine, 40_000, () => 0),
             created_at: since,
@@ -73,9 +76,9 @@ export function thingsOfMonth({ organizationId, days, until }: Month) {
   return { agent: agents, workflow: workflows, workflow_revision: revisions, schedule: schedules };
 }
 
-export type Things = ReturnType<typeof thingsOfMonth>;
+export type Subjects = ReturnType<typeof subjectsOfMonth>;
 
-/** What a run of it is launched with: one of each variable's values. */
+/** Variables of one run: one of the possible values of each variable. */
 export function variablesOf({ variables }: Routine, n: number, random: () => number): Record<string, string> {
   const entries = Object.entries(variables).map(([name, values]) => {
     const value = values[Math.floor(random() * values.length)]!;
@@ -87,6 +90,6 @@ export function variablesOf({ variables }: Routine, n: number, random: () => num
 function scriptOf({ steps, variables }: Routine): string {
   const names = Object.keys(variables).map((name) => `os.environ["${name}"]`);
   const lines = steps.map((step) => `with muster.step(${JSON.stringify(step)}):\n    pass`);
-  const note = '# A demonstration: it names its steps and does nothing.';
+  const note = '# A demonstration: its steps do nothing.';
   return ['import os', '', 'import muster', '', note, `print(${names.join(', ')})`, ...lines, ''].join('\n');
 }

@@ -6,27 +6,28 @@ import { ObjectStorage, StorageConfig } from '@muster/storage';
 import { startDevStack } from '../dev-stack/src/dev-stack';
 import { waitForEndOf } from '../dev-stack/src/folder-lock';
 import { startObjectStore } from '../dev-stack/src/object-store/object-store';
-import type { KeptSecrets } from '../start/kept-secrets';
+import type { StoredSecrets } from '../start/stored-secrets';
 import { AdminError } from './admin-error';
 
-/** The database and the bucket that a command works on. */
-export interface House {
+/** The database and the object storage that a command works on. */
+export interface Installation {
   databaseUrl: string;
   storage: ObjectStorage;
   environment: Environment;
   close(): Promise<void>;
 }
 
-/** That of a data folder of `npm start`, or the one that DATABASE_URL and S3_* name. */
-export async function openHouse(dataDir: string | undefined, environment: Environment): Promise<House> {
+/** Opens the data folder of `npm start`, or the installation that DATABASE_URL and S3_* specify. */
+export async function openInstallation(dataDir: string | undefined, environment: Environment): Promise<Installation> {
   if (dataDir) return openFolder(resolve(dataDir), environment);
   const databaseUrl = environment['DATABASE_URL'];
-  if (!databaseUrl) throw new AdminError('No Muster is specified; set DATABASE_URL and S3_*, or use --data-dir.');
+  if (!databaseUrl)
+    throw new AdminError('No installation was specified: set DATABASE_URL and S3_*, or use --data-dir.');
   const storage = storageOf(environment);
   return { databaseUrl, storage, environment, close: () => storage.onApplicationShutdown() };
 }
 
-async function openFolder(dataDir: string, environment: Environment): Promise<House> {
+async function openFolder(dataDir: string, environment: Environment): Promise<Installation> {
   const secrets = await secretsIn(dataDir);
   const isRunning = (await waitForEndOf(dataDir)) === 'held';
   const { databaseUrl, endpoint, stop } = isRunning ? await addressesOf(dataDir) : await startParts(dataDir, secrets);
@@ -48,7 +49,10 @@ async function openFolder(dataDir: string, environment: Environment): Promise<Ho
   };
 }
 
-/** Of a Muster that runs: its parts are asked, as nobody else may open their files. */
+/**
+ * Addresses of a running installation. Commands connect to its Postgres and its object store, because no other process
+ * may open their files.
+ */
 async function addressesOf(dataDir: string) {
   const read = (name: string) => readFile(join(dataDir, name), 'utf8').then((text) => text.trim());
   try {
@@ -62,13 +66,13 @@ async function addressesOf(dataDir: string) {
     };
   } catch (error) {
     throw new AdminError(
-      `The Muster in ${dataDir} is running with other servers (${(error as Error).message}); stop it first, or set DATABASE_URL and S3_*.`,
+      `The Muster on ${dataDir} uses a database or an object store outside the folder (${(error as Error).message}): stop it first, or set DATABASE_URL and S3_*.`,
     );
   }
 }
 
-/** Postgres and the object store of a data folder, for as long as a command works on it. */
-export async function startParts(dataDir: string, secrets: KeptSecrets) {
+/** Starts the Postgres and the object store of a data folder while a command works on it. */
+export async function startParts(dataDir: string, secrets: StoredSecrets) {
   const stack = await startDevStack({
     dataDir,
     durability: 'durable',
@@ -90,7 +94,7 @@ export async function startParts(dataDir: string, secrets: KeptSecrets) {
   };
 }
 
-export function localS3(endpoint: string, secrets: KeptSecrets): Environment {
+export function localS3(endpoint: string, secrets: StoredSecrets): Environment {
   return {
     S3_ENDPOINT: endpoint,
     S3_BUCKET: 'muster',
@@ -100,7 +104,7 @@ export function localS3(endpoint: string, secrets: KeptSecrets): Environment {
   };
 }
 
-/** The bucket that S3_* name. What else an app reads is not used here. */
+/** The object storage that S3_* specify. The other variables of its configuration class are not used. */
 export function storageOf(environment: Environment): ObjectStorage {
   const unused = {
     DATABASE_URL: 'postgres://unused',
@@ -111,11 +115,11 @@ export function storageOf(environment: Environment): ObjectStorage {
   return new ObjectStorage(loadConfig(StorageConfig, { ...unused, ...s3 }), new Readiness());
 }
 
-async function secretsIn(dataDir: string): Promise<KeptSecrets> {
+async function secretsIn(dataDir: string): Promise<StoredSecrets> {
   try {
-    return JSON.parse(await readFile(join(dataDir, 'secrets.json'), 'utf8')) as KeptSecrets;
+    return JSON.parse(await readFile(join(dataDir, 'secrets.json'), 'utf8')) as StoredSecrets;
   } catch {
-    throw new AdminError(`${dataDir} is not a data folder of npm start; it has no secrets.json.`);
+    throw new AdminError(`${dataDir} is not a data folder of npm start: it has no secrets.json.`);
   }
 }
 

@@ -2,28 +2,31 @@ import { randomBytes } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Made at the first start and kept beside the data that they open. */
-export interface KeptSecrets {
+/** Secrets that are generated at the first start and stored next to the data that they encrypt. */
+export interface StoredSecrets {
   masterKeys: string;
   cronSecret: string;
   s3AccessKeyId: string;
   s3SecretAccessKey: string;
 }
 
-export async function keptSecrets(dataDir: string): Promise<KeptSecrets> {
-  const known = await readJson<KeptSecrets>(join(dataDir, 'secrets.json'));
-  if (known) return known;
-  const made: KeptSecrets = {
+export async function storedSecrets(dataDir: string): Promise<StoredSecrets> {
+  const stored = await readJson<StoredSecrets>(join(dataDir, 'secrets.json'));
+  if (stored) return stored;
+  const created: StoredSecrets = {
     masterKeys: `k1:${randomBytes(32).toString('base64')}`,
     cronSecret: randomBytes(24).toString('base64url'),
     s3AccessKeyId: 'muster',
     s3SecretAccessKey: randomBytes(24).toString('base64url'),
   };
-  await writeJson(join(dataDir, 'secrets.json'), made);
-  return made;
+  await writeJson(join(dataDir, 'secrets.json'), created);
+  return created;
 }
 
-/** What the first start prints; kept until it was printed, so that a start that fails halfway loses none of it. */
+/**
+ * Credentials that the first start prints. They are stored until they are printed, so that a start that fails halfway
+ * does not lose them.
+ */
 export interface FirstCredentials {
   BOOTSTRAP_ORGANIZATION: string;
   BOOTSTRAP_ADMIN_EMAIL: string;
@@ -36,7 +39,7 @@ export interface FirstCredentials {
 
 export async function firstCredentials(dataDir: string, env: NodeJS.ProcessEnv): Promise<FirstCredentials> {
   const file = join(dataDir, 'first-start.json');
-  const known = (await readJson<FirstCredentials>(file)) ?? {
+  const stored = (await readJson<FirstCredentials>(file)) ?? {
     BOOTSTRAP_ORGANIZATION: 'My organization',
     BOOTSTRAP_ADMIN_EMAIL: 'admin@muster.local',
     BOOTSTRAP_ADMIN_PASSWORD: randomBytes(12).toString('base64url'),
@@ -45,10 +48,10 @@ export async function firstCredentials(dataDir: string, env: NodeJS.ProcessEnv):
     BOOTSTRAP_API_KEY: newKey(),
     BOOTSTRAP_WORKER_KEY: newKey(),
   };
-  const given = Object.fromEntries(
-    Object.keys(known).flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
+  const specified = Object.fromEntries(
+    Object.keys(stored).flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
   ) as Partial<FirstCredentials>;
-  const credentials = { ...known, ...given };
+  const credentials = { ...stored, ...specified };
   await writeJson(file, credentials);
   return credentials;
 }

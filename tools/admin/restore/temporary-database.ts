@@ -9,15 +9,15 @@ export interface RestoreDatabaseOptions {
   repository: Repository;
   manifest: Manifest;
   jobs: number;
-  /** Puts what is restored in the place of a database that has data. */
+  /** Whether the restored database replaces one that has data. */
   replace?: boolean;
-  /** Whether it is brought to this version afterwards. */
+  /** Whether to migrate the restored database to the schema of this version. Default: true. */
   upgrade?: boolean;
   onProgress: (line: string) => void;
 }
 
-export interface BegunRestore {
-  /** Of the database beside the target. */
+export interface TemporaryDatabase {
+  /** URL of the temporary database. */
   url: string;
   name: string;
   targetName: string;
@@ -25,35 +25,35 @@ export interface BegunRestore {
 
 type Target = Pick<RestoreDatabaseOptions, 'databaseUrl' | 'manifest' | 'replace'>;
 
-/** Makes the database beside the target, or finds the one that a restore of the same backup left when it was cut off. */
-export async function begunRestore({ databaseUrl, manifest, replace }: Target): Promise<BegunRestore> {
+/** Creates the temporary database, or finds the one of an interrupted restore of the same backup. */
+export async function openTemporaryDatabase({ databaseUrl, manifest, replace }: Target): Promise<TemporaryDatabase> {
   const targetName = nameIn(databaseUrl);
   const name = `${targetName}_restoring`.slice(-63);
-  const begun = { url: withName(databaseUrl, name), name, targetName };
+  const temporary = { url: withName(databaseUrl, name), name, targetName };
   await withServer(databaseUrl, async (server) => {
     if (!replace) await requireEmpty(server, databaseUrl);
     if (await exists(server, name)) {
-      const left = await markOf(begun.url);
+      const left = await markOf(temporary.url);
       if (left === manifest.id) return;
       if (left === null)
         throw new AdminError(
-          `The database ${name} is not empty and was not made by a restore; remove or rename it first.`,
+          `The database ${name} is not empty and was not created by a restore; remove or rename it first.`,
         );
       await server.query(`DROP DATABASE ${quoted(name)}`);
     }
     await server.query(`CREATE DATABASE ${quoted(name)} TEMPLATE template0 ENCODING 'UTF8'`);
-    const client = await connect(begun.url);
+    const client = await connect(temporary.url);
     await client.query('CREATE SCHEMA muster_restore');
     await client.query(`CREATE TABLE muster_restore.source AS SELECT '${manifest.id}' AS id`);
     await client.end();
   });
-  return begun;
+  return temporary;
 }
 
-/** The database that was made takes the target's name. */
+/** Renames the temporary database to the target's name. */
 export async function finishRestore(
   { databaseUrl, replace }: Target,
-  { url, name, targetName }: BegunRestore,
+  { url, name, targetName }: TemporaryDatabase,
 ): Promise<void> {
   const client = await connect(url);
   await client.query('DROP SCHEMA muster_restore CASCADE');
@@ -106,7 +106,7 @@ async function markOf(url: string): Promise<string | null> {
       client,
       "SELECT count(*) AS tables FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace",
     );
-    // Cut off before it was marked.
+    // The restore was interrupted before it wrote the mark.
     return Number(tables) === 0 ? 'nothing' : null;
   } finally {
     await client.end();
@@ -124,7 +124,7 @@ async function exists(server: Client, name: string): Promise<boolean> {
   return (await server.query('SELECT FROM pg_database WHERE datname = $1', [name])).rowCount === 1;
 }
 
-/** A connection to another database of the same server: one that is connected to cannot be renamed. */
+/** Connects to the database `postgres` of the same server: a database with connections cannot be renamed. */
 async function withServer<Result>(databaseUrl: string, work: (server: Client) => Promise<Result>): Promise<Result> {
   const server = await connect(withName(databaseUrl, 'postgres'));
   try {

@@ -2,7 +2,7 @@ import { hash } from '@node-rs/argon2';
 import { newApiKey } from '@muster/access';
 import type { ApiKeyScope } from '@muster/contracts';
 import { migrate } from '@muster/database';
-import { HttpClient, type LargeOrganization, type OrganizationSize, seedLargeOrganization } from '@muster/testing';
+import { buildHouse, type House, type HouseSize, HttpClient } from '@muster/testing';
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -12,34 +12,36 @@ import type { BenchStack } from '../bench-stack';
 import { startApp } from '../bench-tenant';
 import type { Child } from '../child';
 
-/** One of the two that are compared: an organization of a size in a database of its own, and the apps that serve it. */
-export interface GrownHouse {
-  /** The servers' own database, and its. */
+/** One of the two compared organizations, in a separate database, and the apps that serve it. */
+export interface GrowthFixture {
+  /** The shared servers, and below them the same with this organization's database. */
   shared: BenchStack;
   stack: BenchStack;
-  house: LargeOrganization;
+  house: House;
   client: Client;
   apps: Child[];
   gateway: string;
   ingest: string;
-  /** An admin's session, a super admin's, and the keys. */
+  /** HTTP clients with an admin's session, a super admin's session, an API key and a worker key. */
   as: Record<'admin' | 'super_admin' | 'api' | 'worker', HttpClient>;
 }
 
-export async function openHouse(shared: BenchStack, name: string, size: OrganizationSize): Promise<GrownHouse> {
+export async function openGrowthFixture(shared: BenchStack, name: string, size: HouseSize): Promise<GrowthFixture> {
   const stack = await createDatabase(shared, `growth_${name}_${randomBytes(4).toString('hex')}`);
   const client = new Client({ connectionString: stack.databaseUrl });
   await client.connect();
-  // Rows that refer to each other come by the million: what keeps references true does not look at each.
+  // Skips the foreign key checks of millions of generated rows.
   await client.query(`SET session_replication_role = 'replica'; SET synchronous_commit = 'off'`);
   const began = performance.now();
-  const house = await seedLargeOrganization(client, size);
-  // As if what is too old had gone day by day: the year is kept, and what came first is too old from now on.
+  const house = await buildHouse(client, size);
+  // Retains the whole generated year, as if older rows had been deleted day by day.
   await client.query('UPDATE organization_settings SET log_retention_days = 365, timeline_retention_days = 365');
   await client.query(`SET session_replication_role = 'origin'`);
   await client.query('CHECKPOINT');
   await sumUp(stack);
-  console.log(`  the ${name} house: ${said(size)}, made in ${Math.round((performance.now() - began) / 1000)} s`);
+  console.log(
+    `  the ${name} organization: ${described(size)}, created in ${Math.round((performance.now() - began) / 1000)} s`,
+  );
   const env = { REDIS_PREFIX: prefixOf({ stack }), INTERNAL_PORT: '0' };
   const [gateway, ingest] = [await startApp('gateway', stack, env), await startApp('ingest', stack, env)];
   const http = new HttpClient(gateway.url);
@@ -53,7 +55,7 @@ export async function openHouse(shared: BenchStack, name: string, size: Organiza
   return { shared, stack, house, client, apps: [gateway, ingest], gateway: gateway.url, ingest: ingest.url, as };
 }
 
-/** The sums by day, which would have been made all along. */
+/** Builds the rollups, which a running service would have kept up to date. */
 async function sumUp({ databaseUrl }: BenchStack): Promise<void> {
   const program = join(__dirname, '../../rollups/rollups.js');
   await promisify(execFile)(process.execPath, [program, 'rebuild'], {
@@ -61,7 +63,7 @@ async function sumUp({ databaseUrl }: BenchStack): Promise<void> {
   });
 }
 
-export async function closeHouse({ shared, stack, client, apps }: GrownHouse): Promise<void> {
+export async function closeGrowthFixture({ shared, stack, client, apps }: GrowthFixture): Promise<void> {
   await Promise.all(apps.map((app) => app.stop()));
   await client.end();
   const owner = new Client({ connectionString: shared.databaseUrl });
@@ -70,8 +72,8 @@ export async function closeHouse({ shared, stack, client, apps }: GrownHouse): P
   await owner.end();
 }
 
-/** The name of its database, and in front of all that it has in Redis. */
-export function prefixOf({ stack }: Pick<GrownHouse, 'stack'>): string {
+/** Name of the database, also used as the prefix of its Redis keys. */
+export function prefixOf({ stack }: Pick<GrowthFixture, 'stack'>): string {
   return new URL(stack.databaseUrl).pathname.slice(1);
 }
 
@@ -86,7 +88,7 @@ async function createDatabase(stack: BenchStack, name: string): Promise<BenchSta
   return { ...stack, databaseUrl: url.toString() };
 }
 
-async function makeKey(client: Client, { organizationId }: LargeOrganization, scope: ApiKeyScope): Promise<string> {
+async function makeKey(client: Client, { organizationId }: House, scope: ApiKeyScope): Promise<string> {
   const { id, secret } = newApiKey();
   await client.query(
     'INSERT INTO api_key (id, organization_id, name, scope, secret_hash) VALUES ($1, $2, $3, $4, $5)',
@@ -95,12 +97,7 @@ async function makeKey(client: Client, { organizationId }: LargeOrganization, sc
   return secret;
 }
 
-async function signIn(
-  client: Client,
-  { organizationId }: LargeOrganization,
-  http: HttpClient,
-  role: string,
-): Promise<HttpClient> {
+async function signIn(client: Client, { organizationId }: House, http: HttpClient, role: string): Promise<HttpClient> {
   const [email, password] = [`${role}@muster.bench`, randomBytes(12).toString('base64url')];
   await client.query(
     'INSERT INTO app_user (id, organization_id, email, password_hash, role) VALUES ($1, $2, $3, $4, $5)',
@@ -109,7 +106,7 @@ async function signIn(
   return http.signIn(email, password);
 }
 
-function said({ jobs, agents, entries }: OrganizationSize): string {
-  const count = (of: number) => of.toLocaleString('en');
+function described({ jobs, agents, entries }: HouseSize): string {
+  const count = (value: number) => value.toLocaleString('en');
   return `${count(jobs)} jobs, ${count(agents)} agents, ${count(entries)} timeline entries`;
 }
