@@ -1,4 +1,4 @@
-// Long: it plays and records steps in a browser on another host, and tries wrong tunnels.
+// Long: plays and records steps in a browser on another host, and tries wrong tunnels.
 // Short: apps/e2e/src/far-worker.spec.ts
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -9,16 +9,16 @@ import { canMakeHosts } from './two-hosts';
 
 jest.setTimeout(240_000);
 
-/** A site that only the worker's host can see. */
+/** A site that only the worker's host can reach. */
 const portal = `require('http').createServer((request, response) => {
-  const asked = new URL(request.url, 'http://portal').searchParams;
-  const secret = asked.get('p') || '';
+  const query = new URL(request.url, 'http://portal').searchParams;
+  const secret = query.get('p') || '';
   response.setHeader('content-type', 'text/html');
-  response.end(asked.has('c') ? '<h1>' + asked.get('c') + ' by ' + secret.length + ' letters</h1>'
+  response.end(query.has('c') ? '<h1>' + query.get('c') + ' by ' + secret.length + ' letters</h1>'
     : '<h1>Search</h1><form><label>Claim <input name=c></label><label>Password<input type=password name=p></label>' +
       '<button>Find</button></form>');
 }).listen(4712, '127.0.0.1')`;
-/** Writes down whoever connects. */
+/** Records every connection in a file. */
 const trap = `require('net').createServer((socket) => {
   require('fs').appendFileSync('caught', 'somebody'); socket.destroy();
 }).listen(4711, '127.0.0.1')`;
@@ -30,7 +30,7 @@ const chromium = (process.env['PATH'] ?? '')
 const itPlays = chromium ? it : it.skip;
 const describeHosts = canMakeHosts() ? describe : describe.skip;
 
-describeHosts('a worker on another host than npm start (takes root, for network namespaces)', () => {
+describeHosts('a worker on another host than npm start (requires root for network namespaces)', () => {
   let lab: TwoHostService;
   let api: HttpClient;
   let admin: HttpClient;
@@ -44,7 +44,7 @@ describeHosts('a worker on another host than npm start (takes root, for network 
   });
   afterAll(() => lab?.close());
 
-  itPlays('plays the steps of a workflow without a script in its own browser, each as a step of the run', async () => {
+  itPlays('plays the steps of a workflow without a script in its own browser, and reports each as a step of the run', async () => {
     const agentId = await lab.install('player', { CHROMIUM: chromium! });
     await admin.put('/api/vault/PORTAL_PASSWORD', { value: 'hunter2' });
     const launch = async (steps: object[], more: object = {}) => {
@@ -90,12 +90,12 @@ describeHosts('a worker on another host than npm start (takes root, for network 
     ]);
   });
 
-  /** An action that is a command, and what its worker says of it. */
+  /** Sends an action that becomes a command, and waits for the worker's result. */
   const act = async (agentId: string, action: object) => {
     const { body } = await admin.post(`/api/agent/${agentId}/action`, action);
     const path = `/api/agents/${agentId}/run-snippet/status?commandId=${body.commandId}`;
     const said = await waitFor(
-      'its result',
+      'the result of the action',
       async () => {
         const { body: result } = await admin.get(path);
         return result.status !== 'pending' && result;
@@ -105,7 +105,7 @@ describeHosts('a worker on another host than npm start (takes root, for network 
     return { ...body, error: said.error, output: said.output && JSON.parse(said.output) };
   };
 
-  itPlays('records what is done in its browser, which becomes a workflow of it, and takes an extension', async () => {
+  itPlays('records its browser, runs the workflow that is made from the recording, and installs an extension', async () => {
     const agentId = await lab.install('recorder', { CHROMIUM: chromium! });
     const startUrl = 'http://127.0.0.1:4712/';
     const { recordingId, error } = await act(agentId, { action: 'start_recording', kind: 'browser', startUrl });
@@ -128,7 +128,7 @@ describeHosts('a worker on another host than npm start (takes root, for network 
     expect([deployed.error, deployed.output?.version]).toEqual([undefined, '2.1.0']);
   });
 
-  it('has them as soon with a tunnel that leads nowhere, or to the service’s own host; nothing comes there', async () => {
+  it('receives runs as quickly if its tunnel leads nowhere or to the service’s own host, which gets no connection', async () => {
     lab.hosts.run(lab.hosts.service, [process.execPath, '-e', trap], { PATH: process.env['PATH'] }, lab.folder);
     const tunnels = [
       'http://127.0.0.1:4711',

@@ -17,7 +17,7 @@ with muster.step("Look around"):
 
 const describeHosts = canMakeHosts() ? describe : describe.skip;
 
-describeHosts('a worker on another host than npm start (takes root, for network namespaces)', () => {
+describeHosts('a worker on another host than npm start (requires root for network namespaces)', () => {
   let lab: TwoHostService;
 
   beforeAll(async () => {
@@ -25,7 +25,7 @@ describeHosts('a worker on another host than npm start (takes root, for network 
   });
   afterAll(() => lab?.close());
 
-  it('has its runs within a second, reaches the service from them, and leaves files that outlive a restart', async () => {
+  it('starts runs within a second, lets scripts reach the service, and stores files that survive a restart', async () => {
     const { api } = lab;
     const workflowId = (await api.post('/api/workflows', { name: 'Far', script })).body.id;
     const agentId = await lab.install('plain');
@@ -43,7 +43,7 @@ describeHosts('a worker on another host than npm start (takes root, for network 
     expect(await lab.service.end('SIGTERM')).toBe(0);
     await lab.start();
     expect(await (await fetch(downloadUrl)).text()).toBe('far away');
-    const after = await waitFor('a run after it', () => lab.run(workflowId, agentId));
+    const after = await waitFor('a run after the restart', () => lab.run(workflowId, agentId));
     expect(after.status).toBe('completed');
   });
 });

@@ -6,7 +6,7 @@ import { HttpClient, testEnvironment, testPassword } from '@muster/testing';
 import { Client } from 'pg';
 import { type DevStack, startDevStack } from '../../../tools/dev-stack/src/dev-stack';
 
-/** A Postgres and a Redis of the test's own, to be treated badly, and the environment of services that use them. */
+/** A separate Postgres and Redis that a test can pause, kill or empty, and the environment of services that use them. */
 export interface FaultLab {
   stack: DevStack;
   env: NodeJS.ProcessEnv;
@@ -48,7 +48,7 @@ export async function openFaultLab(): Promise<FaultLab> {
     },
     query: async <T>(sql: string, values: unknown[] = []) => {
       const client = new Client({ connectionString: stack.databaseUrl });
-      // Told of a server that is killed before the query is, which then fails too.
+      // Emitted if the server is killed; the query fails too, so the event needs no handling.
       client.on('error', () => undefined);
       await client.connect();
       try {
@@ -70,7 +70,7 @@ export interface ProbeCounts {
   publishedAgain: number;
 }
 
-/** What became of the accepted canaries: their rows are the ledger, whatever a queue forgot. */
+/** Counts the canaries by their rows, which are authoritative even if a queue lost messages. */
 export async function countProbes(lab: FaultLab): Promise<ProbeCounts> {
   const [row] = await lab.query<ProbeCounts>(`
     SELECT count(*)::int AS accepted, count(handled_at)::int AS handled,

@@ -7,11 +7,11 @@ import { ServiceProcess } from './service-process';
 
 jest.setTimeout(180_000);
 
-/** Requests that never answer must fail the test instead of hanging it. */
+/** Time limit for a response in milliseconds, so that a hanging request fails the test. */
 const patience = 2000;
 const kills = longForm('FAULTS_KILLS', { short: 2, long: 5 });
 
-describe('the service in an outage', () => {
+describe('the service during an outage', () => {
   let lab: FaultLab;
   let service: ServiceProcess;
   let client: HttpClient;
@@ -45,7 +45,7 @@ describe('the service in an outage', () => {
     return countProbes(lab);
   };
 
-  it('accepts and answers while Redis is paused, and handles everything once when it goes on', async () => {
+  it('accepts and answers requests while Redis is paused, and handles each message once after Redis resumes', async () => {
     process.kill(lab.stack.redis!.pid, 'SIGSTOP');
     let accepted = 0;
     const reads: number[] = [];
@@ -60,7 +60,7 @@ describe('the service in an outage', () => {
         ]);
         accepted += count;
         reads.push(...answers.map(({ status }) => status));
-        // Long enough that publishing has been tried, failed, and been tried again.
+        // Long enough for a publish to fail and to be retried.
         await new Promise((resume) => setTimeout(resume, 700));
       }
       const deep = await inTime(client.get('/api/health/deep'), 5000);
@@ -74,7 +74,7 @@ describe('the service in an outage', () => {
     expect(counts).toEqual({ accepted, handled: accepted, publishedAgain: 0 });
   });
 
-  it('loses nothing when Redis is killed and emptied at any moment', async () => {
+  it('loses no message when Redis is killed and emptied at any moment', async () => {
     let accepted = 0;
     for (let round = 0; round < kills; round += 1) {
       const pushing = (async () => {
@@ -87,11 +87,11 @@ describe('the service in an outage', () => {
     const counts = await allHandled(accepted);
     report('Redis killed and emptied', { ...counts, kills });
     expect(counts).toEqual({ accepted, handled: accepted, publishedAgain: expect.any(Number) });
-    // A message whose answer died with Redis may come again; the work is done once all the same.
+    // A message whose acknowledgement was lost with Redis may be published again; its work is still done once.
     expect(counts.publishedAgain).toBeLessThanOrEqual(accepted / 20);
   });
 
-  it('answers 503 in bounded time while Postgres is gone, and goes on by itself when it is back', async () => {
+  it('answers 503 in bounded time while Postgres is down, and recovers without a restart', async () => {
     const { pid } = service;
     const statuses = new Map<number, number>();
     let flowing = true;
@@ -148,7 +148,7 @@ describe('the service in an outage', () => {
     await waitFor('a 200', async () => (await client.get('/api/users')).status === 200, 40_000);
   });
 
-  it('ends within its deadline on SIGTERM, and leaves nothing unhandled behind', async () => {
+  it('exits within its deadline on SIGTERM, and loses no message', async () => {
     const accepted = await accept(50);
     expect(await service.end('SIGTERM')).toBe(0);
     service = await ServiceProcess.start('standalone', lab.env);
@@ -156,10 +156,10 @@ describe('the service in an outage', () => {
     expect((await allHandled(accepted)).handled).toBe(accepted);
   });
 
-  it.each(['SIGSTOP', 'SIGKILL'] as const)('ends on SIGTERM although Redis had a %s', async (fault) => {
+  it.each(['SIGSTOP', 'SIGKILL'] as const)('exits on SIGTERM after Redis got a %s', async (fault) => {
     process.kill(lab.stack.redis!.pid, fault);
     await waitFor(
-      'the outage to be seen',
+      'the health check to report the outage',
       async () => (await client.get('/api/health/deep')).body.checks.queue.status === 'failed',
     );
     const accepted = await accept(5);
@@ -171,7 +171,7 @@ describe('the service in an outage', () => {
     expect((await allHandled(accepted)).handled).toBe(accepted);
   });
 
-  it('picks up what a kill -9 right after the acceptance left', async () => {
+  it('handles messages that were accepted right before a kill -9', async () => {
     let accepted = 0;
     for (let round = 0; round < kills; round += 1) {
       accepted += await accept(20);

@@ -17,7 +17,7 @@ import { ServiceProcess } from './service-process';
 
 const seed = Number(process.env['MUSTER_SEED'] ?? 8);
 
-describe('feedback on three sides', () => {
+describe('feedback in the service and two trackers', () => {
   let harness: Harness;
   let trackers: FakeTrackers;
   let gateway: ServiceProcess;
@@ -57,7 +57,7 @@ describe('feedback on three sides', () => {
   };
   const settled = (id: string) =>
     waitFor(
-      `${id} to be settled`,
+      `${id} to be synchronized`,
       async () =>
         (await sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]))[0]?.dueAt === null,
       30_000,
@@ -71,7 +71,7 @@ describe('feedback on three sides', () => {
     expect((await admin.patch(`/api/feedback-submissions/${id}`, { status })).status).toBe(200);
   const read = async (id: string) => (await admin.get(`/api/feedback-submissions/${id}`)).body;
 
-  it('goes from an admin’s hand to both trackers, and is told once', async () => {
+  it('copies each status change by an admin to both trackers, and records it once', async () => {
     const id = await submit('By hand');
     await settled(id);
     const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
@@ -82,7 +82,7 @@ describe('feedback on three sides', () => {
       ['triaged', 'open', 'reopened', 'open'],
       ['in_progress', 'open', 'reopened', 'custom'],
       ['resolved', 'closed', 'completed', 'done'],
-      // The task is over already.
+      // The task is already done.
       ['closed', 'closed', 'completed', 'done'],
     ]) {
       await patch(id, status!);
@@ -97,7 +97,7 @@ describe('feedback on three sides', () => {
     expect(history.at(-1)).toMatchObject({ from: 'resolved', to: 'closed', source: 'user' });
   }, 60_000);
 
-  it('has one issue where its worker stood still between looking and making, and another took over', async () => {
+  it('creates one issue if its worker hangs between search and creation and another worker takes over', async () => {
     let stopped = false;
     trackers.mishap = ({ method, path }) => {
       if (stopped || method !== 'GET' || !path.includes('/issues?')) return undefined;
@@ -105,7 +105,7 @@ describe('feedback on three sides', () => {
       process.kill(worker.pid, 'SIGSTOP');
       return undefined;
     };
-    const id = await submit('Stood still');
+    const id = await submit('Hanging worker');
     await waitFor('the stop', () => stopped);
     const other = await startWorker();
     try {
@@ -120,7 +120,7 @@ describe('feedback on three sides', () => {
     expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
   }, 60_000);
 
-  it('agrees in the end after changes in any order, with clocks apart, in a bounded number of calls', async () => {
+  it('converges after changes in any order with different clocks, in a bounded number of calls', async () => {
     const random = seeded(seed);
     const pick = <T>(list: readonly T[]): T => list[random.between(0, list.length - 1)]!;
     trackers.skewMs = { codehost: 90_000, tasktracker: -90_000 };
@@ -139,7 +139,7 @@ describe('feedback on three sides', () => {
         trackers.moveIssue(issue!, { state: 'closed', state_reason: pick(['completed', 'not_planned']) });
       else trackers.moveIssue(issue!, { state: 'open' });
       changes += 1;
-      // A webhook may be lost, or come twice.
+      // A webhook may be lost or arrive twice.
       for (let rings = pick([0, 1, 1, 2]); rings > 0; rings -= 1) await ring(id);
     }
     for (const id of ids) await settled(id);

@@ -11,7 +11,7 @@ import { Start } from './npm-start';
 
 jest.setTimeout(300_000);
 
-/** Asked for and nobody's: so it can be looked for everywhere. */
+/** A name of no patient; unusual, so that a test can search all files for it. */
 const nobody = 'Zyxwvut, Quillandra';
 
 describe('a composite that a real local worker builds', () => {
@@ -31,7 +31,7 @@ describe('a composite that a real local worker builds', () => {
     expect([started.status, started.text]).toEqual([202, expect.any(String)]);
     const path = `/api/agents/${agentId}/imaging-composite/status?commandId=${started.body.commandId}`;
     const body = await waitFor(
-      'its end',
+      'the end of the command',
       async () => {
         const answer = await admin.get(path);
         return answer.body.status !== 'pending' && answer.body;
@@ -58,7 +58,7 @@ describe('a composite that a real local worker builds', () => {
       compositeUrl: compositeUrl as string,
       size: [info.width, info.height],
       middles: teeth.map((_, place) => pixel(cell(place).left + 160, cell(place).top + 100)),
-      /** The lower left corner of each cell: what is in it says which tooth it is, and from when. */
+      /** The lower left corner of each cell, where the tooth's number and the date of its image are printed. */
       labels: teeth.map((_, place) => {
         const { left, top } = cell(place);
         const rows = Array.from({ length: 32 }, (_, y) =>
@@ -85,14 +85,14 @@ describe('a composite that a real local worker builds', () => {
     const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(start.output)!;
     admin = await new HttpClient(`http://127.0.0.1:${port}`).signIn(email!, password!);
     agentId = (await admin.post('/api/agents', { name: randomUUID(), provider: 'local' })).body.agent.id;
-    await waitFor('it', async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online', 60_000);
+    await waitFor('the agent to be online', async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online', 60_000);
   });
   afterAll(async () => {
     await start?.end('SIGTERM');
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('has of each tooth the newest image of this patient that can be read, in the order asked for', async () => {
+  it('shows the newest readable image of each requested tooth of the patient, in the requested order', async () => {
     const teeth = [31, 3, 30, 14, 19, 8, 1, 2];
     const { said, commandId, size, middles, labels } = await composite('1234', teeth);
     const { organization } = (await admin.get('/api/auth/me')).body;
@@ -112,7 +112,7 @@ describe('a composite that a real local worker builds', () => {
       expect(label.filter((level) => level > 230).length).toBeGreaterThan(50);
       expect(label.filter((level) => level < 20).length).toBeGreaterThan(500);
     }
-    // Where nothing was asked for is nothing.
+    // The composite is the agent's only artifact.
     const { artifacts } = (await admin.get(`/api/artifacts?agentId=${agentId}`)).body;
     expect(artifacts).toEqual([
       expect.objectContaining({ agentId, kind: 'image', filename: `${commandId}.png`, contentType: 'image/png' }),
@@ -126,14 +126,14 @@ describe('a composite that a real local worker builds', () => {
     ['munoz,  <B>JOSE</B>', 77, []],
     ['<b>José</b> Muñoz', 77, []],
     ['Nell Without', 88, []],
-  ])('means %s', async (lookup, patimageid, found) => {
+  ])('finds the patient by %s', async (lookup, patimageid, found) => {
     const { said, size, middles } = await composite(lookup, [30, 3]);
     expect([said.patient.patimageid, said.teeth_found]).toEqual([patimageid, found]);
     expect(size).toEqual([640, 240]);
     expect(middles).toEqual([found.length ? [200, 200, 200] : [128, 128, 128], [128, 128, 128]]);
   });
 
-  it('fails for a name of two patients, and for a name of nobody, and names neither', async () => {
+  it('fails for an ambiguous and for an unknown patient name, and reveals no name', async () => {
     const { commandId: _, ...several } = await ask('Ann Smith', [3]);
     const error = '2 patients answer to this lookup';
     expect(several).toEqual({ status: 'failed', code: 'patient_ambiguous', error });
@@ -143,12 +143,12 @@ describe('a composite that a real local worker builds', () => {
     expect(told.text).toContain(commandId);
     const shown = [told, await admin.get('/api/audit?limit=200'), await admin.get(`/api/agents/${agentId}`)];
     for (const { text } of shown) expect(text).not.toMatch(/Zyxwvut|Smith|C-77|Muñoz/);
-    // Neither the database nor a log nor the worker's own folder has heard of who was asked for.
-    await waitFor('its folder', async () => !(await filesWith(folder, 'Zyxwvut')).length);
+    // Neither the data folder (database, worker) nor the output contains the requested name.
+    await waitFor('the name to be in no file', async () => !(await filesWith(folder, 'Zyxwvut')).length);
     expect(start.output).not.toContain('Zyxwvut');
   });
 
-  it('is another organization’s business in no way', async () => {
+  it('is not accessible to another organization', async () => {
     const ours = await composite('1234', [3]);
     const [, email, password] = /super admin +(\S+@\S+) +(\S+)/.exec(start.output)!;
     const root = await new HttpClient(admin.url).signIn(email!, password!);
@@ -163,7 +163,7 @@ describe('a composite that a real local worker builds', () => {
     expect((await fetch(elsewhere)).status).toBe(403);
   });
 
-  it('says what is missing where the practice has moved its files', async () => {
+  it('reports which file is missing if the practice has moved its files', async () => {
     const list = join(practice, 'images/images.dat');
     const content = await readFile(list);
     await rm(list);
@@ -206,7 +206,7 @@ describe('a composite that a real local worker builds', () => {
       line(1234, 8, 'newer.dex', '20250101|101113', '17'),
       line(1235, 1, 'theirs.dex', '20251231|', '46'),
       line(1234, 9, 'theirs.dex', '20251231|', '46'),
-      // A primary tooth is no tooth of that number.
+      // A primary tooth must not count as the permanent tooth with the same universal number.
       line(1234, 10, 'new.dex', '20250101|', '51-55;65'),
       line(1234, 11, 'new.dex', '20259901|', '11'),
       '1234|12|short.dex',
@@ -217,7 +217,7 @@ describe('a composite that a real local worker builds', () => {
       'images.dat',
       Buffer.concat([
         Buffer.from(utf8.join('\r\n').replace('\r\n', '') + '\r\n'),
-        // In Windows-1252.
+        // A line in Windows-1252.
         Buffer.from(`${line(1234, 13, 'Z\xe4hne.dex', '20250101|', '47')}\r\n`, 'latin1'),
       ]),
     );
@@ -243,7 +243,7 @@ connection.commit()
 connection.close()
 `;
 
-/** An uncompressed grey TIFF of one level. */
+/** An uncompressed TIFF of one grey level. */
 function greyTiff(width: number, height: number, level: number): Buffer {
   const pixels = width * height;
   const tags = [

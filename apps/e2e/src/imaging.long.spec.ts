@@ -14,33 +14,33 @@ const { pillow } = testStack();
 const describeWhere = pillow ? describe : describe.skip;
 const count = 200;
 
-/** Of each picture another one: where it is bright tells its number, and how it lies is seen in the corner. */
+/** Each image is different: the bright square encodes its number, and the white corner shows its orientation. */
 const [width, height] = [320, 240];
 const brightAt = (ordinal: number, x: number, y: number): number => {
   if (x < 40 && y < 30) return 255;
   return Math.floor(x / 32) === ordinal % 10 && Math.floor(y / 24) === Math.floor(ordinal / 10) % 10 ? 220 : 40;
 };
 
-describeWhere('imaging by npm start and its own worker (takes Pillow)', () => {
+describeWhere('imaging by npm start and its own worker (requires Pillow)', () => {
   let root: string;
   let start: StartedAs;
   let api: HttpClient;
   let agentId: string;
 
   beforeAll(async () => {
-    // As its owner leaves it: closed to everybody else.
+    // As in a practice, only the owner can read the folder and its files.
     root = mkdtempSync(join(tmpdir(), 'muster-practice-'));
     for (let ordinal = 1; ordinal <= count; ordinal += 1) {
       const pixels = (x: number, y: number) => brightAt(ordinal, x, y);
       writeFileSync(join(root, `${ordinal}.dex`), writeTiff({ width, height, ordinal, pixels }), { mode: 0o600 });
     }
-    writeFileSync(join(root, 'broken.dex'), 'DEX and nothing behind it');
+    writeFileSync(join(root, 'broken.dex'), 'DEX and no image');
     const env = { IMAGING_ROOT: root, IMAGING_PATH_MAP: `\\\\server\\images=${root}`, ...pillow };
     start = await StartedAs.begin({ name: 'this user', wrap: [], uid: process.getuid!() }, ['--no-demo'], env);
     api = await start.signIn('admin');
     const made = await api.post('/api/agents', { name: 'Front desk', provider: 'local' });
     agentId = made.body.agent.id;
-    await waitFor('the agent', async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online', 60_000);
+    await waitFor('the agent to be online', async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online', 60_000);
   });
   afterAll(async () => {
     await start?.end();
@@ -55,7 +55,7 @@ describeWhere('imaging by npm start and its own worker (takes Pillow)', () => {
       const { body: status } = await api.get(path);
       return status.status !== 'pending' && status;
     };
-    return { commandId: asked.body.commandId as string, status: await waitFor('the end', ended, 180_000) };
+    return { commandId: asked.body.commandId as string, status: await waitFor('the end of the conversion', ended, 180_000) };
   };
   const read = async (url: string) => {
     const answer = await fetch(url);
@@ -63,7 +63,7 @@ describeWhere('imaging by npm start and its own worker (takes Pillow)', () => {
     return Buffer.from(await answer.arrayBuffer());
   };
 
-  it('converts 200 images of a share, whose pictures are read by their URLs and show what they showed', async () => {
+  it('converts 200 images of a share to JPEG files that are served by URL and show the same content', async () => {
     const images = Array.from({ length: count }, (_, at) => ({ ordinal: at + 1, filename: `${at + 1}.dex` }));
     const missing = [
       { ordinal: 901, filename: 'none.dex' },
@@ -104,20 +104,20 @@ describeWhere('imaging by npm start and its own worker (takes Pillow)', () => {
     expect(artifacts[0]).toMatchObject({ kind: 'image', contentType: 'image/jpeg', jobId: null });
   });
 
-  it('names imaging among what its worker can', async () => {
+  it('lists imaging among the capabilities of its worker', async () => {
     const { entries } = (await api.get(`/api/agents/${agentId}/logs?kind=provisioning&limit=200`)).body;
     const handshake = entries.find(({ source }: { source: string }) => source === 'handshake');
     expect(handshake.data.capabilities).toContain('imaging');
   });
 
-  it('reads nothing outside of its folder', async () => {
+  it('reads no file outside the imaging folder', async () => {
     for (const imagingPath of ['/etc', '..', '\\\\server\\other', `${root}/../..`]) {
       const { status } = await convert({ imagingPath, images: [{ ordinal: 1, filename: 'passwd' }] });
       expect(status).toMatchObject({ status: 'failed', code: 'path_not_allowed' });
     }
   });
 
-  it('lends the folder to scripts for reading, and gives them none of its settings', async () => {
+  it('mounts the folder read-only for scripts, and hides the imaging settings from them', async () => {
     const code = `
 import os
 print(sorted(name for name in os.environ if "IMAGING" in name or "PRACTICE" in name))
@@ -127,7 +127,7 @@ except OSError as error:
     print(error.errno)`;
     const asked = await api.post(`/api/agents/${agentId}/run-snippet`, { code });
     const path = `/api/agents/${agentId}/run-snippet/status?commandId=${asked.body.commandId}`;
-    const status = await waitFor('the end', async () => {
+    const status = await waitFor('the end of the snippet', async () => {
       const { body } = await api.get(path);
       return body.status !== 'pending' && body;
     });

@@ -12,7 +12,7 @@ jest.setTimeout(240_000);
 
 const everybody: Starter[] = [
   { name: 'root', wrap: [], uid: 0 },
-  { name: 'root that gets no namespaces', wrap: ['setpriv', '--bounding-set', '-sys_admin'], uid: 0 },
+  { name: 'root without namespaces', wrap: ['setpriv', '--bounding-set', '-sys_admin'], uid: 0 },
   {
     name: 'an ordinary user',
     wrap: ['setpriv', '--reuid', '45678', '--regid', '45678', '--clear-groups'],
@@ -21,7 +21,7 @@ const everybody: Starter[] = [
 ];
 const isRoot = process.getuid!() === 0;
 const starters = isRoot ? everybody : [{ name: 'this user', wrap: [], uid: process.getuid!() }];
-/** Whoever may not read this clone, or gets no namespaces of its own, has no such agents to test. */
+/** Whether this user can read the repository and create namespaces; confined agents need both. */
 const able = ({ wrap, uid }: Starter) => {
   const program = `require('node:fs').accessSync(${JSON.stringify(join(root, 'package.json'))})`;
   const reads = [...wrap, process.execPath, '-e', program];
@@ -29,7 +29,7 @@ const able = ({ wrap, uid }: Starter) => {
   return [reads, confines].every(([command, ...args]) => spawnSync(command!, args, { cwd: '/' }).status === 0);
 };
 
-describe.each(starters.filter(able))('scripts of local agents of $name', (starter) => {
+describe.each(starters.filter(able))('scripts of local agents if npm start runs as $name', (starter) => {
   let start: StartedAs;
   let ours: HttpClient;
   let theirs: HttpClient;
@@ -51,7 +51,7 @@ describe.each(starters.filter(able))('scripts of local agents of $name', (starte
   });
   afterAll(() => start?.end());
 
-  it('find none of the service’s secrets and nothing of another agent, and change and end nothing of them', async () => {
+  it('cannot read secrets of the service or of another agent, change their files, or end their processes', async () => {
     expect(start.said).not.toMatch(/unconfined/);
     const vaultSecret = randomBytes(20).toString('hex');
     await theirs.put('/api/vault/PORTAL_PASSWORD', { value: vaultSecret });
@@ -59,7 +59,7 @@ describe.each(starters.filter(able))('scripts of local agents of $name', (starte
     const held = await launch(theirs, victim.id, { script: holder, vaultKeys: ['PORTAL_PASSWORD'] });
     const inFile = `${vaultSecret}-in-a-file`;
     await waitFor(
-      'the other one at work',
+      'the job of the other organization to run',
       async () => (await theirs.get(`/api/jobs/${held}/steps`)).body.steps?.length,
     );
 
@@ -105,10 +105,10 @@ describe.each(starters.filter(able))('scripts of local agents of $name', (starte
     expect((await theirs.get(`/api/jobs/${held}`)).body.status).toBe('running');
     expect((await theirs.post(`/api/jobs/${held}/cancel`)).status).toBeLessThan(300);
     expect((await ended(theirs, held)).status).toBe('cancelled');
-    await waitFor('nothing to be left of it', () => !environments().some((text) => text.includes(vaultSecret)));
+    await waitFor('all processes of the cancelled job to end', () => !environments().some((text) => text.includes(vaultSecret)));
   });
 
-  it('have a folder that a reboot leaves as it is, and end with their agent', async () => {
+  it('keep their home folder across a reboot, and end when their agent is deleted', async () => {
     const agent = await local(ours, 'Kept');
     const write = await launch(ours, agent.id, { script: `${home}\nopen(kept, "w").write("it is kept")` });
     expect((await ended(ours, write)).status).toBe('completed');
@@ -117,13 +117,13 @@ describe.each(starters.filter(able))('scripts of local agents of $name', (starte
     const read = await launch(ours, agent.id, { script: `${home}\nimport muster\nmuster.result(open(kept).read())` });
     expect(await ended(ours, read)).toMatchObject({ status: 'completed', result: 'it is kept' });
     expect((await ours.delete(`/api/agents/${agent.id}`)).status).toBe(204);
-    await waitFor('its folder to be gone', () => !readdirSync(join(start.dataDir, 'agents')).includes(agent.id));
+    await waitFor('the agent’s folder to be deleted', () => !readdirSync(join(start.dataDir, 'agents')).includes(agent.id));
     expect(environments().filter((text) => text.includes(agent.id))).toEqual([]);
   });
 });
 
-describe('npm start where nothing keeps scripts from it', () => {
-  it('says so in one line', async () => {
+describe('npm start that cannot confine scripts', () => {
+  it('prints one line that scripts run unconfined', async () => {
     const start = await StartedAs.begin(starters[0]!, ['--no-demo'], { PYTHON: '/nowhere/python3' });
     const lines = () => start.said.split('\n').filter((line) => line.includes('unconfined'));
     await waitFor('the line', () => lines().length > 0);
@@ -154,7 +154,7 @@ async function local(client: HttpClient, name: string): Promise<{ id: string; ke
 }
 
 async function online(client: HttpClient, id: string): Promise<void> {
-  await waitFor('the agent', async () => (await client.get(`/api/agents/${id}`)).body.status === 'online', 60_000);
+  await waitFor('the agent to be online', async () => (await client.get(`/api/agents/${id}`)).body.status === 'online', 60_000);
 }
 
 let workflows = 0;
@@ -176,7 +176,7 @@ async function launch(
 
 async function ended(client: HttpClient, jobId: string): Promise<any> {
   return waitFor(
-    'the end',
+    'the end of the job',
     async () => {
       const { body } = await client.get(`/api/jobs/${jobId}`);
       return ['completed', 'failed', 'cancelled'].includes(body.status) && body;

@@ -17,31 +17,31 @@ import { seeded } from './seed';
 import { ServiceProcess } from './service-process';
 import { StatementGates } from './statement-gates';
 
-/** Where the dispatcher can be held, as the statement that it has sent and Postgres has not carried out. */
+/** The triggers of the statements at which the dispatcher can be held: it has sent them, Postgres has not executed them. */
 const places = {
-  'wake begun': 'BEFORE INSERT ON agent_wake',
-  'wake taken in hand': 'BEFORE UPDATE ON agent_wake FOR EACH ROW WHEN (NEW.attempt > OLD.attempt)',
-  'start noted':
+  'wake insert': 'BEFORE INSERT ON agent_wake',
+  'wake attempt': 'BEFORE UPDATE ON agent_wake FOR EACH ROW WHEN (NEW.attempt > OLD.attempt)',
+  'start recorded':
     'BEFORE UPDATE ON agent_wake FOR EACH ROW WHEN (NEW.next_try_at = NEW.deadline AND OLD.next_try_at < OLD.deadline)',
-  'job given': 'BEFORE INSERT ON agent_command',
-  'idle stop begun': `BEFORE UPDATE ON agent FOR EACH ROW WHEN (NEW.status = 'stopping' AND OLD.status <> 'stopping')`,
-  'order taken in hand': 'BEFORE INSERT ON agent_control',
-  'order noted':
+  'run command insert': 'BEFORE INSERT ON agent_command',
+  'stopping status update': `BEFORE UPDATE ON agent FOR EACH ROW WHEN (NEW.status = 'stopping' AND OLD.status <> 'stopping')`,
+  'order insert': 'BEFORE INSERT ON agent_control',
+  'order issued':
     'BEFORE UPDATE ON agent_control FOR EACH ROW WHEN (NEW.issued_at IS NOT NULL AND OLD.issued_at IS NULL)',
-  'stop settled': `BEFORE UPDATE ON agent FOR EACH ROW WHEN (NEW.status = 'stopped' AND OLD.status = 'stopping')`,
-  'end settled': `BEFORE UPDATE ON agent FOR EACH ROW WHEN (NEW.vm_state = 'gone' AND OLD.vm_state IS DISTINCT FROM 'gone')`,
+  'stopped status update': `BEFORE UPDATE ON agent FOR EACH ROW WHEN (NEW.status = 'stopped' AND OLD.status = 'stopping')`,
+  'gone state update': `BEFORE UPDATE ON agent FOR EACH ROW WHEN (NEW.vm_state = 'gone' AND OLD.vm_state IS DISTINCT FROM 'gone')`,
 };
 type Place = keyof typeof places;
 
 export type Act = 'wake' | 'idle stop' | 'idle stop, then a job' | 'manual stop' | 'reboot' | 'terminate';
 
-/** A moment of an act in which the dispatcher is killed, and how the agent is then. */
+/** The moment of an act at which the dispatcher is killed, and the agent's status after the kill. */
 export interface Boundary {
   act: Act;
   moment: string;
-  /** The statement that it does not come to. */
+  /** The statement at which the dispatcher is held. */
   gate?: Place;
-  /** The call that it gets no answer to. */
+  /** The provider call that gets no answer: whether the provider has executed it. */
   hold?: Held;
   left: AgentStatus;
 }
@@ -55,12 +55,12 @@ const orderOf: Record<Act, MachineOrder> = {
   terminate: 'terminate',
 };
 
-/** An agent that is struck at its boundary. */
+/** The agent with which one boundary is tested. */
 export interface Struck extends Boundary {
   agentId: string;
   machine: ParkedMachine;
   jobId?: string;
-  /** Where its timeline was before the act. */
+  /** Last sequence number of the agent's timeline before the act. */
   baseline: number;
 }
 
@@ -69,11 +69,11 @@ const email = 'kills@example.com';
 const apps = ['gateway', 'ingest', 'scheduler', 'dispatcher'] as const;
 const generousMs = 120_000;
 
-/** Four services, a control plane with its machines, and the dispatcher that dies. */
+/** Four services, of which the dispatcher is killed, and a control plane with machines. */
 export class MachineKills {
-  /** An agent for each boundary, in that order. */
+  /** One case for each boundary, in the same order. */
   struck: Struck[] = [];
-  /** The jobs that machines began, each as often as they did. */
+  /** The job id of each start of a job on a machine. */
   readonly starts: string[] = [];
   readonly kills: Record<string, number> = {};
   private readonly services = new Map<string, ServiceProcess>();
@@ -101,7 +101,7 @@ export class MachineKills {
       OUTBOX_REPUBLISH_MS: '2000',
       DISPATCH_SWEEP_MS: '500',
       MAINTENANCE_TICK_MS: '3600000',
-      // Those that wait at a gate keep a connection each.
+      // Each statement that waits at a gate occupies a connection.
       DATABASE_POOL_SIZE: '20',
       BOOTSTRAP_ORGANIZATION: 'Kills',
       BOOTSTRAP_SUPER_ADMIN_EMAIL: email,
@@ -122,12 +122,12 @@ export class MachineKills {
     await Promise.all(this.struck.map((struck) => this.ready(struck)));
   }
 
-  /** Lets the act begin, and the dispatcher come as far as the boundary. */
+  /** Starts the act and waits until the dispatcher has reached the boundary. */
   async bringTo(struck: Struck): Promise<void> {
     const { act, agentId, machine, gate, hold } = struck;
     if (gate) await this.gates.close(agentId, gate);
-    // A machine that is to be met between two states stays there until it is told to go on.
-    machine.lasts = gate !== 'job given' && gate !== 'stop settled' && gate !== 'end settled';
+    // The boot or shutdown pauses until the test continues it, except if the gate lies after it.
+    machine.lasts = gate !== 'run command insert' && gate !== 'stopped status update' && gate !== 'gone state update';
     const held = hold && machine.hold(orderOf[act], hold);
     if (act === 'wake') await this.launch(struck);
     else if (act === 'idle stop' || act === 'idle stop, then a job') await this.pin(agentId, false);
@@ -138,7 +138,7 @@ export class MachineKills {
       act === 'wake'
         ? 'SELECT FROM agent_wake WHERE agent_id = $1 AND next_try_at = deadline'
         : 'SELECT FROM agent_control WHERE agent_id = $1 AND issued_at IS NOT NULL';
-    await this.until(`${agentId}: its order noted`, noted, [agentId]);
+    await this.until(`${agentId}: the order to be recorded as issued`, noted, [agentId]);
   }
 
   async launch(struck: Struck): Promise<void> {
@@ -165,7 +165,7 @@ export class MachineKills {
     return (await this.rows<{ status: AgentStatus }>('SELECT status FROM agent WHERE id = $1', [agentId]))[0]!.status;
   }
 
-  /** What was told of it since the act: its lifecycle events, and the states that it went through. */
+  /** Returns the agent's lifecycle events and statuses in its timeline since the act. */
   async told({ agentId, baseline }: Struck): Promise<{ events: string[]; states: string[] }> {
     const entries = await this.rows<{ kind: string; data: { eventType: string; status: string } }>(
       `SELECT kind, data FROM timeline_entry
@@ -187,7 +187,7 @@ export class MachineKills {
     return (await this.pool.query<T>(sql, parameters)).rows;
   }
 
-  /** Where it all stands: for whoever has to find out why a wait was in vain. */
+  /** Returns the state of the database, the machines and the dispatcher, to find out why a wait timed out. */
   async account(): Promise<string> {
     const tables = {
       agent: 'SELECT id, name, status, current_job_id, vm_state, last_seen FROM agent ORDER BY name',
@@ -212,7 +212,7 @@ export class MachineKills {
     await this.database.drop();
   }
 
-  /** An agent with a machine: off for a wake, on for everything else. */
+  /** Creates an agent with a machine, which is off for a wake and on for other acts. */
   private async agentFor(boundary: Boundary): Promise<Struck> {
     const isOn = boundary.act !== 'wake';
     const ref = `vm-${this.park.machines.size}`;
@@ -234,12 +234,12 @@ export class MachineKills {
     return { ...boundary, agentId, machine, baseline: 0 };
   }
 
-  /** Until its control plane has described it, and it has reported if it is on. */
+  /** Waits until the service knows the machine's state and, if the machine is on, its worker has reported. */
   private async ready(struck: Struck): Promise<void> {
     const { agentId, act } = struck;
     const status = act === 'wake' ? 'stopped' : 'online';
     await this.until(
-      `${agentId} ${status}`,
+      `${agentId} to be ${status}`,
       `SELECT FROM agent WHERE id = $1 AND status = $2 AND vm_state IS NOT NULL
          AND NOT EXISTS (SELECT FROM outbox WHERE payload->>'agentId' = $3)`,
       [agentId, status, agentId],

@@ -5,29 +5,29 @@ import type { AddressInfo } from 'node:net';
 
 export type MachineOrder = 'start' | 'stop' | 'reboot' | 'terminate';
 type Power = 'stopped' | 'starting' | 'running' | 'stopping' | 'gone';
-/** What runs on a machine while it is on. */
+/** The program that runs on a machine while it is on. */
 interface Program {
   start(): void;
   kill(): Promise<void>;
 }
-/** What becomes of an order whose caller never hears of it. */
-export type Held = 'not carried out' | 'carried out';
+/** Whether an order is executed whose caller never gets an answer. */
+export type Held = 'not executed' | 'executed';
 
 const bootMs = 300;
 const shutdownMs = 200;
 
-/** A machine that takes its time, and whose program begins anew with every boot. */
+/** A simulated machine. Its boot and shutdown take time, and its program is restarted with every boot. */
 export class ParkedMachine {
   state: Power = 'stopped';
   boots = 0;
   program?: Program;
-  /** The next boot, or the next shutdown, lasts until `goOn`. */
+  /** If true, the next boot or shutdown lasts until `goOn`. */
   lasts = false;
   readonly calls: MachineOrder[] = [];
   private holding: { order: MachineOrder; held: Held; reached: () => void } | null = null;
   private proceed: (() => void) | null = null;
 
-  /** Resolves when such an order has come, which stays unanswered for as long as its caller lives. */
+  /** Resolves when such an order has arrived. The order is never answered. */
   hold(order: MachineOrder, held: Held): Promise<void> {
     return new Promise((reached) => (this.holding = { order, held, reached }));
   }
@@ -42,13 +42,13 @@ export class ParkedMachine {
     const { holding } = this;
     if (holding?.order !== order) return answer(response, this.carryOut(order) ? 202 : 409, {});
     this.holding = null;
-    if (holding.held === 'carried out') this.carryOut(order);
+    if (holding.held === 'executed') this.carryOut(order);
     const gone = once(response, 'close');
     holding.reached();
     await gone;
   }
 
-  /** False: not in this state. */
+  /** Executes the order. Returns false if the machine's state does not allow it. */
   carryOut(order: MachineOrder): boolean {
     if (this.state === 'gone') return false;
     if (order === 'terminate') return this.turnOff('gone');
@@ -83,7 +83,7 @@ export class ParkedMachine {
   }
 }
 
-/** A customer's control plane over real HTTP. It takes what our organization has signed, and nothing else. */
+/** A customer's control plane over HTTP. It accepts only requests that are signed with the organization's secret. */
 export class MachinePark {
   readonly machines = new Map<string, ParkedMachine>();
   signingSecret = '';

@@ -26,7 +26,7 @@ interface Bundle {
   files: { path: string; size: number; sha256: string }[];
 }
 
-describe('a pack that is published', () => {
+describe('the publication of a pack', () => {
   let harness: Harness;
   let gate: StoreGate;
   let service: ServiceProcess;
@@ -52,7 +52,7 @@ describe('a pack that is published', () => {
   const start = async () => {
     const own = { S3_ENDPOINT: gate.url, S3_PUBLIC_ENDPOINT: testStack().s3.endpoint, REQUEST_TIMEOUT_MS: '60000' };
     service = await ServiceProcess.start('gateway', { ...harness.env, ...own, RATE_LIMIT_PER_MINUTE: '1000000' });
-    // Who has signed in stays so, wherever the service is by now.
+    // The sessions stay valid; only the address of the service changes.
     person &&= new HttpClient(service.url, person.headers);
     machine &&= new HttpClient(service.url, machine.headers);
   };
@@ -64,7 +64,7 @@ describe('a pack that is published', () => {
   const upload = async (packId: string, { zip, files }: Bundle) => {
     const { body } = await machine.post(`/api/workflow-packs/${packId}/publish-from-vm/upload`);
     const send = () => fetch(body.uploadUrl, { method: 'PUT', headers: body.headers, body: new Uint8Array(zip) });
-    // To make a large one takes so long that the store has closed the connection that was kept.
+    // Building a large bundle takes so long that the store may have closed the kept-alive connection.
     const sent = await send().catch(send);
     expect(sent.status).toBe(200);
     return { uploadKey: body.uploadKey as string, baseRuntimeBundleId: null as string | null, files };
@@ -75,16 +75,16 @@ describe('a pack that is published', () => {
     ((await person.get(`/api/workflow-packs/${packId}`)).body.draftHead?.runtimeBundleId ?? null) as string | null;
 
   const places: [string, GatePlace][] = [
-    ['the upload is looked for', { method: 'HEAD', path: /\/uploads\//, when: 'before' }],
+    ['the upload is checked', { method: 'HEAD', path: /\/uploads\//, when: 'before' }],
     ['the upload is read', { method: 'GET', path: /\/uploads\//, when: 'before' }],
-    ['the bundle is looked for', { method: 'HEAD', path: /\/bundles\//, when: 'before' }],
+    ['the bundle is checked', { method: 'HEAD', path: /\/bundles\//, when: 'before' }],
     ['the bundle is copied', { method: 'PUT', path: /\/bundles\//, when: 'before' }],
     ['the bundle has been copied', { method: 'PUT', path: /\/bundles\//, when: 'after' }],
-    ['the manifest is kept', { method: 'PUT', path: /\/manifests\//, when: 'before' }],
-    ['the manifest has been kept', { method: 'PUT', path: /\/manifests\//, when: 'after' }],
+    ['the manifest is stored', { method: 'PUT', path: /\/manifests\//, when: 'before' }],
+    ['the manifest has been stored', { method: 'PUT', path: /\/manifests\//, when: 'after' }],
   ];
 
-  it.each(places)('is whole when the process is killed as %s, and the same call finishes it', async (_, place) => {
+  it.each(places)('changes nothing if the process is killed as %s, and succeeds when the call is repeated', async (_, place) => {
     const packId = await makePack();
     const body = await upload(packId, smallBundle());
     const held = gate.hold(place);
@@ -98,14 +98,14 @@ describe('a pack that is published', () => {
     await publishes(packId, body);
   });
 
-  it('is whole when the process is killed before its commit, and the same call finishes it', async () => {
+  it('changes nothing if the process is killed before its commit, and succeeds when the call is repeated', async () => {
     const packId = await makePack();
     const body = await upload(packId, smallBundle());
     let cut: Promise<unknown> | undefined;
     await harness.db.transaction('system', async (tx) => {
       await tx.query('SELECT FROM workflow_pack WHERE id = $1 FOR UPDATE', [packId]);
       cut = finalize(packId, body).catch(() => null);
-      await waitFor('the finalize at the lock', async () => {
+      await waitFor('the finalize call to wait for the lock', async () => {
         const waiting = await harness.db.query('system', `SELECT FROM pg_locks WHERE NOT granted`);
         return waiting.length > 0;
       });
@@ -129,7 +129,7 @@ describe('a pack that is published', () => {
   it.each([
     ['60 MiB, of 400 MiB unpacked,', largeBundle],
     ['10,000 entries', () => zipOf(Array.from({ length: 10_000 }, (_, at) => file(`a/${at % 100}/${at}.py`, `${at}`)))],
-  ])('of %s leaves memory flat and others their time', async (name, make) => {
+  ])('of %s keeps memory flat and does not delay other requests', async (name, make) => {
     const bundle = make();
     const packId = await makePack();
     const body = await upload(packId, bundle);
@@ -158,7 +158,7 @@ describe('a pack that is published', () => {
         `${before.toFixed(0)} MiB, at most ${peak.toFixed(0)} MiB; others' p99 ${busy.toFixed(1)} ms, ` +
         `without it ${quiet.toFixed(1)} ms\n`,
     );
-    // A bundle in memory, zipped or not, would be far more.
+    // A bundle that is held in memory, zipped or not, would exceed this.
     expect(peak - before).toBeLessThan(120);
   });
 });
@@ -171,7 +171,7 @@ function smallBundle(): Bundle {
   return zipOf([file('main.py', `print("${randomBytes(8).toString('hex')}")\n`)]);
 }
 
-/** Just below what a bundle may have. */
+/** Slightly smaller than the maximum size of a bundle. */
 function largeBundle(): Bundle {
   const bytes = Buffer.alloc(400 * mebibyte);
   for (let at = 0; at < bytes.length; at += 64 * 1024) randomFillSync(bytes, at, 9 * 1024);

@@ -29,7 +29,7 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
   let admin: HttpClient;
   let base: string;
   let installed: { agentId: string; workerKey: string } | undefined;
-  /** What the portal was told. */
+  /** The texts that pages have reported to the portal. */
   const seen: string[] = [];
 
   beforeAll(async () => {
@@ -47,7 +47,7 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     });
     portal.listen(0, '127.0.0.1');
     await once(portal, 'listening');
-    // A browser that only CHROMIUM leads to, and that writes down whom it was started for.
+    // A wrapper that only CHROMIUM points to. It records the id of the agent that starts it.
     const browser = join(folder, 'a browser');
     await writeFile(browser, `#!/bin/sh\necho "$AGENT_ID" >> '${folder}/started'\nexec '${chromium}' "$@"\n`, {
       mode: 0o700,
@@ -89,13 +89,13 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     return ((await answer.json()) as { id: string }).id;
   };
   const isOnline = (agentId: string) =>
-    waitFor('the agent', async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online');
+    waitFor('the agent to be online', async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online');
   const run = async (agentId: string, what?: object) => {
     await isOnline(agentId);
     const input = what ?? { workflowId: await upload(), variables: { CLAIM_ID: 'C-7' } };
     const { body } = await admin.post('/api/jobs/launch', { agentId, ...input });
     return waitFor(
-      'its end',
+      'the end of the run',
       async () => {
         const job = (await admin.get(`/api/jobs/${body.jobId}`)).body;
         return job.status !== 'queued' && job.status !== 'running' && job;
@@ -105,7 +105,7 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
   };
   const makeAgent = async (provider: string) =>
     (await admin.post('/api/agents', { name: `The ${provider} one`, provider })).body;
-  /** Where short names lead that are left below the folder; those of others come and go. */
+  /** Targets of the remaining short links into the test's folder. Links of other tests are ignored. */
   const links = () =>
     readdirSync(tmpdir())
       .filter((name) => /^muster-[0-9a-f]{12}$/.test(name))
@@ -114,7 +114,7 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
   const completed = { error: null, status: 'completed', progress: expect.objectContaining({ stepsPassed: 4 }) };
 
   itPlays(
-    'runs on a local machine of npm start, below its default data folder, in the browser of CHROMIUM',
+    'runs on a local agent of npm start, below the default data folder, in the browser that CHROMIUM names',
     async () => {
       const { agent } = await makeAgent('local');
       expect(await run(agent.id)).toMatchObject(completed);
@@ -123,7 +123,7 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     },
   );
 
-  itPlays('runs on an installed worker: its one file, in a folder as deep as they get', async () => {
+  itPlays('runs on an installed one-file worker with a very long folder path', async () => {
     const { agent, workerKey } = await makeAgent('external');
     const home = join(folder, 'home/practice-of-doctors-anderson-and-bergstrom/.muster-worker');
     mkdirSync(home, { recursive: true });
@@ -145,11 +145,11 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     installed = { agentId: agent.id, workerKey };
   });
 
-  /** An action that is a command, and its result. */
+  /** Sends an action that becomes a command, and waits for its result. */
   const act = async (agentId: string, action: object) => {
     const { body } = await admin.post(`/api/agent/${agentId}/action`, action);
     const result = await waitFor(
-      'its result',
+      'the result of the action',
       async () => {
         const path = `/api/agents/${agentId}/run-snippet/status?commandId=${body.commandId}`;
         const answer = (await admin.get(path)).body;
@@ -162,7 +162,7 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
   };
 
   itPlays(
-    'is made of what somebody does in a browser of the installed worker, and runs, its password from the vault',
+    'is created from a recording of a person in the installed worker’s browser, and runs with the password of the vault',
     async () => {
       const { agentId } = installed!;
       const { port } = portal.address() as AddressInfo;

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 
 export const root = join(__dirname, '../../..');
 
-/** A compiled app as a process of its own. */
+/** A compiled app as a separate process. */
 export class ServiceProcess {
   private constructor(
     private readonly child: ChildProcess,
     readonly url: string,
-    /** Of its probes and metrics. */
+    /** URL of the app's probes and metrics. */
     readonly internalUrl: string,
     private readonly said: string[],
   ) {}
@@ -37,7 +37,7 @@ export class ServiceProcess {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** What it has written to its log so far. */
+  /** Output of the process so far. */
   get output(): string {
     return this.said.join('');
   }

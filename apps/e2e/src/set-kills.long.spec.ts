@@ -1,4 +1,4 @@
-// Long: kills a process at each boundary of a set.
+// Long: kills a process at each boundary of a set of commits.
 // Short: apps/e2e/src/services.spec.ts
 import { randomBytes } from 'node:crypto';
 import { newId } from '@muster/platform';
@@ -10,10 +10,10 @@ jest.setTimeout(180_000);
 
 const callers = 32;
 const password = 'correct horse battery';
-/** Ours among the advisory locks. */
+/** First key of the advisory locks of the gates. */
 const kind = 4244;
 
-/** Where the process is held: at a statement that Postgres has not carried out, or at a commit that it knows nothing of. */
+/** The gates: at a statement that Postgres has not executed, or at a commit whose success the process does not learn. */
 const places = {
   start: 'CREATE TRIGGER gate_start BEFORE INSERT ON agent_command',
   cost: 'CREATE TRIGGER gate_cost BEFORE INSERT ON run_cost',
@@ -21,8 +21,8 @@ const places = {
 };
 type Place = keyof typeof places;
 
-/** What a commit promises is begun by the process that made it; the rows are the promise, and here that process dies. */
-describe('what follows 32 commits of a process that is killed', () => {
+/** The process that commits rows also starts the work that follows. Here it is killed, so the work must follow the rows. */
+describe('the follow-up work of 32 commits if the process is killed', () => {
   let database: ClonedDatabase;
   let pool: Pool;
   let service: ServiceProcess;
@@ -82,14 +82,14 @@ describe('what follows 32 commits of a process that is killed', () => {
       )
     ).rows.map(({ pid }) => pid);
 
-  /** Kills the process where it waits at the place. What waits there is undone, or, as commits are, carried out. */
-  async function killedAt(place: Place, work: () => Promise<unknown>, then: 'undone' | 'carried out'): Promise<void> {
+  /** Kills the process while it waits at the gate. The waiting statements are then rolled back, or commits completed. */
+  async function killedAt(place: Place, work: () => Promise<unknown>, then: 'rolled back' | 'completed'): Promise<void> {
     const keeper: PoolClient = await pool.connect();
     await keeper.query('SELECT pg_advisory_lock($1, hashtext($2))', [kind, place]);
     await work();
-    await waitFor(`somebody at ${place}`, async () => (await waiting()).length > 0);
+    await waitFor(`a statement at the gate ${place}`, async () => (await waiting()).length > 0);
     await service.end('SIGKILL');
-    if (then === 'undone') {
+    if (then === 'rolled back') {
       await pool.query('SELECT pg_terminate_backend(pid, 10000) FROM unnest($1::int[]) AS pid', [await waiting()]);
     }
     await keeper.query('SELECT pg_advisory_unlock($1, hashtext($2))', [kind, place]);
@@ -123,32 +123,32 @@ describe('what follows 32 commits of a process that is killed', () => {
       );
       return costs === runs && messages === 0;
     });
-  /** Each is counted once, whatever was begun twice. */
+  /** The usage counter, with its differences from the events and costs. */
   const counted = () =>
     one(`SELECT runs::int, completed::int, (SELECT count(*)::int FROM usage_event WHERE NOT counted) AS uncounted,
            (SELECT sum(total_micros) FROM run_cost)::int - spend_micros::int AS difference FROM usage_counter`);
 
   let jobIds: string[];
 
-  it('gives each run one command, when it dies with the starts under way', async () => {
-    await killedAt('start', async () => (jobIds = await launchAll()), 'undone');
+  it('gives each run one command if the process is killed while it starts the runs', async () => {
+    await killedAt('start', async () => (jobIds = await launchAll()), 'rolled back');
     await started(jobIds);
     const { commands } = await one(`SELECT count(*)::int AS commands FROM agent_command WHERE kind = 'run'`);
     expect(commands).toBe(callers);
   });
 
-  it('costs and counts each run once, when it dies in the middle of the set', async () => {
+  it('costs and counts each run once if the process is killed in the middle of the set', async () => {
     await report(jobIds, 'running');
-    await killedAt('cost', () => report(jobIds, 'completed'), 'undone');
+    await killedAt('cost', () => report(jobIds, 'completed'), 'rolled back');
     await settled(callers);
     expect(await counted()).toEqual({ runs: callers, completed: callers, uncounted: 0, difference: 0 });
   });
 
-  it('costs and counts each run once, when it dies before it knows that the set was committed', async () => {
+  it('costs and counts each run once if the process is killed before it learns that the set was committed', async () => {
     const more = await launchAll();
     await started(more);
     await report(more, 'running');
-    await killedAt('cost’s commit', () => report(more, 'completed'), 'carried out');
+    await killedAt('cost’s commit', () => report(more, 'completed'), 'completed');
     await settled(2 * callers);
     expect(await counted()).toEqual({ runs: 2 * callers, completed: 2 * callers, uncounted: 0, difference: 0 });
   });

@@ -1,22 +1,22 @@
 import { waitFor } from '@muster/testing';
 import type { Pool, PoolClient } from 'pg';
 
-/** Ours among the advisory locks. */
+/** First key of the advisory locks of the gates. */
 const kind = 4242;
 
-/** Where a process can be held: before the statement that a trigger stands before. */
+/** The gates by name, each with the event of the trigger that holds the statement. */
 export type Places<Place extends string> = Record<Place, string>;
 
 /**
- * Gates before single statements of single agents, in the database alone: who comes to a closed one waits in it, and
- * when he is killed there his statement is undone. So a process dies between two of its commits, and at no other time.
+ * Gates before statements of one agent, built from triggers and advisory locks. A statement waits at a closed gate. If
+ * its process is killed there, the statement is rolled back. So the process dies exactly between two of its commits.
  */
 export class StatementGates<Place extends string> {
   private readonly closed: { agentId: string; place: Place; keeper: PoolClient }[] = [];
 
   private constructor(private readonly pool: Pool) {}
 
-  /** `keyOf` says whose gate it is, by `item`, the row, and `table_name`. */
+  /** `keyOf` is an SQL expression over `item` (the row as JSON) and `table_name`; its value selects the gate. */
   static async build<Place extends string>(
     pool: Pool,
     places: Places<Place>,
@@ -50,7 +50,7 @@ export class StatementGates<Place extends string> {
     );
   }
 
-  /** Lets go of everything; who waited and is dead by now has done nothing. */
+  /** Terminates the connections that wait at a gate, so that their statements have no effect, and opens all gates. */
   async openAll(): Promise<void> {
     for (const { agentId, place, keeper } of this.closed.splice(0)) {
       await keeper.query('SELECT pg_terminate_backend(pid, 10000) FROM unnest($1::int[]) AS pid', [

@@ -1,14 +1,14 @@
 import { createServer, request, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Where one request to the store is held: before the store hears of it, or before its answer is heard of. */
+/** The request to hold: before the store receives it, or before its response is returned. */
 export interface GatePlace {
   method: string;
   path: RegExp;
   when: 'before' | 'after';
 }
 
-/** The object store as a service reaches it, with a gate before single requests. What is signed stays as it was. */
+/** A proxy in front of the object store that can hold single requests. It keeps the headers, so signatures stay valid. */
 export class StoreGate {
   private place: GatePlace | null = null;
   private reach: (() => void) | null = null;
@@ -38,7 +38,7 @@ export class StoreGate {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** Resolves when a request is held there; it never goes on. */
+  /** Resolves when a request is held. The held request never continues. */
   hold(place: GatePlace): Promise<void> {
     this.place = place;
     return new Promise((resolve) => (this.reach = resolve));

@@ -70,7 +70,7 @@ describe(`a claim that is filed at a portal while processes are killed${hasChrom
       stdio: 'ignore',
     });
     await waitFor(
-      'the worker',
+      'the worker to be online',
       async () => (await stage.api.get(`/api/agents/${agentId}`)).body.status === 'online',
       30_000,
     );
@@ -101,21 +101,21 @@ describe(`a claim that is filed at a portal while processes are killed${hasChrom
     expect(stage.model.faults).toEqual([]);
   };
 
-  itPlays('every one of them, and the worker, while the portal has the claim: it is there once', async () => {
+  itPlays('is filed once if all processes and the worker are killed while the portal receives it', async () => {
     let struck: Promise<void> | undefined;
     portal.onSubmit = () =>
       (struck ??= (async () => {
         await Promise.all([stage.kill(...apps), killWorker()]);
       })());
     const session = await file('C-1001');
-    await waitFor('the claim at the portal', () => struck !== undefined, 90_000);
+    await waitFor('the claim to reach the portal', () => struck !== undefined, 90_000);
     await struck;
     await Promise.all(apps.map((app) => stage.start(app)));
     await startWorker();
     await expectFiled(session, 'C-1001');
   });
 
-  itPlays('one after the other at any moment, seeded: it is there once', async () => {
+  itPlays('is filed once if processes are killed one after the other at seeded times', async () => {
     portal.onSubmit = () => undefined;
     const random = seeded(seed);
     const session = await file('C-1002');

@@ -11,9 +11,9 @@ jest.setTimeout(600_000);
 const rounds = longForm('SESSION_KILL_ROUNDS', { short: 1, long: 20 });
 const seed = Number(process.env['MUSTER_SEED'] ?? 7);
 
-describe('sessions of the autopilot while the service’s processes are killed', () => {
+describe('autopilot sessions while the service’s processes are killed', () => {
   let stage: SessionKills;
-  /** Sessions whose question to the model is held up. */
+  /** Releases the held model call, by session title. */
   const heldQuestions = new Map<string, () => void>();
 
   beforeAll(async () => {
@@ -42,13 +42,13 @@ describe('sessions of the autopilot while the service’s processes are killed',
     expect(await stage.workflowsOf(session)).toBe(1);
   };
 
-  it('at every boundary at once: each finishes, and nothing is sent twice', async () => {
-    // Those that somebody asks the gateway for are begun by hand below.
+  it('finish and submit nothing twice if all processes are killed at every boundary at once', async () => {
+    // Boundaries within a request to the gateway: their requests are sent below.
     const asked: Place[] = [
-      'session begun',
-      'browser ordered',
+      'session insert',
+      'open command insert',
       'session resumed',
-      'resumption taken up',
+      'resumed session continued',
       'session cancelled',
     ];
     const boundaries = (Object.keys(places) as Place[]).filter((place) => !asked.includes(place));
@@ -57,7 +57,7 @@ describe('sessions of the autopilot while the service’s processes are killed',
     const [begun, ordered, resumed, taken, cancelled, questioned, sending] = await Promise.all(
       [...asked, 'question', 'sending'].map(make),
     );
-    // No browser opens before all gates are closed.
+    // No browser opens before all gates are closed, so that no session passes its gate too early.
     let release!: () => void;
     const released = new Promise<void>((resolve) => (release = resolve));
     stage.browsers.before = () => released;
@@ -77,14 +77,14 @@ describe('sessions of the autopilot while the service’s processes are killed',
       [resumed!, taken!, cancelled!].map((session) => stage.begin(session, { approve: 'before_submit' })),
     );
     for (const { place, session } of struck) await stage.close(session, place);
-    await stage.close(begun!, 'session begun');
-    await stage.close(ordered!, 'browser ordered');
+    await stage.close(begun!, 'session insert');
+    await stage.close(ordered!, 'open command insert');
     await stage.close(cancelled!, 'session cancelled');
     await stage.close(resumed!, 'session resumed');
-    await stage.close(taken!, 'resumption taken up');
+    await stage.close(taken!, 'resumed session continued');
     release();
     for (const session of [resumed!, taken!, cancelled!]) await stage.until(session, ['paused']);
-    // Whoever asks gets no answer, and asks again later.
+    // These requests get no answer before the kill. `begin` repeats its request; the test repeats the others below.
     const cut = [
       ...[begun!, ordered!].map((session) => stage.begin(session)),
       ...[stage.act(cancelled!, 'cancel'), stage.act(resumed!, 'resume')],
@@ -93,9 +93,9 @@ describe('sessions of the autopilot while the service’s processes are killed',
     try {
       await Promise.all([
         ...struck.map(({ place, session }) => stage.reached(session, place)),
-        ...[stage.reached(begun!, 'session begun'), stage.reached(ordered!, 'browser ordered')],
+        ...[stage.reached(begun!, 'session insert'), stage.reached(ordered!, 'open command insert')],
         ...[stage.reached(cancelled!, 'session cancelled'), stage.reached(resumed!, 'session resumed')],
-        ...[stage.reached(taken!, 'resumption taken up'), sent],
+        ...[stage.reached(taken!, 'resumed session continued'), sent],
       ]);
       expect(heldQuestions.has(questioned!.title)).toBe(true);
       await stage.kill(...apps);
@@ -112,7 +112,7 @@ describe('sessions of the autopilot while the service’s processes are killed',
       expect((await stage.until(cancelled!, ['cancelled', 'completed', 'failed'])).status).toBe('cancelled');
       expect(stage.browsers.sent.get(cancelled!.sessionId!)).toBeUndefined();
       process.stdout.write(
-        `killed all processes at ${all.length + 1} boundaries at once: all finished, nothing twice\n`,
+        `killed all processes at ${all.length + 1} boundaries at once: all finished, nothing submitted twice\n`,
       );
     } catch (error) {
       process.stdout.write(`${await stage.account()}\n`);
@@ -120,7 +120,7 @@ describe('sessions of the autopilot while the service’s processes are killed',
     }
   });
 
-  it('one after the other at any moment, seeded: each finishes, and nothing is sent twice', async () => {
+  it('finish and submit nothing twice if processes are killed one after the other at seeded times', async () => {
     const random = seeded(seed);
     let kills = 0;
     stage.browsers.before = () => sleep(random.between(0, 150));
@@ -142,6 +142,6 @@ describe('sessions of the autopilot while the service’s processes are killed',
         throw error;
       }
     }
-    process.stdout.write(`seed ${seed}: ${kills} kills, ${rounds * 6} sessions finished, nothing sent twice\n`);
+    process.stdout.write(`seed ${seed}: ${kills} kills, ${rounds * 6} sessions finished, nothing submitted twice\n`);
   });
 });

@@ -27,12 +27,12 @@ export interface Sessions {
   sessionId?: string;
 }
 
-/** The service as processes of its own, that die; and what is outside of it: workers with browsers, and a model. */
+/** The service as separate processes that a test can kill, with simulated workers and a fake model. */
 export class SessionKills {
   private readonly services = new Map<KilledApp, ServiceProcess>();
   private readonly ports = new Map<KilledApp, number>();
   browsers!: SimulatedBrowsers;
-  /** A super admin, who asks the gateway. */
+  /** Client of the gateway, signed in as a super admin. */
   api!: HttpClient;
 
   private constructor(
@@ -58,7 +58,7 @@ export class SessionKills {
       MAINTENANCE_TICK_MS: '3600000',
       MODEL_MAX_CONCURRENT: '50',
       RATE_LIMIT_PER_MINUTE: '1000000',
-      // Those that wait at a gate keep a connection each.
+      // Each statement that waits at a gate occupies a connection.
       DATABASE_POOL_SIZE: '30',
       BOOTSTRAP_ORGANIZATION: 'Sessions',
       BOOTSTRAP_SUPER_ADMIN_EMAIL: email,
@@ -85,7 +85,7 @@ export class SessionKills {
     this.services.set(app, await ServiceProcess.start(app, { ...this.env, PORT: String(this.ports.get(app)) }));
   }
 
-  /** kill -9. */
+  /** Ends the apps with SIGKILL. */
   async kill(...killed: readonly KilledApp[]): Promise<void> {
     await Promise.all(killed.map((app) => this.services.get(app)!.end('SIGKILL')));
   }
@@ -101,12 +101,12 @@ export class SessionKills {
     return { agentId, title: `Task of ${name}`, idempotencyKey: randomUUID() };
   }
 
-  /** Asked for again by whoever got no answer; an answer that is none of the service's is none. */
+  /** Starts the session. Repeats the request with the same idempotency key after a lost connection, a 409 or a 5xx. */
   async begin(session: Sessions, more: object = {}): Promise<string> {
     const caller = this.api.with({ 'idempotency-key': session.idempotencyKey });
     const { agentId, title } = session;
     const answer = await waitFor(
-      `${title} to begin`,
+      `${title} to start`,
       async () => {
         const body = { action: 'start', task: taskOf(title), ...more };
         const said = await caller.post(this.pathOf(agentId), body).catch(() => null);
@@ -150,7 +150,7 @@ export class SessionKills {
     return (await this.pool.query('SELECT FROM workflow WHERE name = $1', [title])).rowCount!;
   }
 
-  /** For whoever has to find out why a wait was in vain. */
+  /** Returns the unfinished sessions and the services' last output, to find out why a wait timed out. */
   async account(): Promise<string> {
     const { rows } = await this.pool.query(
       `SELECT s.task->>'title' AS title, s.status, s.phase, s.command_id, s.asking, s.due_at, s.ring_at, s.faults, s.error,

@@ -7,15 +7,15 @@ const aLook: PageLook = {
 };
 
 /**
- * Workers with browsers, as the service sees them: they take each command once, whatever is pushed again, and report
- * until somebody hears them. What they send for good is counted.
+ * Simulates workers with browsers. They execute each command once, even if it is pushed again, and repeat a report
+ * until it is answered. They count the actions that submit a form.
  */
 export class SimulatedBrowsers {
-  /** How often something was sent for good, by session. */
+  /** Number of submissions by session id. */
   readonly sent = new Map<string, number>();
-  /** Before something is done: whoever waits here holds it up. */
+  /** Called before a command is executed; the execution waits for the returned promise. */
   before: (command: AgentCommand) => Promise<void> | void = () => undefined;
-  /** When something was sent, and before anybody is told. */
+  /** Called after a submission and before its result is reported; the report waits for the returned promise. */
   afterSending: (sessionId: string) => Promise<void> | void = () => undefined;
   private readonly seen = new Set<string>();
   private over = false;

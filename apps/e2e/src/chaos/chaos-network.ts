@@ -23,7 +23,7 @@ interface Reply {
   headers: IncomingHttpHeaders;
   body: Buffer;
 }
-/** The moment at which something is to happen: a message of this kind has come, or its answer is about to go back. */
+/** A moment to act at: before a message of this kind is forwarded, or before its response is returned. */
 export interface Boundary {
   path: RegExp;
   side: 'before' | 'after';
@@ -35,8 +35,8 @@ type Fate = 'plain' | 'delayed' | 'dropped' | 'answer lost' | 'doubled' | 'late'
 const keptForReplay = 3000;
 
 /**
- * What lies between machines and service: one address in front of the apps, by the table of paths, and the machines'
- * tunnels. It delays what passes, doubles it, loses it or its answer, and brings some of it long after its time.
+ * The network between workers and service: one address that routes to the apps by path, and the workers' tunnels. It
+ * delays, duplicates and drops messages, drops responses, and delivers some messages much later.
  */
 export class ChaosNetwork {
   readonly counts = {
@@ -50,7 +50,7 @@ export class ChaosNetwork {
     replayed: 0,
   };
   readonly apps = new Map<ServiceApp, string>();
-  /** Off: everything passes as it is. */
+  /** If true, every message passes unchanged. */
   isCalm = false;
   private readonly traps = new Set<{ at: Boundary; spring: () => void }>();
   private readonly underWay = new Set<Promise<unknown>>();
@@ -78,7 +78,7 @@ export class ChaosNetwork {
     return `${this.url}/tunnel/${port}`;
   }
 
-  /** Calls back in the instant when such a message passes, before anything else happens to it. Answers how to give up. */
+  /** Calls `then` when the next such message passes. Returns a function that cancels this. */
   onNext(at: Boundary, then: () => void): () => void {
     const trap = {
       at,
@@ -91,12 +91,12 @@ export class ChaosNetwork {
     return () => this.traps.delete(trap);
   }
 
-  /** Resolves when what is still to come late has come. */
+  /** Resolves when all late and duplicate messages have been delivered. */
   async settled(): Promise<void> {
     while (this.underWay.size > 0) await Promise.all(this.underWay);
   }
 
-  /** Sends callbacks of the whole run once more, in any order, and answers how their answers looked. */
+  /** Sends a sample of the run's callbacks again, in random order. Returns the number of responses by status. */
   async replay(): Promise<Map<number, number>> {
     const statuses = new Map<number, number>();
     const waiting = [...this.remembered];
@@ -161,7 +161,7 @@ export class ChaosNetwork {
 
   private fateOf({ method }: Message): Fate {
     const chance = this.random.between(0, 99);
-    // A wait for commands can be lost, or what it brought; sent twice it would only wait twice.
+    // GET is the long poll for commands. Its request or its response can be lost; a duplicate would only wait too.
     if (method === 'GET') return chance < 4 ? 'dropped' : chance < 12 ? 'answer lost' : 'plain';
     if (chance < 6) return 'dropped';
     if (chance < 12) return 'answer lost';
@@ -171,7 +171,7 @@ export class ChaosNetwork {
     return chance < 45 ? 'delayed' : 'plain';
   }
 
-  /** The sender believes it lost and sends it again; it comes when others have overtaken it. */
+  /** Delivers the message late, after newer messages. */
   private later(message: Message): void {
     this.counts.late += 1;
     this.follow(sleep(this.random.between(100, 3000)).then(() => this.send(message)));
@@ -189,7 +189,7 @@ export class ChaosNetwork {
     }
   }
 
-  /** A sample of all callbacks of the run, each as likely as any other. */
+  /** Reservoir sampling: each callback of the run is equally likely to be in the sample. */
   private remember(message: Message): void {
     if (/heartbeat|handshake/.test(message.url)) return;
     this.seen += 1;

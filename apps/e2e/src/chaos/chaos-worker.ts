@@ -11,7 +11,7 @@ export interface AgentKey {
   key: string;
 }
 
-/** The worker program as a process of its own, which is killed and started again on the same folder. */
+/** The worker program as a separate process that can be killed and started again on the same folder. */
 export class ChaosWorker {
   private child: ChildProcess | null = null;
   private said = '';
@@ -22,7 +22,7 @@ export class ChaosWorker {
     private readonly env: NodeJS.ProcessEnv,
   ) {}
 
-  /** `pushed`: it has a tunnel; otherwise it fetches its commands. */
+  /** If `pushed`, the worker has a tunnel; otherwise it polls for commands. */
   static async start(network: ChaosNetwork, agent: AgentKey, parent: string, pushed: boolean): Promise<ChaosWorker> {
     const folder = join(parent, agent.agentId);
     mkdirSync(folder, { recursive: true });
@@ -56,7 +56,7 @@ export class ChaosWorker {
     this.child.stderr!.on('data', (piece: Buffer) => (this.said += piece.toString()));
   }
 
-  /** The signal goes out at once. */
+  /** Sends the signal immediately and waits until the process has exited. */
   async end(signal: NodeJS.Signals): Promise<void> {
     if (!this.child || !this.alive) return;
     const exited = once(this.child, 'exit');

@@ -10,7 +10,7 @@ import { ChaosStage } from './chaos-stage';
 import { seeded } from '../seed';
 
 const jobs = longForm('CHAOS_JOBS', { short: 30, long: 3000 });
-/** In the long form most of the jobs are those of simulated workers. */
+/** In the long form, simulated workers run most of the jobs. */
 const isLong = jobs > 300;
 const form = isLong
   ? { jobs, real: Math.min(300, Math.ceil(jobs / 10)), simulated: 24, rounds: 5 }
@@ -19,7 +19,7 @@ const workers = 6;
 const endlessSeconds = '300';
 jest.setTimeout(isLong ? 3_600_000 : 600_000);
 
-describe('jobs in chaos', () => {
+describe('jobs during random kills and network faults', () => {
   const random = seeded();
   let stage: ChaosStage;
 
@@ -28,7 +28,7 @@ describe('jobs in chaos', () => {
   });
   afterAll(() => stage?.close());
 
-  it('each start at most once and end exactly once, and nothing they said is lost, doubled or miscounted', async () => {
+  it('start at most once and end exactly once, and none of their reports is lost, duplicated or miscounted', async () => {
     const began = Date.now();
     await stage.startWorkers(workers, form.simulated);
     const marks = join(stage.folder, 'starts');
@@ -36,14 +36,14 @@ describe('jobs in chaos', () => {
     const launching = launchAll(marks).then(() => (launched.over = true));
     const killing = wreak(stage, { random, rounds: form.rounds, done: shareDone });
     await Promise.all([launching, cancelEndless(launched), killing]).catch(explain);
-    await waitFor('all to be quiet', () => isQuiet(stage.lab), form.jobs * 2500).catch(explain);
+    await waitFor('all jobs and messages to finish', () => isQuiet(stage.lab), form.jobs * 2500).catch(explain);
     const seconds = Math.round((Date.now() - began) / 1000);
 
     stage.network.isCalm = true;
     await stage.network.settled();
     const answers = await stage.network.replay();
-    await waitFor('all to be quiet again', () => isQuiet(stage.lab), 60_000).catch(explain);
-    await waitFor('no process of any run', () => processesOf(`MUSTER_RUN_ROOT=${stage.folder}`).length === 0, 30_000);
+    await waitFor('all messages to finish after the replay', () => isQuiet(stage.lab), 60_000).catch(explain);
+    await waitFor('no process of any run to be left', () => processesOf(`MUSTER_RUN_ROOT=${stage.folder}`).length === 0, 30_000);
     const marked = readFileSync(marks, 'utf8').trim().split('\n');
     const starts = marked.map((line) => ({ jobId: line.split(' ')[0]!, at: Number(line.split(' ')[1]) }));
     const { faults, ...figures } = await countAll(stage.lab, [...starts, ...stage.starts]);
@@ -73,7 +73,7 @@ describe('jobs in chaos', () => {
     await Promise.all(Array.from({ length: 3 }, launcher));
   }
 
-  /** Some while they run, some between their command and their first word. */
+  /** Cancels the endless jobs: some while they run, some after their dispatch and before their first report. */
   async function cancelEndless(launched: { over: boolean }): Promise<void> {
     for (;;) {
       const all = launched.over;
@@ -94,7 +94,7 @@ describe('jobs in chaos', () => {
     return (rows?.[0]?.n ?? 0) / form.jobs;
   }
 
-  /** A run that does not end says where it stands. */
+  /** Adds the seed and the state of the system to the error. */
   async function explain(error: Error): Promise<never> {
     throw new Error(`${error.message} (seed ${random.seed})\n${await stage.account()}`);
   }

@@ -21,7 +21,7 @@ const inputs = [
   ...['files: { path: string; size: number; sha256: string }[]', 'secondFiles: typeof files'],
 ];
 
-describe('the SDK, as its users get it', () => {
+describe('the SDK package, installed as a user does', () => {
   let folder: string;
   let practice: Practice;
   let base: string;
@@ -59,20 +59,20 @@ describe('the SDK, as its users get it', () => {
   const strict = ['--strict', '--target', 'es2022', '--module', 'nodenext'];
   const ofNode = ['--typeRoots', join(root, 'node_modules/@types'), '--types', 'node', '--lib', 'es2023'];
   const online = () =>
-    waitFor('an agent', async () => (await api.get('/api/agents?status=online')).body.agents.length > 0, 60_000);
+    waitFor('an agent to be online', async () => (await api.get('/api/agents?status=online')).body.agents.length > 0, 60_000);
 
-  it('has types that hold for whoever compiles against it, in Node and in browsers, as ES and CommonJS modules', () => {
+  it('has types that compile in Node and in browsers, as ES and as CommonJS modules', () => {
     expect(tsc(...strict, ...ofNode, '--skipLibCheck', '--outDir', 'built', 'examples.mts')).toBe('');
     expect(tsc(...strict, '--lib', 'es2023,dom,dom.iterable', '--noEmit', 'examples.mts')).toBe('');
     const common =
-      "import { Muster, type Job } from '@muster/sdk';\nconst of = (m: Muster): Promise<Job> => m.jobs.wait('');\n";
-    writeFileSync(join(folder, 'user/common.cts'), `${common}export const wrong: number = of;\n`);
+      "import { Muster, type Job } from '@muster/sdk';\nconst wait = (m: Muster): Promise<Job> => m.jobs.wait('');\n";
+    writeFileSync(join(folder, 'user/common.cts'), `${common}export const wrong: number = wait;\n`);
     expect(tsc(...strict, ...ofNode, '--skipLibCheck', '--noEmit', 'common.cts')).toMatch(/TS2322/);
-    writeFileSync(join(folder, 'user/common.cts'), `${common}export = of;\n`);
+    writeFileSync(join(folder, 'user/common.cts'), `${common}export = wait;\n`);
     expect(tsc(...strict, ...ofNode, '--skipLibCheck', '--noEmit', 'common.cts')).toBe('');
   });
 
-  it('does what each example of its README says, in Node', async () => {
+  it('runs every example of its README in Node', async () => {
     await online();
     writeFileSync(
       join(folder, 'user/run.mjs'),
@@ -88,7 +88,7 @@ describe('the SDK, as its users get it', () => {
     expect(common.stdout).toBe('function function\n');
   });
 
-  itInBrowser('does the same in Chromium, where the session is the browser’s', async () => {
+  itInBrowser('runs every example in Chromium with the session of the browser', async () => {
     await online();
     const { outputFiles } = buildSync({
       entryPoints: [join(folder, 'user/built/examples.mjs')],
@@ -103,7 +103,7 @@ describe('the SDK, as its users get it', () => {
       const page = await browser.newPage();
       const said: string[] = [];
       page.on('console', (message) => said.push(message.text()));
-      // A page of the service's own address, as an application beside it would be.
+      // A page with the same origin as the service.
       await page.route(`${base}/an-application`, (route) =>
         route.fulfill({ contentType: 'text/html', body: `<script>${outputFiles[0]!.text}</script>` }),
       );
@@ -117,7 +117,7 @@ describe('the SDK, as its users get it', () => {
   });
 });
 
-/** The README's examples, one after the other, as one function of what they take for granted. */
+/** Returns a module that runs all examples of the README in one function, whose parameters are the examples' inputs. */
 function examples(): string {
   const readme = readFileSync(join(root, 'libs/sdk/package/README.md'), 'utf8');
   const lines = [...readme.matchAll(/```ts\n([^]*?)```/g)].flatMap(([, block]) => block!.split('\n'));
@@ -125,8 +125,8 @@ function examples(): string {
   const names = inputs.map((input) => input.split(':')[0]!);
   return [
     ...imports,
-    `type Given = { ${inputs.join('; ').replace('typeof files', '{ path: string; size: number; sha256: string }[]')} };`,
-    `export async function examples({ ${names.join(', ')} }: Given): Promise<void> {`,
+    `type Inputs = { ${inputs.join('; ').replace('typeof files', '{ path: string; size: number; sha256: string }[]')} };`,
+    `export async function examples({ ${names.join(', ')} }: Inputs): Promise<void> {`,
     "  const request = new Request('http://localhost/hook', { method: 'POST', body: delivery[0], headers: delivery[1] });",
     '  const zip = Uint8Array.from(atob(firstZip), (character) => character.charCodeAt(0));',
     ...lines.filter((line) => !line.startsWith('import ')),
