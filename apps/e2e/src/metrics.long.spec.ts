@@ -67,7 +67,7 @@ describe('the metrics of the six apps', () => {
     }
   }
 
-  it.each(serviceApps)('of %s all have a type and a help text', (app) => {
+  it.each(serviceApps)('have a type and a help text in %s', (app) => {
     const text = texts.get(app)!;
     const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name]) => name!);
     expect(types.length).toBeGreaterThan(20);
@@ -78,7 +78,7 @@ describe('the metrics of the six apps', () => {
     }
   });
 
-  it.each(serviceApps)('of %s have labels with few values, independent of the requests', (app) => {
+  it.each(serviceApps)('have labels with few values in %s, independent of the requests', (app) => {
     const samples = readSamples(texts.get(app)!);
     const seriesOf = new Map<string, number>();
     for (const { metric, labels } of samples) {

@@ -26,7 +26,7 @@ describe('npm start with several service processes', () => {
   });
   afterAll(async () => {
     await begun.end('SIGKILL');
-    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0, 90_000);
+    await waitFor('all processes to end', () => processesOf(dataDir).length === 0, 90_000);
     await rm(dataDir, { recursive: true, force: true });
   });
 
@@ -112,12 +112,12 @@ describe('npm start with several service processes', () => {
 
   it('ends all processes on SIGTERM, and when its supervisor is killed', async () => {
     expect(await begun.end('SIGTERM')).toBe(0);
-    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0);
+    await waitFor('all processes to end', () => processesOf(dataDir).length === 0);
     begun = new Start(['--port', String(port), '--data-dir', dataDir], { MUSTER_PROCESSES: '2' });
     await begun.ready();
     expect(service()).toHaveLength(2);
     await waitFor('the worker', () => processesOf(dataDir).some(({ command }) => command.includes('worker')));
     await begun.end('SIGKILL');
-    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0, 90_000);
+    await waitFor('all processes to end', () => processesOf(dataDir).length === 0, 90_000);
   });
 });

@@ -127,9 +127,9 @@ describe('the publication of a pack', () => {
   };
 
   it.each([
-    ['60 MiB, of 400 MiB unpacked,', largeBundle],
+    ['60 MiB (400 MiB unpacked)', largeBundle],
     ['10,000 entries', () => zipOf(Array.from({ length: 10_000 }, (_, at) => file(`a/${at % 100}/${at}.py`, `${at}`)))],
-  ])('of %s keeps memory flat and does not delay other requests', async (name, make) => {
+  ])('keeps memory flat and other requests fast with %s', async (name, make) => {
     const bundle = make();
     const packId = await makePack();
     const body = await upload(packId, bundle);
@@ -154,7 +154,7 @@ describe('the publication of a pack', () => {
     clearInterval(watch);
     expect((await done).status).toBe(201);
     process.stdout.write(
-      `finalize of ${name} (${(bundle.zip.length / mebibyte).toFixed(1)} MiB): the gateway's memory ` +
+      `finalize with ${name} (${(bundle.zip.length / mebibyte).toFixed(1)} MiB): the gateway's memory ` +
         `${before.toFixed(0)} MiB, at most ${peak.toFixed(0)} MiB; others' p99 ${busy.toFixed(1)} ms, ` +
         `without it ${quiet.toFixed(1)} ms\n`,
     );

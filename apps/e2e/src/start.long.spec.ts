@@ -14,7 +14,7 @@ jest.setTimeout(180_000);
 describe('npm start that is killed and started again', () => {
   let dataDir: string;
   const starts = new Set<Start>();
-  /** On the shared folder and port, until it is killed. */
+  /** The start on the shared folder and port, until it is killed. */
   let running: Start;
   let port: number;
 
@@ -35,7 +35,7 @@ describe('npm start that is killed and started again', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  it('brings back a part that dies', async () => {
+  it('restarts a process that dies', async () => {
     const http = new HttpClient(`http://127.0.0.1:${port}`);
     for (const part of ['postgres -D', 'redis-server', 'standalone']) {
       const victim = processesOf(dataDir).find(({ command }) => command.includes(part));
@@ -55,23 +55,23 @@ describe('npm start that is killed and started again', () => {
     }
   });
 
-  it('leaves nothing behind when it is killed with -9, and starts again after it', async () => {
-    // The next start may take over the worker of a local agent, which outlives its service.
+  it('leaves no process behind after a SIGKILL, and can be started again', async () => {
+    // A worker of a local agent outlives its service, and the next start may take it over.
     const left = processesOf(dataDir).flatMap(({ pid, command }) => (command.includes('worker') ? [] : [pid]));
     await running.end('SIGKILL');
-    // Nobody waits for what it left on the port and the folder, but the next one.
+    // The next start itself waits until the port and the folder are free.
     const again = start(['--port', String(port), '--data-dir', dataDir]);
     await again.ready();
     await waitFor(
-      'its processes to be gone',
+      'all processes to end',
       () => processesOf(dataDir).every(({ pid }) => !left.includes(pid)),
       90_000,
     );
     expect(await again.end('SIGINT')).toBe(0);
-    await waitFor('everything to be gone', () => processesOf(dataDir).length === 0);
+    await waitFor('all processes of the second start to end', () => processesOf(dataDir).length === 0);
   });
 
-  it('takes the credentials that it is given, and forgets everything with --reset', async () => {
+  it('uses the credentials of its environment, and deletes all data with --reset', async () => {
     const port = await freePort();
     const given = {
       BOOTSTRAP_ORGANIZATION: 'Given',
@@ -91,7 +91,7 @@ describe('npm start that is killed and started again', () => {
     await begun.end('SIGTERM');
   });
 
-  it('runs twice side by side', async () => {
+  it('runs twice on different ports and folders', async () => {
     const other = await mkdtemp(join(tmpdir(), 'muster-start-'));
     const ports = [await freePort(), await freePort()];
     const both = [dataDir, other].map((folder, i) => start(['--port', String(ports[i]), '--data-dir', folder]));
@@ -104,7 +104,7 @@ describe('npm start that is killed and started again', () => {
   });
 });
 
-describe('npm start again', () => {
+describe('npm start on an existing data folder', () => {
   let dataDir: string;
   const starts = new Set<Start>();
 
@@ -113,7 +113,7 @@ describe('npm start again', () => {
   });
   afterAll(async () => {
     await Promise.all([...starts].map((start) => start.end('SIGKILL')));
-    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0, 90_000);
+    await waitFor('all processes to end', () => processesOf(dataDir).length === 0, 90_000);
     await rm(dataDir, { recursive: true, force: true });
   });
 
@@ -123,7 +123,7 @@ describe('npm start again', () => {
     return begun;
   };
 
-  it('keeps its data, prints no credentials, and waits for the one that is ending', async () => {
+  it('keeps its data, prints no credentials, and waits for a start that is ending', async () => {
     const port = await freePort();
     const first = start(['--port', String(port), '--data-dir', dataDir]);
     await first.ready();
@@ -139,9 +139,9 @@ describe('npm start again', () => {
     expect(await readFile(join(dataDir, 'muster.log'), 'utf8')).not.toContain(apiKey!);
     const parts = processesOf(dataDir).map(({ pid }) => pid);
     expect(parts.length).toBeGreaterThan(2);
-    // The next one is started before this one has ended, and waits for that.
+    // The second start begins while the first one is ending, and waits for it.
     const ended = first.end('SIGTERM');
-    await waitFor('it to say so', () => first.output.includes('stopping'));
+    await waitFor('the message that it stops', () => first.output.includes('stopping'));
     const second = start(['--port', String(port), '--data-dir', dataDir]);
     expect(await ended).toBe(0);
     await second.ready();
@@ -152,7 +152,7 @@ describe('npm start again', () => {
     expect(await second.end('SIGTERM')).toBe(0);
   });
 
-  it('has an agent that outlives its service', async () => {
+  it('keeps the worker of its agent running while the service restarts', async () => {
     const port = await freePort();
     const folder = await mkdtemp(join(tmpdir(), 'muster-start-demo-'));
     const begun = start(['--port', String(port), '--data-dir', folder]);
@@ -160,7 +160,7 @@ describe('npm start again', () => {
     const [, id] = await waitFor('the example', () => /\/app\/runs\/(\S+)/.exec(begun.output));
     const path = `/api/jobs/${id}`;
     const api = new HttpClient(`http://127.0.0.1:${port}`).withKey(/API key +(msk_\S+)/.exec(begun.output)![1]!);
-    const job = await waitFor('its end', async () => {
+    const job = await waitFor('the end of the example', async () => {
       const { body } = await api.get(path);
       return body.status !== 'queued' && body.status !== 'running' && body;
     });
@@ -169,7 +169,7 @@ describe('npm start again', () => {
       progress: { percent: 100, stepsPassed: 3, stepsFailed: 0 },
       claims: { attempted: 2, eobUploaded: 1, noEobFound: 1 },
     });
-    await waitFor('its cost', async () => (await api.get(path)).body.totalCostUsd > 0);
+    await waitFor('the cost of the example', async () => (await api.get(path)).body.totalCostUsd > 0);
 
     const agentId = job.agentId as string;
     const workerOf = () =>
@@ -185,34 +185,34 @@ describe('npm start again', () => {
     expect(stopped.body).toMatchObject({ success: true, status: 'stopping' });
     await waitFor('the stop', async () => (await api.get(`/api/agents/${agentId}/status`)).body.status === 'stopped');
     expect(processesOf(folder).filter(({ command }) => command.includes('worker'))).toEqual([]);
-    // The service gives its worker the right key at each start; one that is refused does not stand in its way.
+    // The service passes the right key to the worker at each start, so a refused key in the machine's folder does no harm.
     const refusedKey = join(folder, 'agents', agentId, 'machine/service-key');
     for (const [action, status] of [['start', 'starting'] as const, ['reboot', 'rebooting'] as const]) {
       await writeFile(refusedKey, 'msk_refusedkey1_0123456789abcdef');
       expect((await api.post(`/api/agent/${agentId}/action`, { action })).body.status).toBe(status);
       await waitFor(action, async () => (await api.get(`/api/agents/${agentId}/status`)).body.status === 'online');
-      await waitFor('the key to be forgotten', () => !existsSync(refusedKey));
+      await waitFor('the refused key to be deleted', () => !existsSync(refusedKey));
     }
     expect(await begun.end('SIGTERM')).toBe(0);
-    await waitFor('its processes to be gone', () => processesOf(folder).length === 0);
+    await waitFor('all processes to end', () => processesOf(folder).length === 0);
     await rm(folder, { recursive: true, force: true });
   });
 
   it.each([
     [
-      'a port that is taken',
+      'a port in use',
       async () => ['--port', String(await takenPort()), '--data-dir', join(dataDir, 'unused')],
       /Port \d+ is taken by another program; choose a free one/,
     ],
-    ['a port that is none', async () => ['--port', 'http'], /"http" is not a port/],
-    ['processes that are none', async () => ['--processes', '0'], /"0" is no number of processes/],
-    ['an option that is none', async () => ['--prot', '1'], /Unknown option '--prot'.*--help/],
+    ['an invalid port', async () => ['--port', 'http'], /"http" is not a port/],
+    ['an invalid number of processes', async () => ['--processes', '0'], /"0" is no number of processes/],
+    ['an unknown option', async () => ['--prot', '1'], /Unknown option '--prot'.*--help/],
     [
-      'a data folder that cannot be',
+      'a data folder that cannot be created',
       async () => ['--port', String(await freePort()), '--data-dir', '/dev/null/x'],
       /data folder \/dev\/null\/x cannot be made/,
     ],
-  ])('says in one sentence what is wrong: %s', async (_, args, sentence) => {
+  ])('reports an error in one sentence: %s', async (_, args, sentence) => {
     const begun = start(await args());
     expect(await begun.exit).toBe(1);
     expect(begun.output.trim().split('\n').filter(Boolean).at(-1)).toMatch(sentence);

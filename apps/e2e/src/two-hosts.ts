@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 
 const ip = (...args: string[]) => execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] });
 
-/** Network namespaces and a cable between them take root. */
+/** Whether this process can create network namespaces, which requires root. */
 export function canMakeHosts(): boolean {
   const probe = `muster-probe-${process.pid}`;
   try {
@@ -20,7 +20,7 @@ export function canMakeHosts(): boolean {
   }
 }
 
-/** Two machines with a cable between them and nothing else: each has a loopback and an address of its own. */
+/** Two network namespaces that are connected only with each other. Each has a loopback and an address. */
 export class TwoHosts {
   readonly service = { name: `muster-s${process.pid}`, address: '10.231.77.1' };
   readonly worker = { name: `muster-w${process.pid}`, address: '10.231.77.2' };
@@ -39,7 +39,7 @@ export class TwoHosts {
     }
   }
 
-  /** The command that runs another one there. */
+  /** The command prefix that runs another command on the host. */
   static on({ name }: { name: string }): string[] {
     return ['ip', 'netns', 'exec', name];
   }
@@ -51,7 +51,7 @@ export class TwoHosts {
     return child;
   }
 
-  /** An address in front of the test that leads to the service's port on its own host. */
+  /** Makes the service's port reachable from the test. Returns the base URL. */
   async front(port: number, folder: string): Promise<string> {
     const path = join(folder, 'front.sock');
     const relay = `const net = require('net'); net.createServer((one) => {

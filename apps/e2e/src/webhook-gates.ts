@@ -1,21 +1,24 @@
 import { waitFor } from '@muster/testing';
 import type { Pool, PoolClient } from 'pg';
 
-/** Where a process can be held on a fact's way, as the statement that it has sent and Postgres has not carried out. */
+/**
+ * The triggers of the statements at which a process can be held while an event is delivered: it has sent the statement,
+ * Postgres has not executed it.
+ */
 export const webhookPlaces = {
-  'fact written': 'BEFORE INSERT ON webhook_event FOR EACH ROW',
-  'fanned out': 'BEFORE UPDATE ON webhook_event FOR EACH ROW WHEN (NEW.fanned_out_at IS NOT NULL)',
-  'delivery written': 'BEFORE INSERT ON webhook_delivery FOR EACH ROW',
-  'delivery claimed': 'BEFORE UPDATE ON webhook_delivery FOR EACH ROW WHEN (NEW.lease_id IS NOT NULL)',
-  'sent, and not noted': 'BEFORE INSERT ON webhook_attempt FOR EACH ROW',
-  'noted, and not settled': `BEFORE UPDATE ON webhook_delivery FOR EACH ROW WHEN (NEW.status = 'delivered')`,
+  'event insert': 'BEFORE INSERT ON webhook_event FOR EACH ROW',
+  'event fan-out': 'BEFORE UPDATE ON webhook_event FOR EACH ROW WHEN (NEW.fanned_out_at IS NOT NULL)',
+  'delivery insert': 'BEFORE INSERT ON webhook_delivery FOR EACH ROW',
+  'delivery claim': 'BEFORE UPDATE ON webhook_delivery FOR EACH ROW WHEN (NEW.lease_id IS NOT NULL)',
+  'attempt insert': 'BEFORE INSERT ON webhook_attempt FOR EACH ROW',
+  'delivered status update': `BEFORE UPDATE ON webhook_delivery FOR EACH ROW WHEN (NEW.status = 'delivered')`,
 };
 export type WebhookPlace = keyof typeof webhookPlaces;
 
-/** Ours among the advisory locks. */
+/** First key of the advisory locks of the gates. */
 const kind = 4243;
 
-/** Gates before the statements of webhooks: who is killed at one has his transaction undone. */
+/** Gates before the statements of webhooks. If a process is killed at a gate, its transaction is rolled back. */
 export class WebhookGates {
   private constructor(private readonly pool: Pool) {}
 
@@ -32,7 +35,7 @@ export class WebhookGates {
     return new WebhookGates(pool);
   }
 
-  /** Nobody passes, until what it answers is called. */
+  /** Closes the gate until the returned `open` is called. */
   async close(place: WebhookPlace): Promise<{ open: () => Promise<void>; reached: () => Promise<unknown> }> {
     const keeper: PoolClient = await this.pool.connect();
     await keeper.query('SELECT pg_advisory_lock($1, hashtext($2))', [kind, place]);
@@ -42,7 +45,7 @@ export class WebhookGates {
         keeper.release();
       },
       reached: () =>
-        waitFor(`somebody at "${place}"`, async () => {
+        waitFor(`a statement at the gate "${place}"`, async () => {
           const { rows } = await this.pool.query(
             `SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND classid = ${kind}`,
           );

@@ -1,4 +1,4 @@
-// Long: outages and hostile output, each with a service of its own.
+// Long: starts the command line many times against a server that fails or sends hostile output.
 // Short: apps/e2e/src/cli/cli.spec.ts
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,13 +16,12 @@ jest.setTimeout(120_000);
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Against a service that answers as a real one does on a bad day, on a machine that has one too. */
-describe('the command line on a bad day', () => {
+describe('the command line with a failing server or machine', () => {
   let folder: string;
   let cli: CliLab;
   let server: Server;
   let env: NodeJS.ProcessEnv;
-  /** One after the other; the last one stays. */
+  /** The server's answers, in order; the last one is repeated. */
   let answers: Answer[] = [];
   const asked: string[] = [];
 
@@ -56,7 +55,7 @@ describe('the command line on a bad day', () => {
     response.write('{"id":', () => response.destroy());
   };
   const run = (...args: string[]) => cli.run(args, { env });
-  it('says that a server is no Muster where its answers have other fields, or never end', async () => {
+  it('reports not_muster if the server’s answers have other fields or never end', async () => {
     const isNotMuster = { code: 3, out: '', err: expect.stringContaining('(not_muster)') };
     for (const body of [{}, [], 'text', null]) {
       answers = [says(200, body)];
@@ -76,7 +75,7 @@ describe('the command line on a bad day', () => {
     expect(await run('jobs', 'list')).toMatchObject(isNotMuster);
   });
 
-  it('writes nothing of an error that a terminal would obey into a file either', async () => {
+  it('removes control characters from an error, even if it is written to a file', async () => {
     answers = [says(409, { code: 'con\u009b31mflict', requestId: 'a\u001b[2Jb', detail: 'no\u001b]0;x\u0007' })];
     const { err } = await run('jobs', 'list');
     expect(err.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
@@ -84,7 +83,7 @@ describe('the command line on a bad day', () => {
 
   const counts = { total: 2, queued: 0, running: 0, completed: 2, failed: 0, cancelled: 0, rejected: 0 };
 
-  it('waits for a batch over a service that breaks off, is not there, and comes back', async () => {
+  it('keeps waiting for a batch while answers are interrupted and the service is unavailable', async () => {
     const id = newId();
     const open = says(200, { id, ...counts, running: 1, completed: 1 });
     const ended = says(200, { id, ...counts });
@@ -93,13 +92,13 @@ describe('the command line on a bad day', () => {
     expect([said.code, JSON.parse(said.out)]).toEqual([0, { id, ...counts }]);
   });
 
-  it('says that it is not the service where a page comes in its place', async () => {
+  it('reports not_muster if the server answers with a page', async () => {
     answers = [(_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Sign in</h1>')];
     const said = await run('agents', 'list');
     expect(said).toMatchObject({ code: 3, out: '', err: expect.stringMatching(/not_muster[^]*without \/app/) });
   });
 
-  it('finds what has a name among thousands, and takes --json before the words', async () => {
+  it('finds a name among thousands of entries, and accepts --json before the command', async () => {
     const wanted = { id: newId(), name: 'Zähne 歯 🦷' };
     const page = (from: number) =>
       Array.from({ length: 200 }, (_, at) =>
@@ -119,7 +118,7 @@ describe('the command line on a bad day', () => {
     expect([said.code, JSON.parse(said.out)]).toEqual([0, { ...wanted, enabled: false }]);
   });
 
-  it('shows a name that orders a terminal about as the text that it is', async () => {
+  it('shows control characters of a name as plain text', async () => {
     const id = newId();
     const orders = '\u001b]0;owned\u0007\u001b[2J\u009b2J\u001b[8m\u202e\u2066\r\nmuster: all is well';
     answers = [says(200, { id, name: `Nightly${orders}`, enabled: false })];
@@ -131,7 +130,7 @@ describe('the command line on a bad day', () => {
     expect(said.trimEnd()).toBe('Nightly]0;owned[2J2J[8m muster: all is well is paused.');
   });
 
-  it('sets in the further lines of a run’s error and log, so that none looks like one of its own', async () => {
+  it('indents the further lines of a run’s error, so that none looks like its own output', async () => {
     const [id, progress] = [newId(), { percent: 0, stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 }];
     const ended = {
       status: 'failed',
@@ -144,7 +143,7 @@ describe('the command line on a bad day', () => {
     expect([said.code, said.err]).toEqual([1, expect.stringContaining('script_failed: no\n    completed after 1 s\n')]);
   });
 
-  it('says what is wrong with the files of this machine, and changes nothing', async () => {
+  it('reports what is wrong with local files, and sends no change', async () => {
     answers = [says(200, { agents: [], nextCursor: null })];
     expect(await run('batch', 'rows.csv', '--workflow', newId(), '--agent', newId())).toMatchObject({
       code: 2,
@@ -165,7 +164,7 @@ describe('the command line on a bad day', () => {
     expect(asked).toEqual([]);
   });
 
-  it('says so where its output has no room, and nothing where nobody wants more', async () => {
+  it('reports that its output cannot be written, but ignores a closed pipe', async () => {
     const agent = { id: newId(), name: 'Front desk', status: 'online' };
     answers = [says(200, { agents: [agent], nextCursor: null })];
     const words = `MUSTER_URL='${env['MUSTER_URL']}' MUSTER_API_KEY=msk_1 muster agents list`;
@@ -176,7 +175,7 @@ describe('the command line on a bad day', () => {
     expect(await cli.shell(`set -o pipefail; ${words} | true`)).toMatchObject({ code: 0, err: '' });
   });
 
-  it('tells no process to end that has a worker’s number and is not the worker', async () => {
+  it('does not end another process that has the pid of the worker', async () => {
     const at = join(folder, 'worker');
     mkdirSync(join(at, 'data'), { recursive: true });
     writeFileSync(join(at, 'worker.env'), `SERVICE_BASE_URL=${env['MUSTER_URL']}\nSERVICE_API_KEY=k\nAGENT_ID=a\n`);
@@ -190,18 +189,18 @@ describe('the command line on a bad day', () => {
     await isOver;
   });
 
-  it('shows the machine’s other users no key that was typed', async () => {
+  it('hides a key argument from the list of processes', async () => {
     answers = [() => undefined];
     const typed = ['login', '--url', env['MUSTER_URL']!, '--key', 'msk_typed'];
     const child = spawn(process.execPath, [cli.file, ...typed], { env: cli.env(), stdio: 'ignore' });
-    await waitFor('its first request', () => asked.length === 1);
+    await waitFor('the first request', () => asked.length === 1);
     expect(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')).not.toMatch(/msk_/);
     const isOver = once(child, 'exit');
     child.kill();
     await isOver;
   });
 
-  it('takes its endpoint away whoever ends it while it listens', async () => {
+  it('deletes its endpoint on every signal that ends it while it listens', async () => {
     const id = newId();
     answers = [
       (request, response) => {
@@ -215,7 +214,7 @@ describe('the command line on a bad day', () => {
         env: cli.env(env),
         stdio: 'ignore',
       });
-      await waitFor('it to listen', () => asked.some((each) => each.includes('/deliveries')));
+      await waitFor('the command to listen', () => asked.some((each) => each.includes('/deliveries')));
       const isOver = once(child, 'exit');
       child.kill(signal);
       expect(await isOver).toEqual([0, null]);

@@ -10,7 +10,7 @@ export interface Said {
   err: string;
 }
 
-/** The command line as its one file, in the hands of somebody with a home of their own. */
+/** The command line as its one file, with a separate home folder. */
 export class CliLab {
   readonly file: string;
   readonly home: string;
@@ -23,7 +23,7 @@ export class CliLab {
     this.home = join(folder, 'home');
   }
 
-  /** `place` is a command that runs others somewhere, such as in a network namespace. */
+  /** `place` is a command that runs another command, for example in a network namespace. */
   static async make(folder: string, place: string[] = []): Promise<CliLab> {
     const lab = new CliLab(folder, place);
     await mkdir(lab.home, { recursive: true });
@@ -35,28 +35,28 @@ export class CliLab {
     return { PATH: process.env['PATH'], HOME: this.home, TERM: 'xterm', SHELL: '/bin/sh', ...more };
   }
 
-  /** Without a terminal, as in a script. */
+  /** Runs the command line without a terminal, as in a script. */
   async run(args: string[], { input = '', env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {}): Promise<Said> {
     const [program, ...rest] = [...this.place, process.execPath, this.file, ...args];
     return collect(spawn(program!, rest, { cwd: this.folder, env: this.env(env) }), input);
   }
 
-  /** A line of a shell, in which `muster` is a word. */
+  /** Runs a line in bash, in which `muster` is a command. */
   async shell(line: string): Promise<Said> {
     const script = `muster() { '${process.execPath}' '${this.file}' "$@"; }\n${line}`;
     const [program, ...rest] = [...this.place, 'bash', '-c', script];
     return collect(spawn(program!, rest, { cwd: this.folder, env: this.env() }), '');
   }
 
-  /** In a pseudo-terminal, as somebody who sits there. */
+  /** Runs the command line in a pseudo-terminal, as for a person. */
   type(args: string[]): Typist {
     const line = [...this.place, process.execPath, this.file, ...args].map((each) => `'${each}'`).join(' ');
-    // Its exit code is what the terminal ends with: no shell is between them.
+    // `exec` replaces the shell, so the terminal ends with the exit code of the command line.
     return new Typist(spawn('script', ['-qfec', `exec ${line}`, '/dev/null'], { cwd: this.folder, env: this.env() }));
   }
 }
 
-/** Somebody at a pseudo-terminal. */
+/** A person at a pseudo-terminal. */
 export class Typist {
   said = '';
   readonly exit: Promise<number | null>;
@@ -70,7 +70,7 @@ export class Typist {
   async sees(text: string | RegExp, withinMs = 60_000): Promise<void> {
     const is = typeof text === 'string' ? () => this.said.includes(text) : () => text.test(this.said);
     await waitFor(`${text} on the terminal`, is, withinMs).catch((error: Error) => {
-      throw new Error(`${error.message}; there was: ${this.said}`);
+      throw new Error(`${error.message}; the output was: ${this.said}`);
     });
   }
 

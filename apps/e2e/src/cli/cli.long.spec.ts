@@ -1,4 +1,4 @@
-// Long: it starts the command line for each of its commands and waits for runs that are cancelled.
+// Long: starts the command line for each command and waits for runs that are cancelled.
 // Short: apps/e2e/src/cli/cli.spec.ts
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -16,18 +16,18 @@ import { CliLab } from './cli-lab';
 jest.setTimeout(240_000);
 
 const agent = 'Demo agent';
-/** Runs until it is told to end; with STUBBORN it does not listen. */
+/** With HOW=wait it runs until it is ended; with HOW=stubborn it ignores SIGTERM; with HOW=fail it fails. */
 const script = `import os, signal, time
 if os.environ["HOW"] == "stubborn":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-print("begun \\u2028 with what is odd", flush=True)
+print("begun \\u2028 with an odd character", flush=True)
 if os.environ["HOW"] == "fail":
-    raise SystemExit("it was told to fail")
+    raise SystemExit("this run must fail")
 if os.environ["HOW"] in ("wait", "stubborn"):
     time.sleep(120)
 `.replaceAll('\n', '\r\n');
 
-describe('the command line, as somebody new uses it', () => {
+describe('the command line with a real service', () => {
   let folder: string;
   let practice: Practice;
   let base: string;
@@ -58,7 +58,7 @@ describe('the command line, as somebody new uses it', () => {
   });
 
   const logins = () => join(cli.home, '.config/muster/logins.json');
-  /** What the last run is, when a terminal has said so. */
+  /** The id of the run in an output. */
   const runIn = (said: string) => /run ([0-9a-f-]{36})/.exec(said)![1]!;
   const ok = async (...args: string[]) => {
     const said = await cli.run(args);
@@ -66,7 +66,7 @@ describe('the command line, as somebody new uses it', () => {
     return said.out;
   };
 
-  it('cancels the run with the first Ctrl-C and waits for that', async () => {
+  it('cancels the run on the first Ctrl-C and waits for its end', async () => {
     const at = cli.type(['run', 'Long', '--agent', agent, '--var', 'HOW=wait', '--wait']);
     await at.sees('begun');
     at.pressesCtrlC();
@@ -76,7 +76,7 @@ describe('the command line, as somebody new uses it', () => {
     expect((await api.get(`/api/jobs/${runIn(at.said)}`)).body.status).toBe('cancelled');
   });
 
-  it('leaves with the second, while the machine still ends what does not listen', async () => {
+  it('stops waiting on the second Ctrl-C while a script that ignores SIGTERM is still being ended', async () => {
     const at = cli.type(['run', 'Long', '--agent', agent, '--var', 'HOW=stubborn', '--wait']);
     await at.sees('begun');
     at.pressesCtrlC();
@@ -88,7 +88,7 @@ describe('the command line, as somebody new uses it', () => {
     expect(await cli.run(['jobs', 'wait', id])).toMatchObject({ code: 1, err: expect.stringContaining('cancelled') });
   });
 
-  it('publishes a pack, and pins what is good enough to run', async () => {
+  it('publishes a pack, and pins only a version that is promoted far enough', async () => {
     mkdirSync(join(folder, 'pack'));
     writeFileSync(join(folder, 'pack/main.py'), 'print("from the pack")\n');
     writeFileSync(join(folder, 'pack/binary'), Buffer.from([0, 255, 10, 13]));
@@ -112,7 +112,7 @@ describe('the command line, as somebody new uses it', () => {
     expect(said).toMatchObject({ code: 0, out: expect.stringContaining('from the pack') });
   });
 
-  it('keeps a secret out of its arguments, its output and its files', async () => {
+  it('does not show a secret in its arguments, its output or its files', async () => {
     const value = 'hunter2-ünseen';
     const said = await cli.run(['secrets', 'set', 'PORTAL_PASSWORD'], { input: `${value}\n` });
     expect([said.code, said.out]).toEqual([0, expect.stringContaining('PORTAL_PASSWORD is saved')]);
@@ -122,14 +122,14 @@ describe('the command line, as somebody new uses it', () => {
     expect(await at.exit).toBe(0);
     expect(`${said.out}${said.err}${at.said}${readFileSync(logins(), 'utf8')}`).not.toContain(value);
     const { body } = await api.post('/api/workflows', {
-      name: 'Tells',
+      name: 'Length',
       script: 'import os\nprint(len(os.environ["OTHER"]))',
     });
     const run = await cli.run(['run', body.id, '--agent', agent, '--secret', 'OTHER', '--wait']);
     expect(run).toMatchObject({ code: 0, out: expect.stringContaining(` ${value.length}\n`) });
   });
 
-  it('hands webhooks to a program on this machine, signed, and leaves no endpoint behind', async () => {
+  it('forwards signed webhooks to a local program, and deletes its endpoint at the end', async () => {
     const came: { headers: IncomingHttpHeaders; body: string }[] = [];
     const receiver = createServer((request, response) => {
       void text(request).then((body) => came.push({ headers: request.headers, body }) && response.end());
@@ -154,7 +154,7 @@ describe('the command line, as somebody new uses it', () => {
     expect((await admin.get('/api/webhook-endpoints')).body.webhookEndpoints).toEqual([]);
   });
 
-  it('says what to do about a wrong server, a wrong key, a login that has ended, and what a key may not', async () => {
+  it('explains what to do about a wrong server, a wrong key, an expired login and a missing permission', async () => {
     const nobody = await cli.run(['login', '--url', 'http://127.0.0.1:9', '--key', apiKey]);
     expect(nobody).toMatchObject({
       code: 3,

@@ -15,7 +15,7 @@ jest.setTimeout(240_000);
 const port = 3000;
 const describeHosts = canMakeHosts() ? describe : describe.skip;
 
-describeHosts('a machine that its own command line makes an agent (takes root, for network namespaces)', () => {
+describeHosts('a machine on which the command line installs a worker (requires root for network namespaces)', () => {
   let folder: string;
   let hosts: TwoHosts;
   let service: Start;
@@ -36,7 +36,7 @@ describeHosts('a machine that its own command line makes an agent (takes root, f
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('is online with one command, runs what it is given, and outlives the terminal', async () => {
+  it('is online after one command, runs snippets, and outlives the terminal', async () => {
     const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(service.output)!;
     const [, apiKey] = /API key +(msk_\S+)/.exec(service.output)!;
     const url = `http://${hosts.service.address}:${port}`;
@@ -64,22 +64,22 @@ describeHosts('a machine that its own command line makes an agent (takes root, f
     });
     expect(snippet).toMatchObject({ code: 0, out: 'hello 2\n' });
     expect((await cli.run(['worker', 'stop'])).code).toBe(0);
-    await waitFor('its end', async () => (await cli.run(['worker', 'stop'])).out.includes('is not running'));
+    await waitFor('the worker to end', async () => (await cli.run(['worker', 'stop'])).out.includes('is not running'));
     expect((await cli.run(['worker', 'start'])).code).toBe(0);
     expect((await cli.run(['worker', 'status'])).out).toMatch(/running as process \d+/);
     expect((await cli.run(['worker', 'upgrade'])).out).toMatch(/The new worker is running as process \d+/);
-    await waitFor('it to be back', async () => {
+    await waitFor('the upgraded worker', async () => {
       const said = await cli.run(['agents', 'run-snippet', 'Far', '-c', 'print("back")']);
       return said.out === 'back\n';
     });
     expect((await cli.run(['worker', 'logs', '-n', '200'])).out).toContain('the service knows this worker');
-    // What it was installed with lasts, whoever begins it.
+    // The settings of the installation are stored, so every later start uses them.
     expect(readFileSync(join(place, 'worker.env'), 'utf8')).toMatch(/^PATH=/m);
     expect((await cli.run(['worker', 'uninstall'])).out).toContain('The worker is removed from this machine.');
     expect(existsSync(place)).toBe(false);
     expect((await cli.run(['worker', 'status'])).err).toContain('No worker is installed');
 
-    // The line that the console shows puts it where the same commands look after it.
+    // The line that the console shows installs the worker in the same folder, so the same commands manage it.
     const line = `curl -fsSL ${url}/worker/install.sh | sh`;
     const env = {
       ...{ PATH: process.env['PATH']!, HOME: cli.home, AGENT_ID: id, SERVICE_API_KEY: key },
@@ -89,10 +89,10 @@ describeHosts('a machine that its own command line makes an agent (takes root, f
     const said = execFileSync(program!, args, { env, encoding: 'utf8' });
     expect(said).toMatch(/^python +yes \(\d/m);
     expect(readFileSync(join(place, 'worker.env'), 'utf8')).toContain(`IMAGING_PATH_MAP=${env.IMAGING_PATH_MAP}\n`);
-    await waitFor('it', async () => (await cli.run(['worker', 'status'])).out.includes('running as process'));
+    await waitFor('the worker to run', async () => (await cli.run(['worker', 'status'])).out.includes('running as process'));
     expect((await cli.run(['worker', 'status'])).out).toMatch(/has +python \(\d/);
     expect((await cli.run(['worker', 'upgrade'])).out).toMatch(/The new worker is running as process \d+/);
-    await waitFor('its word', async () => (await cli.run(['agents', 'get', id])).out.includes('python ('));
+    await waitFor('the capabilities of the worker', async () => (await cli.run(['agents', 'get', id])).out.includes('python ('));
     expect((await cli.run(['worker', 'uninstall'])).out).toContain('The worker is removed from this machine.');
   });
 });

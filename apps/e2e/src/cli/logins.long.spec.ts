@@ -1,4 +1,4 @@
-// Long: device logins and second factors in a real terminal.
+// Long: signs in with device codes and second factors in a real terminal.
 // Short: apps/gateway/src/auth/device.spec.ts
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { CliLab } from './cli-lab';
 
 jest.setTimeout(240_000);
 
-describe('who signs in at the command line', () => {
+describe('muster login', () => {
   let folder: string;
   let practice: Practice;
   let base: string;
@@ -37,7 +37,7 @@ describe('who signs in at the command line', () => {
     return said.out;
   };
 
-  it('is let in from a browser, or takes a key that is pasted meanwhile', async () => {
+  it('is confirmed in a browser, or accepts an API key that is pasted while it waits', async () => {
     const at = cli.type(['login', '--url', base, '--context', 'browser']);
     await at.sees('Or paste an API key');
     const [, code] = /device\?code=([A-Z]{4}-[A-Z]{4})/.exec(at.said)!;
@@ -57,7 +57,7 @@ describe('who signs in at the command line', () => {
     expect((await api.get('/api/auth/me')).status).toBe(200);
   });
 
-  it('asks for the code of a second factor, and says what to do where there is nobody to ask', async () => {
+  it('asks for the code of a second factor, and explains the alternative if there is no terminal', async () => {
     const dana = `dana-${Date.now()}@example.com`;
     const admin = await new HttpClient(base).signIn(email, password);
     expect((await admin.post('/api/users', { email: dana, password, role: 'viewer' })).status).toBe(201);

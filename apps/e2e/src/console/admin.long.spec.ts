@@ -6,7 +6,7 @@ import { ConsoleLab, describeInBrowser } from './console-lab';
 
 jest.setTimeout(180_000);
 
-describeInBrowser('the administration', () => {
+describeInBrowser('the administration page', () => {
   let lab: ConsoleLab;
 
   beforeAll(async () => {
@@ -14,7 +14,7 @@ describeInBrowser('the administration', () => {
   });
   afterAll(() => lab?.end());
 
-  it('makes an organization, looks into it with a note on every page, and comes back', async () => {
+  it('creates an organization, switches to it with a note on every page, and switches back', async () => {
     const tab = await lab.signedIn('/app/admin', undefined, lab.superAdmin);
     const { page } = tab;
     await page.getByRole('button', { name: 'New organization' }).click();
@@ -46,7 +46,7 @@ describeInBrowser('the administration', () => {
     await tab.close();
   });
 
-  it('suspends an organization after it was asked, and lets it go on', async () => {
+  it('suspends an organization after a confirmation, and resumes it', async () => {
     const root = await lab.api(lab.superAdmin);
     const made = { name: 'Westside', adminEmail: 'west@example.com', adminPassword: 'a good password' };
     await root.post('/api/admin/organizations', made);
@@ -75,7 +75,7 @@ describeInBrowser('the administration', () => {
     await tab.close();
   });
 
-  it('offers an admin the prices of their own organization, and says why a run has no charge', async () => {
+  it('offers an admin the prices of their own organization, and explains why a run has no charge', async () => {
     const [run] = (await (await lab.api()).get('/api/jobs?limit=1')).body.jobs;
     const tab = await lab.signedIn('/app/admin');
     const { page } = tab;
@@ -96,7 +96,7 @@ describeInBrowser('the administration', () => {
     await tab.close();
   });
 
-  it('computes what a run is charged, and shows the steps that it comes from', async () => {
+  it('computes the charge of a run, and shows the steps of the calculation', async () => {
     const api = await lab.api();
     const agentId = (await api.get('/api/agents')).body.agents[0].id;
     const claim = (id: string) =>
@@ -125,7 +125,7 @@ describeInBrowser('the administration', () => {
     await tab.close();
   });
 
-  it('exports feedback as a file, and tells how the trackers are', async () => {
+  it('exports feedback as a file, and shows the state of the trackers', async () => {
     const tab = await lab.signedIn('/app/admin?part=Feedback%20export', undefined, lab.superAdmin);
     const { page } = tab;
     await page.getByLabel('Type').selectOption('bug_report');
@@ -149,13 +149,13 @@ describeInBrowser('the administration', () => {
     await tab.close();
   });
 
-  it('sends canaries through the queues, and shows that each was answered', async () => {
+  it('sends canaries through the queues, and shows their answer times', async () => {
     const tab = await lab.signedIn('/app/queues', undefined, lab.superAdmin);
     const { page } = tab;
     const queues = page.getByRole('table', { name: 'Queues of the service' });
     await queues.getByRole('row', { name: /dispatch/ }).waitFor();
-    // What comes late moves what stands below it, the button too.
-    await waitFor('the content', async () => (await page.getByLabel('Loading').count()) === 0);
+    // Content that loads late moves the button.
+    await waitFor('the content to load', async () => (await page.getByLabel('Loading').count()) === 0);
     await page.getByRole('button', { name: 'Send canaries' }).click();
     await page
       .getByRole('status')
@@ -167,7 +167,7 @@ describeInBrowser('the administration', () => {
     await tab.close();
   });
 
-  it('shows how fast each queue is worked on and how often that failed, as its workers counted it', async () => {
+  it('shows how many messages of each queue are handled and how many fail', async () => {
     const api = await lab.api(lab.superAdmin);
     const dispatch = async () => {
       const { queues } = (await api.get('/api/admin/queues')).body;
@@ -176,7 +176,7 @@ describeInBrowser('the administration', () => {
     const before = await dispatch();
     expect(before.handledLastHour).toBeGreaterThan(0);
     const id = randomUUID();
-    // Nothing that a handler takes.
+    // A message without an agent, which no handler accepts.
     await lab.query(
       `INSERT INTO outbox (id, queue, name, payload, next_publish_at) VALUES ($1, 'dispatch', 'dispatch-agent', '{}', now())`,
       [id],
@@ -191,7 +191,7 @@ describeInBrowser('the administration', () => {
     await tab.close();
   });
 
-  it('shows an admin what was given up, with its error as text, and sends it again', async () => {
+  it('shows an admin a dead letter with its error as text, and replays it', async () => {
     const api = await lab.api();
     const [agent] = (await api.get('/api/agents')).body.agents;
     const { organization } = (await api.get('/api/auth/me')).body;

@@ -21,7 +21,7 @@ describeInBrowser('the autopilot’s pages', () => {
     lab = await ConsoleLab.startAlone({ ...model.env, CHROMIUM: executable });
     api = await lab.api();
     agentId = (await api.get('/api/agents')).body.agents[0].id;
-    await waitFor('it', async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online', 60_000);
+    await waitFor('the agent to be online', async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online', 60_000);
   });
   afterAll(async () => {
     await lab?.end();
@@ -29,7 +29,7 @@ describeInBrowser('the autopilot’s pages', () => {
   });
   afterEach(() => expect(model.faults).toEqual([]));
 
-  /** Its first step needs no model; of its second nobody knows what to do. */
+  /** The first step needs no model; for the second step the model is unsure, so the session pauses. */
   const task = (): AutopilotTask => ({
     title,
     goal: 'See the sign-in page, then do what nobody knows.',
@@ -48,7 +48,7 @@ describeInBrowser('the autopilot’s pages', () => {
         : undefined,
     );
 
-  it('begins a session from words, shows it live, asks, goes on without a step, and makes a workflow', async () => {
+  it('start a session from a description, show it live, ask a question, skip a step and create a workflow', async () => {
     unsure();
     model.answers((call) => (call.schemaName === 'autopilot_task' ? { json: whole(task()) } : undefined));
     const tab = await lab.signedIn('/app');
@@ -76,7 +76,7 @@ describeInBrowser('the autopilot’s pages', () => {
     expect(await page.getByTestId('session-question').textContent()).toContain(hostileText.slice(0, 3000));
     const screenshot = page.getByRole('img', { name: 'The page when the session paused' });
     await screenshot.scrollIntoViewIfNeeded();
-    await waitFor('its picture', () => screenshot.evaluate(isSeen));
+    await waitFor('the screenshot to load', () => screenshot.evaluate(isSeen));
     expect(await tab.barriers()).toEqual([]);
 
     await page.getByLabel('Skip this step').check();
@@ -89,7 +89,7 @@ describeInBrowser('the autopilot’s pages', () => {
     await tab.close();
   });
 
-  it('finds sessions by their words and states, and cancels one that waits', async () => {
+  it('find sessions by text and status, and cancel a paused session', async () => {
     unsure();
     const { body } = await api.post(`/api/agents/${agentId}/autopilot`, {
       action: 'start',
@@ -120,7 +120,7 @@ describeInBrowser('the autopilot’s pages', () => {
     { theme: 'light', width: 1440 },
     { theme: 'dark', width: 1440 },
     { theme: 'light', width: 360 },
-  ] as const)('keeps nobody out: $theme, $width px', async (look) => {
+  ] as const)('are accessible: $theme, $width px', async (look) => {
     const { sessions } = (await api.get('/api/autopilot-sessions')).body;
     const tab = await lab.signedIn('/app/autopilot', look);
     const { page } = tab;
@@ -138,7 +138,7 @@ describeInBrowser('the autopilot’s pages', () => {
   });
 });
 
-/** As a strict schema has it: every key is there. */
+/** Returns the task with all keys, as a strict schema requires. */
 function whole(task: AutopilotTask): object {
   const expectation = (given: object | null | undefined) =>
     given ? { url: null, text: null, notText: null, selector: null, ...given } : null;

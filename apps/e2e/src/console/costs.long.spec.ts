@@ -5,7 +5,7 @@ import { ConsoleLab, describeInBrowser } from './console-lab';
 
 jest.setTimeout(180_000);
 
-describeInBrowser('costs and returns', () => {
+describeInBrowser('the page of costs and returns', () => {
   let lab: ConsoleLab;
 
   beforeAll(async () => {
@@ -13,7 +13,7 @@ describeInBrowser('costs and returns', () => {
   });
   afterAll(() => lab?.end());
 
-  it('lead from each figure to the batches and runs that it is made of', async () => {
+  it('leads from the figures to their batches and runs', async () => {
     const api = await lab.api();
     const [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
     const claims = ['eob_uploaded', 'no_eob_found', 'failed'].map((outcome, at) => ({
@@ -30,7 +30,7 @@ describeInBrowser('costs and returns', () => {
     const { page } = tab;
     const returns = page.getByRole('table', { name: 'Return on investment' });
     await waitFor('the claims', async () => /Claims attempted\s+3\s/.test(await returns.innerText()));
-    // Each of them says what it means.
+    // Each row explains its figure.
     for (const row of (await returns.getByRole('row').all()).slice(1)) {
       expect((await row.getByRole('cell').last().innerText()).length).toBeGreaterThan(15);
     }
@@ -45,7 +45,7 @@ describeInBrowser('costs and returns', () => {
     await tab.close();
   });
 
-  it('lead from what a workflow cost to its runs, and go out as a table', async () => {
+  it('leads from the cost of a workflow to its runs, and exports the table', async () => {
     const tab = await lab.signedIn('/app/costs');
     const { page } = tab;
     await page.getByRole('combobox', { name: 'Group by', exact: true }).selectOption('workflow');

@@ -19,7 +19,7 @@ describeInBrowser('feedback', () => {
   });
   afterAll(() => lab?.end());
 
-  it('is given from any page, with a picture that was chosen, and its state is told', async () => {
+  it('is reported from any page with an image file, and shows its status', async () => {
     const tab = await lab.signedIn('/app/agents');
     const { page } = tab;
     await page.getByRole('button', { name: 'Report a bug or an idea' }).click();
@@ -43,7 +43,7 @@ describeInBrowser('feedback', () => {
     await report.getByRole('link', { name: 'Demo agent' }).waitFor();
     await report.getByText(`${lab.address}/app/agents`).waitFor();
     const shown = report.getByRole('img', { name: /^Screenshot/ });
-    await waitFor('the picture', () => shown.evaluate((image: { naturalWidth: number }) => image.naturalWidth === 1));
+    await waitFor('the image to load', () => shown.evaluate((image: { naturalWidth: number }) => image.naturalWidth === 1));
     await report.getByLabel('New status').selectOption('in_progress');
     await report.getByRole('button', { name: 'Set status' }).click();
     await report.getByText('received → in_progress').waitFor();
@@ -57,7 +57,7 @@ describeInBrowser('feedback', () => {
     await tab.close();
   });
 
-  it('takes a picture that is pasted, and leaves pasted text to the field that it is meant for', async () => {
+  it('accepts a pasted image, and leaves pasted text to the focused field', async () => {
     const tab = await lab.signedIn('/app/agents');
     const { page } = tab;
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: lab.address });
@@ -82,12 +82,12 @@ describeInBrowser('feedback', () => {
     await page.goto(`${lab.address}/app/feedback`);
     await page.getByRole('link', { name: 'Pasted title' }).click();
     const kept = page.getByRole('dialog', { name: 'Pasted title' }).getByRole('img', { name: /^Screenshot/ });
-    await waitFor('the picture', () => kept.evaluate((image: { naturalWidth: number }) => image.naturalWidth === 1));
+    await waitFor('the image to load', () => kept.evaluate((image: { naturalWidth: number }) => image.naturalWidth === 1));
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
-  it('has a picture of the page itself, without the report in it, and an idea asks for no severity', async () => {
+  it('takes a screenshot of the page without the dialog, and asks for no severity of an idea', async () => {
     const tab = await lab.signedIn('/app/settings');
     const { page } = tab;
     await page.getByRole('button', { name: 'Report a bug or an idea' }).click();
@@ -99,7 +99,7 @@ describeInBrowser('feedback', () => {
     await dialog.getByRole('button', { name: 'Take screenshot' }).click();
     const taken = dialog.getByRole('img', { name: 'Screenshot in this report' });
     await taken.waitFor();
-    // Where the report stood it would be dark around it.
+    // With an open dialog, the page around it would be dark.
     expect(await page.evaluate<number[]>(corner)).toEqual([255, 255, 255]);
     expect(await dialog.getByLabel('Title').inputValue()).toBe('Darker nights');
     await dialog.getByRole('button', { name: 'Remove image' }).click();
@@ -115,7 +115,7 @@ describeInBrowser('feedback', () => {
     await tab.close();
   });
 
-  it('names the workflow, the run and the machine when a workflow’s issue is told from its run', async () => {
+  it('refers to the workflow and the run if an issue is reported from a run', async () => {
     const api = await lab.api();
     const [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
     const who = await lab.invite('viewer');
@@ -129,7 +129,7 @@ describeInBrowser('feedback', () => {
     await dialog.getByRole('button', { name: 'Send report' }).click();
     await page.getByRole('status').filter({ hasText: 'Thank you' }).waitFor();
     await tab.goto('/app/feedback');
-    // One's own, and nobody else's.
+    // A viewer sees only their own report.
     await page.getByText('1 in all').waitFor();
     await page.getByRole('link', { name: 'It greets the wrong one' }).click();
     const report = page.getByRole('dialog', { name: 'It greets the wrong one' });
@@ -141,7 +141,7 @@ describeInBrowser('feedback', () => {
   });
 });
 
-/** The colour of the upper left corner of the dialog's picture. */
+/** Returns the color of the upper left corner of the image in the dialog. */
 const corner = `(() => {
   const image = document.querySelector('[role=dialog] img');
   const canvas = document.createElement('canvas');

@@ -13,7 +13,7 @@ describeInBrowser('the frame around every page', () => {
   });
   afterAll(() => lab?.end());
 
-  it('asks for a sign-in when the session has ended, and leads back to where one was', async () => {
+  it('asks for a sign-in when the session has ended, and continues to the requested page', async () => {
     const tab = await lab.signedIn('/app/settings?part=Users');
     const { page } = tab;
     await page.getByRole('row', { name: new RegExp(lab.admin[0]) }).waitFor();
@@ -26,7 +26,7 @@ describeInBrowser('the frame around every page', () => {
     await tab.close();
   });
 
-  it('keeps what was typed over a sign-in, out of sight, and warns before an idle end', async () => {
+  it('keeps typed text hidden during a new sign-in, and warns before the session ends for idleness', async () => {
     const tab = await lab.signedIn('/app/settings?part=API%20keys');
     const { page } = tab;
     await page.getByRole('button', { name: 'New API key' }).click();
@@ -58,7 +58,7 @@ describeInBrowser('the frame around every page', () => {
     await tab.close();
   });
 
-  it('leads nobody away from here after a sign-in, whatever a link says', async () => {
+  it('does not redirect to another site after a sign-in', async () => {
     for (const from of ['https://example.com/', '//example.com', '/\\example.com', 'javascript:alert(1)']) {
       const tab = await lab.open();
       await tab.goto(`/app/login?from=${encodeURIComponent(from)}`);
@@ -69,7 +69,7 @@ describeInBrowser('the frame around every page', () => {
     }
   });
 
-  it('lets one skip to the content, and gives the focus back when a dialog closes', async () => {
+  it('has a link that skips to the content, and restores the focus when a dialog closes', async () => {
     const tab = await lab.signedIn('/app/agents');
     const { page } = tab;
     await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor();
@@ -94,7 +94,7 @@ describeInBrowser('the frame around every page', () => {
     await tab.close();
   });
 
-  it('goes to every page by its letters, as its list of keys says', async () => {
+  it('opens every page by the keyboard shortcut in its list', async () => {
     const tab = await lab.signedIn('/app', undefined, lab.superAdmin);
     const { page } = tab;
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
@@ -116,7 +116,7 @@ describeInBrowser('the frame around every page', () => {
     await tab.close();
   });
 
-  it('is light or dark by the system, and by one’s own choice, which this browser keeps and nothing else', async () => {
+  it('uses the theme of the system or of the user’s choice, which is all that the browser stores', async () => {
     const tab = await lab.signedIn('/app', { theme: 'dark' });
     const { page } = tab;
     const background = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
@@ -137,7 +137,7 @@ describeInBrowser('the frame around every page', () => {
     await tab.close();
   });
 
-  it('keeps what was typed while the service is gone, and says so where it was to be sent', async () => {
+  it('keeps typed text while the service is unreachable, and reports the failed save', async () => {
     const tab = await lab.signedIn('/app/settings?part=Limits');
     const { page } = tab;
     await page.getByLabel('Monthly run limit').fill('77');

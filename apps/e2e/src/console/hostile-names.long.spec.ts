@@ -7,12 +7,12 @@ import { ConsoleLab, describeInBrowser } from './console-lab';
 
 jest.setTimeout(480_000);
 
-/** Markup that would run, templates that would be filled in, a letter that turns the direction, and no place to break. */
+/** A name with markup, template expressions, a character that reverses the text direction, and a long word. */
 const hostile = (kind: string) =>
   `${kind}<img src=x onerror=window.ran=1>{{1337*1337}}\${1337*1337}\u202Egpj.${'W'.repeat(40)}`.slice(0, 100);
 const email = `{{1337*1337}}'\${1337*1337}-${'w'.repeat(30)}@example.com`;
 
-/** Questions of each kind, all at once. */
+/** Questions of each kind, which a script asks at the same time. */
 const asks = [
   { question: hostile('Question'), kind: 'choice', choices: [hostile('Choice'), hostile('Other')] },
   { question: hostile('Question'), kind: 'text', context: { [hostile('Context')]: hostile('Value') } },
@@ -32,7 +32,7 @@ threads = [threading.Thread(target=lambda ask=ask: muster.ask(**ask, timeout="1h
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]`;
 
-describeInBrowser('names that an enemy chose', () => {
+describeInBrowser('hostile names', () => {
   let lab: ConsoleLab;
   let api: HttpClient;
   const paths: string[] = [];
@@ -93,7 +93,7 @@ describeInBrowser('names that an enemy chose', () => {
     const { id: askingId } = await made('post', '/api/workflows', asking);
     const { jobId: askingJobId } = await made('post', '/api/jobs/launch', { agentId: agent.id, workflowId: askingId });
     await waitFor(
-      'the questions',
+      'the questions to be open',
       async () => (await api.get('/api/questions?status=open')).body.questions.length === asks.length,
       120_000,
     );
@@ -118,10 +118,10 @@ describeInBrowser('names that an enemy chose', () => {
 
   const settled = async ({ page }: ConsoleTab) => {
     await page.getByRole('heading', { level: 1 }).waitFor();
-    await waitFor('the content', async () => (await page.getByLabel('Loading').count()) === 0);
+    await waitFor('the content to load', async () => (await page.getByLabel('Loading').count()) === 0);
   };
 
-  /** What is wrong with the page as it is: what ran, what is wider than the window, and whose words are turned round. */
+  /** Returns the page's faults: markup that ran, overflow, and text whose direction a name has reversed. */
   const faultsOf = ({ page }: ConsoleTab): Promise<string[]> =>
     page.evaluate(() => {
       const { document, getComputedStyle } = globalThis as any;
@@ -139,7 +139,7 @@ describeInBrowser('names that an enemy chose', () => {
           node.parentElement.closest('textarea, pre, script, .cm-editor, option, title, [role=log]')
         )
           continue;
-        // Up to where the direction ends: an element that isolates, or a block. Behind the name it has nothing.
+        // The nearest element that limits the text direction: it isolates, or it is a block. Nothing may follow the name in it.
         let at = node.parentElement;
         const isolates = () => /isolate|plaintext/.test(getComputedStyle(at).unicodeBidi);
         while (!isolates() && /^(inline|contents)$/.test(getComputedStyle(at).display)) at = at.parentElement;
@@ -148,13 +148,13 @@ describeInBrowser('names that an enemy chose', () => {
         range.setEndAfter(at.lastChild);
         const [line] = /^pre/.test(getComputedStyle(at).whiteSpace) ? range.toString().split('\n') : [range.toString()];
         if (!/^\u202eg?p?j?\.?W*…?\s*$/.test(line)) {
-          faults.push(`what is behind a name is turned round: ${at.textContent.slice(0, 60)} … ${range.toString()}`);
+          faults.push(`the text after a name is reversed: ${at.textContent.slice(0, 60)} … ${range.toString()}`);
         }
       }
       return [...new Set(faults)];
     });
 
-  /** Each action of a page's first menu is chosen: what asks first is looked at and left, what is done at once says so. */
+  /** Chooses each action of the page's first menu, and checks the dialog or the status message that follows. */
   const lookAtDialogs = async (tab: ConsoleTab, path: string, look: (what: string) => Promise<void>) => {
     const { page } = tab;
     const menu = page.getByRole('main').getByRole('button', { name: /^Actions/ });
@@ -168,7 +168,7 @@ describeInBrowser('names that an enemy chose', () => {
     for (let index = 0; index < length; index += 1) {
       const action = (await actions())[index]!;
       const name = await action.innerText();
-      await look(`${path}, its menu`);
+      await look(`${path}, menu`);
       if ((await action.getAttribute('aria-disabled')) === 'true') {
         await page.keyboard.press('Escape');
         continue;
@@ -187,7 +187,7 @@ describeInBrowser('names that an enemy chose', () => {
     }
   };
 
-  it.each([1440, 390])('run nowhere, and turn and break no page at %d px', async (width) => {
+  it.each([1440, 390])('run no code, reverse no text and overflow no page at %d px', async (width) => {
     const tab = await lab.signedIn('/app', { width });
     const { page } = tab;
     const dialogs: string[] = [];
@@ -223,7 +223,7 @@ describeInBrowser('names that an enemy chose', () => {
       await page.keyboard.press('ControlOrMeta+k');
       await page.getByRole('dialog').getByRole('combobox').fill(q);
       await page.getByRole('option').filter({ hasText: kind }).first().waitFor();
-      await look(`the palette's ${q}`);
+      await look(`search dialog with ${q}`);
       await page.keyboard.press('Escape');
     }
     expect(found).toEqual({});

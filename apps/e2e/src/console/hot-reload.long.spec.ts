@@ -8,7 +8,7 @@ import { ConsoleLab, describeInBrowser } from './console-lab';
 
 jest.setTimeout(180_000);
 
-describeInBrowser('the console as it is being written', () => {
+describeInBrowser('the development server of the console', () => {
   let lab: ConsoleLab;
   let server: ChildProcess | undefined;
 
@@ -21,23 +21,23 @@ describeInBrowser('the console as it is being written', () => {
     await lab?.end();
   });
 
-  it('is served with hot reload over a service that runs, its session and streams included', async () => {
+  it('serves the console with hot reload, and forwards sessions and streams to a running service', async () => {
     const port = await freePort();
-    // As `nx serve console` does.
+    // The same command as `nx serve console`.
     server = spawn(process.execPath, ['node_modules/vite/bin/vite.js', 'apps/console'], {
       env: { ...process.env, MUSTER_DEV_PORT: String(port - 8), MUSTER_DEV_SERVICE: lab.address },
       stdio: 'ignore',
     });
     const address = `http://127.0.0.1:${port}`;
     const answers = async () => (await fetch(`${address}/app/`).catch(() => null))?.status === 200;
-    await waitFor('its server', answers, 60_000);
+    await waitFor('the development server', answers, 60_000);
     const tab = await ConsoleTab.open(lab.browser, address);
     const { page } = tab;
     await tab.goto('/app/agents');
     await tab.signIn(...lab.admin);
     await page.getByRole('link', { name: 'Demo agent' }).waitFor();
     expect(await page.evaluate<number>(`document.querySelectorAll('script[src*="/@vite/client"]').length`)).toBe(1);
-    // What changes on the server changes here, by the stream.
+    // The event stream shows a change in the service.
     const api = await lab.api();
     const [{ id }] = (await api.get('/api/agents')).body.agents;
     await page.goto(`${address}/app/runs`);

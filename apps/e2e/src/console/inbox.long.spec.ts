@@ -43,7 +43,7 @@ describeInBrowser('the inbox', () => {
   const overflow = (page: Page) =>
     page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
-  it('shows a question within a second, and gives its answer to the script once: another one sees who answered', async () => {
+  it('shows a question, returns the first answer to the script, and shows other users who answered', async () => {
     const [admin, member] = [await lab.signedIn('/app/inbox'), await lab.invite('member')];
     const other = await lab.signedIn('/app/inbox', { width: 360, height: 740 }, member);
     await Promise.all([admin, other].map(({ page }) => page.getByText('No open questions.').waitFor()));
@@ -72,7 +72,7 @@ describeInBrowser('the inbox', () => {
     await Promise.all([admin.close(), other.close()]);
   });
 
-  it('is answered without an account by the link of a message, on a phone', async () => {
+  it('accepts an answer without an account by the link in an email, on a phone', async () => {
     const jobId = await launch('Link', [
       'muster.result(muster.ask("Who <approves>?", kind="form", fields=[{"name": "by", "label": "Approved by"}]))',
     ]);
@@ -81,7 +81,7 @@ describeInBrowser('the inbox', () => {
     });
     const tab = await lab.open({ width: 360, height: 740 });
     const { page } = tab;
-    // No mail is sent here: the token stands for the question, which is the service's own.
+    // No email is sent in this test, so the route maps an invented token to the real question.
     await page.route('**/api/answer-links/*', async (route) => {
       const { token, answer } = route.request().postDataJSON();
       if (token !== 'of-the-mail') return route.continue();
@@ -104,7 +104,7 @@ describeInBrowser('the inbox', () => {
     await tab.close();
   });
 
-  it('is worked through by the keyboard, and by a phone, and keeps nobody out', async () => {
+  it('is accessible, and usable by the keyboard and on a phone', async () => {
     const fields =
       '[{"name": "npi", "label": "NPI"}, {"name": "paid", "type": "number", "required": False}, {"name": "urgent", "type": "boolean"}, {"name": "payer", "type": "choice", "choices": ["Delta", "Cigna"]}]';
     const jobId = await launch('Remittance', [
@@ -149,7 +149,7 @@ describeInBrowser('the inbox', () => {
     await tab.close();
   });
 
-  it('leaves to others what they were asked, on the page of a run too, which shows what became of a question', async () => {
+  it('lets only the addressed users answer, also on the page of a run, which shows each outcome', async () => {
     const [person, stranger] = [await lab.invite('member'), await lab.invite('member')];
     const jobId = await launch('Approval', [
       `muster.ask("Approve?", kind="confirm", to=["${person[0]}", "role:admin"])`,
@@ -172,7 +172,7 @@ describeInBrowser('the inbox', () => {
     await Promise.all([asked.close(), other.close()]);
   });
 
-  it('counts and shows more questions than one page has, and closes those of a run that is cancelled', async () => {
+  it('counts and shows more questions than one page holds, and removes the questions of a cancelled run', async () => {
     const jobId = await launch('Many', ['muster.ask("The first?")']);
     const tab = await lab.signedIn('/app/inbox');
     const { page } = tab;
@@ -188,10 +188,10 @@ describeInBrowser('the inbox', () => {
     await page.getByRole('button', { name: 'More questions' }).click();
     await count(page).getByText('200+').waitFor();
     await page.getByRole('button', { name: 'More questions' }).click();
-    await waitFor('all of them', async () => (await page.getByRole('article').count()) === 251);
+    await waitFor('all questions', async () => (await page.getByRole('article').count()) === 251);
     expect(await count(page).innerText()).toMatch(/^251\b/);
     await api.post(`/api/jobs/${jobId}/cancel`, {});
-    await waitFor('the end of all of them', async () => (await page.getByRole('article').count()) === 0, 15_000);
+    await waitFor('all questions to disappear', async () => (await page.getByRole('article').count()) === 0, 15_000);
     await page.getByText('No open questions.').waitFor();
     expect(tab.complaints).toEqual([]);
     await tab.close();

@@ -9,10 +9,10 @@ jest.setTimeout(300_000);
 
 const lines = 200_000;
 const runs = 10_000;
-/** What nineteen of twenty frames stay below: machines that test draw all by themselves, and do other things too. */
+/** Maximum 95th percentile of frame times in milliseconds; generous, because test machines render without a GPU. */
 const mostMs = { line: 100, row: 400 };
 
-describeInBrowser('what is large', () => {
+describeInBrowser('large logs and lists', () => {
   let lab: ConsoleLab;
   let api: HttpClient;
   let database: Client;
@@ -36,7 +36,7 @@ describeInBrowser('what is large', () => {
     await lab?.end();
   });
 
-  it('is read from its end, its beginning and by search, in a window of the browser’s memory', async () => {
+  it('show a log from its end, its beginning and by search, in bounded browser memory', async () => {
     await writeLines();
     const tab = await lab.signedIn(`/app/runs/${jobId}`);
     const { page } = tab;
@@ -62,7 +62,7 @@ describeInBrowser('what is large', () => {
       await page.getByRole('searchbox', { name: 'Search the log' }).fill(`line ${lines / 2} `);
       await line(lines / 2).waitFor();
     });
-    // Of what is all over the log the newest come first, and the others without being asked for.
+    // Matches all over the log: the newest appear first, the older ones follow automatically.
     const search = (text: string) => page.getByRole('searchbox', { name: 'Search the log' }).fill(text);
     const first = await timed(async () => {
       await search('line 19999');
@@ -73,7 +73,7 @@ describeInBrowser('what is large', () => {
     const after = await heap(page);
     process.stdout.write(
       `console: ${lines} lines: first rows after ${opened} ms, oldest ${oldest} ms, newest ${newest} ms, ` +
-        `found ${found} ms, of 11 the first after ${first} ms and the last ${whole} ms later; frames while scrolling: ${words(scrolled)} up, ${words(down)} down; ` +
+        `found ${found} ms, the first of 11 matches after ${first} ms and the last ${whole} ms later; frames while scrolling: ${words(scrolled)} up, ${words(down)} down; ` +
         `heap ${before} MiB before, ${after} MiB after\n`,
     );
     expect(await page.getByTestId('log-line').count()).toBeLessThan(200);
@@ -83,11 +83,11 @@ describeInBrowser('what is large', () => {
     await tab.close();
   });
 
-  it('loses and doubles no line where a reader scrolls through more than is kept', async () => {
+  it('lose and repeat no line while scrolling through more lines than are kept in memory', async () => {
     const tab = await lab.signedIn(`/app/runs/${jobId}`);
     const { page } = tab;
     await page.getByTestId('log-line').first().waitFor();
-    // Up beyond what is kept, and down again: each line that was in sight, in the order of its number.
+    // The numbers of all lines that were visible while scrolling up beyond the kept lines and down again.
     const seen = await page.evaluate<number[]>(walk);
     const [first, last] = [Math.min(...seen), Math.max(...seen)];
     expect(last).toBe(lines);
@@ -97,7 +97,7 @@ describeInBrowser('what is large', () => {
     await tab.close();
   });
 
-  it('is a list of 10,000 runs, with its first rows at once and a steady scroll', async () => {
+  it('show a list of 10,000 runs with fast first rows and smooth scrolling', async () => {
     await writeRuns();
     const tab = await lab.signedIn('/app/runs');
     const { page } = tab;
@@ -152,7 +152,7 @@ describeInBrowser('what is large', () => {
 
 interface Frames {
   count: number;
-  /** The middle one, what nineteen of twenty stay below, and the longest, in milliseconds. */
+  /** Median, 95th percentile and longest frame time, in milliseconds. */
   middle: number;
   most: number;
   longest: number;
@@ -168,7 +168,7 @@ async function timed(act: () => Promise<void>): Promise<number> {
   return Math.round(performance.now() - began);
 }
 
-/** Used memory of the tab's scripts, once what nobody needs is gone. */
+/** Heap size of the tab in MiB after a garbage collection. */
 async function heap(page: Page): Promise<number> {
   const session = await page.context().newCDPSession(page);
   await session.send('HeapProfiler.collectGarbage');
@@ -177,7 +177,7 @@ async function heap(page: Page): Promise<number> {
   return Math.round(usedSize / 1024 / 1024);
 }
 
-/** Scrolls for some seconds, as a wheel does, and tells how long its frames took. */
+/** Scrolls for `forMs` milliseconds like a mouse wheel, and returns the frame times. */
 function scroll(page: Page, frame: string, direction: 1 | -1, forMs = 5000): Promise<Frames> {
   return page.evaluate<Frames>(`(async () => {
     const frame = document.querySelector(${JSON.stringify(frame)});
@@ -213,7 +213,7 @@ const walk = `(async () => {
   }
   const first = Math.min(...seen);
   seen.clear();
-  // Down again, from where it was highest.
+  // Scrolls down again from the highest line.
   while (!seen.has(${lines}) && Date.now() < until) {
     look();
     log.scrollTop += 300;

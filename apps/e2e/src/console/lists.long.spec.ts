@@ -6,7 +6,7 @@ import { ConsoleLab, describeInBrowser } from './console-lab';
 
 jest.setTimeout(240_000);
 
-/** Where lists are, and their searchboxes. */
+/** The pages with lists, and the names of their search boxes. */
 const searched = [
   ['/app/agents', 'Search agents'],
   ['/app/runs', 'Search runs'],
@@ -24,7 +24,7 @@ const searched = [
   ['/app/admin', 'Search organizations'],
 ] as const;
 
-describeInBrowser('lists, and what leads to them', () => {
+describeInBrowser('lists and the links to them', () => {
   let lab: ConsoleLab;
   let api: HttpClient;
   let agentId: string;
@@ -38,7 +38,7 @@ describeInBrowser('lists, and what leads to them', () => {
   });
   afterAll(() => lab?.end());
 
-  it('each have a searchbox, to which a key leads, and which says what is searched', async () => {
+  it('have a search box that a key focuses and that keeps its text in the URL', async () => {
     const tab = await lab.signedIn('/app', undefined, lab.superAdmin);
     const { page } = tab;
     for (const [path, name] of searched) {
@@ -46,15 +46,15 @@ describeInBrowser('lists, and what leads to them', () => {
       const box = page.getByRole('searchbox', { name });
       await box.waitFor();
       await page.keyboard.press('/');
-      await page.keyboard.type('nobody is called so');
+      await page.keyboard.type('no such name');
       await waitFor(
-        `the address of ${path}`,
-        () => new URL(page.url()).searchParams.get('q') === 'nobody is called so',
+        `the search in the URL of ${path}`,
+        () => new URL(page.url()).searchParams.get('q') === 'no such name',
       );
-      await waitFor('the answer', async () => (await page.getByLabel('Loading').count()) === 0);
+      await waitFor('the search result', async () => (await page.getByLabel('Loading').count()) === 0);
       expect([path, await page.getByRole('alert').count()]).toEqual([path, 0]);
     }
-    // A link to the page as it is leads there, and the box says so.
+    // The navigation link to the same page removes the search, and the box is empty.
     await tab.goto('/app/runs?q=nothing');
     await page.getByText('No matching runs.').waitFor();
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Runs' }).click();
@@ -64,16 +64,16 @@ describeInBrowser('lists, and what leads to them', () => {
     await tab.close();
   });
 
-  it('are narrowed by state: schedules to those that are paused', async () => {
+  it('are filtered by status, such as paused schedules', async () => {
     const { id: scriptId } = (await api.post('/api/workflows', { name: 'Nightly', script: 'print(1)' })).body;
     for (const enabled of [true, false]) {
-      const name = enabled ? 'Goes on' : 'Is paused';
+      const name = enabled ? 'Is enabled' : 'Is paused';
       await api.post('/api/schedules', { name, scriptId, agentId, cronExpression: '0 3 * * *', enabled });
     }
     const tab = await lab.signedIn('/app/schedules');
     const { page } = tab;
     await page.getByLabel('Status').selectOption('disabled');
-    await page.getByRole('link', { name: 'Goes on' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Is enabled' }).waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'Is paused' }).waitFor();
     expect(new URL(page.url()).search).toBe('?enabled=false');
     expect(await tab.barriersInBothThemes()).toEqual([]);
@@ -81,7 +81,7 @@ describeInBrowser('lists, and what leads to them', () => {
     await tab.close();
   });
 
-  it('tell of agents what they cost, and several are pinned and drained at once', async () => {
+  it('show the cost of agents, and pin several agents at once', async () => {
     const other = (await api.post('/api/agents', { name: 'Other', provider: 'external' })).body.agent.id;
     const tab = await lab.signedIn('/app/agents');
     const { page } = tab;
@@ -96,7 +96,7 @@ describeInBrowser('lists, and what leads to them', () => {
     for (const id of [agentId, other]) {
       expect((await api.get(`/api/agents/${id}`)).body.idleAutoStopExempt).toBe(true);
     }
-    // One of them is let go again, and that is taken back.
+    // One agent is unpinned, and that is undone.
     await page.getByRole('button', { name: 'Actions for Other' }).click();
     await page.getByRole('menuitem', { name: 'Unpin' }).click();
     await page.getByRole('status').filter({ hasText: 'Other is no longer pinned.' }).waitFor();
@@ -106,7 +106,7 @@ describeInBrowser('lists, and what leads to them', () => {
     await tab.close();
   });
 
-  it('are led to from home by what needs attention: dead letters, for those who may see them', async () => {
+  it('are linked from home for dead letters, if the user may see them', async () => {
     await lab.query(
       `INSERT INTO outbox (id, queue, name, payload, organization_id, next_publish_at, attempts)
        VALUES ($1, 'dispatch', 'dispatch-agent', '{}', $2, NULL, 5)`,
@@ -121,14 +121,14 @@ describeInBrowser('lists, and what leads to them', () => {
     await tab.close();
     const viewer = await lab.signedIn('/app', undefined, await lab.invite('viewer'));
     await viewer.page.getByRole('region', { name: 'Needs attention' }).waitFor();
-    await waitFor('the content', async () => (await viewer.page.getByLabel('Loading').count()) === 0);
+    await waitFor('the content to load', async () => (await viewer.page.getByLabel('Loading').count()) === 0);
     expect(await viewer.page.getByText('dead letter').count()).toBe(0);
     expect(viewer.complaints).toEqual([]);
     await viewer.close();
   });
 
-  it('are led to from home by machines, also by those that no single page of them holds', async () => {
-    const name = 'ZZ the last of them';
+  it('are linked from home for agents, also for more agents than one page holds', async () => {
+    const name = 'ZZ the last agent';
     await lab.query(
       `INSERT INTO agent (id, organization_id, name, status, provider)
        SELECT gen_random_uuid(), $1, CASE WHEN n = 450 THEN $2 ELSE 'Machine ' || n END,
@@ -147,7 +147,7 @@ describeInBrowser('lists, and what leads to them', () => {
     await lab.query(`DELETE FROM agent WHERE name = $1 OR name LIKE 'Machine %'`, [name]);
   });
 
-  it('are led to from home by runs that failed today, also those that were queued days ago', async () => {
+  it('are linked from home for runs that failed today, also if they were queued days ago', async () => {
     const [late, old] = [randomUUID(), randomUUID()];
     for (const [id, endedAgo] of [
       [late, '1 minute'],
@@ -175,7 +175,7 @@ describeInBrowser('lists, and what leads to them', () => {
     await tab.close();
   });
 
-  it('say what could not be had, with a way to try again, also on home', async () => {
+  it('show a failed request with a button to try again, also on home', async () => {
     const tab = await lab.signedIn('/app');
     const { page } = tab;
     await page.route(/\/api\/(usage|costs)/, (route) =>
@@ -190,7 +190,7 @@ describeInBrowser('lists, and what leads to them', () => {
     await tab.close();
   });
 
-  it('are left for one thing by its id, whatever it is', async () => {
+  it('are skipped by entering an id in the search dialog', async () => {
     const tab = await lab.signedIn('/app');
     const { page } = tab;
     const [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
@@ -210,11 +210,11 @@ describeInBrowser('lists, and what leads to them', () => {
     await tab.close();
   });
 
-  it('go on over parts in which nothing is found, and ask once for what they could not have', async () => {
+  it('continue over pages without a match, and do not repeat a failed request', async () => {
     const endpoint = await api.post('/api/webhook-endpoints', { url: 'https://example.com/told', events: ['*'] });
     const endpointId = endpoint.body.id ?? endpoint.body.webhookEndpoint.id;
     const far = '00000000-0000-7000-8000-0000feedbeef';
-    // Ids by chance are all above that one: it is the oldest of all, more than an answer looks through.
+    // The id `far` is below all random ids, so its row is the oldest; a single response does not search that far.
     await lab.query(
       `INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence, body, fanned_out_at)
        SELECT CASE n WHEN 0 THEN $2::uuid ELSE gen_random_uuid() END, $1, 'job.completed', $2, n, '{}', now()
@@ -238,7 +238,7 @@ describeInBrowser('lists, and what leads to them', () => {
     const { page } = tab;
     await page.getByTestId('webhook-delivery').getByText('dead').waitFor();
     expect(await page.getByText('No matching deliveries.').count()).toBe(0);
-    // A run is found by the end of its id, however long ago it was.
+    // A run is found by the end of its id, even if it is old.
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox').fill('feedbeef');
     await page.getByRole('option', { name: /run feedbeef, cancelled/ }).waitFor();

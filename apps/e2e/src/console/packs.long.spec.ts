@@ -12,7 +12,7 @@ describeInBrowser('the pages of packs', () => {
   beforeAll(async () => void (lab = await ConsoleLab.start()));
   afterAll(() => lab?.end());
 
-  it('bring a process from files to where it runs, and back', async () => {
+  it('publish files as versions, pin them for an installation, and roll back', async () => {
     const tab = await lab.signedIn('/app/packs');
     const { page } = tab;
     await page.getByText('No packs yet.').waitFor();
@@ -67,11 +67,11 @@ describeInBrowser('the pages of packs', () => {
     await place.getByText('before: Version 2 (second)').waitFor();
     await place.getByRole('button', { name: 'History' }).click();
     const history = place.getByRole('list', { name: 'History of Main Street' });
-    await waitFor('its history', async () => (await history.getByRole('listitem').count()) === 3);
+    await waitFor('the history', async () => (await history.getByRole('listitem').count()) === 3);
     expect(await history.getByRole('listitem').first().innerText()).toMatch(/^Rolled back to Version 1 \(first\) from/);
     expect(await tab.barriers()).toEqual([]);
 
-    // Somebody else pins it while it is asked: nothing is rolled back but what is shown.
+    // Another user pins a version while the dialog is open: the dialog is updated instead of rolling back another version.
     await page.getByRole('button', { name: 'Actions for Main Street' }).click();
     await page.getByRole('menuitem', { name: 'Roll back' }).click();
     await back.getByText('From Version 1 (first) to Version 2 (second)').waitFor();
@@ -85,7 +85,7 @@ describeInBrowser('the pages of packs', () => {
     await back.getByText('From Version 2 (second) to Version 1 (first)').waitFor();
     expect((await api.get(`/api/workflow-pack-installations/${id}`)).body.pinnedVersionId).toBe(versionId);
     await back.getByRole('button', { name: 'Roll back' }).click();
-    await waitFor('it', async () => {
+    await waitFor('the rollback', async () => {
       const { pinnedVersionId, previousVersionId } = (await api.get(`/api/workflow-pack-installations/${id}`)).body;
       return pinnedVersionId !== versionId && previousVersionId === versionId;
     });
@@ -94,7 +94,7 @@ describeInBrowser('the pages of packs', () => {
     await tab.close();
   });
 
-  it('show mine and theirs where somebody else has uploaded meanwhile, and one is chosen', async () => {
+  it('show both versions if another user has uploaded files, and apply the chosen one', async () => {
     const tab = await lab.signedIn('/app/packs');
     const { page } = tab;
     const other = await lab.signedIn('/app/packs');
@@ -124,7 +124,7 @@ describeInBrowser('the pages of packs', () => {
     await tab.close();
   });
 
-  it('move a version by the keyboard alone', async () => {
+  it('promote a version by the keyboard alone', async () => {
     const tab = await lab.signedIn('/app/packs');
     const { page } = tab;
     await newPack(page, 'by-keyboard');
@@ -145,7 +145,7 @@ describeInBrowser('the pages of packs', () => {
   it.each([
     { theme: 'light', width: 360 },
     { theme: 'dark', width: 1440 },
-  ] as const)('keep nobody out: $theme, $width px', async (look) => {
+  ] as const)('are accessible: $theme, $width px', async (look) => {
     const tab = await lab.signedIn('/app/packs', look);
     const { page } = tab;
     await newPack(page, `look-${look.theme}`);

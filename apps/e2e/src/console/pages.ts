@@ -1,4 +1,4 @@
-/** Pages that are about one thing: where the list is whose first is looked at. */
+/** Pages of one resource. `list` is the API path that lists such resources, `of` the field of its response. */
 export const pagesOfOneThing = [
   { name: 'agent', path: '/agents/$id', list: '/api/agents', of: 'agents' },
   { name: 'run', path: '/runs/$id', list: '/api/jobs', of: 'jobs' },

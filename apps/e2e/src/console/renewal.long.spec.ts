@@ -5,11 +5,11 @@ import { ConsoleLab, describeInBrowser } from './console-lab';
 
 jest.setTimeout(240_000);
 
-describeInBrowser('a page that renews itself', () => {
+describeInBrowser('a page that is updated while it is used', () => {
   let lab: ConsoleLab;
   let api: HttpClient;
   let demoId: string;
-  /** A machine that nobody has installed: what it is given waits. */
+  /** An agent without a worker, so its runs stay queued. */
   let silentId: string;
 
   beforeAll(async () => {
@@ -23,7 +23,7 @@ describeInBrowser('a page that renews itself', () => {
   const workflow = async (name: string, more: object = {}) =>
     (await api.post('/api/workflows', { name, script: 'print("hello")\n', ...more })).body;
 
-  it('leaves open what was asked about a run, however many newer ones push it out of sight', async () => {
+  it('keeps a dialog about a run open while newer runs push the run out of the list', async () => {
     const { id: workflowId } = await workflow('Many', { variables: ['N'] });
     const { jobId } = (await api.post('/api/jobs/launch', { agentId: silentId, workflowId, variables: { N: '0' } }))
       .body;
@@ -41,19 +41,19 @@ describeInBrowser('a page that renews itself', () => {
     await item.click();
     const dialog = page.getByRole('dialog', { name: 'Cancel this run?' });
     await dialog.waitFor();
-    // Its row no longer fits what the list is asked for, either.
+    // The run no longer matches the filter of the list either.
     await api.post(`/api/jobs/${jobId}/cancel`, {});
     await page.waitForResponse((answer) => /\/api\/jobs\?/.test(answer.url()));
     await dialog.getByRole('button', { name: 'Go back' }).click();
     await dialog.waitFor({ state: 'detached' });
-    // Then the list is as it is.
+    // After the dialog is closed, the list is up to date.
     await page.getByRole('row').nth(1).getByText('queued').waitFor();
     await page.getByRole('button', { name: `Actions for run ${jobId.slice(-8)}` }).waitFor({ state: 'detached' });
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
-  it('keeps a name that is being typed, though its row no longer fits the filter', async () => {
+  it('keeps a name that is being typed even if its row no longer matches the filter', async () => {
     const tab = await lab.signedIn('/app/agents?status=online');
     const { page } = tab;
     await page.getByRole('button', { name: 'Actions for Demo agent' }).click();
@@ -76,7 +76,7 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('keeps what is written on while a workflow is being saved', async () => {
+  it('keeps text that is typed while a workflow is being saved', async () => {
     const { id } = await workflow('Written on');
     const tab = await lab.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
@@ -113,7 +113,7 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('puts an edited step in its own place, though others were taken away meanwhile', async () => {
+  it('applies an edited step to the right step even if other steps were removed', async () => {
     const { id } = await workflow('Steps', { script: '' });
     const step = (name: string) => ({ id: name, type: 'goto', url: `https://example.com/${name}` });
     const kept = await api.post(`/api/workflows/${id}/save`, { script: '', steps: ['a', 'b', 'c'].map(step) });
@@ -125,7 +125,7 @@ describeInBrowser('a page that renews itself', () => {
     const dialog = page.getByRole('dialog', { name: 'Edit step b' });
     await dialog.getByLabel('URL').fill('https://example.com/changed');
     await api.post(`/api/workflows/${id}/save`, { script: '', steps: ['b', 'c'].map(step) });
-    // It looks at everything again when it comes back.
+    // The page fetches everything again when the connection is back.
     await page.context().setOffline(true);
     await page.getByText('the connection is lost').waitFor();
     await page.context().setOffline(false);
@@ -136,7 +136,7 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('stays as it is when a part of it does not come, and is loaded anew where the service has a newer build', async () => {
+  it('keeps working if a script does not load, and is reloaded if the service has a newer build', async () => {
     const { id } = await workflow('Parts', { script: 'print("hello")\n' });
     const tab = await lab.signedIn('/app/workflows');
     const { page } = tab;
@@ -161,7 +161,7 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('loses no key that is pressed while the editor takes the place of the plain field', async () => {
+  it('loses no key while the editor replaces the plain text field', async () => {
     const { id } = await workflow('Typed', { script: 'print(1)\n' });
     const tab = await lab.signedIn('/app/workflows');
     const { page } = tab;
@@ -177,7 +177,7 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('keeps what is typed about an agent while somebody else renames it, and changes nothing else', async () => {
+  it('keeps typed labels of an agent while another user renames it, and saves only the labels', async () => {
     const { agent } = (await api.post('/api/agents', { name: 'Lab', provider: 'external', labels: ['old'] })).body;
     const tab = await lab.signedIn(`/app/agents/${agent.id}?tab=settings`);
     const { page } = tab;
@@ -198,7 +198,7 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('launches on the machine that was chosen, whatever becomes of the others', async () => {
+  it('launches on the chosen agent or not at all', async () => {
     const { id } = await workflow('Chosen');
     const { agent } = (await api.post('/api/agents', { name: 'Chosen one', provider: 'external' })).body;
     const tab = await lab.signedIn(`/app/workflows/${id}`);
@@ -209,20 +209,20 @@ describeInBrowser('a page that renews itself', () => {
     const seen = page.waitForResponse(
       async (answer) => /\/api\/agents\?/.test(answer.url()) && !(await answer.text()).includes(agent.id),
     );
-    // Terminated agents are on no list.
+    // Terminated agents are not listed.
     await api.post(`/api/agent/${agent.id}/action`, { action: 'terminate' });
     await api.delete(`/api/agents/${agent.id}`);
     await seen;
     expect(await choice.inputValue()).toBe(agent.id);
     await page.getByRole('dialog').getByRole('button', { name: 'Run now' }).click();
-    // It is refused, and nothing runs elsewhere.
+    // The launch is refused, and no run is created on another agent.
     await page.getByRole('dialog').getByRole('alert').waitFor();
     expect((await api.get(`/api/jobs?workflowId=${id}`)).body.jobs).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
-  it('plans a schedule once more that was planned and deleted before', async () => {
+  it('creates a schedule again that was created and deleted before', async () => {
     await workflow('Planned twice');
     const tab = await lab.signedIn('/app/schedules');
     const { page } = tab;
@@ -250,7 +250,7 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('queues a run again once, however often it is pressed', async () => {
+  it('replays a run once if the button is double-clicked', async () => {
     const { id: workflowId } = await workflow('Pressed');
     const { jobId } = (await api.post('/api/jobs/launch', { agentId: demoId, workflowId })).body;
     const tab = await lab.signedIn(`/app/runs/${jobId}`);
@@ -261,7 +261,7 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('is another page for another thing: what was typed about one is not said of the other', async () => {
+  it('does not carry typed text over to the page of another agent', async () => {
     const { agent } = (await api.post('/api/agents', { name: 'Reception', provider: 'external' })).body;
     const tab = await lab.signedIn(`/app/agents/${agent.id}`);
     const { page } = tab;
@@ -273,7 +273,7 @@ describeInBrowser('a page that renews itself', () => {
       await page.keyboard.press('Enter');
     };
     await heading('Reception');
-    // Both are known by then, and neither is waited for.
+    // Visits both agents first, so that both are in the cache.
     await go(demoId);
     await heading('Demo agent');
     await go(agent.id);
@@ -288,7 +288,7 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('begins at its top, and stays where it is while it is narrowed', async () => {
+  it('starts at its top, and keeps its scroll position when a filter changes', async () => {
     const tab = await lab.signedIn('/app/costs', { height: 500 });
     const { page } = tab;
     await page.getByText('What it means').waitFor();
@@ -304,7 +304,7 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('asks for a day once its year is typed', async () => {
+  it('requests a date only after its year is complete', async () => {
     const tab = await lab.signedIn('/app/costs');
     const { page } = tab;
     await page.getByText('What it means').waitFor();
@@ -312,7 +312,7 @@ describeInBrowser('a page that renews itself', () => {
     const asked: string[] = [];
     page.on('request', (request) => {
       const url = new URL(request.url());
-      // What is shown may renew itself meanwhile.
+      // Requests for the displayed date may be repeated.
       const from = url.searchParams.get('from') ?? '';
       if (url.pathname.startsWith('/api/costs') && from !== shown) asked.push(from);
     });
@@ -326,7 +326,7 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('does not take away what is written, or shown this once, at a press beside it', async () => {
+  it('does not close a dialog with typed text or a key when the user clicks outside', async () => {
     const tab = await lab.signedIn('/app/agents');
     const { page } = tab;
     const dialog = page.getByRole('dialog', { name: 'New agent' });

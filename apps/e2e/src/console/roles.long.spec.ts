@@ -6,7 +6,7 @@ import { ConsoleLab, describeInBrowser } from './console-lab';
 
 jest.setTimeout(240_000);
 
-describeInBrowser('what one may not do', () => {
+describeInBrowser('forbidden content and actions', () => {
   let lab: ConsoleLab;
   let run: { id: string; agentId: string; workflowId: string };
 
@@ -14,7 +14,7 @@ describeInBrowser('what one may not do', () => {
     lab = await ConsoleLab.start();
     const api = await lab.api();
     [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
-    // What is offered of it depends on whether it has ended.
+    // The buttons on the page of a run depend on whether the run has ended.
     const hasEnded = async () => (await api.get(`/api/jobs/${run.id}`)).body.status === 'completed';
     await waitFor('the end of the example', hasEnded, 120_000);
   });
@@ -27,7 +27,7 @@ describeInBrowser('what one may not do', () => {
   };
 
   it.each(['viewer', 'member', 'admin'] as const)(
-    'is not asked for by any page that a %s is offered, nor by any part of it',
+    'are not requested by any page or tab that a %s can open',
     async (role) => {
       const tab = await lab.signedIn('/app', undefined, await lab.invite(role));
       const { page } = tab;
@@ -52,7 +52,7 @@ describeInBrowser('what one may not do', () => {
 
   const settled = async ({ page }: ConsoleTab) => {
     await page.getByRole('heading', { level: 1 }).waitFor();
-    await waitFor('the content', async () => (await page.getByLabel('Loading').count()) === 0);
+    await waitFor('the content to load', async () => (await page.getByLabel('Loading').count()) === 0);
   };
 
   const offered = async (tab: ConsoleTab, path: string) => {
@@ -61,7 +61,7 @@ describeInBrowser('what one may not do', () => {
     return tab.page.getByRole('main').getByRole('button').allInnerTexts();
   };
 
-  it('is not offered to a viewer, who sees everything else', async () => {
+  it('are not offered to a viewer', async () => {
     const tab = await lab.signedIn('/app', undefined, await lab.invite('viewer'));
     const { page } = tab;
     const navigation = await page.getByRole('navigation', { name: 'Main' }).innerText();
@@ -89,13 +89,13 @@ describeInBrowser('what one may not do', () => {
     await tab.goto('/app/settings');
     const parts = await page.getByRole('tab').allInnerTexts();
     for (const name of ['API keys', 'Vault', 'Model', 'Audit']) expect(parts).not.toContain(name);
-    // Nor by an address that somebody sent them.
+    // A link to a forbidden tab shows the first tab instead.
     await tab.goto('/app/settings?part=Vault');
     await page.getByRole('tab', { name: 'Organization', selected: true }).waitFor();
     await tab.close();
   });
 
-  it('is told plainly where its address is known: a viewer on the administration', async () => {
+  it('are explained if a viewer opens the administration by its URL', async () => {
     const tab = await lab.signedIn('/app/admin', undefined, await lab.invite('viewer'));
     await tab.page.getByText('This page is for admins.').waitFor();
     expect(await tab.barriersInBothThemes()).toEqual([]);
@@ -103,7 +103,7 @@ describeInBrowser('what one may not do', () => {
     await tab.close();
   });
 
-  it('is offered to whoever may: a member works, an admin sets', async () => {
+  it('are offered to the roles that may use them: runs to a member, settings to an admin', async () => {
     const member = await lab.signedIn('/app', undefined, await lab.invite('member'));
     expect(await offered(member, `/app/runs/${run.id}`)).toContain('Replay');
     expect(await offered(member, `/app/workflows/${run.workflowId}`)).toContain('Run');

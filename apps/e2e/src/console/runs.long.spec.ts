@@ -24,17 +24,17 @@ describeInBrowser('the page of a run', () => {
     return launched.body.jobId as string;
   };
 
-  it('shows how a run is ended: told to, and confirmed by its machine', async () => {
-    // It does not care for TERM.
+  it('shows the steps of a cancellation: the request, TERM, and the confirmation of the machine', async () => {
+    // A script that ignores TERM.
     const id = await launch(`
 import signal, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-print("deaf", flush=True)
+print("ignores TERM", flush=True)
 time.sleep(300)
 `);
     const tab = await lab.signedIn(`/app/runs/${id}`);
     const { page } = tab;
-    await page.getByTestId('log-line').filter({ hasText: 'deaf' }).waitFor();
+    await page.getByTestId('log-line').filter({ hasText: 'ignores TERM' }).waitFor();
     await page.getByRole('button', { name: 'Cancel run' }).press('Enter');
     const asked = page.getByRole('dialog', { name: 'Cancel this run?' });
     await asked.getByRole('button', { name: 'Cancel run' }).press('Enter');
@@ -43,7 +43,7 @@ time.sleep(300)
     await stage('Confirmed').getByText('pending').waitFor();
     expect(await page.getByTestId('run-status').innerText()).toContain('running');
     expect(await tab.barriers()).toEqual([]);
-    // KILL comes 10 s after TERM.
+    // KILL follows 10 s after TERM.
     await page.getByTestId('run-status').filter({ hasText: 'cancelled' }).waitFor({ timeout: 60_000 });
     await stage('Confirmed').getByText('All processes of the run have ended.').waitFor();
     expect(await tab.barriers()).toEqual([]);
@@ -55,16 +55,16 @@ time.sleep(300)
     await tab.close();
   });
 
-  it('leads from attempt to attempt, and says why each failed', async () => {
+  it('links the attempts of a run, and shows why an attempt failed', async () => {
     const id = await launch('raise SystemExit("no <b>portal</b>")\n', { maxRetries: 1, retryDelayMs: 0 });
     const tab = await lab.signedIn(`/app/runs/${id}`);
     const { page } = tab;
     await page.getByTestId('run-why').filter({ hasText: 'no <b>portal</b>' }).waitFor();
-    await waitFor('its retry', async () => (await page.getByTestId('attempt').count()) === 2);
+    await waitFor('the retry', async () => (await page.getByTestId('attempt').count()) === 2);
     await page.getByTestId('attempt').nth(1).getByRole('link').click();
     await page.getByTestId('attempt').nth(1).getByText('this one').waitFor();
     await page.getByTestId('attempt').nth(0).getByRole('link').click();
-    await waitFor('the first one again', () => page.url().endsWith(id));
+    await waitFor('the page of the first attempt', () => page.url().endsWith(id));
     expect(await tab.barriers()).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
@@ -73,7 +73,7 @@ time.sleep(300)
   it.each([
     { theme: 'light', width: 360 },
     { theme: 'dark', width: 1440 },
-  ] as const)('keeps nobody out, whatever a script says: $theme, $width px', async (look) => {
+  ] as const)('is accessible with hostile output of a script: $theme, $width px', async (look) => {
     const id = await launch(`
 import muster
 for number in range(120):

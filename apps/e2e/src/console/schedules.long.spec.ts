@@ -29,7 +29,7 @@ describeInBrowser('the pages of schedules', () => {
   };
   const read = async (id: string) => (await api.get(`/api/schedules/${id}`)).body;
 
-  it('plan, change, try, run, pause and delete one', async () => {
+  it('create, edit, dry-run, run, pause and delete a schedule', async () => {
     const tab = await lab.signedIn('/app/schedules');
     const { page } = tab;
     await page.getByRole('button', { name: 'New schedule' }).click();
@@ -40,7 +40,7 @@ describeInBrowser('the pages of schedules', () => {
     await made.getByLabel('Cron expression').fill('30 2 * * 1-5');
     const preview = made.getByTestId('cron-preview');
     await preview.getByText('At 02:30, Monday to Friday.').waitFor();
-    await waitFor('its times', async () => (await preview.getByRole('listitem').count()) === 5);
+    await waitFor('the times of the preview', async () => (await preview.getByRole('listitem').count()) === 5);
     await made.getByText('Guards and limits').click();
     await made.getByLabel('Runs at once').fill('1');
     expect(await tab.barriers()).toEqual([]);
@@ -59,7 +59,7 @@ describeInBrowser('the pages of schedules', () => {
     await edited.getByLabel('Key', { exact: true }).fill('portal:{{PAYER}}');
     expect(await tab.barriers()).toEqual([]);
     await edited.getByRole('button', { name: 'Save' }).click();
-    // Its preview has the same words.
+    // The preview in the dialog contains the same text, so the dialog must be closed first.
     await edited.waitFor({ state: 'hidden' });
     await page.getByText('At 03:00, every day.').waitFor();
     expect(await read(id)).toMatchObject({
@@ -97,7 +97,7 @@ describeInBrowser('the pages of schedules', () => {
     await tab.close();
   });
 
-  it('show mine and theirs where two change the same schedule', async () => {
+  it('show both versions if two users change the same schedule', async () => {
     const id = await make({ name: 'Contested' });
     const tab = await lab.signedIn(`/app/schedules/${id}`);
     const { page } = tab;
@@ -117,7 +117,7 @@ describeInBrowser('the pages of schedules', () => {
     await tab.close();
   });
 
-  it('say in words why a time would be skipped, and why it was', async () => {
+  it('explain why a run would be skipped and why it was skipped', async () => {
     await api.put('/api/vault/GONE', { value: 'x' });
     const id = await make({ name: 'Needs a secret', vaultKeys: ['GONE'] });
     await api.delete('/api/vault/GONE');
@@ -136,7 +136,7 @@ describeInBrowser('the pages of schedules', () => {
     await tab.close();
   });
 
-  it('show the week by the organization’s clocks, also what runs all the time', async () => {
+  it('show the week in the organization’s time zone, with very frequent schedules listed separately', async () => {
     const chicago = new Intl.DateTimeFormat('en-GB', {
       timeZone: 'America/Chicago',
       hour: '2-digit',
@@ -147,8 +147,8 @@ describeInBrowser('the pages of schedules', () => {
     await waitFor('a time before the last minute of the day', () => chicago.format() !== '23:59', 65_000);
     await make({ name: 'Every weekday', cronExpression: '59 23 * * 1-5' });
     await make({ name: 'All the time', cronExpression: '*/5 * * * *' });
-    // The same time told by clocks of elsewhere.
-    await make({ name: 'From afar', cronExpression: '0 12 * * *', timezone: 'Etc/UTC' });
+    // A schedule in another time zone.
+    await make({ name: 'In UTC', cronExpression: '0 12 * * *', timezone: 'Etc/UTC' });
     const tab = await lab.signedIn('/app/schedules');
     const { page } = tab;
     await page.getByRole('button', { name: 'Week', exact: true }).press('Enter');
@@ -157,10 +157,10 @@ describeInBrowser('the pages of schedules', () => {
     await page.getByRole('list', { name: 'All through the week' }).getByText('Every 5 minutes, every day.').waitFor();
     const shown = await page.getByTestId('week-day').filter({ hasText: 'Every weekday' }).count();
     expect(shown).toBe(5);
-    // Noon in UTC, as the clocks of Chicago show it on that day: the second noon from now, in case the first one passes.
+    // Noon UTC in the time zone of Chicago. The second noon from now is used, because the first one may pass during the test.
     const dayMs = 86_400_000;
     const secondNoon = new Date((Math.ceil(Date.now() / dayMs - 0.5) + 1.5) * dayMs);
-    const day = page.getByTestId('week-day').filter({ hasText: 'From afar' }).nth(1);
+    const day = page.getByTestId('week-day').filter({ hasText: 'In UTC' }).nth(1);
     expect(await day.innerText()).toContain(chicago.format(secondNoon));
     expect(page.url()).toContain('view=week');
     expect(await tab.barriers()).toEqual([]);
@@ -171,7 +171,7 @@ describeInBrowser('the pages of schedules', () => {
   it.each([
     { theme: 'light', width: 360 },
     { theme: 'dark', width: 1440 },
-  ] as const)('keep nobody out, by the keyboard too: $theme, $width px', async (look) => {
+  ] as const)('are accessible and usable by the keyboard: $theme, $width px', async (look) => {
     const name = `${'long'.repeat(40)} ${look.theme}`;
     const id = await make({ name, variables: { PAYER: 'x'.repeat(10_000) } });
     const tab = await lab.signedIn('/app/schedules?view=week', look);

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { ConsoleTab, chromiumPath, launchBrowser } from './console-browser';
 import { pagesOfOneThing } from './pages';
 
-// Pictures of every page in both themes and at two widths, for people to look at; with what axe and the browser say.
+// Takes screenshots of every page in both themes and at two widths, and prints what axe and the browser report:
 //   node dist/apps/e2e/src/console/screenshots.js <address> <email> <password> [folder]
 const looks = [
   { name: 'light', theme: 'light', width: 1440 },
@@ -28,7 +28,7 @@ async function main([address, email, password, folder = 'dist/screenshots']: str
       for (const [page, path] of await pathsOf(tab)) {
         await tab.goto(path);
         await tab.page.getByRole('heading', { level: 1 }).waitFor();
-        // What is still being asked for.
+        // Waits for the remaining requests.
         await tab.page.waitForLoadState('networkidle', { timeout: 4000 }).catch(() => undefined);
         await picture(tab, folder, `${name}-${page}`);
         for (const part of (await tab.page.getByRole('tab').all()).slice(1)) {
@@ -44,7 +44,7 @@ async function main([address, email, password, folder = 'dist/screenshots']: str
   } finally {
     await browser.close();
   }
-  process.stdout.write(`pictures are in ${resolve(folder)}\n`);
+  process.stdout.write(`The screenshots are in ${resolve(folder)}\n`);
 }
 
 async function picture(tab: ConsoleTab, folder: string, name: string): Promise<void> {
@@ -52,7 +52,7 @@ async function picture(tab: ConsoleTab, folder: string, name: string): Promise<v
   for (const barrier of await tab.barriers()) process.stdout.write(`${name}: ${barrier}\n`);
 }
 
-/** The pages of the navigation, and the first thing of each list. */
+/** The pages of the navigation, and the page of the first resource of each list. */
 async function pathsOf({ page }: ConsoleTab): Promise<[string, string][]> {
   const links = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').all();
   const paths = await Promise.all(

@@ -14,7 +14,7 @@ describeInBrowser('a second factor in the console', () => {
   });
   afterAll(() => lab?.end());
 
-  /** As after 15 minutes. */
+  /** Backdates the proof of the second factor, so that it has expired. */
   const forgetProof = (email: string) =>
     lab.query(
       `WITH aged AS (
@@ -24,7 +24,7 @@ describeInBrowser('a second factor in the console', () => {
       [email],
     );
 
-  it('is set up with an app, signs in from then on, and is asked for again before sensitive acts', async () => {
+  it('is set up with an app, required at sign-in, and required again before sensitive actions', async () => {
     const [email, password] = await lab.invite('admin');
     const tab = await lab.signedIn('/app/settings?part=Security', undefined, [email, password]);
     const { page } = tab;
@@ -32,7 +32,7 @@ describeInBrowser('a second factor in the console', () => {
     const dialog = page.getByRole('dialog', { name: 'Set up a second factor' });
     await dialog.getByRole('button', { name: 'Set up' }).click();
     const picture = dialog.getByRole('img', { name: 'The secret as a QR code' });
-    await waitFor('the picture to be shown', () =>
+    await waitFor('the image to load', () =>
       picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth > 0),
     );
     const secret = (await dialog.getByLabel('Secret').textContent())!;
@@ -71,7 +71,7 @@ describeInBrowser('a second factor in the console', () => {
     await next.close();
   });
 
-  it('is a passkey, which signs in without a password, proves the factor again, and is removed', async () => {
+  it('can be a passkey, which signs in without a password, confirms actions, and can be removed', async () => {
     const [email, password] = await lab.invite('admin');
     const tab = await ConsoleTab.open(lab.browser, lab.address.replace('127.0.0.1', 'localhost'));
     const { page } = tab;
@@ -128,7 +128,7 @@ describeInBrowser('a second factor in the console', () => {
     await tab.close();
   });
 
-  it('is no passkey at a bare address, where the page says at which one it is', async () => {
+  it('cannot be a passkey at an IP address, and the page names the right address', async () => {
     const tab = await lab.open();
     await tab.goto('/app');
     await tab.page.getByRole('button', { name: 'Use a passkey' }).click();
@@ -138,7 +138,7 @@ describeInBrowser('a second factor in the console', () => {
     await tab.close();
   });
 
-  it('is asked for of an admin whose service others can reach, and of nobody on this machine', async () => {
+  it('is suggested to an admin if the address is reachable by others, but not on 127.0.0.1', async () => {
     const near = await lab.signedIn('/app');
     const exposed = lab.address.replace('127.0.0.1', 'muster.localhost');
     const far = await ConsoleTab.open(lab.browser, exposed);
@@ -156,7 +156,7 @@ describeInBrowser('a second factor in the console', () => {
     await near.close();
   });
 
-  it('is set up before anything else where an organization requires it, and reset by an admin', async () => {
+  it('must be set up first if the organization requires it, and can be reset by an admin', async () => {
     const [email, password] = await lab.invite('viewer');
     const admin = await lab.api();
     const tab = await lab.signedIn('/app/settings?part=Sign-in');

@@ -19,7 +19,7 @@ describeInBrowser('the settings', () => {
     (await fetch(`${lab.address}/api/agents`, { headers: { 'x-api-key': key } })).status;
   const said = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
 
-  it('invite somebody, who signs in with the role that was chosen, and is let out again', async () => {
+  it('invite a user with a role, change the role, and disable the user', async () => {
     const tab = await lab.signedIn('/app/settings?part=Users');
     const { page } = tab;
     await page.getByRole('button', { name: 'Invite user' }).click();
@@ -46,7 +46,7 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('pause a key that runs ask for, say what waits for it, and let it go on', async () => {
+  it('pause a concurrency key, show the runs that wait for it, and resume it', async () => {
     const api = await lab.api();
     const [{ id: agentId }] = (await api.get('/api/agents')).body.agents;
     const { id: workflowId } = (await api.post('/api/workflows', { name: 'Keyed', script: 'pass' })).body;
@@ -76,7 +76,7 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('let a program in that shows a code, once its person allows it', async () => {
+  it('sign in a program by its device code after the user allows it', async () => {
     const api = await lab.api();
     const codes = (await api.post('/api/auth/device', { device_name: 'muster on front-desk-3' })).body;
     const ask = () => api.post('/api/auth/device/token', { device_code: codes.device_code });
@@ -98,7 +98,7 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('list one’s sessions, and end those in other browsers', async () => {
+  it('list the user’s sessions, and end the sessions in other browsers', async () => {
     const robin = await lab.invite('viewer');
     const tab = await lab.signedIn('/app/settings?part=Security', undefined, robin);
     const other = await lab.signedIn('/app/agents', undefined, robin);
@@ -115,7 +115,7 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('make a key that is shown once, and rotate it: the new one works when the old one has gone', async () => {
+  it('create a key that is shown once, and rotate it: the new key works after the old one is revoked', async () => {
     const tab = await lab.signedIn('/app/settings?part=API%20keys');
     const { page } = tab;
     await page.getByRole('button', { name: 'New API key' }).click();
@@ -140,11 +140,11 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('give a machine’s worker a new key, with which it works on when the old ones are revoked', async () => {
+  it('send a worker a new key, with which it keeps working after the old keys are revoked', async () => {
     const api = await lab.api();
     const agentId = (await api.get('/api/agents')).body.agents[0].id;
     const isOnline = async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online';
-    await waitFor('the agent', isOnline, 60_000);
+    await waitFor('the agent to be online', isOnline, 60_000);
     const keys = async (): Promise<{ id: string; lastUsedAt: string | null }[]> => {
       const { apiKeys } = (await api.get('/api/api-keys?limit=200')).body;
       return apiKeys.filter(
@@ -182,7 +182,7 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('keep a secret whose value nobody sees again, and a model that is called with it', async () => {
+  it('store a secret whose value is not shown again, and a model that uses it', async () => {
     const tab = await lab.signedIn('/app/settings?part=Vault');
     const { page } = tab;
     await page.getByRole('button', { name: 'New secret' }).click();
@@ -203,7 +203,7 @@ describeInBrowser('the settings', () => {
       apiKeyVaultKey: 'MODEL_KEY',
     });
     expect(await tab.barriersInBothThemes()).toEqual([]);
-    // Another admin has saved it meanwhile.
+    // Another admin saves the model at the same time.
     const api = await lab.api();
     const { visionName: _, ...model } = (await api.get('/api/organization/model')).body;
     expect((await api.put('/api/organization/model', { ...model, name: 'theirs', visionName: 'eyes' })).status).toBe(
@@ -216,12 +216,12 @@ describeInBrowser('the settings', () => {
     await conflict.getByText('They have also changed Model for images').waitFor();
     await conflict.getByRole('button', { name: 'Keep mine' }).click();
     await conflict.waitFor({ state: 'detached' });
-    await waitFor('what is kept', async () => {
+    await waitFor('both changes to be saved', async () => {
       const { name, visionName } = (await api.get('/api/organization/model')).body;
       return name === 'mine' && visionName === 'eyes';
     });
     await waitFor(
-      'theirs in the form',
+      'the other admin’s change in the form',
       async () => (await page.getByLabel('Model for images').inputValue()) === 'eyes',
     );
     await page.getByRole('button', { name: 'Remove' }).click();
@@ -231,7 +231,7 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('show both lists of prices where another admin has saved one meanwhile', async () => {
+  it('show both lists of prices if another admin has saved a list', async () => {
     const api = await lab.api();
     const price = (model: string) => ({
       ...{ provider: 'acme', model, inputUsdPerMillion: 1, outputUsdPerMillion: 2, from: '2026-01-01' },
@@ -269,7 +269,7 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('set a limit, and say beside the field what is wrong with one', async () => {
+  it('set a limit, and mark an invalid limit in its field', async () => {
     const tab = await lab.signedIn('/app/settings?part=Limits');
     const { page } = tab;
     await page.getByLabel('Monthly run limit').fill('5000000000');
@@ -287,7 +287,7 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('show both versions to whoever saves what somebody else has changed, and lose neither’s other changes', async () => {
+  it('show both versions if another user has changed the same field, and keep both users’ other changes', async () => {
     const api = await lab.api();
     const tab = await lab.signedIn('/app/settings');
     const { page } = tab;
@@ -304,7 +304,7 @@ describeInBrowser('the settings', () => {
     await said(page, 'Saved.');
     const settings = async () => (await api.get('/api/organization/settings')).body;
     expect(await settings()).toMatchObject({ idleStopMinutes: 45, timezone: 'America/Chicago' });
-    // What is sent next is what is seen.
+    // The form shows the merged settings, which the next save sends.
     await waitFor(
       'their time zone',
       async () => (await page.getByLabel('Timezone').inputValue()) === 'America/Chicago',
@@ -319,7 +319,7 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('keep prices of models, and find a change in the audit', async () => {
+  it('add and remove a model price, and find a change in the audit', async () => {
     const tab = await lab.signedIn('/app/settings?part=Prices');
     const { page } = tab;
     await page.getByRole('button', { name: 'New price' }).click();

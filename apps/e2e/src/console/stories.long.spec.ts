@@ -1,4 +1,4 @@
-// Long: it walks through each task of an operator in a browser.
+// Long: walks through the tasks of an operator in a browser.
 // Short: apps/e2e/src/console/stories.spec.ts
 import { waitFor } from '@muster/testing';
 import { ConsoleLab, describeInBrowser } from './console-lab';
@@ -13,7 +13,7 @@ describeInBrowser('the console', () => {
   });
   afterAll(() => lab?.end());
 
-  it('renames an agent where it stands, by the keyboard alone', async () => {
+  it('renames an agent in its list by the keyboard alone', async () => {
     const tab = await lab.signedIn('/app/agents');
     const { page } = tab;
     await page.getByRole('button', { name: 'Actions for Demo agent' }).press('Enter');
@@ -30,7 +30,7 @@ describeInBrowser('the console', () => {
     await tab.close();
   });
 
-  it('plans a schedule, showing its times before it is made, and pauses it', async () => {
+  it('previews the times of a schedule, creates it, and pauses it', async () => {
     const tab = await lab.signedIn('/app/schedules');
     const { page } = tab;
     await page.getByRole('button', { name: 'New schedule' }).click();
@@ -42,7 +42,7 @@ describeInBrowser('the console', () => {
     await dialog.getByTestId('cron-preview').locator('.text-bad').waitFor();
     await dialog.getByLabel('Cron expression').fill('30 2 * * *');
     await dialog.getByLabel('Timezone').fill('America/Chicago');
-    await waitFor('its times', async () => (await dialog.getByTestId('cron-preview').locator('li').count()) === 5);
+    await waitFor('the times of the preview', async () => (await dialog.getByTestId('cron-preview').locator('li').count()) === 5);
     expect(await tab.barriers()).toEqual([]);
     await dialog.getByRole('button', { name: 'Create schedule' }).click();
     await page.getByRole('link', { name: 'Every morning' }).waitFor();
@@ -56,7 +56,7 @@ describeInBrowser('the console', () => {
     await tab.close();
   });
 
-  it('makes an agent, whose key is shown once, and says how its worker is installed', async () => {
+  it('creates an agent, shows its key once, and shows how to install its worker', async () => {
     const tab = await lab.signedIn('/app/agents');
     const { page } = tab;
     await page.getByRole('button', { name: 'New agent' }).click();
@@ -75,7 +75,7 @@ describeInBrowser('the console', () => {
     await tab.close();
   });
 
-  it('says that the service is gone, and catches up by itself', async () => {
+  it('reports a lost connection, and recovers automatically', async () => {
     const tab = await lab.signedIn('/app/agents');
     const { page } = tab;
     await page.getByTestId('agent-status').first().waitFor();

@@ -32,7 +32,7 @@ describeInBrowser('the page of webhooks', () => {
     await new Promise((resolve) => receiver.close(resolve));
   });
 
-  it('names an address, tests it, shows what it was told, sends it again, and says why one was turned off', async () => {
+  it('creates and tests an endpoint, shows and repeats a delivery, and explains why an endpoint was turned off', async () => {
     const tab = await lab.signedIn('/app/settings?part=Webhooks');
     const { page } = tab;
     await page.getByText('No endpoints yet.').waitFor();
@@ -68,14 +68,14 @@ describeInBrowser('the page of webhooks', () => {
     await one.getByRole('cell', { name: '204', exact: true }).waitFor();
     expect(await tab.barriers()).toEqual([]);
     await one.getByRole('button', { name: 'Redeliver' }).click();
-    await waitFor('it to come again', () => received.length === 2);
+    await waitFor('the delivery to be repeated', () => received.length === 2);
     expect(received[1]!.headers['webhook-id']).toBe(received[0]!.headers['webhook-id']);
 
     status = 410;
     await act('Send test');
     await waitFor('the test', () => received.length === 3);
     const api = await lab.api();
-    await waitFor('it to be turned off', async () => {
+    await waitFor('the endpoint to be turned off', async () => {
       const { body } = await api.get('/api/webhook-endpoints');
       return body.webhookEndpoints[0].enabled === false;
     });

@@ -20,7 +20,7 @@ const pages = [
 const mostBytes = 200_000;
 
 describe('the pages of the console', () => {
-  it.each(pages)('weigh at most 200 kB of compressed scripts with the first load: $path', ({ path, module }) => {
+  it.each(pages)('load at most 200 kB of compressed scripts: $path', ({ path, module }) => {
     const manifest = JSON.parse(readFileSync(join(dist, '.vite/manifest.json'), 'utf8')) as Record<string, Chunk>;
     const entry = Object.keys(manifest).find((name) => manifest[name]!.isEntry)!;
     const loaded = new Set<string>();
@@ -38,7 +38,7 @@ describe('the pages of the console', () => {
     expect(scripts).toBeLessThanOrEqual(mostBytes);
   });
 
-  it('are all of them in the pictures, by the navigation or by the first of their kind', () => {
+  it('are all covered by the screenshots', () => {
     const inNavigation = [...places.matchAll(/ to: '([^']+)'/g)].map(([, path]) => path!);
     const pictured = ['/login', '/answer', '/device', ...inNavigation, ...pagesOfOneThing.map(({ path }) => path)];
     expect(pages.length).toBeGreaterThan(10);
@@ -46,7 +46,7 @@ describe('the pages of the console', () => {
   });
 });
 
-/** As browsers are sent it; what is too small to be compressed goes as it is. */
+/** Size of the file as it is sent: compressed, unless it is too small. */
 function sizeOf(file: string): number {
   const compressed = statSync(join(dist, `${file}.br`), { throwIfNoEntry: false });
   return (compressed ?? statSync(join(dist, file))).size;

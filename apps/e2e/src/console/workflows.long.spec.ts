@@ -11,7 +11,7 @@ import { ConsoleLab, describeInBrowser } from './console-lab';
 jest.setTimeout(300_000);
 
 const hasFfmpeg = spawnSync('ffmpeg', ['-version']).status === 0;
-/** Where there is no ffmpeg no machine takes pictures of a film. */
+/** Without ffmpeg, no worker can extract frames from a video. */
 const itFilms = hasFfmpeg ? it : it.skip;
 
 describeInBrowser('the pages of workflows', () => {
@@ -31,7 +31,7 @@ describeInBrowser('the pages of workflows', () => {
   };
   const read = async (id: string) => (await api.get(`/api/workflows/${id}`)).body;
 
-  it('change script, steps and variables as one revision, and bring an old one back', async () => {
+  it('save script, steps and variables as one revision, and restore an old revision', async () => {
     const id = await make({ script: 'print("one")\n' });
     const tab = await lab.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
@@ -52,7 +52,7 @@ describeInBrowser('the pages of workflows', () => {
       variables: ['PAYER', 'MONTH'],
       steps: [{ id: 'goto-1', type: 'goto', url: 'https://portal.example/{{PAYER}}' }],
     });
-    await waitFor('a saved page', async () => save.isDisabled());
+    await waitFor('the page to be saved', async () => save.isDisabled());
 
     await page.getByRole('button', { name: 'Revisions' }).click();
     await page.getByRole('button', { name: 'Compare' }).click();
@@ -69,7 +69,7 @@ describeInBrowser('the pages of workflows', () => {
     await tab.close();
   });
 
-  it('lose nothing where two people save: both versions are shown, and one is chosen', async () => {
+  it('show both versions if two users save, and apply the chosen one', async () => {
     const id = await make({ script: 'print("base")\n', description: 'old' });
     const tab = await lab.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
@@ -98,7 +98,7 @@ describeInBrowser('the pages of workflows', () => {
     await tab.close();
   });
 
-  itFilms('make a draft of a film, whose uncertain step a person confirms', async () => {
+  itFilms('create a draft from a video, and let a person confirm its uncertain step', async () => {
     const model = await FakeModel.start();
     const folder = mkdtempSync(join(tmpdir(), 'muster-film-'));
     try {
@@ -134,20 +134,20 @@ describeInBrowser('the pages of workflows', () => {
     }
   });
 
-  it('take a table of 5,000 rows, ask which column is which, and name each row that is wrong', async () => {
+  it('accept a table of 5,000 rows, map its columns to variables, and list each invalid row', async () => {
     const id = await make({ name: 'Claims', script: 'print(1)\n', variables: ['PATIENT', 'PAYER'] });
     const tab = await lab.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Batch' }).click();
     const dialog = page.getByRole('dialog', { name: 'Batch Claims' });
-    // Every fifth row has a cell too many.
+    // Every fifth row has one surplus cell.
     const rows = Array.from({ length: 5000 }, (_, at) => `"Doe, <b>${at}</b>",Acme${at % 5 === 0 ? ',surplus' : ''}`);
     const csv = `Patient,payer\n${rows.join('\n')}\n`;
     await dialog.getByLabel('CSV file').setInputFiles(fileOf('claims.csv', csv));
     await dialog.getByRole('cell', { name: 'Doe, <b>0</b>' }).waitFor();
     expect(await dialog.getByLabel('PATIENT').inputValue()).toBe('Patient');
     expect(await dialog.getByLabel('PAYER').inputValue()).toBe('payer');
-    // Before anything is queued, and anew with each choice of a column.
+    // The rows are checked before a run is queued, and again after each change of a column.
     await dialog.getByText('1,000 of 5,000 rows are invalid and cannot be queued.').waitFor();
     await dialog.getByRole('region', { name: 'Rows that cannot be queued' }).getByText('Row 1:').waitFor();
     expect(await dialog.getByTestId('row-errors').count()).toBe(1);
@@ -161,7 +161,7 @@ describeInBrowser('the pages of workflows', () => {
     const began = performance.now();
     await dialog.getByRole('button', { name: 'Queue batch' }).click();
     await dialog.getByText('4,000 runs are queued, 1,000 rows were rejected.').waitFor();
-    process.stdout.write(`console: a batch of 5,000 rows is told after ${Math.round(performance.now() - began)} ms\n`);
+    process.stdout.write(`console: the result of a batch of 5,000 rows is shown after ${Math.round(performance.now() - began)} ms\n`);
     const refused = dialog.getByRole('region', { name: 'Rejected rows' });
     await refused.getByText('Row 1:').waitFor();
     expect(await refused.getByRole('listitem').count()).toBeLessThan(100);
@@ -177,7 +177,7 @@ describeInBrowser('the pages of workflows', () => {
     await tab.close();
   });
 
-  it('launch once though the answer is lost, and keep nothing of it in the browser', async () => {
+  it('launch once even if the response is lost, and store no variable in the browser', async () => {
     const id = await make({ name: 'Once', script: 'print(1)\n', variables: ['SECRET'] });
     const tab = await lab.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
@@ -190,7 +190,7 @@ describeInBrowser('the pages of workflows', () => {
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Run Once' });
     await dialog.getByLabel('SECRET').fill('of a tenant');
-    // Without an agent the browser lets nobody press it.
+    // The form cannot be submitted before an agent is selected.
     await dialog.getByLabel('Agent').locator('option').first().waitFor({ state: 'attached' });
     await dialog.getByRole('button', { name: 'Run now' }).click();
     await dialog.getByRole('alert').waitFor();
@@ -204,7 +204,7 @@ describeInBrowser('the pages of workflows', () => {
     await tab.close();
   });
 
-  it('name the keys that so many of their runs hold at once, and a run names its own', async () => {
+  it('set the concurrency keys of a workflow and of a single run', async () => {
     const id = await make({ name: 'Keyed', script: 'print(1)\n', variables: ['PAYER'] });
     const tab = await lab.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
@@ -245,7 +245,7 @@ describeInBrowser('the pages of workflows', () => {
   it.each([
     { theme: 'light', width: 360 },
     { theme: 'dark', width: 1440 },
-  ] as const)('keep nobody out, by the keyboard too: $theme, $width px', async (look) => {
+  ] as const)('are accessible and usable by the keyboard: $theme, $width px', async (look) => {
     const step = { id: 'a', type: 'fill', field: 'مرحبا <b>', value: 'x'.repeat(10_000) };
     const id = await make({ name: `${'long'.repeat(40)} 🦷`, script: 'print(1)\n', steps: [step] });
     const tab = await lab.signedIn(`/app/workflows/${id}`, look);
@@ -278,7 +278,7 @@ function seen(more: object): object {
   return { ...click, atMs: 1000, frame: 1, confidence: 0.9, ...more };
 }
 
-/** Three scenes, a second each. */
+/** Creates a video of three scenes of one second each. */
 function film(folder: string): { name: string; mimeType: string; buffer: Buffer } {
   const file = join(folder, 'film.mkv');
   const scenes = ['red', 'blue', 'green'].flatMap((color) => [
