@@ -83,7 +83,7 @@ export const patterns = [
 
 /** Files and folders that are not rewritten yet. A file about words contains the words. Remove a line with its rewrite. */
 export const notYetPlain = [
-  'apps/{e2e,standalone,worker}/**',
+  'apps/{standalone,worker}/**',
   'libs/{agents,database,jobs,platform}/**',
   'libs/testing/**',
   // What is rewritten in these folders.

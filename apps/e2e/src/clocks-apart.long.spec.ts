@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import { serviceApps, type ServiceApp } from '@muster/contracts';
 import { FakeWorker, HttpClient, waitFor } from '@muster/testing';
 import { fetchFaketime } from '../../../tools/dev-stack/src/faketime';
-import { type FaultLab, openFaultLab } from './fault-lab';
+import { type FaultFixture, openFaultFixture } from './fault-fixture';
 import { ServiceProcess } from './service-process';
 
 jest.setTimeout(300_000);
@@ -24,7 +24,7 @@ const offsets: Record<ServiceApp, number> = {
 const deliveries = 10;
 
 describe('six apps whose clocks differ by up to 160 seconds', () => {
-  let lab: FaultLab;
+  let fixture: FaultFixture;
   let library: string;
   let worker: FakeWorker;
   let receiver: Server;
@@ -38,11 +38,11 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
     const found = await fetchFaketime({ env: process.env, onProgress: () => undefined });
     if (typeof found !== 'string') throw new Error(`libfaketime is not available: ${found.join('; ')}`);
     library = found;
-    lab = await openFaultLab();
+    fixture = await openFaultFixture();
     const start = async (app: ServiceApp, aheadSeconds: number) => {
       const clock = { LD_PRELOAD: library, FAKETIME: `${aheadSeconds >= 0 ? '+' : ''}${aheadSeconds}s` };
       const options = { FAKETIME_DONT_FAKE_MONOTONIC: '1', DONT_FAKE_MONOTONIC: '1', OUTBOUND_ALLOW: '127.0.0.1' };
-      const service = await ServiceProcess.start(app, { ...lab.env, ...clock, ...options });
+      const service = await ServiceProcess.start(app, { ...fixture.env, ...clock, ...options });
       services.push(service);
       return service;
     };
@@ -50,10 +50,10 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
     for (const app of serviceApps) urls.set(app, (await start(app, offsets[app])).url);
     // A second replica competes for the same deliveries.
     await start('feedback-sync', 40);
-    admin = await lab.signIn(urls.get('gateway')!);
+    admin = await fixture.signIn(urls.get('gateway')!);
 
-    const made = await admin.post('/api/agents', { name: 'Machine', provider: 'external' });
-    const { agent, workerKey } = made.body;
+    const created = await admin.post('/api/agents', { name: 'Machine', provider: 'external' });
+    const { agent, workerKey } = created.body;
     machine = new HttpClient(urls.get('ingest')!).withKey(workerKey);
     const hello = { agentId: agent.id, bootId: 'boot', workerVersion: '1' };
     const { body } = await machine.post('/api/agents/handshake', hello);
@@ -73,18 +73,18 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
     await Promise.all(services.map((service) => service.end()));
     receiver?.close();
     await worker?.stop();
-    await lab?.close();
+    await fixture?.close();
     if (library) await rm(dirname(library), { recursive: true, force: true });
   });
 
-  const pushed = (what: string, test: (command: FakeWorker['received'][number]) => boolean) =>
-    waitFor(what, () => worker.received.find(test));
+  const pushed = (description: string, test: (command: FakeWorker['received'][number]) => boolean) =>
+    waitFor(description, () => worker.received.find(test));
   const job = async (id: string) => (await admin.get(`/api/jobs/${id}`)).body;
   const isNow = (time: string) => Math.abs(Date.parse(time) - Date.now()) < 10_000;
 
   async function launch(): Promise<string> {
     const { jobId } = (await admin.post('/api/jobs/launch', ids)).body;
-    await pushed('the run command', ({ kind, jobId: of }) => kind === 'run' && of === jobId);
+    await pushed('the run command', ({ kind, jobId: commandJobId }) => kind === 'run' && commandJobId === jobId);
     await machine.post('/api/job-webhook', { jobId, status: 'running' });
     return jobId as string;
   }
@@ -102,12 +102,12 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
 
   it('give a snippet its whole timeout, and fail an unanswered snippet after its timeout', async () => {
     const path = `/api/agents/${ids.agentId}/run-snippet`;
-    const begun = (await admin.post(path, { code: 'print(1)', timeoutMs: 30_000 })).body.commandId;
-    const command = await pushed('the snippet command', ({ commandId }) => commandId === begun);
+    const snippetId = (await admin.post(path, { code: 'print(1)', timeoutMs: 30_000 })).body.commandId;
+    const command = await pushed('the snippet command', ({ commandId }) => commandId === snippetId);
     const leftMs = Date.parse(command.deadline) - Date.now();
     expect(leftMs).toBeGreaterThan(20_000);
     expect(leftMs).toBeLessThan(45_000);
-    const result = `/api/agents/${ids.agentId}/commands/${begun}/result`;
+    const result = `/api/agents/${ids.agentId}/commands/${snippetId}/result`;
     expect((await machine.post(result, { status: 'success', output: '1\n' })).status).toBe(200);
     const silent = (await admin.post(path, { code: 'print(1)', timeoutMs: 2000 })).body.commandId;
     const end = async () => {
@@ -125,7 +125,9 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
     await new Promise((resolve) => setTimeout(resolve, 6000));
     expect(worker.received.filter(({ kind, jobId }) => kind === 'stop_job' && jobId === id)).toHaveLength(1);
     await machine.post('/api/job-webhook', { jobId: id, status: 'cancelled' });
-    expect(await waitFor('the end of the run', async () => (await job(id)).finishedAt && (await job(id)))).toMatchObject({
+    expect(
+      await waitFor('the end of the run', async () => (await job(id)).finishedAt && (await job(id))),
+    ).toMatchObject({
       status: 'cancelled',
     });
     expect((await admin.get(`/api/agents/${ids.agentId}/status`)).body.status).toBe('online');

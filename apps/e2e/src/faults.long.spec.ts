@@ -1,7 +1,7 @@
 // Long: pauses, kills and empties Redis and Postgres.
 // Short: apps/e2e/src/services.spec.ts
 import { HttpClient, longForm, waitFor } from '@muster/testing';
-import { countProbes, type FaultLab, openFaultLab } from './fault-lab';
+import { countProbes, type FaultFixture, openFaultFixture } from './fault-fixture';
 import { seeded } from './seed';
 import { ServiceProcess } from './service-process';
 
@@ -12,22 +12,22 @@ const patience = 2000;
 const kills = longForm('FAULTS_KILLS', { short: 2, long: 5 });
 
 describe('the service during an outage', () => {
-  let lab: FaultLab;
+  let fixture: FaultFixture;
   let service: ServiceProcess;
   let client: HttpClient;
   const random = seeded();
 
   beforeAll(async () => {
-    lab = await openFaultLab();
-    service = await ServiceProcess.start('standalone', lab.env);
-    client = await lab.signIn(service.url);
+    fixture = await openFaultFixture();
+    service = await ServiceProcess.start('standalone', fixture.env);
+    client = await fixture.signIn(service.url);
   });
   afterAll(async () => {
     await service?.end();
-    await lab?.close();
+    await fixture?.close();
   });
   beforeEach(async () => {
-    await lab.query('DELETE FROM queue_probe');
+    await fixture.query('DELETE FROM queue_probe');
   });
 
   afterEach(() => {
@@ -40,13 +40,13 @@ describe('the service during an outage', () => {
     return answer.body.probes.length;
   };
   const allHandled = async (accepted: number) => {
-    await waitFor('every accepted canary', async () => (await countProbes(lab)).handled === accepted, 60_000);
-    await waitFor('an empty outbox', async () => (await lab.query('SELECT 1 FROM outbox')).length === 0, 30_000);
-    return countProbes(lab);
+    await waitFor('every accepted canary', async () => (await countProbes(fixture)).handled === accepted, 60_000);
+    await waitFor('an empty outbox', async () => (await fixture.query('SELECT 1 FROM outbox')).length === 0, 30_000);
+    return countProbes(fixture);
   };
 
-  it('accepts and answers requests while Redis is paused, and handles each message once after Redis resumes', async () => {
-    process.kill(lab.stack.redis!.pid, 'SIGSTOP');
+  it('answers requests while Redis is paused, and handles each message once after Redis resumes', async () => {
+    process.kill(fixture.stack.redis!.pid, 'SIGSTOP');
     let accepted = 0;
     const reads: number[] = [];
     try {
@@ -66,7 +66,7 @@ describe('the service during an outage', () => {
       const deep = await inTime(client.get('/api/health/deep'), 5000);
       expect([deep.status, deep.body.status, deep.body.checks.queue.status]).toEqual([200, 'degraded', 'failed']);
     } finally {
-      process.kill(lab.stack.redis!.pid, 'SIGCONT');
+      process.kill(fixture.stack.redis!.pid, 'SIGCONT');
     }
     const counts = await allHandled(accepted);
     report('Redis paused', { ...counts, reads: reads.length });
@@ -81,7 +81,7 @@ describe('the service during an outage', () => {
         for (let i = 0; i < 15; i += 1) accepted += await accept(random.between(1, 10));
       })();
       await new Promise((resume) => setTimeout(resume, random.between(0, 150)));
-      await lab.emptyRedis();
+      await fixture.emptyRedis();
       await pushing;
     }
     const counts = await allHandled(accepted);
@@ -105,8 +105,8 @@ describe('the service during an outage', () => {
     });
     for (let round = 0; round < kills; round += 1) {
       await new Promise((resume) => setTimeout(resume, random.between(50, 300)));
-      process.kill(lab.stack.postgres!.pid, 'SIGKILL');
-      await lab.stack.postgres!.stop();
+      process.kill(fixture.stack.postgres!.pid, 'SIGKILL');
+      await fixture.stack.postgres!.stop();
       await waitFor('a 503', async () => {
         const answer = await inTime(client.get('/api/users'), 10_000);
         if (answer.status === 503) expect(answer.body.code).toBe('service_unavailable');
@@ -115,7 +115,7 @@ describe('the service during an outage', () => {
       expect((await inTime(client.get('/api/health'), patience)).status).toBe(200);
       const deep = await inTime(client.get('/api/health/deep'), 5000);
       expect([deep.status, deep.body.checks.database.status]).toEqual([503, 'failed']);
-      await lab.stack.postgres!.restart();
+      await fixture.stack.postgres!.restart();
       await waitFor('a 200', async () => (await inTime(client.get('/api/users'), 10_000)).status === 200);
     }
     flowing = false;
@@ -135,8 +135,10 @@ describe('the service during an outage', () => {
   });
 
   it('answers the deep probe in bounded time while Postgres hangs', async () => {
-    const { postgres } = lab.stack;
-    const children = await lab.query<{ pid: number }>('SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()');
+    const { postgres } = fixture.stack;
+    const children = await fixture.query<{ pid: number }>(
+      'SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()',
+    );
     const stopped = [postgres!.pid, ...children.map(({ pid }) => pid)].filter((pid) => signal(pid, 'SIGSTOP'));
     try {
       const deep = await inTime(client.get('/api/health/deep'), 6000);
@@ -151,23 +153,23 @@ describe('the service during an outage', () => {
   it('exits within its deadline on SIGTERM, and loses no message', async () => {
     const accepted = await accept(50);
     expect(await service.end('SIGTERM')).toBe(0);
-    service = await ServiceProcess.start('standalone', lab.env);
-    client = await lab.signIn(service.url);
+    service = await ServiceProcess.start('standalone', fixture.env);
+    client = await fixture.signIn(service.url);
     expect((await allHandled(accepted)).handled).toBe(accepted);
   });
 
   it.each(['SIGSTOP', 'SIGKILL'] as const)('exits on SIGTERM after Redis got a %s', async (fault) => {
-    process.kill(lab.stack.redis!.pid, fault);
+    process.kill(fixture.stack.redis!.pid, fault);
     await waitFor(
       'the health check to report the outage',
       async () => (await client.get('/api/health/deep')).body.checks.queue.status === 'failed',
     );
     const accepted = await accept(5);
     expect(await service.end('SIGTERM')).toBe(0);
-    if (fault === 'SIGSTOP') process.kill(lab.stack.redis!.pid, 'SIGCONT');
-    else await lab.stack.redis!.restart();
-    service = await ServiceProcess.start('standalone', lab.env);
-    client = await lab.signIn(service.url);
+    if (fault === 'SIGSTOP') process.kill(fixture.stack.redis!.pid, 'SIGCONT');
+    else await fixture.stack.redis!.restart();
+    service = await ServiceProcess.start('standalone', fixture.env);
+    client = await fixture.signIn(service.url);
     expect((await allHandled(accepted)).handled).toBe(accepted);
   });
 
@@ -176,16 +178,16 @@ describe('the service during an outage', () => {
     for (let round = 0; round < kills; round += 1) {
       accepted += await accept(20);
       await service.end('SIGKILL');
-      service = await ServiceProcess.start('standalone', lab.env);
-      client = await lab.signIn(service.url);
+      service = await ServiceProcess.start('standalone', fixture.env);
+      client = await fixture.signIn(service.url);
     }
     const counts = await allHandled(accepted);
     report('service killed', { ...counts, kills });
     expect(counts.handled).toBe(accepted);
   });
 
-  function report(what: string, counts: Record<string, number>): void {
-    process.stdout.write(`${what} (seed ${random.seed}): ${JSON.stringify(counts)}\n`);
+  function report(subject: string, counts: Record<string, number>): void {
+    process.stdout.write(`${subject} (seed ${random.seed}): ${JSON.stringify(counts)}\n`);
   }
 });
 

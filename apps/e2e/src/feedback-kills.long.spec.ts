@@ -40,7 +40,7 @@ describe('feedback synchronization whose worker is killed', () => {
     await pool.query(`INSERT INTO organization (id, name) VALUES ($1, 'Kills')`, [organizationId]);
     await pool.query('INSERT INTO organization_settings (organization_id) VALUES ($1)', [organizationId]);
   });
-  const settled = () =>
+  const synchronized = () =>
     waitFor(
       'all work items to be synchronized',
       async () => (await pool.query('SELECT FROM feedback_work_item WHERE due_at IS NOT NULL')).rowCount === 0,
@@ -77,7 +77,7 @@ describe('feedback synchronization whose worker is killed', () => {
     return id;
   }
 
-  it('creates one issue and one task with the same status on all three sides, whichever tracker call is interrupted', async () => {
+  it('creates one issue and one task with the same status, whichever tracker call is interrupted', async () => {
     const random = seeded(seed);
     await start();
     let killed = 0;
@@ -100,7 +100,7 @@ describe('feedback synchronization whose worker is killed', () => {
       await died;
       trackers.mishap = () => undefined;
       await start();
-      await settled();
+      await synchronized();
       expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
       const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
       const { rows } = await pool.query('SELECT status FROM feedback_submission WHERE id = $1', [id]);
@@ -111,7 +111,7 @@ describe('feedback synchronization whose worker is killed', () => {
     expect(killed).toBe(kills);
   }, 600_000);
 
-  it('calls the model once per report, and classifies by rule if the worker dies before the answer is stored', async () => {
+  it('calls the model once per report, and classifies by rule if the worker dies during the call', async () => {
     const model = await FakeModel.start();
     const env = { ...model.env, MODEL_TIMEOUT_MS: '500' };
     await service.end();
@@ -140,7 +140,7 @@ describe('feedback synchronization whose worker is killed', () => {
         await waitFor('its death', () => died !== undefined);
         await died;
         await start(env);
-        await settled();
+        await synchronized();
         expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length, model.calls.length]).toEqual([1, 1, 1]);
         const { rows } = await pool.query(
           'SELECT enriched_by, severity FROM feedback_work_item WHERE submission_id = $1',

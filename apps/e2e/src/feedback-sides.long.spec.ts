@@ -55,14 +55,14 @@ describe('feedback in the service and two trackers', () => {
     const answer = await fetch(`${url}/api/feedback-submissions`, { method: 'POST', headers, body: form });
     return ((await answer.json()) as { id: string }).id;
   };
-  const settled = (id: string) =>
+  const synchronized = (id: string) =>
     waitFor(
       `${id} to be synchronized`,
       async () =>
         (await sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]))[0]?.dueAt === null,
       30_000,
     );
-  const ring = (id: string) =>
+  const makeDue = (id: string) =>
     sql(
       'UPDATE feedback_work_item SET armed = armed + 1, due_at = now() - make_interval(secs => 1) WHERE submission_id = $1',
       [id],
@@ -73,10 +73,10 @@ describe('feedback in the service and two trackers', () => {
 
   it('copies each status change by an admin to both trackers, and records it once', async () => {
     const id = await submit('By hand');
-    await settled(id);
+    await synchronized(id);
     const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
     expect((await read(id)).external).toEqual({ issueUrl: issue!.html_url, taskUrl: task!.url });
-    const shown = () => [issue!.state, issue!.state_reason, task!.status.type];
+    const trackerStates = () => [issue!.state, issue!.state_reason, task!.status.type];
     for (const [status, ...there] of [
       ['rejected', 'closed', 'not_planned', 'closed'],
       ['triaged', 'open', 'reopened', 'open'],
@@ -86,11 +86,11 @@ describe('feedback in the service and two trackers', () => {
       ['closed', 'closed', 'completed', 'done'],
     ]) {
       await patch(id, status!);
-      await settled(id);
-      expect([status, ...shown()]).toEqual([status, ...there]);
+      await synchronized(id);
+      expect([status, ...trackerStates()]).toEqual([status, ...there]);
     }
-    await ring(id);
-    await settled(id);
+    await makeDue(id);
+    await synchronized(id);
     const { status, history } = await read(id);
     expect(status).toBe('closed');
     expect(history.filter(({ source }: { source: string }) => source === 'user')).toHaveLength(5);
@@ -109,14 +109,14 @@ describe('feedback in the service and two trackers', () => {
     await waitFor('the stop', () => stopped);
     const other = await startWorker();
     try {
-      await settled(id);
+      await synchronized(id);
       expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
     } finally {
       await other.end();
       process.kill(worker.pid, 'SIGCONT');
     }
     const next = await submit('The next');
-    await settled(next);
+    await synchronized(next);
     expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
   }, 60_000);
 
@@ -126,7 +126,7 @@ describe('feedback in the service and two trackers', () => {
     trackers.skewMs = { codehost: 90_000, tasktracker: -90_000 };
     const ids: string[] = [];
     for (let n = 0; n < 4; n += 1) ids.push(await submit(`Apart ${n}`));
-    for (const id of ids) await settled(id);
+    for (const id of ids) await synchronized(id);
     const before = trackers.calls.length;
     let changes = 0;
     for (let step = 0; step < 60; step += 1) {
@@ -140,18 +140,18 @@ describe('feedback in the service and two trackers', () => {
       else trackers.moveIssue(issue!, { state: 'open' });
       changes += 1;
       // A webhook may be lost or arrive twice.
-      for (let rings = pick([0, 1, 1, 2]); rings > 0; rings -= 1) await ring(id);
+      for (let repeats = pick([0, 1, 1, 2]); repeats > 0; repeats -= 1) await makeDue(id);
     }
-    for (const id of ids) await settled(id);
+    for (const id of ids) await synchronized(id);
     for (const id of ids) {
-      await ring(id);
-      await settled(id);
+      await makeDue(id);
+      await synchronized(id);
       const { status } = await read(id);
       const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
-      const over = ['resolved', 'closed', 'rejected'].includes(status);
-      expect([id, issue!.state]).toEqual([id, over ? 'closed' : 'open']);
-      if (over) expect(issue!.state_reason).toBe(status === 'rejected' ? 'not_planned' : 'completed');
-      const types = over ? ['done', 'closed'] : status === 'in_progress' ? ['custom'] : ['open'];
+      const isClosed = ['resolved', 'closed', 'rejected'].includes(status);
+      expect([id, issue!.state]).toEqual([id, isClosed ? 'closed' : 'open']);
+      if (isClosed) expect(issue!.state_reason).toBe(status === 'rejected' ? 'not_planned' : 'completed');
+      const types = isClosed ? ['done', 'closed'] : status === 'in_progress' ? ['custom'] : ['open'];
       expect(types).toContain(task!.status.type);
     }
     const calls = trackers.calls.length - before;

@@ -38,9 +38,13 @@ describeWhere('imaging by npm start and its own worker (requires Pillow)', () =>
     const env = { IMAGING_ROOT: root, IMAGING_PATH_MAP: `\\\\server\\images=${root}`, ...pillow };
     start = await StartedAs.begin({ name: 'this user', wrap: [], uid: process.getuid!() }, ['--no-demo'], env);
     api = await start.signIn('admin');
-    const made = await api.post('/api/agents', { name: 'Front desk', provider: 'local' });
-    agentId = made.body.agent.id;
-    await waitFor('the agent to be online', async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online', 60_000);
+    const created = await api.post('/api/agents', { name: 'Front desk', provider: 'local' });
+    agentId = created.body.agent.id;
+    await waitFor(
+      'the agent to be online',
+      async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online',
+      60_000,
+    );
   });
   afterAll(async () => {
     await start?.end();
@@ -48,14 +52,17 @@ describeWhere('imaging by npm start and its own worker (requires Pillow)', () =>
   });
 
   const convert = async (body: object) => {
-    const asked = await api.post(`/api/agents/${agentId}/imaging-images`, { patimageid: 771400917, ...body });
-    expect(asked.status).toBe(202);
-    const path = `/api/agents/${agentId}/imaging-images/status?commandId=${asked.body.commandId}`;
+    const requested = await api.post(`/api/agents/${agentId}/imaging-images`, { patimageid: 771400917, ...body });
+    expect(requested.status).toBe(202);
+    const path = `/api/agents/${agentId}/imaging-images/status?commandId=${requested.body.commandId}`;
     const ended = async () => {
       const { body: status } = await api.get(path);
       return status.status !== 'pending' && status;
     };
-    return { commandId: asked.body.commandId as string, status: await waitFor('the end of the conversion', ended, 180_000) };
+    return {
+      commandId: requested.body.commandId as string,
+      status: await waitFor('the end of the conversion', ended, 180_000),
+    };
   };
   const read = async (url: string) => {
     const answer = await fetch(url);
@@ -77,27 +84,28 @@ describeWhere('imaging by npm start and its own worker (requires Pillow)', () =>
     for (const image of output.images.slice(0, count)) {
       const key = new RegExp(`^imaging/771400917/[0-9a-f-]{36}/${commandId}/${image.ordinal}-full\\.jpg$`);
       expect(image.fullKey).toMatch(key);
-      const picture = await read(image.fullUrl);
-      expect([picture.length, image.width, image.height]).toEqual([image.bytes, width, height]);
-      const { data, info } = await sharp(picture).extractChannel(0).raw().toBuffer({ resolveWithObject: true });
-      expect([info.width, info.height, (await sharp(picture).metadata()).channels]).toEqual([width, height, 1]);
+      const jpeg = await read(image.fullUrl);
+      expect([jpeg.length, image.width, image.height]).toEqual([image.bytes, width, height]);
+      const { data, info } = await sharp(jpeg).extractChannel(0).raw().toBuffer({ resolveWithObject: true });
+      expect([info.width, info.height, (await sharp(jpeg).metadata()).channels]).toEqual([width, height, 1]);
       for (let y = 4; y < height; y += 24) {
         for (let x = 5; x < width; x += 32) {
-          const wanted = brightAt(image.ordinal, x, y);
-          const seen = data[y * width + x]!;
-          if (Math.abs(seen - wanted) > 12) throw new Error(`${image.ordinal} at ${x},${y}: ${seen} for ${wanted}`);
+          const expectedLevel = brightAt(image.ordinal, x, y);
+          const level = data[y * width + x]!;
+          if (Math.abs(level - expectedLevel) > 12)
+            throw new Error(`${image.ordinal} at ${x},${y}: ${level} for ${expectedLevel}`);
         }
       }
       const small = await sharp(await read(image.thumbnailUrl)).metadata();
       expect([small.width, small.height, small.channels]).toEqual([256, 192, 1]);
     }
     const { entries } = (await api.get(`/api/agents/${agentId}/logs?order=asc&limit=200`)).body;
-    const told = entries
+    const messages = entries
       .map(({ message }: { message: string }) => message)
       .filter((text: string) => /^imaging/.test(text));
-    expect(told[0]).toMatch(/^imaging_images was asked for by/);
-    expect(told).toContain(`imaging_images: ${count + 2} of ${count + 2} images are done, 2 failed`);
-    expect(told.at(-1)).toBe('imaging_images is done');
+    expect(messages[0]).toMatch(/^imaging_images was asked for by/);
+    expect(messages).toContain(`imaging_images: ${count + 2} of ${count + 2} images are done, 2 failed`);
+    expect(messages.at(-1)).toBe('imaging_images is done');
     expect(JSON.stringify(entries)).not.toMatch(/771400917|\.dex/);
     const { artifacts } = (await api.get(`/api/artifacts?agentId=${agentId}&limit=200`)).body;
     expect(artifacts).toHaveLength(200);
@@ -125,8 +133,8 @@ try:
     open(${JSON.stringify(join(root, 'written'))}, "w")
 except OSError as error:
     print(error.errno)`;
-    const asked = await api.post(`/api/agents/${agentId}/run-snippet`, { code });
-    const path = `/api/agents/${agentId}/run-snippet/status?commandId=${asked.body.commandId}`;
+    const requested = await api.post(`/api/agents/${agentId}/run-snippet`, { code });
+    const path = `/api/agents/${agentId}/run-snippet/status?commandId=${requested.body.commandId}`;
     const status = await waitFor('the end of the snippet', async () => {
       const { body } = await api.get(path);
       return body.status !== 'pending' && body;

@@ -15,7 +15,7 @@ const chromium = (process.env['PATH'] ?? '')
   .find((path) => existsSync(path));
 const itPlays = chromium ? it : it.skip;
 
-describe(`an autopilot session on a local agent of npm start${chromium ? '' : ' (skipped: no Chromium on PATH)'}`, () => {
+describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: no Chromium on PATH)'}`, () => {
   let folder: string;
   let start: Start;
   let portal: FakePortal;
@@ -40,7 +40,10 @@ describe(`an autopilot session on a local agent of npm start${chromium ? '' : ' 
     const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(start.output)!;
     admin = await new HttpClient(`http://127.0.0.1:${port}`).signIn(email!, password!);
     agentId = (await admin.post('/api/agents', { name: 'Front desk', provider: 'local' })).body.agent.id;
-    await waitFor('the agent to be online', async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online');
+    await waitFor(
+      'the agent to be online',
+      async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online',
+    );
   });
   afterAll(async () => {
     if (!chromium) return;

@@ -11,7 +11,7 @@ interface Program {
   kill(): Promise<void>;
 }
 /** Whether an order is executed whose caller never gets an answer. */
-export type Held = 'not executed' | 'executed';
+export type HeldOrder = 'not executed' | 'executed';
 
 const bootMs = 300;
 const shutdownMs = 200;
@@ -21,35 +21,35 @@ export class ParkedMachine {
   state: Power = 'stopped';
   boots = 0;
   program?: Program;
-  /** If true, the next boot or shutdown lasts until `goOn`. */
-  lasts = false;
+  /** If true, the next boot or shutdown lasts until `proceed`. */
+  pauses = false;
   readonly calls: MachineOrder[] = [];
-  private holding: { order: MachineOrder; held: Held; reached: () => void } | null = null;
-  private proceed: (() => void) | null = null;
+  private holding: { order: MachineOrder; held: HeldOrder; reached: () => void } | null = null;
+  private release: (() => void) | null = null;
 
   /** Resolves when such an order has arrived. The order is never answered. */
-  hold(order: MachineOrder, held: Held): Promise<void> {
+  hold(order: MachineOrder, held: HeldOrder): Promise<void> {
     return new Promise((reached) => (this.holding = { order, held, reached }));
   }
 
-  goOn(): void {
-    this.lasts = false;
-    this.proceed?.();
+  proceed(): void {
+    this.pauses = false;
+    this.release?.();
   }
 
-  async take(order: MachineOrder, response: ServerResponse): Promise<void> {
+  async receive(order: MachineOrder, response: ServerResponse): Promise<void> {
     this.calls.push(order);
     const { holding } = this;
-    if (holding?.order !== order) return answer(response, this.carryOut(order) ? 202 : 409, {});
+    if (holding?.order !== order) return answer(response, this.execute(order) ? 202 : 409, {});
     this.holding = null;
-    if (holding.held === 'executed') this.carryOut(order);
+    if (holding.held === 'executed') this.execute(order);
     const gone = once(response, 'close');
     holding.reached();
     await gone;
   }
 
   /** Executes the order. Returns false if the machine's state does not allow it. */
-  carryOut(order: MachineOrder): boolean {
+  execute(order: MachineOrder): boolean {
     if (this.state === 'gone') return false;
     if (order === 'terminate') return this.turnOff('gone');
     if (order === 'stop') return (this.state === 'running' || this.state === 'starting') && this.turnOff('stopped');
@@ -77,9 +77,9 @@ export class ParkedMachine {
   }
 
   private async time(leastMs: number): Promise<void> {
-    const told = this.lasts ? new Promise<void>((resolve) => (this.proceed = resolve)) : null;
+    const paused = this.pauses ? new Promise<void>((resolve) => (this.release = resolve)) : null;
     await new Promise((resolve) => setTimeout(resolve, leastMs));
-    await told;
+    await paused;
   }
 }
 
@@ -126,7 +126,7 @@ export class MachinePark {
       return answer(response, 200, { state: machine.state, ip });
     }
     if (request.method !== 'POST' || !order) return answer(response, 405, {});
-    return machine.take(order as MachineOrder, response);
+    return machine.receive(order as MachineOrder, response);
   }
 }
 

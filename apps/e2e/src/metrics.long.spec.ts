@@ -23,7 +23,7 @@ interface Sample {
 }
 
 /** Maximum number of series of one metric, to keep the cardinality low. */
-const mostSeries = 400;
+const maxSeries = 400;
 const monitoring = join(root, 'k8s/monitoring');
 
 describe('the metrics of the six apps', () => {
@@ -88,20 +88,20 @@ describe('the metrics of the six apps', () => {
         expect(value).not.toMatch(/0197a000|nowhere|Machine|@/);
       }
     }
-    const many = [...seriesOf].filter(([metric, count]) => count > mostSeries && !metric.endsWith('_bucket'));
+    const many = [...seriesOf].filter(([metric, count]) => count > maxSeries && !metric.endsWith('_bucket'));
     expect(many).toEqual([]);
   });
 
   it('include every metric that dashboards and alerts use', () => {
     const exposed = new Set([...texts.values()].flatMap(namesIn));
-    const asked = [
+    const used = [
       readFileSync(join(monitoring, 'alerts.yaml'), 'utf8'),
       ...readdirSync(join(monitoring, 'dashboards')).map((name) =>
         readFileSync(join(monitoring, 'dashboards', name), 'utf8'),
       ),
     ].flatMap((text) => text.match(/\bmuster_[a-z0-9_]+/g)!);
-    expect(asked.length).toBeGreaterThan(50);
-    expect([...new Set(asked)].filter((name) => !exposed.has(name))).toEqual([]);
+    expect(used.length).toBeGreaterThan(50);
+    expect([...new Set(used)].filter((name) => !exposed.has(name))).toEqual([]);
   });
 
   it('have the label values that the alerts select', () => {
@@ -110,19 +110,19 @@ describe('the metrics of the six apps', () => {
     const picked = [...text.matchAll(/(muster_[a-z0-9_]+)\{(\w+)="([^"]*)"\}/g)];
     expect(picked.length).toBeGreaterThan(3);
     for (const [, metric, label, value] of picked) {
-      const known = samples.filter((sample) => sample.metric === metric);
+      const series = samples.filter((sample) => sample.metric === metric);
       // A histogram has no series before its first event.
-      if (/_(bucket|count)$/.test(metric!) && known.length === 0) continue;
-      expect([metric, known.some(({ labels }) => labels[label!] === value)]).toEqual([metric, true]);
+      if (/_(bucket|count)$/.test(metric!) && series.length === 0) continue;
+      expect([metric, series.some(({ labels }) => labels[label!] === value)]).toEqual([metric, true]);
     }
   });
 
   it('report the number of machines and no inconsistency', () => {
     const samples = readSamples(texts.get('scheduler')!);
-    const of = (metric: string) => samples.filter((sample) => sample.metric === metric);
-    const offline = of('muster_machines').find(({ labels }) => labels['status'] === 'offline');
+    const samplesOf = (metric: string) => samples.filter((sample) => sample.metric === metric);
+    const offline = samplesOf('muster_machines').find(({ labels }) => labels['status'] === 'offline');
     expect(offline?.value).toBe(20);
-    expect(of('muster_unequal').map(({ value }) => value)).toEqual([0, 0, 0, 0]);
+    expect(samplesOf('muster_unequal').map(({ value }) => value)).toEqual([0, 0, 0, 0]);
   });
 });
 
@@ -132,7 +132,10 @@ function readSamples(text: string): Sample[] {
     .filter((line) => line && !line.startsWith('#'))
     .map((line) => {
       const [, metric, labels = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line)!;
-      const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name, of]) => [name!, of!]);
+      const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name, labelValue]) => [
+        name!,
+        labelValue!,
+      ]);
       return { metric: metric!, labels: Object.fromEntries(pairs) as Record<string, string>, value: Number(value) };
     });
 }

@@ -11,12 +11,17 @@ export class Start {
   private readonly outputFile = join(mkdtempSync(join(tmpdir(), 'muster-output-')), 'output');
   readonly exit: Promise<number | null>;
 
-  /** `place` is a command that runs another command, for example in a network namespace. */
-  constructor(args: string[], env: NodeJS.ProcessEnv = {}, place: string[] = []) {
+  /** `commandPrefix` is a command that runs another command, for example in a network namespace. */
+  constructor(args: string[], env: NodeJS.ProcessEnv = {}, commandPrefix: string[] = []) {
     const { PATH, HOME } = process.env;
-    const [program, ...rest] = [...place, process.execPath, join(root, 'tools/start/start.mjs'), ...args];
+    const [program, ...programArgs] = [
+      ...commandPrefix,
+      process.execPath,
+      join(root, 'tools/start/start.mjs'),
+      ...args,
+    ];
     const output = openSync(this.outputFile, 'a');
-    this.child = spawn(program!, rest, { env: { PATH, HOME, ...env }, stdio: ['ignore', output, output] });
+    this.child = spawn(program!, programArgs, { env: { PATH, HOME, ...env }, stdio: ['ignore', output, output] });
     closeSync(output);
     this.exit = new Promise((resolve) => this.child.once('exit', resolve));
   }
@@ -50,12 +55,12 @@ export function processesOf(dataDir: string): { pid: number; command: string }[]
         const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
         const environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
         const files = command.includes('redis-server') ? workingFolder(pid) : '';
-        const ours =
+        const belongs =
           command.includes(dataDir) ||
           files.startsWith(dataDir) ||
           environment.includes(`=${join(dataDir, 'agents')}/`) ||
           (command.includes('standalone') && environment.includes(databasePort(dataDir)));
-        return ours && !command.includes('start.mjs') ? [{ pid: Number(pid), command }] : [];
+        return belongs && !command.includes('start.mjs') ? [{ pid: Number(pid), command }] : [];
       } catch {
         return [];
       }

@@ -8,7 +8,7 @@ import { processesOf, Start } from './npm-start';
 
 jest.setTimeout(240_000);
 
-/** Only in the long form: it waits for minutes of the real clock. The specs in libs/schedules/src/prewake fake the clock. */
+/** Only in the long form, because it waits for minutes of the real clock. The specs of the library fake the clock. */
 const describeInMinutes = isLongForm() ? describe : describe.skip;
 
 describeInMinutes('a schedule of an agent whose machine is off', () => {
@@ -30,7 +30,7 @@ describeInMinutes('a schedule of an agent whose machine is off', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  it('wakes the machine before the scheduled time, starts the run in time, and records the reason in the timeline', async () => {
+  it('wakes the machine before the scheduled time, starts the run in time, and records the reason', async () => {
     const example = async () => (await admin.get('/api/jobs')).body.jobs[0];
     await waitFor('the run of the example', async () => (await example())?.finishedAt, 60_000);
     const { id: agentId } = (await admin.get('/api/agents')).body.agents[0];
@@ -44,14 +44,14 @@ describeInMinutes('a schedule of an agent whose machine is off', () => {
     await becomes('stopped');
     // The boot time was measured at the first start. 20 seconds are enough for the wake before the next full minute.
     await waitFor('the first 40 seconds of a minute', () => new Date().getSeconds() < 40, 30_000);
-    const made = await admin.post('/api/schedules', {
+    const created = await admin.post('/api/schedules', {
       name: 'Nightly claims',
       scriptId,
       agentId,
       cronExpression: '* * * * *',
     });
-    expect(made.status).toBe(201);
-    const { id, nextRunAt } = made.body;
+    expect(created.status).toBe(201);
+    const { id, nextRunAt } = created.body;
     expect((await agent()).why).toContain(`expects the run of Nightly claims at ${nextRunAt}, and is woken for it at`);
 
     const runs = async () => (await admin.get(`/api/schedules/${id}`)).body.recentRuns;

@@ -12,20 +12,20 @@ jest.setTimeout(180_000);
 describe('npm start with several service processes', () => {
   let dataDir: string;
   let port: number;
-  let begun: Start;
+  let started: Start;
   let api: HttpClient;
 
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'muster-processes-'));
     port = await freePort();
-    begun = new Start(['--port', String(port), '--data-dir', dataDir, '--processes', '2'], {
+    started = new Start(['--port', String(port), '--data-dir', dataDir, '--processes', '2'], {
       RATE_LIMIT_FAILED_LOGINS_PER_MINUTE: '5',
     });
-    await begun.ready();
-    api = new HttpClient(`http://127.0.0.1:${port}`).withKey(/API key +(msk_\S+)/.exec(begun.output)![1]!);
+    await started.ready();
+    api = new HttpClient(`http://127.0.0.1:${port}`).withKey(/API key +(msk_\S+)/.exec(started.output)![1]!);
   });
   afterAll(async () => {
-    await begun.end('SIGKILL');
+    await started.end('SIGKILL');
     await waitFor('all processes to end', () => processesOf(dataDir).length === 0, 90_000);
     await rm(dataDir, { recursive: true, force: true });
   });
@@ -43,7 +43,7 @@ describe('npm start with several service processes', () => {
     }
   };
   /** Sends a request over a new connection, which another process may accept. */
-  const anew = (path: string, init: RequestInit = {}) =>
+  const fetchOnNewConnection = (path: string, init: RequestInit = {}) =>
     fetch(`http://127.0.0.1:${port}${path}`, { ...init, headers: { ...init.headers, connection: 'close' } });
   const answeredBy = async (internalPort: string) => {
     const metrics = await (await fetch(`http://127.0.0.1:${internalPort}/metrics`)).text();
@@ -53,23 +53,28 @@ describe('npm start with several service processes', () => {
   };
 
   it('prints the number of processes, and distributes connections over all of them', async () => {
-    expect(begun.output).toContain('2 behind the one port');
+    expect(started.output).toContain('2 behind the one port');
     expect(service()).toHaveLength(2);
-    for (let n = 0; n < 20; n += 1) expect((await anew('/api/health')).status).toBe(200);
-    const ports = [...begun.output.matchAll(/:(\d+)\/metrics/g)].map(([, internal]) => internal!);
+    for (let n = 0; n < 20; n += 1) expect((await fetchOnNewConnection('/api/health')).status).toBe(200);
+    const ports = [...started.output.matchAll(/:(\d+)\/metrics/g)].map(([, internal]) => internal!);
     expect(ports).toHaveLength(2);
     for (const internal of ports) expect(await answeredBy(internal)).toBeGreaterThan(4);
   });
 
   it('creates its first organization once, and counts failed logins over all processes', async () => {
-    const [, email, password] = /super admin +(\S+@\S+) +(\S+)/.exec(begun.output)!;
+    const [, email, password] = /super admin +(\S+@\S+) +(\S+)/.exec(started.output)!;
     const root = await new HttpClient(`http://127.0.0.1:${port}`).signIn(email!, password!);
     expect((await root.get('/api/admin/organizations')).body.organizations).toHaveLength(1);
     await waitFor('the first 50 seconds of a minute', () => new Date().getSeconds() < 50, 15_000);
     const guess = async () => {
       const body = JSON.stringify({ email: 'admin@muster.local', password: 'wrong-password' });
-      return (await anew('/api/auth/login', { method: 'POST', headers: { 'content-type': 'application/json' }, body }))
-        .status;
+      return (
+        await fetchOnNewConnection('/api/auth/login', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body,
+        })
+      ).status;
     };
     const answers: number[] = [];
     for (let n = 0; n < 12; n += 1) answers.push(await guess());
@@ -93,15 +98,19 @@ describe('npm start with several service processes', () => {
     const [victim, before] = [supervising()!, service()];
     process.kill(victim, 'SIGKILL');
     // Connections that the victim had accepted fail, so the test waits before it sends requests again.
-    await waitFor('the end of the victim to be noticed', () => begun.output.includes('ended unexpectedly'));
-    for (let n = 0; n < 10; n += 1) expect((await anew('/api/health/deep')).status).toBe(200);
+    await waitFor('the end of the victim to be noticed', () => started.output.includes('ended unexpectedly'));
+    for (let n = 0; n < 10; n += 1) expect((await fetchOnNewConnection('/api/health/deep')).status).toBe(200);
     jobs.push(...[await launch(), await launch()].map(({ body }) => body.jobId as string));
     const heir = await waitFor('the other process to supervise the workers', () => {
       const pid = supervising();
       return pid !== victim && pid;
     });
     expect(before).toContain(heir);
-    await waitFor('two service processes', () => begun.output.includes('of the service is back') && service().length === 2, 40_000);
+    await waitFor(
+      'two service processes',
+      () => started.output.includes('of the service is back') && service().length === 2,
+      40_000,
+    );
     for (const id of jobs) {
       await waitFor(`run ${id}`, async () => (await api.get(`/api/jobs/${id}`)).body.status === 'completed', 60_000);
     }
@@ -111,13 +120,13 @@ describe('npm start with several service processes', () => {
   });
 
   it('ends all processes on SIGTERM, and when its supervisor is killed', async () => {
-    expect(await begun.end('SIGTERM')).toBe(0);
+    expect(await started.end('SIGTERM')).toBe(0);
     await waitFor('all processes to end', () => processesOf(dataDir).length === 0);
-    begun = new Start(['--port', String(port), '--data-dir', dataDir], { MUSTER_PROCESSES: '2' });
-    await begun.ready();
+    started = new Start(['--port', String(port), '--data-dir', dataDir], { MUSTER_PROCESSES: '2' });
+    await started.ready();
     expect(service()).toHaveLength(2);
     await waitFor('the worker', () => processesOf(dataDir).some(({ command }) => command.includes('worker')));
-    await begun.end('SIGKILL');
+    await started.end('SIGKILL');
     await waitFor('all processes to end', () => processesOf(dataDir).length === 0, 90_000);
   });
 });

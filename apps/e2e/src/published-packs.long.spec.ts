@@ -17,7 +17,7 @@ import {
 } from '@muster/testing';
 import { crc32, deflateRawSync } from 'node:zlib';
 import { ServiceProcess } from './service-process';
-import { type GatePlace, StoreGate } from './store-gate';
+import { type HeldRequest, StoreGate } from './store-gate';
 
 const mebibyte = 1024 * 1024;
 
@@ -74,7 +74,7 @@ describe('the publication of a pack', () => {
   const headOf = async (packId: string) =>
     ((await person.get(`/api/workflow-packs/${packId}`)).body.draftHead?.runtimeBundleId ?? null) as string | null;
 
-  const places: [string, GatePlace][] = [
+  const heldRequests: [string, HeldRequest][] = [
     ['the upload is checked', { method: 'HEAD', path: /\/uploads\//, when: 'before' }],
     ['the upload is read', { method: 'GET', path: /\/uploads\//, when: 'before' }],
     ['the bundle is checked', { method: 'HEAD', path: /\/bundles\//, when: 'before' }],
@@ -84,19 +84,22 @@ describe('the publication of a pack', () => {
     ['the manifest has been stored', { method: 'PUT', path: /\/manifests\//, when: 'after' }],
   ];
 
-  it.each(places)('changes nothing if the process is killed as %s, and succeeds when the call is repeated', async (_, place) => {
-    const packId = await makePack();
-    const body = await upload(packId, smallBundle());
-    const held = gate.hold(place);
-    const cut = finalize(packId, body).catch(() => null);
-    await held;
-    await service.end('SIGKILL');
-    expect(await cut).toBeNull();
-    gate.open();
-    await start();
-    expect(await headOf(packId)).toBeNull();
-    await publishes(packId, body);
-  });
+  it.each(heldRequests)(
+    'changes nothing if the process is killed as %s, and succeeds when the call is repeated',
+    async (_, heldRequest) => {
+      const packId = await makePack();
+      const body = await upload(packId, smallBundle());
+      const held = gate.hold(heldRequest);
+      const cut = finalize(packId, body).catch(() => null);
+      await held;
+      await service.end('SIGKILL');
+      expect(await cut).toBeNull();
+      gate.open();
+      await start();
+      expect(await headOf(packId)).toBeNull();
+      await publishes(packId, body);
+    },
+  );
 
   it('changes nothing if the process is killed before its commit, and succeeds when the call is repeated', async () => {
     const packId = await makePack();
@@ -134,23 +137,23 @@ describe('the publication of a pack', () => {
     const packId = await makePack();
     const body = await upload(packId, bundle);
     const path = `/api/workflow-packs/${packId}`;
-    const askUntil = async (over: () => boolean) => {
+    const measureUntil = async (isEnough: () => boolean) => {
       const times: number[] = [];
-      while (!over() || times.length < 100) {
+      while (!isEnough() || times.length < 100) {
         const began = performance.now();
         expect((await person.get(path)).status).toBe(200);
         times.push(performance.now() - began);
       }
       return times.sort((one, other) => one - other)[Math.floor(times.length * 0.99)]!;
     };
-    await askUntil(() => true);
+    await measureUntil(() => true);
     const before = residentMiB(service.pid);
-    const quiet = await askUntil(() => true);
+    const quiet = await measureUntil(() => true);
     let peak = before;
     const watch = setInterval(() => (peak = Math.max(peak, residentMiB(service.pid))), 20);
-    let isOver = false;
-    const done = finalize(packId, body).finally(() => (isOver = true));
-    const busy = await askUntil(() => isOver);
+    let isDone = false;
+    const done = finalize(packId, body).finally(() => (isDone = true));
+    const busy = await measureUntil(() => isDone);
     clearInterval(watch);
     expect((await done).status).toBe(201);
     process.stdout.write(
@@ -202,11 +205,11 @@ function zipOf(files: PackedFile[]): Bundle {
     common.writeUInt32LE(data.length, 14);
     common.writeUInt32LE(bytes.length, 18);
     common.writeUInt16LE(name.length, 22);
-    const place = Buffer.alloc(14);
-    place.writeUInt32LE((0o100644 << 16) >>> 0, 6);
-    place.writeUInt32LE(at, 10);
+    const attributes = Buffer.alloc(14);
+    attributes.writeUInt32LE((0o100644 << 16) >>> 0, 6);
+    attributes.writeUInt32LE(at, 10);
     parts.push(Buffer.from('PK\x03\x04'), common, name, data);
-    directory.push(Buffer.from('PK\x01\x02\x14\x03', 'latin1'), common, place, name);
+    directory.push(Buffer.from('PK\x01\x02\x14\x03', 'latin1'), common, attributes, name);
     at += 30 + name.length + data.length;
   }
   const index = Buffer.concat(directory);

@@ -30,14 +30,14 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
   let base: string;
   let installed: { agentId: string; workerKey: string } | undefined;
   /** The texts that pages have reported to the portal. */
-  const seen: string[] = [];
+  const reported: string[] = [];
 
   beforeAll(async () => {
     if (!chromium) return;
     folder = await mkdtemp(join(tmpdir(), 'muster-recorded-'));
     portal = createServer((request, response) => {
       const { pathname, search } = new URL(request.url!, 'http://portal');
-      if (pathname === '/seen') seen.push(decodeURIComponent(search.slice(1)));
+      if (pathname === '/seen') reported.push(decodeURIComponent(search.slice(1)));
       response.writeHead(200, { 'content-type': 'text/html' });
       response.end(
         '<title>Claims</title><label for="claim">Claim</label><input id="claim"><input type="password" id="pin"><button ' +
@@ -90,9 +90,9 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
   };
   const isOnline = (agentId: string) =>
     waitFor('the agent to be online', async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online');
-  const run = async (agentId: string, what?: object) => {
+  const run = async (agentId: string, launchInput?: object) => {
     await isOnline(agentId);
-    const input = what ?? { workflowId: await upload(), variables: { CLAIM_ID: 'C-7' } };
+    const input = launchInput ?? { workflowId: await upload(), variables: { CLAIM_ID: 'C-7' } };
     const { body } = await admin.post('/api/jobs/launch', { agentId, ...input });
     return waitFor(
       'the end of the run',
@@ -162,15 +162,15 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
   };
 
   itPlays(
-    'is created from a recording of a person in the installed worker’s browser, and runs with the password of the vault',
+    'is created from a recording in the installed worker’s browser, and runs with the password of the vault',
     async () => {
       const { agentId } = installed!;
       const { port } = portal.address() as AddressInfo;
       const startUrl = `http://127.0.0.1:${port}/`;
-      const begun = await act(agentId, { action: 'start_recording', name: 'By hand', kind: 'browser', startUrl });
-      expect([begun.result.error, begun.result.status]).toEqual([undefined, 'success']);
-      const { recordingId } = begun;
-      const person = await BrowserDriver.connect(begun.output.debuggingUrl);
+      const started = await act(agentId, { action: 'start_recording', name: 'By hand', kind: 'browser', startUrl });
+      expect([started.result.error, started.result.status]).toEqual([undefined, 'success']);
+      const { recordingId } = started;
+      const person = await BrowserDriver.connect(started.output.debuggingUrl);
       await person.click('document.querySelector("#claim")');
       await person.type('C-8');
       await person.click('document.querySelector("#pin")');
@@ -186,13 +186,13 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
       const events = (await admin.get(`/api/artifacts/${recording.eventsArtifactId}`)).body;
       expect(await (await fetch(events.downloadUrl)).text()).not.toContain('hunter2');
 
-      const made = await admin.post('/api/workflows/upload', { recordingId });
-      expect(made).toMatchObject({ status: 201, body: { name: 'By hand', variables: [] } });
+      const created = await admin.post('/api/workflows/upload', { recordingId });
+      expect(created).toMatchObject({ status: 201, body: { name: 'By hand', variables: [] } });
       await admin.put('/api/vault/PASSWORD', { value: 'other-secret' });
-      seen.length = 0;
-      const job = await run(agentId, { workflowId: made.body.id, vaultKeys: ['PASSWORD'] });
+      reported.length = 0;
+      const job = await run(agentId, { workflowId: created.body.id, vaultKeys: ['PASSWORD'] });
       expect([job.error, job.status]).toEqual([null, 'completed']);
-      expect(seen).toEqual(['C-8 other-secret']);
+      expect(reported).toEqual(['C-8 other-secret']);
     },
   );
 
@@ -215,9 +215,9 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     expect([deployed.result.error, deployed.output?.version]).toEqual([undefined, '1.4.0']);
     const missing = await act(agentId, { action: 'deploy_extension', version: '2.0' });
     expect(missing.result).toMatchObject({ status: 'failed', code: 'extension_not_found' });
-    seen.length = 0;
+    reported.length = 0;
     expect(await run(agentId)).toMatchObject(completed);
-    expect(seen).toContain('marked by 1.4.0');
+    expect(reported).toContain('marked by 1.4.0');
   });
 });
 

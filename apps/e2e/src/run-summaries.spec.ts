@@ -53,7 +53,7 @@ describe('a run of a real worker that reports a batch summary', () => {
       const job = await ended(jobId);
       expect([job.status, job.error]).toEqual(['completed', null]);
       const { batches } = (await admin.get('/api/pilot/batches')).body;
-      const third = (rest: number) => Math.floor((count + rest) / 3);
+      const third = (remainder: number) => Math.floor((count + remainder) / 3);
       expect(batches).toEqual([
         expect.objectContaining({
           batchId: 'front desk',

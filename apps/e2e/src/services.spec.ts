@@ -1,6 +1,6 @@
 import { ownerOf, pathOwners, serviceApps, type ServiceApp } from '@muster/contracts';
 import { HttpClient, longForm, waitFor } from '@muster/testing';
-import { countProbes, type FaultLab, openFaultLab } from './fault-lab';
+import { countProbes, type FaultFixture, openFaultFixture } from './fault-fixture';
 import { seeded } from './seed';
 import { ServiceProcess } from './service-process';
 
@@ -9,19 +9,19 @@ jest.setTimeout(180_000);
 const kills = longForm('SERVICE_KILLS', { short: serviceApps.length, long: 42 });
 
 describe('the six apps in six processes', () => {
-  let lab: FaultLab;
+  let fixture: FaultFixture;
   const services = new Map<ServiceApp, ServiceProcess>();
   let client: HttpClient;
   const random = seeded();
 
   beforeAll(async () => {
-    lab = await openFaultLab();
-    for (const app of serviceApps) services.set(app, await ServiceProcess.start(app, lab.env));
-    client = await lab.signIn(services.get('gateway')!.url);
+    fixture = await openFaultFixture();
+    for (const app of serviceApps) services.set(app, await ServiceProcess.start(app, fixture.env));
+    client = await fixture.signIn(services.get('gateway')!.url);
   });
   afterAll(async () => {
     await Promise.all([...services.values()].map((service) => service.end()));
-    await lab?.close();
+    await fixture?.close();
   });
 
   it('handle the messages of other apps: each queue’s canary is handled by the app that owns the queue', async () => {
@@ -37,7 +37,7 @@ describe('the six apps in six processes', () => {
 
   it('pass the request id and the trace from the gateway to the app that handles the message', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-    await lab.query(`UPDATE outbox SET attempts = 0`);
+    await fixture.query(`UPDATE outbox SET attempts = 0`);
     const answer = await client
       .with({ 'x-request-id': 'across-processes', traceparent })
       .post('/api/admin/queue-probes', { queue: 'metering' });
@@ -59,7 +59,7 @@ describe('the six apps in six processes', () => {
   });
 
   it('lose no accepted message when each app is killed', async () => {
-    await lab.query('DELETE FROM queue_probe');
+    await fixture.query('DELETE FROM queue_probe');
     const queues = (await client.get('/api/admin/queues')).body.queues.length;
     const victims: ServiceApp[] = Array.from({ length: kills }, (_, at) => serviceApps[at % serviceApps.length]!);
     let accepted = 0;
@@ -79,16 +79,16 @@ describe('the six apps in six processes', () => {
       await new Promise((resume) => setTimeout(resume, random.between(0, 60)));
       await services.get(victim)!.end('SIGKILL');
       await pushing;
-      services.set(victim, await ServiceProcess.start(victim, lab.env));
-      if (victim === 'gateway') client = await lab.signIn(services.get('gateway')!.url);
+      services.set(victim, await ServiceProcess.start(victim, fixture.env));
+      if (victim === 'gateway') client = await fixture.signIn(services.get('gateway')!.url);
     }
     const handledAll = async () => {
-      const stored = await countProbes(lab);
+      const stored = await countProbes(fixture);
       return stored.handled === stored.accepted && stored.accepted >= accepted;
     };
     await waitFor('every canary', handledAll, 90_000);
-    await waitFor('an empty outbox', async () => (await lab.query('SELECT 1 FROM outbox')).length === 0, 60_000);
-    const counts = await countProbes(lab);
+    await waitFor('an empty outbox', async () => (await fixture.query('SELECT 1 FROM outbox')).length === 0, 60_000);
+    const counts = await countProbes(fixture);
     process.stdout.write(
       `services killed (seed ${random.seed}): ${JSON.stringify({ ...counts, acknowledged: accepted, unanswered, kills })}\n`,
     );

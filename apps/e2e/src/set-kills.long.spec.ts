@@ -13,15 +13,15 @@ const password = 'correct horse battery';
 /** First key of the advisory locks of the gates. */
 const kind = 4244;
 
-/** The gates: at a statement that Postgres has not executed, or at a commit whose success the process does not learn. */
-const places = {
+/** The gates: at a statement that is not executed yet, or at a commit whose success the process does not learn. */
+const gateTriggers = {
   start: 'CREATE TRIGGER gate_start BEFORE INSERT ON agent_command',
   cost: 'CREATE TRIGGER gate_cost BEFORE INSERT ON run_cost',
   'cost’s commit': 'CREATE CONSTRAINT TRIGGER gate_commit AFTER INSERT ON run_cost DEFERRABLE INITIALLY DEFERRED',
 };
-type Place = keyof typeof places;
+type Gate = keyof typeof gateTriggers;
 
-/** The process that commits rows also starts the work that follows. Here it is killed, so the work must follow the rows. */
+/** The process that commits also starts the follow-up work. Here it is killed, so the rows must cause the work. */
 describe('the follow-up work of 32 commits if the process is killed', () => {
   let database: ClonedDatabase;
   let pool: Pool;
@@ -55,14 +55,14 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
           PERFORM pg_advisory_xact_lock_shared(${kind}, hashtext(TG_ARGV[0]));
           RETURN NEW;
         END $$`);
-    for (const [place, trigger] of Object.entries(places)) {
-      await pool.query(`${trigger} FOR EACH ROW EXECUTE FUNCTION pass_set_gate('${place}')`);
+    for (const [gate, trigger] of Object.entries(gateTriggers)) {
+      await pool.query(`${trigger} FOR EACH ROW EXECUTE FUNCTION pass_set_gate('${gate}')`);
     }
     await start();
     workflowId = (await admin.post('/api/workflows', { name: 'Claims', script: 'pass' })).body.id;
     for (let at = 0; at < callers; at += 1) {
-      const made = await admin.post('/api/agents', { name: newId(), provider: 'external' });
-      agentIds.push(made.body.agent.id);
+      const created = await admin.post('/api/agents', { name: newId(), provider: 'external' });
+      agentIds.push(created.body.agent.id);
     }
     await pool.query(`UPDATE agent SET status = 'online', last_seen = now()`);
     const { secret } = (await admin.post('/api/api-keys', { name: 'machines', scope: 'worker' })).body;
@@ -82,17 +82,17 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
       )
     ).rows.map(({ pid }) => pid);
 
-  /** Kills the process while it waits at the gate. The waiting statements are then rolled back, or commits completed. */
-  async function killedAt(place: Place, work: () => Promise<unknown>, then: 'rolled back' | 'completed'): Promise<void> {
+  /** Kills the process while it waits at the gate. Then the statements are rolled back, or the commits completed. */
+  async function killedAt(gate: Gate, work: () => Promise<unknown>, then: 'rolled back' | 'completed'): Promise<void> {
     const keeper: PoolClient = await pool.connect();
-    await keeper.query('SELECT pg_advisory_lock($1, hashtext($2))', [kind, place]);
+    await keeper.query('SELECT pg_advisory_lock($1, hashtext($2))', [kind, gate]);
     await work();
-    await waitFor(`a statement at the gate ${place}`, async () => (await waiting()).length > 0);
+    await waitFor(`a statement at the gate ${gate}`, async () => (await waiting()).length > 0);
     await service.end('SIGKILL');
     if (then === 'rolled back') {
       await pool.query('SELECT pg_terminate_backend(pid, 10000) FROM unnest($1::int[]) AS pid', [await waiting()]);
     }
-    await keeper.query('SELECT pg_advisory_unlock($1, hashtext($2))', [kind, place]);
+    await keeper.query('SELECT pg_advisory_unlock($1, hashtext($2))', [kind, gate]);
     keeper.release();
     await start();
   }
@@ -116,7 +116,7 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
       const { rows } = await pool.query('SELECT FROM job WHERE id = ANY($1) AND command_id IS NOT NULL', [jobIds]);
       return rows.length === jobIds.length;
     });
-  const settled = (runs: number) =>
+  const costsBooked = (runs: number) =>
     waitFor('each run’s cost', async () => {
       const { costs, messages } = await one(
         `SELECT (SELECT count(*)::int FROM run_cost) AS costs, (SELECT count(*)::int FROM outbox) AS messages`,
@@ -140,16 +140,16 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
   it('costs and counts each run once if the process is killed in the middle of the set', async () => {
     await report(jobIds, 'running');
     await killedAt('cost', () => report(jobIds, 'completed'), 'rolled back');
-    await settled(callers);
+    await costsBooked(callers);
     expect(await counted()).toEqual({ runs: callers, completed: callers, uncounted: 0, difference: 0 });
   });
 
-  it('costs and counts each run once if the process is killed before it learns that the set was committed', async () => {
+  it('costs and counts each run once if the process is killed before it learns of the commit', async () => {
     const more = await launchAll();
     await started(more);
     await report(more, 'running');
     await killedAt('cost’s commit', () => report(more, 'completed'), 'completed');
-    await settled(2 * callers);
+    await costsBooked(2 * callers);
     expect(await counted()).toEqual({ runs: 2 * callers, completed: 2 * callers, uncounted: 0, difference: 0 });
   });
 });

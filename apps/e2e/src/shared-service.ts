@@ -91,8 +91,9 @@ export async function openPractice(): Promise<Practice> {
   const admin: Person = [`admin@${name.slice(9)}.example`, 'a good password'];
   const root = await new HttpClient(address).signIn(...superAdmin);
   const [adminEmail, adminPassword] = admin;
-  const made = await root.post('/api/admin/organizations', { name, adminEmail, adminPassword });
-  if (made.status !== 201) throw new Error(`creating an organization failed with ${made.status}: ${made.text}`);
+  const created = await root.post('/api/admin/organizations', { name, adminEmail, adminPassword });
+  if (created.status !== 201)
+    throw new Error(`creating an organization failed with ${created.status}: ${created.text}`);
   const api = await new HttpClient(address).signIn(...admin);
   const { secret: apiKey } = (await api.post('/api/api-keys', { name: 'Tests', scope: 'api' })).body;
   return { ...service, name, admin, api, apiKey };
@@ -101,11 +102,11 @@ export async function openPractice(): Promise<Practice> {
 /** Runs `npm start` with its example in a new data folder. */
 export async function startService(
   env: NodeJS.ProcessEnv = {},
-  place: string[] = [],
+  commandPrefix: string[] = [],
 ): Promise<ServiceFacts & { start: Start }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'muster-console-'));
   const port = await freePort();
-  const start = new Start(['--port', String(port), '--data-dir', dataDir], env, place);
+  const start = new Start(['--port', String(port), '--data-dir', dataDir], env, commandPrefix);
   await start.ready();
   await waitFor('the example', () => /\/app\/runs\/\S+/.exec(start.output));
   const person = (role: string): Person => {
@@ -128,7 +129,8 @@ export async function makeExample(api: HttpClient): Promise<void> {
     workflowId: workflow.body.id,
     variables: { GREETING: 'Good morning' },
   });
-  if (launched.status !== 202) throw new Error(`launching the example failed with ${launched.status}: ${launched.text}`);
+  if (launched.status !== 202)
+    throw new Error(`launching the example failed with ${launched.status}: ${launched.text}`);
 }
 
 /** Deletes all agents, so that no worker of one spec file keeps running during the next one. */

@@ -19,9 +19,9 @@ describe('npm start that is killed and started again', () => {
   let port: number;
 
   const start = (args: string[], env: NodeJS.ProcessEnv = {}) => {
-    const begun = new Start(args, env);
-    starts.add(begun);
-    return begun;
+    const started = new Start(args, env);
+    starts.add(started);
+    return started;
   };
 
   beforeAll(async () => {
@@ -62,18 +62,14 @@ describe('npm start that is killed and started again', () => {
     // The next start itself waits until the port and the folder are free.
     const again = start(['--port', String(port), '--data-dir', dataDir]);
     await again.ready();
-    await waitFor(
-      'all processes to end',
-      () => processesOf(dataDir).every(({ pid }) => !left.includes(pid)),
-      90_000,
-    );
+    await waitFor('all processes to end', () => processesOf(dataDir).every(({ pid }) => !left.includes(pid)), 90_000);
     expect(await again.end('SIGINT')).toBe(0);
     await waitFor('all processes of the second start to end', () => processesOf(dataDir).length === 0);
   });
 
   it('uses the credentials of its environment, and deletes all data with --reset', async () => {
     const port = await freePort();
-    const given = {
+    const credentials = {
       BOOTSTRAP_ORGANIZATION: 'Given',
       BOOTSTRAP_ADMIN_EMAIL: 'given@example.com',
       BOOTSTRAP_ADMIN_PASSWORD: 'given-password',
@@ -81,21 +77,21 @@ describe('npm start that is killed and started again', () => {
       PORT: String(port),
       MUSTER_DATA_DIR: dataDir,
     };
-    const begun = start(['--reset', '--no-demo'], given);
-    await begun.ready();
+    const started = start(['--reset', '--no-demo'], credentials);
+    await started.ready();
     const http = new HttpClient(`http://127.0.0.1:${port}`);
     const admin = await http.signIn('given@example.com', 'given-password');
     expect((await admin.get('/api/auth/me')).body.organization.name).toBe('Given');
-    const key = await http.withKey(given.BOOTSTRAP_API_KEY).get('/api/organization/settings');
+    const key = await http.withKey(credentials.BOOTSTRAP_API_KEY).get('/api/organization/settings');
     expect(key.body.idleStopMinutes).toBe(30);
-    await begun.end('SIGTERM');
+    await started.end('SIGTERM');
   });
 
   it('runs twice on different ports and folders', async () => {
     const other = await mkdtemp(join(tmpdir(), 'muster-start-'));
     const ports = [await freePort(), await freePort()];
     const both = [dataDir, other].map((folder, i) => start(['--port', String(ports[i]), '--data-dir', folder]));
-    await Promise.all(both.map((begun) => begun.ready()));
+    await Promise.all(both.map((started) => started.ready()));
     for (const port of ports) expect((await fetch(`http://127.0.0.1:${port}/api/health`)).status).toBe(200);
     await both[0]!.end('SIGTERM');
     expect((await fetch(`http://127.0.0.1:${ports[1]}/api/health/deep`)).status).toBe(200);
@@ -118,9 +114,9 @@ describe('npm start on an existing data folder', () => {
   });
 
   const start = (args: string[], env: NodeJS.ProcessEnv = {}) => {
-    const begun = new Start(args, env);
-    starts.add(begun);
-    return begun;
+    const started = new Start(args, env);
+    starts.add(started);
+    return started;
   };
 
   it('keeps its data, prints no credentials, and waits for a start that is ending', async () => {
@@ -155,11 +151,11 @@ describe('npm start on an existing data folder', () => {
   it('keeps the worker of its agent running while the service restarts', async () => {
     const port = await freePort();
     const folder = await mkdtemp(join(tmpdir(), 'muster-start-demo-'));
-    const begun = start(['--port', String(port), '--data-dir', folder]);
-    await begun.ready();
-    const [, id] = await waitFor('the example', () => /\/app\/runs\/(\S+)/.exec(begun.output));
+    const started = start(['--port', String(port), '--data-dir', folder]);
+    await started.ready();
+    const [, id] = await waitFor('the example', () => /\/app\/runs\/(\S+)/.exec(started.output));
     const path = `/api/jobs/${id}`;
-    const api = new HttpClient(`http://127.0.0.1:${port}`).withKey(/API key +(msk_\S+)/.exec(begun.output)![1]!);
+    const api = new HttpClient(`http://127.0.0.1:${port}`).withKey(/API key +(msk_\S+)/.exec(started.output)![1]!);
     const job = await waitFor('the end of the example', async () => {
       const { body } = await api.get(path);
       return body.status !== 'queued' && body.status !== 'running' && body;
@@ -176,7 +172,7 @@ describe('npm start on an existing data folder', () => {
       Number(/"pid":(\d+)/.exec(readFileSync(join(folder, 'agents', agentId, 'worker.json'), 'utf8'))![1]);
     const worker = workerOf();
     process.kill(processesOf(folder).find(({ command }) => command.includes('standalone'))!.pid, 'SIGKILL');
-    await waitFor('the service to be back', () => begun.output.includes('the service is back'));
+    await waitFor('the service to be back', () => started.output.includes('the service is back'));
     expect(workerOf()).toBe(worker);
     const live = await api.get(`/api/agents/${agentId}/status`);
     const { vmIp } = (await api.get(`/api/agents/${agentId}`)).body;
@@ -185,7 +181,7 @@ describe('npm start on an existing data folder', () => {
     expect(stopped.body).toMatchObject({ success: true, status: 'stopping' });
     await waitFor('the stop', async () => (await api.get(`/api/agents/${agentId}/status`)).body.status === 'stopped');
     expect(processesOf(folder).filter(({ command }) => command.includes('worker'))).toEqual([]);
-    // The service passes the right key to the worker at each start, so a refused key in the machine's folder does no harm.
+    // The service passes the right key to the worker at each start, so a refused key in its folder does no harm.
     const refusedKey = join(folder, 'agents', agentId, 'machine/service-key');
     for (const [action, status] of [['start', 'starting'] as const, ['reboot', 'rebooting'] as const]) {
       await writeFile(refusedKey, 'msk_refusedkey1_0123456789abcdef');
@@ -193,7 +189,7 @@ describe('npm start on an existing data folder', () => {
       await waitFor(action, async () => (await api.get(`/api/agents/${agentId}/status`)).body.status === 'online');
       await waitFor('the refused key to be deleted', () => !existsSync(refusedKey));
     }
-    expect(await begun.end('SIGTERM')).toBe(0);
+    expect(await started.end('SIGTERM')).toBe(0);
     await waitFor('all processes to end', () => processesOf(folder).length === 0);
     await rm(folder, { recursive: true, force: true });
   });
@@ -213,10 +209,10 @@ describe('npm start on an existing data folder', () => {
       /data folder \/dev\/null\/x cannot be made/,
     ],
   ])('reports an error in one sentence: %s', async (_, args, sentence) => {
-    const begun = start(await args());
-    expect(await begun.exit).toBe(1);
-    expect(begun.output.trim().split('\n').filter(Boolean).at(-1)).toMatch(sentence);
-    expect(begun.output).not.toMatch(/\bat \w+.*\(/);
+    const started = start(await args());
+    expect(await started.exit).toBe(1);
+    expect(started.output.trim().split('\n').filter(Boolean).at(-1)).toMatch(sentence);
+    expect(started.output).not.toMatch(/\bat \w+.*\(/);
   });
 });
 

@@ -24,9 +24,9 @@ describe('npm start', () => {
   });
 
   const start = (args: string[], env: NodeJS.ProcessEnv = {}) => {
-    const begun = new Start(args, env);
-    starts.add(begun);
-    return begun;
+    const started = new Start(args, env);
+    starts.add(started);
+    return started;
   };
 
   it('starts on one port, prints its credentials once, and runs its example to the end', async () => {

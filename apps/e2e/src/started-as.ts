@@ -21,7 +21,7 @@ const program = `import(${JSON.stringify(join(root, 'tools/start/phases.mjs'))})
 
 /** The start command that `npm start` runs after the build, as a chosen user and in a new data folder. */
 export class StartedAs {
-  said = '';
+  output = '';
   readonly http: HttpClient;
   private readonly exit: Promise<number | null>;
 
@@ -33,7 +33,7 @@ export class StartedAs {
   ) {
     this.http = new HttpClient(`http://127.0.0.1:${port}`);
     for (const stream of [child.stdout!, child.stderr!])
-      stream.on('data', (chunk: Buffer) => (this.said += chunk.toString()));
+      stream.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
     this.exit = new Promise((resolve) => child.once('exit', resolve));
   }
 
@@ -64,14 +64,17 @@ export class StartedAs {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const start = new StartedAs(folder, dataDir, child, port);
-    const ended = start.exit.then((code) => Promise.reject(new Error(`ended with ${code}: ${start.said}`)));
-    await Promise.race([waitFor('a ready start', () => start.said.includes('ready in'), 90_000), ended]);
-    await waitFor('the last line of its output', () => !start.said.includes('Shown this once') || start.said.includes('worker key'));
+    const ended = start.exit.then((code) => Promise.reject(new Error(`ended with ${code}: ${start.output}`)));
+    await Promise.race([waitFor('a ready start', () => start.output.includes('ready in'), 90_000), ended]);
+    await waitFor(
+      'the last line of its output',
+      () => !start.output.includes('Shown this once') || start.output.includes('worker key'),
+    );
     return start;
   }
 
-  signIn(who: 'admin' | 'super admin'): Promise<HttpClient> {
-    const [, email, password] = new RegExp(`^ +${who} +(\\S+@\\S+) +(\\S+)`, 'm').exec(this.said)!;
+  signIn(role: 'admin' | 'super admin'): Promise<HttpClient> {
+    const [, email, password] = new RegExp(`^ +${role} +(\\S+@\\S+) +(\\S+)`, 'm').exec(this.output)!;
     return this.http.signIn(email!, password!);
   }
 

@@ -2,15 +2,15 @@ import { createServer, request, type IncomingMessage, type Server } from 'node:h
 import type { AddressInfo } from 'node:net';
 
 /** The request to hold: before the store receives it, or before its response is returned. */
-export interface GatePlace {
+export interface HeldRequest {
   method: string;
   path: RegExp;
   when: 'before' | 'after';
 }
 
-/** A proxy in front of the object store that can hold single requests. It keeps the headers, so signatures stay valid. */
+/** A proxy of the object store that can hold single requests. It keeps the headers, so signatures stay valid. */
 export class StoreGate {
-  private place: GatePlace | null = null;
+  private heldRequest: HeldRequest | null = null;
   private reach: (() => void) | null = null;
 
   private constructor(
@@ -23,9 +23,9 @@ export class StoreGate {
     const gate = new StoreGate(server, new URL(store));
     server.on('request', (incoming, answer) => {
       void gate.pass(incoming).then(
-        (given) => {
-          answer.writeHead(given.statusCode!, given.rawHeaders);
-          given.pipe(answer);
+        (upstreamResponse) => {
+          answer.writeHead(upstreamResponse.statusCode!, upstreamResponse.rawHeaders);
+          upstreamResponse.pipe(answer);
         },
         () => answer.destroy(),
       );
@@ -39,13 +39,13 @@ export class StoreGate {
   }
 
   /** Resolves when a request is held. The held request never continues. */
-  hold(place: GatePlace): Promise<void> {
-    this.place = place;
+  hold(heldRequest: HeldRequest): Promise<void> {
+    this.heldRequest = heldRequest;
     return new Promise((resolve) => (this.reach = resolve));
   }
 
   open(): void {
-    this.place = null;
+    this.heldRequest = null;
   }
 
   close(): void {
@@ -55,18 +55,18 @@ export class StoreGate {
 
   private async pass(incoming: IncomingMessage): Promise<IncomingMessage> {
     const { method, url, headers } = incoming;
-    const { place } = this;
-    const isHeld = place !== null && place.method === method && place.path.test(url!);
-    if (isHeld && place.when === 'before') return this.keep();
-    const given = await new Promise<IncomingMessage>((resolve, reject) => {
+    const { heldRequest } = this;
+    const isHeld = heldRequest !== null && heldRequest.method === method && heldRequest.path.test(url!);
+    if (isHeld && heldRequest.when === 'before') return this.holdForever();
+    const upstreamResponse = await new Promise<IncomingMessage>((resolve, reject) => {
       const outgoing = request(this.store, { method, path: url, headers }, resolve);
       outgoing.on('error', reject);
       incoming.pipe(outgoing);
     });
-    return isHeld ? this.keep() : given;
+    return isHeld ? this.holdForever() : upstreamResponse;
   }
 
-  private keep(): Promise<never> {
+  private holdForever(): Promise<never> {
     this.reach?.();
     return new Promise(() => undefined);
   }

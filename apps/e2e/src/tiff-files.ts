@@ -18,8 +18,8 @@ export function writeTiff({ width, height, ordinal, pixels }: TiffFile): Buffer 
   const samples = Buffer.alloc(width * height * (isDeep ? 2 : 1));
   for (let y = 0, at = 0; y < height; y += 1) {
     for (let x = 0; x < width; x += 1, at += 1) {
-      const shown = pixels(x, y);
-      const value = isInverted ? 255 - shown : shown;
+      const brightness = pixels(x, y);
+      const value = isInverted ? 255 - brightness : brightness;
       if (!isDeep) samples[at] = value;
       // A part of the 16-bit range, like a sensor's: the worker scales it between its darkest and brightest value.
       else samples[isLittle ? 'writeUInt16LE' : 'writeUInt16BE'](value * 16 + 100, at * 2);
@@ -50,11 +50,11 @@ export function writeTiff({ width, height, ordinal, pixels }: TiffFile): Buffer 
   put(4, 8, 4);
   put(2, entries.length, 8);
   for (const [at, [tag, kind, value]] of entries.entries()) {
-    const place = 10 + at * 12;
-    put(2, tag, place);
-    put(2, kind, place + 2);
-    put(4, 1, place + 4);
-    put(kind === 3 ? 2 : 4, value, place + 8);
+    const offset = 10 + at * 12;
+    put(2, tag, offset);
+    put(2, kind, offset + 2);
+    put(4, 1, offset + 4);
+    put(kind === 3 ? 2 : 4, value, offset + 8);
   }
   const header = ordinal % 4 === 0 ? Buffer.alloc(ordinal * 37, 'DEX II*\0') : Buffer.alloc(0);
   return Buffer.concat([header, head, data]);

@@ -67,11 +67,11 @@ describe('one trace of one run, across the six apps and the worker', () => {
     for (const app of serviceApps) services.set(app, await ServiceProcess.start(app, env));
     admin = await new HttpClient(services.get('gateway')!.url).signIn('admin@example.com', testPassword);
     await admin.put('/api/vault/PORTAL_PASSWORD', { value: secret });
-    const made = await admin.post('/api/agents', { name: 'Traced', provider: 'external' });
+    const created = await admin.post('/api/agents', { name: 'Traced', provider: 'external' });
     const variables = ['CLAIM_ID', 'HOLD', 'MARKS'];
     const workflow = await admin.post('/api/workflows', { name: 'Traced', script, variables });
-    ids = { workflowId: workflow.body.id, agentId: made.body.agent.id };
-    workerKey = made.body.workerKey;
+    ids = { workflowId: workflow.body.id, agentId: created.body.agent.id };
+    workerKey = created.body.workerKey;
     workerEnv = {
       PATH: process.env['PATH'],
       SERVICE_BASE_URL: services.get('ingest')!.url,
@@ -85,7 +85,10 @@ describe('one trace of one run, across the six apps and the worker', () => {
       async () => (await admin.get(`/api/agents/${ids.agentId}`)).body.status === 'online',
       60_000,
     );
-    await waitFor('the dispatch message of the new agent to be handled, because it could start the run too', noMessages);
+    await waitFor(
+      'the dispatch message of the new agent to be handled, because it could start the run too',
+      noMessages,
+    );
   });
   afterAll(async () => {
     worker?.kill('SIGKILL');
@@ -229,7 +232,11 @@ describe('one trace of one run, across the six apps and the worker', () => {
     rmSync(join(folder, 'marks', 'go'));
     const traceId = 'c0ffee00000000000000000000000002';
     const jobId = await launch(traceId, 'yes');
-    await waitFor('the run to start', async () => (await admin.get(`/api/jobs/${jobId}`)).body.status === 'running', 60_000);
+    await waitFor(
+      'the run to start',
+      async () => (await admin.get(`/api/jobs/${jobId}`)).body.status === 'running',
+      60_000,
+    );
     await admin.post(`/api/jobs/${jobId}/cancel`);
     const spans = await wholeTrace(traceId);
     expect(named(spans, 'worker run')[0]!.attributes['muster.status']).toBe('cancelled');

@@ -25,14 +25,14 @@ export class TwoHostService {
   ) {}
 
   static async open(): Promise<TwoHostService> {
-    const lab = new TwoHostService(await mkdtemp(join(tmpdir(), 'muster-far-')), new TwoHosts());
-    execFileSync(process.execPath, [join(root, 'apps/worker/one-file.mjs'), join(lab.folder, 'muster-worker.js')]);
-    await lab.start();
-    const http = new HttpClient(await lab.hosts.front(servicePort, lab.folder));
-    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(lab.service.output)!;
-    lab.admin = await http.signIn(email!, password!);
-    lab.api = http.withKey(/API key +(msk_\S+)/.exec(lab.service.output)![1]!);
-    return lab;
+    const fixture = new TwoHostService(await mkdtemp(join(tmpdir(), 'muster-far-')), new TwoHosts());
+    execFileSync(process.execPath, [join(root, 'apps/worker/one-file.mjs'), join(fixture.folder, 'muster-worker.js')]);
+    await fixture.start();
+    const http = new HttpClient(await fixture.hosts.front(servicePort, fixture.folder));
+    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(fixture.service.output)!;
+    fixture.admin = await http.signIn(email!, password!);
+    fixture.api = http.withKey(/API key +(msk_\S+)/.exec(fixture.service.output)![1]!);
+    return fixture;
   }
 
   async close(): Promise<void> {

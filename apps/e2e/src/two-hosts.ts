@@ -45,8 +45,8 @@ export class TwoHosts {
   }
 
   run(host: { name: string }, command: string[], env: NodeJS.ProcessEnv, folder: string): ChildProcess {
-    const [program, ...rest] = [...TwoHosts.on(host), ...command];
-    const child = spawn(program!, rest, { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+    const [program, ...programArgs] = [...TwoHosts.on(host), ...command];
+    const child = spawn(program!, programArgs, { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
     this.children.push(child);
     return child;
   }

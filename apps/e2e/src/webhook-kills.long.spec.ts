@@ -16,7 +16,7 @@ import {
 import type { Pool } from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { ServiceProcess } from './service-process';
-import { WebhookGates, type WebhookPlace, webhookPlaces } from './webhook-gates';
+import { WebhookGates, type WebhookGate, webhookGateTriggers } from './webhook-gates';
 
 jest.setTimeout(300_000);
 
@@ -82,8 +82,8 @@ describe('webhook events while processes are killed', () => {
       for (let at = 0; at < endpoints; at += 1) {
         const path = `/${newId()}`;
         const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}${path}`;
-        const made = await admin.post('/api/webhook-endpoints', { url, events: ['agent.online', 'job.cancelled'] });
-        secrets.set(path, made.body.secret);
+        const created = await admin.post('/api/webhook-endpoints', { url, events: ['agent.online', 'job.cancelled'] });
+        secrets.set(path, created.body.secret);
         org.paths.push(path);
       }
       orgs.push(org);
@@ -98,9 +98,9 @@ describe('webhook events while processes are killed', () => {
   });
 
   async function makeAgent({ admin }: Org): Promise<string> {
-    const made = await atGateway({ admin }).post('/api/agents', { name: newId(), provider: 'external' });
-    expect(made.status).toBe(201);
-    return made.body.agent.id;
+    const created = await atGateway({ admin }).post('/api/agents', { name: newId(), provider: 'external' });
+    expect(created.status).toBe(201);
+    return created.body.agent.id;
   }
 
   /** Returns the client for the current address of the gateway. */
@@ -150,37 +150,41 @@ describe('webhook events while processes are killed', () => {
   }
 
   /** Expects at least one signed delivery to each endpoint of the organization, and none to other organizations. */
-  async function isTold(org: Org, agentId: string): Promise<void> {
-    const of = (path: string) => received.filter((each) => each.path === path && each.body.includes(agentId));
+  async function expectDelivered(org: Org, agentId: string): Promise<void> {
+    const deliveriesTo = (path: string) => received.filter((each) => each.path === path && each.body.includes(agentId));
     for (const path of org.paths) {
-      const [told] = await waitFor(`a delivery to ${path}`, () => of(path).length > 0 && of(path), 90_000);
-      new Webhook(secrets.get(path)!).verify(told!.body, told!.headers);
+      const [delivery] = await waitFor(
+        `a delivery to ${path}`,
+        () => deliveriesTo(path).length > 0 && deliveriesTo(path),
+        90_000,
+      );
+      new Webhook(secrets.get(path)!).verify(delivery!.body, delivery!.headers);
       // A repeated delivery has the same event id.
-      expect(new Set(of(path).map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+      expect(new Set(deliveriesTo(path).map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     }
     for (const other of orgs.filter((each) => each !== org))
-      for (const path of other.paths) expect(of(path)).toEqual([]);
+      for (const path of other.paths) expect(deliveriesTo(path)).toEqual([]);
   }
 
-  const killed: [WebhookPlace, App][] = (Object.keys(webhookPlaces) as WebhookPlace[]).map((place) => [
-    place,
-    place === 'event insert' ? 'ingest' : 'feedback-sync',
+  const killed: [WebhookGate, App][] = (Object.keys(webhookGateTriggers) as WebhookGate[]).map((gateName) => [
+    gateName,
+    gateName === 'event insert' ? 'ingest' : 'feedback-sync',
   ]);
 
-  /** Expected events, checked in the last test: a delivery that a killed process had claimed waits for its lease to end. */
-  const facts: [Org, string][] = [];
+  /** Events that the last test expects. A delivery that a killed process had claimed waits for its lease to end. */
+  const expectedEvents: [Org, string][] = [];
 
-  it.each(killed)('are committed if, at the gate "%s", %s is killed', async (place, app) => {
+  it.each(killed)('are committed if, at the gate "%s", %s is killed', async (gateName, app) => {
     const org = orgs[0]!;
     const agentId = await makeAgent(org);
-    const gate = await gates.close(place);
-    const heard = comesOnline(org, agentId);
+    const gate = await gates.close(gateName);
+    const handshake = comesOnline(org, agentId);
     await gate.reached();
     await services[app].end('SIGKILL');
     await gate.open();
     await start(app);
-    await heard;
-    facts.push([org, agentId]);
+    await handshake;
+    expectedEvents.push([org, agentId]);
   });
 
   it('are accepted by the receiver while the sender is killed before it gets the answer', async () => {
@@ -196,7 +200,7 @@ describe('webhook events while processes are killed', () => {
     await death;
     beforeAnswer = () => undefined;
     await start('feedback-sync');
-    facts.push([org, agentId]);
+    expectedEvents.push([org, agentId]);
   });
 
   it('are committed if ingest and the scheduler are killed right after the commit', async () => {
@@ -208,7 +212,7 @@ describe('webhook events while processes are killed', () => {
       await Promise.all([services.ingest.end('SIGKILL'), services.scheduler.end('SIGKILL')]);
       await start('ingest');
       await start('scheduler');
-      facts.push([org, agentId]);
+      expectedEvents.push([org, agentId]);
     }
   });
 
@@ -223,12 +227,13 @@ describe('webhook events while processes are killed', () => {
     await expect(lost).rejects.toThrow();
     await gate.open();
     await start('gateway');
-    const facts = async () => (await pool.query('SELECT FROM webhook_event WHERE subject_id = $1', [jobId])).rowCount;
+    const eventCount = async () =>
+      (await pool.query('SELECT FROM webhook_event WHERE subject_id = $1', [jobId])).rowCount;
     const { status } = (await atGateway(org).get(`/api/jobs/${jobId}`)).body;
-    expect([status, await facts()]).toEqual(status === 'queued' ? ['queued', 0] : ['cancelled', 1]);
+    expect([status, await eventCount()]).toEqual(status === 'queued' ? ['queued', 0] : ['cancelled', 1]);
     await cancels(org, jobId);
-    await isTold(org, jobId);
-    expect(await facts()).toBe(1);
+    await expectDelivered(org, jobId);
+    expect(await eventCount()).toBe(1);
   });
 
   it('are delivered if the gateway and the scheduler are killed right after the commit', async () => {
@@ -238,7 +243,7 @@ describe('webhook events while processes are killed', () => {
       await Promise.all([services.gateway.end('SIGKILL'), services.scheduler.end('SIGKILL')]);
       await start('gateway');
       await start('scheduler');
-      await isTold(org, jobId);
+      await expectDelivered(org, jobId);
     }
   });
 
@@ -246,8 +251,8 @@ describe('webhook events while processes are killed', () => {
     const [first, second] = orgs as [Org, Org];
     const agents = await Promise.all([first, second].map((org) => makeAgent(org)));
     await Promise.all([first, second].map((org, at) => comesOnline(org, agents[at]!)));
-    facts.push([first, agents[0]!], [second, agents[1]!]);
-    for (const [org, agentId] of facts) await isTold(org, agentId);
+    expectedEvents.push([first, agents[0]!], [second, agents[1]!]);
+    for (const [org, agentId] of expectedEvents) await expectDelivered(org, agentId);
     await waitFor('every webhook message to be handled', async () => {
       const { rows } = await pool.query(`SELECT FROM outbox WHERE queue = 'webhooks'`);
       return rows.length === 0;

@@ -46,8 +46,8 @@ describe('a workflow pack', () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-packs-'));
     const practice = await openPractice();
     admin = practice.api;
-    const made = (await admin.post('/api/agents', { name: 'Front desk', provider: 'external' })).body;
-    agentId = made.agent.id;
+    const created = (await admin.post('/api/agents', { name: 'Front desk', provider: 'external' })).body;
+    agentId = created.agent.id;
     home = join(folder, 'worker');
     mkdirSync(home);
     file = join(folder, 'muster-worker.js');
@@ -58,7 +58,7 @@ describe('a workflow pack', () => {
       env: {
         PATH: process.env['PATH'],
         SERVICE_BASE_URL: practice.address,
-        SERVICE_API_KEY: made.workerKey,
+        SERVICE_API_KEY: created.workerKey,
         AGENT_ID: agentId,
         MUSTER_WORKER_DIR: home,
       },
@@ -79,10 +79,10 @@ describe('a workflow pack', () => {
 
   /** Publishes from the worker's machine; only the folder and the pack are specified. */
   const publish = (source: string, ...more: string[]) =>
-    new Promise<{ code: number; said: string }>((resolve) => {
+    new Promise<{ code: number; output: string }>((resolve) => {
       const args = [file, 'pack', 'publish', source, '--pack', packId, '--worker-dir', home, ...more];
       const child = execFile(process.execPath, args, { env: { PATH: process.env['PATH'] } }, (_error, out, err) =>
-        resolve({ code: child.exitCode ?? -1, said: `${out}${err}` }),
+        resolve({ code: child.exitCode ?? -1, output: `${out}${err}` }),
       );
     });
   const write = (name: string, version: number) => {
@@ -131,7 +131,7 @@ describe('a workflow pack', () => {
 
   it('is published from a folder, pinned, run and rolled back, and launched jobs keep their version', async () => {
     const source = write('pack', 1);
-    expect(await publish(source)).toEqual({ code: 0, said: expect.stringContaining('published as the draft') });
+    expect(await publish(source)).toEqual({ code: 0, output: expect.stringContaining('published as the draft') });
     const first = await release('one');
     installationId = (await post('/api/workflow-pack-installations', { packId, name: 'Front office' }, 201)).id;
     const early = { workflowId, agentId, variables: { FLAG: 'none' }, workflowPackInstallationId: installationId };
@@ -147,7 +147,7 @@ describe('a workflow pack', () => {
 
     // A publication from a folder without the last draft would replace that draft, so it is refused.
     const blind = await publish(write('elsewhere', 3));
-    expect([blind.code, blind.said]).toEqual([3, expect.stringContaining('nothing was published')]);
+    expect([blind.code, blind.output]).toEqual([3, expect.stringContaining('nothing was published')]);
 
     const [released, retried] = [join(folder, 'release'), join(folder, 'retried')];
     const held = await post('/api/workflows', { name: 'Holder', script: holder, variables: ['FLAG'] }, 201);

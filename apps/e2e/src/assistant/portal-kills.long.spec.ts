@@ -10,7 +10,7 @@ import { FakePortal, freePort, killAll, processesOf, waitFor } from '@muster/tes
 import { type DevProxy, startDevProxy } from '../../../../tools/dev-proxy/src/dev-proxy';
 import { seeded } from '../seed';
 import { root } from '../service-process';
-import { apps } from './kill-places';
+import { apps } from './kill-gates';
 import { answerPortal, portalTask } from './portal-task';
 import { SessionKills, type Sessions } from './session-kills';
 
@@ -22,7 +22,7 @@ const hasChromium = (process.env['PATH'] ?? '')
 const itPlays = hasChromium ? it : it.skip;
 const seed = Number(process.env['MUSTER_SEED'] ?? 3);
 
-describe(`a claim that is filed at a portal while processes are killed${hasChromium ? '' : ' (skipped: no Chromium)'}`, () => {
+describe(`a claim at a portal while processes are killed${hasChromium ? '' : ' (skipped: no Chromium)'}`, () => {
   let stage: SessionKills;
   let portal: FakePortal;
   let proxy: DevProxy;
@@ -94,7 +94,7 @@ describe(`a claim that is filed at a portal while processes are killed${hasChrom
       const { status, error, pausedFor } = await stage.until(session, ['completed', 'failed', 'paused']);
       expect([status, error, pausedFor]).toEqual(['completed', null, null]);
     } catch (error) {
-      process.stdout.write(`${await stage.account()}\n`);
+      process.stdout.write(`${await stage.describeState()}\n`);
       throw error;
     }
     expect(portal.submissionsOf(claim)).toBe(1);
@@ -102,14 +102,14 @@ describe(`a claim that is filed at a portal while processes are killed${hasChrom
   };
 
   itPlays('is filed once if all processes and the worker are killed while the portal receives it', async () => {
-    let struck: Promise<void> | undefined;
+    let killed: Promise<void> | undefined;
     portal.onSubmit = () =>
-      (struck ??= (async () => {
+      (killed ??= (async () => {
         await Promise.all([stage.kill(...apps), killWorker()]);
       })());
     const session = await file('C-1001');
-    await waitFor('the claim to reach the portal', () => struck !== undefined, 90_000);
-    await struck;
+    await waitFor('the claim to reach the portal', () => killed !== undefined, 90_000);
+    await killed;
     await Promise.all(apps.map((app) => stage.start(app)));
     await startWorker();
     await expectFiled(session, 'C-1001');

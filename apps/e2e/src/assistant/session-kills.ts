@@ -14,7 +14,7 @@ import {
 import type { Pool } from 'pg';
 import { ServiceProcess } from '../service-process';
 import { StatementGates } from '../statement-gates';
-import { apps, type KilledApp, keyOfPlace, keysOf, type Place, places } from './kill-places';
+import { apps, type KilledApp, gateKeySql, keyKindOf, type Gate, gateTriggers } from './kill-gates';
 import { SimulatedBrowsers } from './simulated-browsers';
 
 const email = 'sessions@example.com';
@@ -38,7 +38,7 @@ export class SessionKills {
   private constructor(
     private readonly database: ClonedDatabase,
     readonly pool: Pool,
-    readonly gates: StatementGates<Place>,
+    readonly gates: StatementGates<Gate>,
     readonly model: FakeModel,
     private readonly env: NodeJS.ProcessEnv,
   ) {}
@@ -65,7 +65,7 @@ export class SessionKills {
       BOOTSTRAP_SUPER_ADMIN_PASSWORD: testPassword,
       ...more,
     });
-    const gates = await StatementGates.build(pool, places, keyOfPlace);
+    const gates = await StatementGates.build(pool, gateTriggers, gateKeySql);
     const stage = new SessionKills(database, pool, gates, model, env);
     for (const app of apps) {
       stage.ports.set(app, await freePort());
@@ -109,8 +109,8 @@ export class SessionKills {
       `${title} to start`,
       async () => {
         const body = { action: 'start', task: taskOf(title), ...more };
-        const said = await caller.post(this.pathOf(agentId), body).catch(() => null);
-        return said !== null && said.status !== 409 && said.status < 500 && said;
+        const response = await caller.post(this.pathOf(agentId), body).catch(() => null);
+        return response !== null && response.status !== 409 && response.status < 500 && response;
       },
       generousMs,
     );
@@ -123,12 +123,12 @@ export class SessionKills {
     return this.api.post(this.pathOf(agentId), { action, sessionId }).catch(() => null);
   }
 
-  async close(session: Sessions, place: Place): Promise<void> {
-    await this.gates.close(this.keyOf(session, place), place);
+  async close(session: Sessions, gate: Gate): Promise<void> {
+    await this.gates.close(this.keyOf(session, gate), gate);
   }
 
-  reached(session: Sessions, place: Place): Promise<void> {
-    return this.gates.reached(this.keyOf(session, place), place);
+  reached(session: Sessions, gate: Gate): Promise<void> {
+    return this.gates.reached(this.keyOf(session, gate), gate);
   }
 
   async read({ agentId, sessionId }: Sessions): Promise<AutopilotSession> {
@@ -151,7 +151,7 @@ export class SessionKills {
   }
 
   /** Returns the unfinished sessions and the services' last output, to find out why a wait timed out. */
-  async account(): Promise<string> {
+  async describeState(): Promise<string> {
     const { rows } = await this.pool.query(
       `SELECT s.task->>'title' AS title, s.status, s.phase, s.command_id, s.asking, s.due_at, s.ring_at, s.faults, s.error,
          c.kind, c.status AS command, c.taken_at, c.pushes FROM autopilot_session s LEFT JOIN agent_command c ON c.id = s.command_id
@@ -177,8 +177,8 @@ export class SessionKills {
     return `/api/agents/${agentId}/autopilot`;
   }
 
-  private keyOf({ agentId, sessionId, title }: Sessions, place: Place): string {
-    return { agent: agentId, session: sessionId!, name: title }[keysOf(place)];
+  private keyOf({ agentId, sessionId, title }: Sessions, gate: Gate): string {
+    return { agent: agentId, session: sessionId!, name: title }[keyKindOf(gate)];
   }
 }
 

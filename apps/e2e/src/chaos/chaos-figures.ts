@@ -1,6 +1,6 @@
 import type { Database } from '@muster/database';
 import { unequalCounters } from '@muster/pricing';
-import type { FaultLab } from '../fault-lab';
+import type { FaultFixture } from '../fault-fixture';
 import { moneyFaults, verifyRollups } from './chaos-money';
 
 /** Counts at the end of the test. Every count in `faults` must be 0. */
@@ -23,7 +23,7 @@ export interface Figures {
   faults: Record<string, number>;
 }
 
-const over = `status IN ('completed', 'failed', 'cancelled')`;
+const ended = `status IN ('completed', 'failed', 'cancelled')`;
 /** The job was ended by its script, which had printed all its lines before. */
 const spoke = `(j.status = 'completed' OR j.error LIKE '%exit code 7%')`;
 
@@ -31,9 +31,9 @@ const spoke = `(j.status = 'completed' OR j.error LIKE '%exit code 7%')`;
 const messages = `SELECT count(*) FROM outbox WHERE queue <> 'feedback'`;
 
 /** Whether all work is done: no open job and no outbox message. */
-export async function isQuiet(lab: FaultLab): Promise<boolean> {
-  const [row] = await lab
-    .query<{ open: number }>(`SELECT (SELECT count(*) FROM job WHERE NOT ${over})::int + (${messages})::int AS open`)
+export async function isQuiet(fixture: FaultFixture): Promise<boolean> {
+  const [row] = await fixture
+    .query<{ open: number }>(`SELECT (SELECT count(*) FROM job WHERE NOT ${ended})::int + (${messages})::int AS open`)
     .catch(() => []);
   return row?.open === 0;
 }
@@ -44,10 +44,10 @@ export interface Start {
   at: number;
 }
 
-export async function countAll(lab: FaultLab, starts: Start[]): Promise<Figures> {
+export async function countAll(fixture: FaultFixture, starts: Start[]): Promise<Figures> {
   const rows = starts.map(({ jobId, at }) => `('${jobId}'::uuid, to_timestamp(${at}))`).join(', ');
   const started = `(VALUES ${rows || '(NULL::uuid, now())'}) AS started (job_id, at)`;
-  const count = async (sql: string) => (await lab.query<{ n: number }>(`SELECT (${sql})::int AS n`))[0]!.n;
+  const count = async (sql: string) => (await fixture.query<{ n: number }>(`SELECT (${sql})::int AS n`))[0]!.n;
   const all = async (counts: Record<string, string>) =>
     Object.fromEntries(
       await Promise.all(Object.entries(counts).map(async ([name, sql]) => [name, await count(sql)] as const)),
@@ -66,7 +66,7 @@ export async function countAll(lab: FaultLab, starts: Start[]): Promise<Figures>
     slowestCancel: 'SELECT max(EXTRACT(epoch FROM finished_at - cancel_requested_at)) FROM job',
   });
   const faults = await all({
-    'jobs not finished': `SELECT count(*) FROM job WHERE NOT ${over}`,
+    'jobs not finished': `SELECT count(*) FROM job WHERE NOT ${ended}`,
     'jobs without exactly one end': `SELECT count(*) FROM job j WHERE 1 <>
       (SELECT count(*) FROM chaos_move m WHERE m.job_id = j.id AND m.is_now IN ('completed', 'failed', 'cancelled'))`,
     'jobs changed after their end': `SELECT count(*) FROM chaos_move WHERE was IN ('completed', 'failed', 'cancelled')`,
@@ -110,14 +110,14 @@ export async function countAll(lab: FaultLab, starts: Start[]): Promise<Figures>
     'failed jobs without their retry': `SELECT count(*) FROM job j WHERE status = 'failed' AND attempt <= max_retries
       AND 1 <> (SELECT count(*) FROM job r WHERE r.retry_of = j.id)`,
   });
-  const query = (_scope: unknown, sql: string, values: unknown[]) => lab.query(sql, values);
+  const query = (_scope: unknown, sql: string, values: unknown[]) => fixture.query(sql, values);
   const database = { query } as unknown as Database;
   return {
     ...(totals as unknown as Omit<Figures, 'starts' | 'faults'>),
     starts: starts.length,
     faults: {
       ...faults,
-      'rollups that differ from their claims': verifyRollups(lab),
+      'rollups that differ from their claims': verifyRollups(fixture),
       'counters that differ from their events': (await unequalCounters(database)).length,
     },
   };

@@ -8,7 +8,7 @@ type Random = ReturnType<typeof seeded>;
 type Victim = ServiceApp | 'worker' | 'simulated' | 'redis' | 'postgres';
 
 /** Paths of all kinds of requests between workers and service. */
-const passages = [
+const requestPaths = [
   /commands$/,
   /\/ack$/,
   /\/result$/,
@@ -39,7 +39,7 @@ const round: Partial<Record<Victim, number>> = {
  * finished share of the jobs. Most kills happen at the moment at which a message passes. Returns the number of kills
  * of each victim.
  */
-export async function wreak(
+export async function killServices(
   stage: ChaosStage,
   { random, rounds, done }: { random: Random; rounds: number; done: () => Promise<number> },
 ): Promise<Record<string, number>> {
@@ -67,7 +67,7 @@ export async function wreak(
 
 /** Kills the victim and returns a function that starts it again. */
 async function kill(stage: ChaosStage, victim: Victim, random: Random): Promise<() => Promise<void>> {
-  const path = passages[random.between(0, passages.length - 1)]!;
+  const path = requestPaths[random.between(0, requestPaths.length - 1)]!;
   const side = random.between(0, 1) ? ('before' as const) : ('after' as const);
   switch (victim) {
     case 'worker': {
@@ -81,10 +81,10 @@ async function kill(stage: ChaosStage, victim: Victim, random: Random): Promise<
       return async () => worker.start();
     }
     case 'redis':
-      await at(stage, { path, side }, () => stage.lab.emptyRedis());
+      await at(stage, { path, side }, () => stage.fixture.emptyRedis());
       return async () => undefined;
     case 'postgres': {
-      const { postgres } = stage.lab.stack;
+      const { postgres } = stage.fixture.stack;
       await at(stage, { path, side }, async () => {
         process.kill(postgres!.pid, 'SIGKILL');
         await postgres!.stop();

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import type { FaultLab } from '../fault-lab';
+import type { FaultFixture } from '../fault-fixture';
 import { root } from '../service-process';
 
 /** SQL that rounds half to even, as the service rounds amounts. */
@@ -33,8 +33,8 @@ export function moneyFaults(spoke: string): Record<string, string> {
   };
 }
 
-/** Runs `rollups verify`, the operator's command that compares the ROI rollups with the claims. Returns its exit status. */
-export function verifyRollups({ stack }: FaultLab): number {
+/** Runs `rollups verify`, which compares the ROI rollups with the claims. Returns its exit status. */
+export function verifyRollups({ stack }: FaultFixture): number {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [join(root, 'dist/tools/rollups/rollups.js'), 'verify'],

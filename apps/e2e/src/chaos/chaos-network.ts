@@ -32,7 +32,7 @@ export interface Boundary {
 }
 type Fate = 'plain' | 'delayed' | 'dropped' | 'answer lost' | 'doubled' | 'late' | 'repeated later';
 
-const keptForReplay = 3000;
+const replaySampleSize = 3000;
 
 /**
  * The network between workers and service: one address that routes to the apps by path, and the workers' tunnels. It
@@ -53,9 +53,9 @@ export class ChaosNetwork {
   /** If true, every message passes unchanged. */
   isCalm = false;
   private readonly traps = new Set<{ at: Boundary; spring: () => void }>();
-  private readonly underWay = new Set<Promise<unknown>>();
+  private readonly inProgress = new Set<Promise<unknown>>();
   private readonly remembered: Message[] = [];
-  private seen = 0;
+  private callbackCount = 0;
   private readonly server: Server;
 
   private constructor(private readonly random: Random) {
@@ -92,8 +92,8 @@ export class ChaosNetwork {
   }
 
   /** Resolves when all late and duplicate messages have been delivered. */
-  async settled(): Promise<void> {
-    while (this.underWay.size > 0) await Promise.all(this.underWay);
+  async whenIdle(): Promise<void> {
+    while (this.inProgress.size > 0) await Promise.all(this.inProgress);
   }
 
   /** Sends a sample of the run's callbacks again, in random order. Returns the number of responses by status. */
@@ -178,8 +178,8 @@ export class ChaosNetwork {
   }
 
   private follow(work: Promise<unknown>): void {
-    const done = work.catch(() => undefined).finally(() => this.underWay.delete(done));
-    this.underWay.add(done);
+    const done = work.catch(() => undefined).finally(() => this.inProgress.delete(done));
+    this.inProgress.add(done);
   }
 
   private spring(message: Message, side: Boundary['side']): void {
@@ -192,21 +192,21 @@ export class ChaosNetwork {
   /** Reservoir sampling: each callback of the run is equally likely to be in the sample. */
   private remember(message: Message): void {
     if (/heartbeat|handshake/.test(message.url)) return;
-    this.seen += 1;
-    if (this.remembered.length < keptForReplay) this.remembered.push(message);
+    this.callbackCount += 1;
+    if (this.remembered.length < replaySampleSize) this.remembered.push(message);
     else {
-      const place = this.random.between(0, this.seen - 1);
-      if (place < keptForReplay) this.remembered[place] = message;
+      const slot = this.random.between(0, this.callbackCount - 1);
+      if (slot < replaySampleSize) this.remembered[slot] = message;
     }
   }
 
   private send(message: Message, gone?: AbortSignal): Promise<Reply> {
-    const [, port, rest] = /^\/tunnel\/(\d+)(\/.*)$/.exec(message.url) ?? [];
+    const [, port, tunnelPath] = /^\/tunnel\/(\d+)(\/.*)$/.exec(message.url) ?? [];
     const base = port ? `http://127.0.0.1:${port}` : this.apps.get(ownerOf(pathOf(message)))!;
     const { method, headers, body } = message;
     return new Promise((resolve, reject) => {
       const upstream = ask(
-        new URL(rest ?? message.url, base),
+        new URL(tunnelPath ?? message.url, base),
         { agent: false, method, headers: { ...endToEnd(headers), 'content-length': body.length }, signal: gone },
         (answer) => {
           read(answer).then(({ body: text }) => {

@@ -1,4 +1,4 @@
-/** The jobs' script: prints lines, reports two steps, a claim, an AI call and a summary, and writes a mark at each start. */
+/** The jobs' script: prints lines, reports steps, a claim, an AI call and a summary, and writes a mark at its start. */
 export const chaosScript = `
 import os, sys, time, muster
 

@@ -93,7 +93,7 @@ export class SimulatedWorker {
       for (const command of commands) {
         if (command.kind === 'run' && this.run && !this.journal.has(command.commandId)) busy = true;
         else {
-          this.take(command);
+          this.receive(command);
           await this.insist(signal, { path: `${path}/${command.commandId}/ack`, body: {} });
         }
       }
@@ -101,7 +101,7 @@ export class SimulatedWorker {
     }
   }
 
-  private take({ commandId, kind, jobId, payload }: Command): void {
+  private receive({ commandId, kind, jobId, payload }: Command): void {
     if (this.journal.has(commandId)) return;
     this.journal.add(commandId);
     if (kind === 'run' && !this.stopped.has(jobId)) {
@@ -140,15 +140,15 @@ export class SimulatedWorker {
     const usage = { provider: 'openai', model: 'gpt-test', inputTokens: 10, outputTokens: 5, costUsd: 0.001 };
     for (const stepOrder of [1, 2]) {
       for (const [seq, status] of ['running', 'passed'].entries()) {
-        const said = { jobId, stepOrder, name: `step ${stepOrder}`, status, seq: stepOrder * 10 + seq };
-        const body = stepOrder === 1 && status === 'passed' ? { ...said, usage } : said;
+        const report = { jobId, stepOrder, name: `step ${stepOrder}`, status, seq: stepOrder * 10 + seq };
+        const body = stepOrder === 1 && status === 'passed' ? { ...report, usage } : report;
         waiting.push({ path: `/api/agents/${this.agent.agentId}/step-status`, body });
       }
     }
     const claimResults = [{ claimId: `C-${jobId}`, outcome: 'eob_uploaded' }];
     waiting.push({ path: `/api/jobs/${jobId}/claim-results`, body: { claimResults }, signed: true });
-    const told = [{ ...claimResults[0]!, processingSeconds: 1.5 }];
-    const summary = { batchSummary: { batchId: jobId, jobId }, claimResults: told };
+    const timedResults = [{ ...claimResults[0]!, processingSeconds: 1.5 }];
+    const summary = { batchSummary: { batchId: jobId, jobId }, claimResults: timedResults };
     waiting.push({ path: '/api/pilot/run-summary', body: summary });
     const fails = CHAOS_FAIL === 'always' || (CHAOS_FAIL !== '' && !failed.has(CHAOS_FAIL));
     if (fails) failed.add(CHAOS_FAIL);

@@ -9,7 +9,7 @@ import { ChaosNetwork } from './chaos-network';
 import { chaosScript, type JobPlan, planNames } from './chaos-script';
 import { SimulatedWorker } from './chaos-simulated';
 import { type AgentKey, ChaosWorker } from './chaos-worker';
-import { type FaultLab, openFaultLab } from '../fault-lab';
+import { type FaultFixture, openFaultFixture } from '../fault-fixture';
 import type { seeded } from '../seed';
 import { ServiceProcess } from '../service-process';
 
@@ -26,7 +26,7 @@ export class ChaosStage {
   workflowId = '';
 
   private constructor(
-    readonly lab: FaultLab,
+    readonly fixture: FaultFixture,
     readonly network: ChaosNetwork,
     readonly folder: string,
     private readonly env: NodeJS.ProcessEnv,
@@ -34,10 +34,10 @@ export class ChaosStage {
   ) {}
 
   static async open(random: ReturnType<typeof seeded>): Promise<ChaosStage> {
-    const [lab, network] = await Promise.all([openFaultLab(), ChaosNetwork.start(random)]);
+    const [fixture, network] = await Promise.all([openFaultFixture(), ChaosNetwork.start(random)]);
     const folder = await mkdtemp(join(tmpdir(), 'muster-chaos-'));
     const env = {
-      ...lab.env,
+      ...fixture.env,
       PUBLIC_APP_URL: network.url,
       OUTBOUND_ALLOW: '127.0.0.0/8',
       HEARTBEAT_SECONDS: '2',
@@ -45,10 +45,10 @@ export class ChaosStage {
       DISPATCH_SWEEP_MS: '1000',
       LOG_LEVEL: 'warn',
     };
-    const stage = new ChaosStage(lab, network, folder, env, random);
+    const stage = new ChaosStage(fixture, network, folder, env, random);
     await Promise.all(chaosApps.map((app) => stage.startService(app)));
-    stage.client = await lab.signIn(network.url);
-    await watchMoves(lab);
+    stage.client = await fixture.signIn(network.url);
+    await watchMoves(fixture);
     // With limits, each launch reserves budget; these are never reached.
     const limits = { monthlyRunLimit: 1_000_000, monthlySpendLimitUsd: 1_000_000 };
     await stage.insist('PATCH', '/api/organization/settings', limits);
@@ -110,14 +110,14 @@ export class ChaosStage {
   }
 
   /** Runs a query. Returns null if Postgres is unreachable. */
-  async look<T>(sql: string): Promise<T[] | null> {
-    return this.lab.query<T>(sql).catch(() => null);
+  async queryOrNull<T>(sql: string): Promise<T[] | null> {
+    return this.fixture.query<T>(sql).catch(() => null);
   }
 
   /** Returns the state of agents, jobs, commands, messages and processes, to find out why a wait timed out. */
-  async account(): Promise<string> {
+  async describeState(): Promise<string> {
     const rows = async (sql: string) =>
-      (await this.look<object>(sql))?.map((row) => JSON.stringify(row)) ?? ['Postgres is unreachable'];
+      (await this.queryOrNull<object>(sql))?.map((row) => JSON.stringify(row)) ?? ['Postgres is unreachable'];
     const parts = {
       agents: await rows(`SELECT id, name, status, last_seen, tunnel_url, current_job_id FROM agent ORDER BY name`),
       jobs: await rows(`SELECT id, agent_id, status, attempt, waiting_reason, dispatched_at, cancel_requested_at, cancel_step,
@@ -141,14 +141,14 @@ export class ChaosStage {
     await this.network.close();
     await Promise.all([...this.services.values()].map((service) => service.end('SIGKILL')));
     killAll(processesOf(this.folder));
-    await this.lab.close();
+    await this.fixture.close();
     await rm(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 }
 
 /** Records every status change of a job, and every change to a finished job. */
-async function watchMoves(lab: FaultLab): Promise<void> {
-  await lab.query(`
+async function watchMoves(fixture: FaultFixture): Promise<void> {
+  await fixture.query(`
     CREATE TABLE chaos_move (job_id uuid NOT NULL, was text NOT NULL, is_now text NOT NULL, at timestamptz DEFAULT now());
     CREATE FUNCTION chaos_watch() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
       BEGIN

@@ -14,7 +14,7 @@ export interface AgentKey {
 /** The worker program as a separate process that can be killed and started again on the same folder. */
 export class ChaosWorker {
   private child: ChildProcess | null = null;
-  private said = '';
+  private collectedOutput = '';
 
   private constructor(
     readonly agent: AgentKey,
@@ -41,7 +41,7 @@ export class ChaosWorker {
   }
 
   get output(): string {
-    return this.said;
+    return this.collectedOutput;
   }
 
   get alive(): boolean {
@@ -53,7 +53,7 @@ export class ChaosWorker {
       env: this.env,
       stdio: ['ignore', 'ignore', 'pipe'],
     });
-    this.child.stderr!.on('data', (piece: Buffer) => (this.said += piece.toString()));
+    this.child.stderr!.on('data', (piece: Buffer) => (this.collectedOutput += piece.toString()));
   }
 
   /** Sends the signal immediately and waits until the process has exited. */

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '@muster/platform';
 import { waitFor } from '@muster/testing';
-import { CliLab } from './cli-lab';
+import { CliFixture } from './cli-fixture';
 
 jest.setTimeout(120_000);
 
@@ -18,18 +18,18 @@ type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
 describe('the command line with a failing server or machine', () => {
   let folder: string;
-  let cli: CliLab;
+  let cli: CliFixture;
   let server: Server;
   let env: NodeJS.ProcessEnv;
   /** The server's answers, in order; the last one is repeated. */
   let answers: Answer[] = [];
-  const asked: string[] = [];
+  const requests: string[] = [];
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-bad-days-'));
-    cli = await CliLab.make(folder);
+    cli = await CliFixture.make(folder);
     server = createServer((request, response) => {
-      asked.push(`${request.method} ${request.url}`);
+      requests.push(`${request.method} ${request.url}`);
       request.resume();
       (answers.length > 1 ? answers.shift()! : answers[0]!)(request, response);
     }).listen(0, '127.0.0.1');
@@ -43,7 +43,7 @@ describe('the command line with a failing server or machine', () => {
     await rm(folder, { recursive: true, force: true });
   });
   beforeEach(() => {
-    asked.length = 0;
+    requests.length = 0;
   });
 
   const says =
@@ -88,21 +88,21 @@ describe('the command line with a failing server or machine', () => {
     const open = says(200, { id, ...counts, running: 1, completed: 1 });
     const ended = says(200, { id, ...counts });
     answers = [open, breaks, says(502, {}), says(503, { code: 'service_unavailable' }), open, ended];
-    const said = await run('batches', 'get', id, '--wait', '--json');
-    expect([said.code, JSON.parse(said.out)]).toEqual([0, { id, ...counts }]);
+    const result = await run('batches', 'get', id, '--wait', '--json');
+    expect([result.code, JSON.parse(result.out)]).toEqual([0, { id, ...counts }]);
   });
 
   it('reports not_muster if the server answers with a page', async () => {
     answers = [(_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Sign in</h1>')];
-    const said = await run('agents', 'list');
-    expect(said).toMatchObject({ code: 3, out: '', err: expect.stringMatching(/not_muster[^]*without \/app/) });
+    const result = await run('agents', 'list');
+    expect(result).toMatchObject({ code: 3, out: '', err: expect.stringMatching(/not_muster[^]*without \/app/) });
   });
 
   it('finds a name among thousands of entries, and accepts --json before the command', async () => {
-    const wanted = { id: newId(), name: 'Zähne 歯 🦷' };
+    const schedule = { id: newId(), name: 'Zähne 歯 🦷' };
     const page = (from: number) =>
       Array.from({ length: 200 }, (_, at) =>
-        from + at === 2999 ? wanted : { id: newId(), name: `Other ${from + at}` },
+        from + at === 2999 ? schedule : { id: newId(), name: `Other ${from + at}` },
       );
     answers = [
       (request, response) => {
@@ -110,12 +110,12 @@ describe('the command line with a failing server or machine', () => {
         const from = Number(searchParams.get('cursor') ?? 0);
         const nextCursor = from + 200 < 3000 ? String(from + 200) : null;
         const body =
-          pathname === '/api/schedules' ? { schedules: page(from), nextCursor } : { ...wanted, enabled: false };
+          pathname === '/api/schedules' ? { schedules: page(from), nextCursor } : { ...schedule, enabled: false };
         says(200, body)(request, response);
       },
     ];
-    const said = await run('--json', 'schedules', 'pause', wanted.name);
-    expect([said.code, JSON.parse(said.out)]).toEqual([0, { ...wanted, enabled: false }]);
+    const result = await run('--json', 'schedules', 'pause', schedule.name);
+    expect([result.code, JSON.parse(result.out)]).toEqual([0, { ...schedule, enabled: false }]);
   });
 
   it('shows control characters of a name as plain text', async () => {
@@ -124,10 +124,10 @@ describe('the command line with a failing server or machine', () => {
     answers = [says(200, { id, name: `Nightly${orders}`, enabled: false })];
     const script = `MUSTER_URL='${env['MUSTER_URL']}' MUSTER_API_KEY=msk_1 exec '${process.execPath}' '${cli.file}' schedules pause ${id}`;
     const child = spawn('script', ['-qfec', script, '/dev/null'], { env: cli.env() });
-    let said = '';
-    child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    let screen = '';
+    child.stdout.on('data', (chunk: Buffer) => (screen += chunk.toString()));
     await once(child, 'close');
-    expect(said.trimEnd()).toBe('Nightly]0;owned[2J2J[8m muster: all is well is paused.');
+    expect(screen.trimEnd()).toBe('Nightly]0;owned[2J2J[8m muster: all is well is paused.');
   });
 
   it('indents the further lines of a run’s error, so that none looks like its own output', async () => {
@@ -139,8 +139,11 @@ describe('the command line with a failing server or machine', () => {
       durationMs: 1,
     };
     answers = [says(200, { id, ...ended, progress, totalCostUsd: 0 })];
-    const said = await run('jobs', 'wait', id);
-    expect([said.code, said.err]).toEqual([1, expect.stringContaining('script_failed: no\n    completed after 1 s\n')]);
+    const result = await run('jobs', 'wait', id);
+    expect([result.code, result.err]).toEqual([
+      1,
+      expect.stringContaining('script_failed: no\n    completed after 1 s\n'),
+    ]);
   });
 
   it('reports what is wrong with local files, and sends no change', async () => {
@@ -149,30 +152,30 @@ describe('the command line with a failing server or machine', () => {
       code: 2,
       err: expect.stringContaining('File not found: rows.csv'),
     });
-    const kept = join(cli.home, '.config/muster');
-    mkdirSync(kept, { recursive: true });
+    const configFolder = join(cli.home, '.config/muster');
+    mkdirSync(configFolder, { recursive: true });
     for (const text of ['null', '{}', '{"contexts":[]}', '{"contexts"']) {
-      writeFileSync(join(kept, 'logins.json'), text);
-      const said = await cli.run(['whoami']);
-      expect([text, said.code, said.err]).toEqual([text, 2, expect.stringContaining('is not a valid logins file')]);
+      writeFileSync(join(configFolder, 'logins.json'), text);
+      const result = await cli.run(['whoami']);
+      expect([text, result.code, result.err]).toEqual([text, 2, expect.stringContaining('is not a valid logins file')]);
     }
     const nowhere = { ...env, MUSTER_CONFIG_DIR: '/dev/null/muster', MUSTER_URL: undefined };
     expect(await cli.run(['contexts'], { env: nowhere })).toMatchObject({
       code: 2,
       err: expect.stringContaining('ENOTDIR'),
     });
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   it('reports that its output cannot be written, but ignores a closed pipe', async () => {
     const agent = { id: newId(), name: 'Front desk', status: 'online' };
     answers = [says(200, { agents: [agent], nextCursor: null })];
-    const words = `MUSTER_URL='${env['MUSTER_URL']}' MUSTER_API_KEY=msk_1 muster agents list`;
-    expect(await cli.shell(`${words} > /dev/full`)).toMatchObject({
+    const command = `MUSTER_URL='${env['MUSTER_URL']}' MUSTER_API_KEY=msk_1 muster agents list`;
+    expect(await cli.shell(`${command} > /dev/full`)).toMatchObject({
       code: 1,
       err: expect.stringMatching(/cannot be written: .*ENOSPC/),
     });
-    expect(await cli.shell(`set -o pipefail; ${words} | true`)).toMatchObject({ code: 0, err: '' });
+    expect(await cli.shell(`set -o pipefail; ${command} | true`)).toMatchObject({ code: 0, err: '' });
   });
 
   it('does not end another process that has the pid of the worker', async () => {
@@ -180,24 +183,24 @@ describe('the command line with a failing server or machine', () => {
     mkdirSync(join(at, 'data'), { recursive: true });
     writeFileSync(join(at, 'worker.env'), `SERVICE_BASE_URL=${env['MUSTER_URL']}\nSERVICE_API_KEY=k\nAGENT_ID=a\n`);
     const other = spawn('sleep', ['60']);
-    const isOver = once(other, 'exit');
+    const exited = once(other, 'exit');
     writeFileSync(join(at, 'data/worker.lock'), JSON.stringify({ pid: other.pid, startTime: '1' }));
-    const said = await run('worker', 'stop', '--dir', at);
-    expect(said).toMatchObject({ code: 0, out: 'The worker is not running.\n' });
+    const result = await run('worker', 'stop', '--dir', at);
+    expect(result).toMatchObject({ code: 0, out: 'The worker is not running.\n' });
     expect(other.exitCode ?? other.signalCode).toBeNull();
     other.kill();
-    await isOver;
+    await exited;
   });
 
   it('hides a key argument from the list of processes', async () => {
     answers = [() => undefined];
     const typed = ['login', '--url', env['MUSTER_URL']!, '--key', 'msk_typed'];
     const child = spawn(process.execPath, [cli.file, ...typed], { env: cli.env(), stdio: 'ignore' });
-    await waitFor('the first request', () => asked.length === 1);
+    await waitFor('the first request', () => requests.length === 1);
     expect(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')).not.toMatch(/msk_/);
-    const isOver = once(child, 'exit');
+    const exited = once(child, 'exit');
     child.kill();
-    await isOver;
+    await exited;
   });
 
   it('deletes its endpoint on every signal that ends it while it listens', async () => {
@@ -209,16 +212,16 @@ describe('the command line with a failing server or machine', () => {
       },
     ];
     for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
-      asked.length = 0;
+      requests.length = 0;
       const child = spawn(process.execPath, [cli.file, 'webhooks', 'listen', '4000'], {
         env: cli.env(env),
         stdio: 'ignore',
       });
-      await waitFor('the command to listen', () => asked.some((each) => each.includes('/deliveries')));
-      const isOver = once(child, 'exit');
+      await waitFor('the command to listen', () => requests.some((each) => each.includes('/deliveries')));
+      const exited = once(child, 'exit');
       child.kill(signal);
-      expect(await isOver).toEqual([0, null]);
-      expect(asked.at(-1)).toBe(`DELETE /api/webhook-endpoints/${id}`);
+      expect(await exited).toEqual([0, null]);
+      expect(requests.at(-1)).toBe(`DELETE /api/webhook-endpoints/${id}`);
     }
   });
 });

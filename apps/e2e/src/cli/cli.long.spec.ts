@@ -11,7 +11,7 @@ import { text } from 'node:stream/consumers';
 import { verifyWebhook } from '@muster/sdk';
 import { HttpClient } from '@muster/testing';
 import { makeExample, openPractice, type Practice, removeAgents } from '../shared-service';
-import { CliLab } from './cli-lab';
+import { CliFixture } from './cli-fixture';
 
 jest.setTimeout(240_000);
 
@@ -35,7 +35,7 @@ describe('the command line with a real service', () => {
   let email: string;
   let apiKey: string;
   let api: HttpClient;
-  let cli: CliLab;
+  let cli: CliFixture;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-cli-'));
@@ -44,7 +44,7 @@ describe('the command line with a real service', () => {
     ({ address: base, apiKey } = practice);
     [email, password] = practice.admin;
     api = new HttpClient(base).withKey(apiKey);
-    cli = await CliLab.make(folder);
+    cli = await CliFixture.make(folder);
     const login = cli.type(['login', '--url', base, '--email', email]);
     await login.sees(`Password of ${email}:`);
     login.types(`${password}\r`);
@@ -59,11 +59,11 @@ describe('the command line with a real service', () => {
 
   const logins = () => join(cli.home, '.config/muster/logins.json');
   /** The id of the run in an output. */
-  const runIn = (said: string) => /run ([0-9a-f-]{36})/.exec(said)![1]!;
+  const runIn = (output: string) => /run ([0-9a-f-]{36})/.exec(output)![1]!;
   const ok = async (...args: string[]) => {
-    const said = await cli.run(args);
-    expect([said.code, said.err]).toEqual([0, expect.any(String)]);
-    return said.out;
+    const result = await cli.run(args);
+    expect([result.code, result.err]).toEqual([0, expect.any(String)]);
+    return result.out;
   };
 
   it('cancels the run on the first Ctrl-C and waits for its end', async () => {
@@ -72,8 +72,8 @@ describe('the command line with a real service', () => {
     at.pressesCtrlC();
     await at.sees('Cancelling the run. Press Ctrl-C again');
     expect(await at.exit).toBe(1);
-    expect(at.said).toMatch(/cancelled.* after/);
-    expect((await api.get(`/api/jobs/${runIn(at.said)}`)).body.status).toBe('cancelled');
+    expect(at.output).toMatch(/cancelled.* after/);
+    expect((await api.get(`/api/jobs/${runIn(at.output)}`)).body.status).toBe('cancelled');
   });
 
   it('stops waiting on the second Ctrl-C while a script that ignores SIGTERM is still being ended', async () => {
@@ -83,8 +83,8 @@ describe('the command line with a real service', () => {
     await at.sees('Cancelling the run');
     at.pressesCtrlC();
     expect(await at.exit).toBe(1);
-    const id = runIn(at.said);
-    expect(at.said).toContain(`Stopped waiting. To wait again, run muster jobs wait ${id}`);
+    const id = runIn(at.output);
+    expect(at.output).toContain(`Stopped waiting. To wait again, run muster jobs wait ${id}`);
     expect(await cli.run(['jobs', 'wait', id])).toMatchObject({ code: 1, err: expect.stringContaining('cancelled') });
   });
 
@@ -107,20 +107,23 @@ describe('the command line with a real service', () => {
     await ok('packs', 'promote', 'two', '--pack', 'claims', '--stage', 'production');
     await ok('packs', 'pin', 'Front', '2');
     expect(await ok('packs', 'rollback', 'Front')).toContain('Front runs version');
-    const { body: made } = await api.post('/api/workflows', { name: 'Packed', workflowPackInstallationId: pinned.id });
-    const said = await cli.run(['run', made.id, '--agent', agent, '--wait']);
-    expect(said).toMatchObject({ code: 0, out: expect.stringContaining('from the pack') });
+    const { body: created } = await api.post('/api/workflows', {
+      name: 'Packed',
+      workflowPackInstallationId: pinned.id,
+    });
+    const result = await cli.run(['run', created.id, '--agent', agent, '--wait']);
+    expect(result).toMatchObject({ code: 0, out: expect.stringContaining('from the pack') });
   });
 
   it('does not show a secret in its arguments, its output or its files', async () => {
     const value = 'hunter2-ünseen';
-    const said = await cli.run(['secrets', 'set', 'PORTAL_PASSWORD'], { input: `${value}\n` });
-    expect([said.code, said.out]).toEqual([0, expect.stringContaining('PORTAL_PASSWORD is saved')]);
+    const result = await cli.run(['secrets', 'set', 'PORTAL_PASSWORD'], { input: `${value}\n` });
+    expect([result.code, result.out]).toEqual([0, expect.stringContaining('PORTAL_PASSWORD is saved')]);
     const at = cli.type(['secrets', 'set', 'OTHER']);
     await at.sees('Value of OTHER:');
     at.types(`${value}\r`);
     expect(await at.exit).toBe(0);
-    expect(`${said.out}${said.err}${at.said}${readFileSync(logins(), 'utf8')}`).not.toContain(value);
+    expect(`${result.out}${result.err}${at.output}${readFileSync(logins(), 'utf8')}`).not.toContain(value);
     const { body } = await api.post('/api/workflows', {
       name: 'Length',
       script: 'import os\nprint(len(os.environ["OTHER"]))',
@@ -130,21 +133,21 @@ describe('the command line with a real service', () => {
   });
 
   it('forwards signed webhooks to a local program, and deletes its endpoint at the end', async () => {
-    const came: { headers: IncomingHttpHeaders; body: string }[] = [];
+    const deliveries: { headers: IncomingHttpHeaders; body: string }[] = [];
     const receiver = createServer((request, response) => {
-      void text(request).then((body) => came.push({ headers: request.headers, body }) && response.end());
+      void text(request).then((body) => deliveries.push({ headers: request.headers, body }) && response.end());
     }).listen(0, '127.0.0.1');
     await once(receiver, 'listening');
     try {
       const { port } = receiver.address() as AddressInfo;
       const at = cli.type(['webhooks', 'listen', `http://127.0.0.1:${port}/hook`, '--event', 'job.completed']);
       await at.sees('signed with whsec_');
-      const secret = /whsec_[\w+/=]+/.exec(at.said)![0];
+      const secret = /whsec_[\w+/=]+/.exec(at.output)![0];
       const run = await cli.run(['run', 'Hello, Muster', '--agent', agent, '--var', 'GREETING=Hook']);
       await at.sees('job.completed → 200');
       at.pressesCtrlC();
       expect(await at.exit).toBe(0);
-      const [{ headers, body }] = came as [(typeof came)[0]];
+      const [{ headers, body }] = deliveries as [(typeof deliveries)[0]];
       const event = await verifyWebhook({ secret, headers, body });
       expect(event).toMatchObject({ type: 'job.completed', data: { id: runIn(run.out), status: 'completed' } });
     } finally {
@@ -155,17 +158,17 @@ describe('the command line with a real service', () => {
   });
 
   it('explains what to do about a wrong server, a wrong key, an expired login and a missing permission', async () => {
-    const nobody = await cli.run(['login', '--url', 'http://127.0.0.1:9', '--key', apiKey]);
-    expect(nobody).toMatchObject({
+    const unreachable = await cli.run(['login', '--url', 'http://127.0.0.1:9', '--key', apiKey]);
+    expect(unreachable).toMatchObject({
       code: 3,
       err: expect.stringContaining('The service at http://127.0.0.1:9 cannot be reached'),
     });
     const other = createServer((_, response) => response.end('<h1>It works</h1>')).listen(0, '127.0.0.1');
     await once(other, 'listening');
     const address = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
-    const stranger = await cli.run(['login', '--url', address, '--key', apiKey]);
+    const otherService = await cli.run(['login', '--url', address, '--key', apiKey]);
     other.close();
-    expect(stranger).toMatchObject({ code: 3, err: expect.stringContaining('is not a Muster service') });
+    expect(otherService).toMatchObject({ code: 3, err: expect.stringContaining('is not a Muster service') });
     const wrong = await cli.run(['login', '--url', base, '--key', '-'], { input: 'msk_nobody_knows' });
     expect(wrong).toMatchObject({
       code: 3,

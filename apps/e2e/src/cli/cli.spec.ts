@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HttpClient } from '@muster/testing';
 import { makeExample, openPractice, type Practice, removeAgents } from '../shared-service';
-import { CliLab } from './cli-lab';
+import { CliFixture } from './cli-fixture';
 
 jest.setTimeout(240_000);
 
@@ -30,7 +30,7 @@ describe('the command line with a real service', () => {
   let email: string;
   let apiKey: string;
   let api: HttpClient;
-  let cli: CliLab;
+  let cli: CliFixture;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-cli-'));
@@ -39,7 +39,7 @@ describe('the command line with a real service', () => {
     ({ address: base, apiKey } = practice);
     [email, password] = practice.admin;
     api = new HttpClient(base).withKey(apiKey);
-    cli = await CliLab.make(folder);
+    cli = await CliFixture.make(folder);
   });
   afterAll(async () => {
     await removeAgents(practice.api);
@@ -48,11 +48,11 @@ describe('the command line with a real service', () => {
 
   const logins = () => join(cli.home, '.config/muster/logins.json');
   /** The id of the run in an output. */
-  const runIn = (said: string) => /run ([0-9a-f-]{36})/.exec(said)![1]!;
+  const runIn = (output: string) => /run ([0-9a-f-]{36})/.exec(output)![1]!;
   const ok = async (...args: string[]) => {
-    const said = await cli.run(args);
-    expect([said.code, said.err]).toEqual([0, expect.any(String)]);
-    return said.out;
+    const result = await cli.run(args);
+    expect([result.code, result.err]).toEqual([0, expect.any(String)]);
+    return result.out;
   };
 
   it('prints help without arguments, and reports wrong commands and options', async () => {
@@ -74,8 +74,8 @@ describe('the command line with a real service', () => {
     await at.sees(`Password of ${email}:`);
     at.types(`${password}\r`);
     expect(await at.exit).toBe(0);
-    expect(at.said).toContain(`Signed in to ${practice.name}`);
-    expect(at.said).not.toContain(password);
+    expect(at.output).toContain(`Signed in to ${practice.name}`);
+    expect(at.output).not.toContain(password);
     expect(statSync(logins()).mode & 0o777).toBe(0o600);
     expect(readFileSync(logins(), 'utf8')).not.toContain(password);
     expect(JSON.parse(await ok('whoami', '--json'))).toMatchObject({ user: { email, role: 'admin' }, url: base });
@@ -105,8 +105,8 @@ describe('the command line with a real service', () => {
     await api.post(`/api/workflows/${workflows[0].id}/save`, { script: `${script}# theirs\n` });
     writeFileSync(join(folder, 'pulled/long/script.py'), `${script}# ours`);
     for (const verb of ['push', 'pull']) {
-      const said = await cli.run(['workflows', verb, 'pulled', '--only', 'Long']);
-      expect([said.code, said.out]).toEqual([1, expect.stringContaining('conflict')]);
+      const result = await cli.run(['workflows', verb, 'pulled', '--only', 'Long']);
+      expect([result.code, result.out]).toEqual([1, expect.stringContaining('conflict')]);
     }
     const diff = await cli.run(['workflows', 'diff', 'pulled']);
     expect(diff).toMatchObject({ code: 1, out: expect.stringContaining('-# theirs\n+# ours\n\\ No newline') });
@@ -149,7 +149,7 @@ describe('the command line with a real service', () => {
       out: 'completed\n',
       err: expect.stringContaining('Hi, Muster!'),
     });
-    for (const words of [
+    for (const command of [
       'agents list',
       'jobs list',
       'workflows list',
@@ -157,9 +157,9 @@ describe('the command line with a real service', () => {
       'packs list',
       'secrets list',
     ]) {
-      expect(Array.isArray(JSON.parse(await ok(...words.split(' '), '--json')))).toBe(true);
+      expect(Array.isArray(JSON.parse(await ok(...command.split(' '), '--json')))).toBe(true);
     }
-    for (const words of ['costs', 'usage', 'contexts']) JSON.parse(await ok(words, '--json'));
+    for (const command of ['costs', 'usage', 'contexts']) JSON.parse(await ok(command, '--json'));
     const wrong = await cli.run(['jobs', 'get', '01a201e0-cd76-7081-aac2-42b56dec6e73', '--json']);
     expect([wrong.code, wrong.out, JSON.parse(wrong.err).error]).toEqual([
       2,
@@ -182,12 +182,12 @@ describe('the command line with a real service', () => {
   });
 
   it('completes commands and options in bash', async () => {
-    const complete = (words: string) =>
-      `COMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _muster; echo "\${COMPREPLY[@]}"`;
-    const said = await cli.shell(
+    const complete = (command: string) =>
+      `COMP_WORDS=(${command}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _muster; echo "\${COMPREPLY[@]}"`;
+    const result = await cli.shell(
       `source <(muster completion bash)\n${complete('muster sched')}\n${complete('muster packs ""')}\n${complete('muster run x --ag')}`,
     );
-    expect(said.out).toBe('schedules\nlist versions installations publish promote pin rollback diff\n--agent\n');
+    expect(result.out).toBe('schedules\nlist versions installations publish promote pin rollback diff\n--agent\n');
     expect(await ok('completion', 'zsh')).toContain('#compdef muster');
     expect(await ok('completion', 'fish')).toContain('complete -c muster');
   });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { waitFor } from '@muster/testing';
 import { Start } from '../npm-start';
 import { canMakeHosts, TwoHosts } from '../two-hosts';
-import { CliLab } from './cli-lab';
+import { CliFixture } from './cli-fixture';
 
 jest.setTimeout(240_000);
 
@@ -19,7 +19,7 @@ describeHosts('a machine on which the command line installs a worker (requires r
   let folder: string;
   let hosts: TwoHosts;
   let service: Start;
-  let cli: CliLab;
+  let cli: CliFixture;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-far-cli-'));
@@ -27,7 +27,7 @@ describeHosts('a machine on which the command line installs a worker (requires r
     const args = ['--host', '0.0.0.0', '--port', String(port), '--data-dir', join(folder, 'data')];
     service = new Start([...args, '--no-demo'], {}, TwoHosts.on(hosts.service));
     await service.ready();
-    cli = await CliLab.make(folder, TwoHosts.on(hosts.worker));
+    cli = await CliFixture.make(folder, TwoHosts.on(hosts.worker));
   });
   afterAll(async () => {
     await cli?.run(['worker', 'stop']);
@@ -46,13 +46,13 @@ describeHosts('a machine on which the command line installs a worker (requires r
     expect((await cli.run(['login', '--url', url, '--email', email!], { input: `${password}\n` })).code).toBe(0);
 
     const at = cli.type(['worker', 'install', '--name', 'Far', '--label', 'desk']);
-    expect([await at.exit, at.said]).toEqual([0, expect.stringContaining('is online')]);
-    const place = join(cli.home, '.local/state/muster-worker');
-    expect(statSync(join(place, 'worker.env')).mode & 0o777).toBe(0o600);
-    const key = /SERVICE_API_KEY=(\S+)/.exec(readFileSync(join(place, 'worker.env'), 'utf8'))![1]!;
-    const id = /AGENT_ID=(\S+)/.exec(readFileSync(join(place, 'worker.env'), 'utf8'))![1]!;
-    expect(at.said).toMatch(/This machine has python \(\d/);
-    expect(at.said).not.toContain(key);
+    expect([await at.exit, at.output]).toEqual([0, expect.stringContaining('is online')]);
+    const workerFolder = join(cli.home, '.local/state/muster-worker');
+    expect(statSync(join(workerFolder, 'worker.env')).mode & 0o777).toBe(0o600);
+    const key = /SERVICE_API_KEY=(\S+)/.exec(readFileSync(join(workerFolder, 'worker.env'), 'utf8'))![1]!;
+    const id = /AGENT_ID=(\S+)/.exec(readFileSync(join(workerFolder, 'worker.env'), 'utf8'))![1]!;
+    expect(at.output).toMatch(/This machine has python \(\d/);
+    expect(at.output).not.toContain(key);
     expect(commandLines().filter((line) => line.includes(key))).toEqual([]);
     expect(await cli.run(['worker', 'install'])).toMatchObject({
       code: 2,
@@ -69,14 +69,14 @@ describeHosts('a machine on which the command line installs a worker (requires r
     expect((await cli.run(['worker', 'status'])).out).toMatch(/running as process \d+/);
     expect((await cli.run(['worker', 'upgrade'])).out).toMatch(/The new worker is running as process \d+/);
     await waitFor('the upgraded worker', async () => {
-      const said = await cli.run(['agents', 'run-snippet', 'Far', '-c', 'print("back")']);
-      return said.out === 'back\n';
+      const result = await cli.run(['agents', 'run-snippet', 'Far', '-c', 'print("back")']);
+      return result.out === 'back\n';
     });
     expect((await cli.run(['worker', 'logs', '-n', '200'])).out).toContain('the service knows this worker');
     // The settings of the installation are stored, so every later start uses them.
-    expect(readFileSync(join(place, 'worker.env'), 'utf8')).toMatch(/^PATH=/m);
+    expect(readFileSync(join(workerFolder, 'worker.env'), 'utf8')).toMatch(/^PATH=/m);
     expect((await cli.run(['worker', 'uninstall'])).out).toContain('The worker is removed from this machine.');
-    expect(existsSync(place)).toBe(false);
+    expect(existsSync(workerFolder)).toBe(false);
     expect((await cli.run(['worker', 'status'])).err).toContain('No worker is installed');
 
     // The line that the console shows installs the worker in the same folder, so the same commands manage it.
@@ -86,13 +86,19 @@ describeHosts('a machine on which the command line installs a worker (requires r
       IMAGING_PATH_MAP: String.raw`\\server\images=/mnt/$(images) "one"`,
     };
     const [program, ...args] = [...TwoHosts.on(hosts.worker), 'sh', '-c', line];
-    const said = execFileSync(program!, args, { env, encoding: 'utf8' });
-    expect(said).toMatch(/^python +yes \(\d/m);
-    expect(readFileSync(join(place, 'worker.env'), 'utf8')).toContain(`IMAGING_PATH_MAP=${env.IMAGING_PATH_MAP}\n`);
-    await waitFor('the worker to run', async () => (await cli.run(['worker', 'status'])).out.includes('running as process'));
+    const installOutput = execFileSync(program!, args, { env, encoding: 'utf8' });
+    expect(installOutput).toMatch(/^python +yes \(\d/m);
+    expect(readFileSync(join(workerFolder, 'worker.env'), 'utf8')).toContain(
+      `IMAGING_PATH_MAP=${env.IMAGING_PATH_MAP}\n`,
+    );
+    await waitFor('the worker to run', async () =>
+      (await cli.run(['worker', 'status'])).out.includes('running as process'),
+    );
     expect((await cli.run(['worker', 'status'])).out).toMatch(/has +python \(\d/);
     expect((await cli.run(['worker', 'upgrade'])).out).toMatch(/The new worker is running as process \d+/);
-    await waitFor('the capabilities of the worker', async () => (await cli.run(['agents', 'get', id])).out.includes('python ('));
+    await waitFor('the capabilities of the worker', async () =>
+      (await cli.run(['agents', 'get', id])).out.includes('python ('),
+    );
     expect((await cli.run(['worker', 'uninstall'])).out).toContain('The worker is removed from this machine.');
   });
 });

@@ -8,8 +8,8 @@ const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 /** The path of the Chromium that CHROMIUM names or that is on PATH. */
 export function chromiumPath(): string | undefined {
   const { CHROMIUM, PATH = '' } = process.env;
-  const places = PATH.split(delimiter).flatMap((folder) => names.map((name) => join(folder, name)));
-  return (CHROMIUM ? [CHROMIUM] : places).find((path) => {
+  const candidates = PATH.split(delimiter).flatMap((folder) => names.map((name) => join(folder, name)));
+  return (CHROMIUM ? [CHROMIUM] : candidates).find((path) => {
     try {
       accessSync(path, constants.X_OK);
       return true;
@@ -19,7 +19,7 @@ export function chromiumPath(): string | undefined {
   });
 }
 
-export interface Look {
+export interface Appearance {
   theme?: 'light' | 'dark';
   width?: number;
   height?: number;
@@ -37,7 +37,11 @@ export class ConsoleTab {
     private readonly address: string,
   ) {}
 
-  static async open(browser: Browser, address: string, { theme = 'light', width = 1440, height = 900 }: Look = {}) {
+  static async open(
+    browser: Browser,
+    address: string,
+    { theme = 'light', width = 1440, height = 900 }: Appearance = {},
+  ) {
     const context = await browser.newContext({ colorScheme: theme, viewport: { width, height } });
     const tab = new ConsoleTab(await context.newPage(), context, address);
     context.setDefaultTimeout(40_000);

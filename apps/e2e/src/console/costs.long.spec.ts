@@ -1,20 +1,20 @@
 // Long: walks one page in a browser.
 // Short: apps/gateway/src/pricing/costs.spec.ts
 import { waitFor } from '@muster/testing';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(180_000);
 
 describeInBrowser('the page of costs and returns', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
+    fixture = await ConsoleFixture.start();
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
   it('leads from the figures to their batches and runs', async () => {
-    const api = await lab.api();
+    const api = await fixture.api();
     const [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
     const claims = ['eob_uploaded', 'no_eob_found', 'failed'].map((outcome, at) => ({
       claimId: `C-${at}`,
@@ -26,7 +26,7 @@ describeInBrowser('the page of costs and returns', () => {
     const batchSummary = { batchId: '<i>morning</i>', jobId: run.id, startedAt: new Date().toISOString() };
     const summary = await api.post('/api/pilot/run-summary', { batchSummary, claimResults: claims });
     expect(summary.status).toBe(201);
-    const tab = await lab.signedIn('/app/costs');
+    const tab = await fixture.signedIn('/app/costs');
     const { page } = tab;
     const returns = page.getByRole('table', { name: 'Return on investment' });
     await waitFor('the claims', async () => /Claims attempted\s+3\s/.test(await returns.innerText()));
@@ -46,7 +46,7 @@ describeInBrowser('the page of costs and returns', () => {
   });
 
   it('leads from the cost of a workflow to its runs, and exports the table', async () => {
-    const tab = await lab.signedIn('/app/costs');
+    const tab = await fixture.signedIn('/app/costs');
     const { page } = tab;
     await page.getByRole('combobox', { name: 'Group by', exact: true }).selectOption('workflow');
     const spend = page.getByRole('table', { name: 'Spend' });

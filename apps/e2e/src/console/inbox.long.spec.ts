@@ -2,21 +2,21 @@
 // Short: apps/standalone/src/questions.spec.ts
 import { type HttpClient, waitFor } from '@muster/testing';
 import type { Page } from 'playwright-core';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(240_000);
 
 describeInBrowser('the inbox', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
   let api: HttpClient;
   let agentId: string;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
-    api = await lab.api();
+    fixture = await ConsoleFixture.start();
+    api = await fixture.api();
     agentId = (await api.get('/api/agents')).body.agents[0].id;
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
   afterEach(async () => {
     const { jobs } = (await api.get('/api/jobs?status=running')).body;
     for (const { id } of jobs) await api.post(`/api/jobs/${id}/cancel`, {});
@@ -44,8 +44,8 @@ describeInBrowser('the inbox', () => {
     page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
   it('shows a question, returns the first answer to the script, and shows other users who answered', async () => {
-    const [admin, member] = [await lab.signedIn('/app/inbox'), await lab.invite('member')];
-    const other = await lab.signedIn('/app/inbox', { width: 360, height: 740 }, member);
+    const [admin, member] = [await fixture.signedIn('/app/inbox'), await fixture.invite('member')];
+    const other = await fixture.signedIn('/app/inbox', { width: 360, height: 740 }, member);
     await Promise.all([admin, other].map(({ page }) => page.getByText('No open questions.').waitFor()));
     expect(await count(admin.page).count()).toBe(0);
     const jobId = await launch('Eligibility', [
@@ -58,7 +58,7 @@ describeInBrowser('the inbox', () => {
     expect(await card(other.page, 'Which plan?').innerText()).toMatch(/(9 min \d\d|10 min 00) s left/);
     await card(other.page, 'Which plan?').click({ position: { x: 5, y: 5 } });
     await card(admin.page, 'Which plan?').getByRole('button', { name: 'Gold' }).click();
-    await card(other.page, 'Which plan?').getByText(`Answered by ${lab.admin[0]}`).waitFor();
+    await card(other.page, 'Which plan?').getByText(`Answered by ${fixture.admin[0]}`).waitFor();
     expect(await card(other.page, 'Which plan?').getByRole('button').count()).toBe(0);
     await card(other.page, 'Send it?').getByRole('button', { name: 'Decline' }).click();
     const dialog = other.page.getByRole('dialog', { name: 'Decline this question?' });
@@ -79,7 +79,7 @@ describeInBrowser('the inbox', () => {
     const open = await waitFor('the question', async () => {
       return (await api.get(`/api/questions?jobId=${jobId}&status=open`)).body.questions[0];
     });
-    const tab = await lab.open({ width: 360, height: 740 });
+    const tab = await fixture.open({ width: 360, height: 740 });
     const { page } = tab;
     // No email is sent in this test, so the route maps an invented token to the real question.
     await page.route('**/api/answer-links/*', async (route) => {
@@ -113,7 +113,7 @@ describeInBrowser('the inbox', () => {
       'text = muster.ask("Anything else?")',
       'muster.result({"length": len(code), "form": form, "text": text})',
     ]);
-    const tab = await lab.signedIn('/app/inbox', { width: 360, height: 740 });
+    const tab = await fixture.signedIn('/app/inbox', { width: 360, height: 740 });
     const { page } = tab;
     const code = card(page, 'Code from the phone');
     await code.waitFor();
@@ -150,34 +150,34 @@ describeInBrowser('the inbox', () => {
   });
 
   it('lets only the addressed users answer, also on the page of a run, which shows each outcome', async () => {
-    const [person, stranger] = [await lab.invite('member'), await lab.invite('member')];
+    const [person, otherMember] = [await fixture.invite('member'), await fixture.invite('member')];
     const jobId = await launch('Approval', [
       `muster.ask("Approve?", kind="confirm", to=["${person[0]}", "role:admin"])`,
       'muster.ask("For a moment?", timeout="2s", default=None)',
     ]);
-    const [asked, other] = [
-      await lab.signedIn(`/app/runs/${jobId}`, { width: 360 }, person),
-      await lab.signedIn(`/app/runs/${jobId}`, undefined, stranger),
+    const [addressee, other] = [
+      await fixture.signedIn(`/app/runs/${jobId}`, { width: 360 }, person),
+      await fixture.signedIn(`/app/runs/${jobId}`, undefined, otherMember),
     ];
     await card(other.page, 'Approve?').getByText('every administrator').waitFor();
     expect(await card(other.page, 'Approve?').innerText()).toContain(person[0]);
     expect(await card(other.page, 'Approve?').getByRole('button').count()).toBe(0);
     expect(await count(other.page).count()).toBe(0);
-    expect(await overflow(asked.page)).toBeLessThanOrEqual(0);
-    await card(asked.page, 'Approve?').getByRole('button', { name: 'Yes' }).click();
+    expect(await overflow(addressee.page)).toBeLessThanOrEqual(0);
+    await card(addressee.page, 'Approve?').getByRole('button', { name: 'Yes' }).click();
     await card(other.page, 'Approve?').getByText(`Answered by ${person[0]}`).waitFor();
     await card(other.page, 'For a moment?').getByText('Nobody answered in time.').waitFor();
     expect(await resultOf(jobId)).toMatchObject({ status: 'completed' });
-    expect([...asked.complaints, ...other.complaints]).toEqual([]);
-    await Promise.all([asked.close(), other.close()]);
+    expect([...addressee.complaints, ...other.complaints]).toEqual([]);
+    await Promise.all([addressee.close(), other.close()]);
   });
 
   it('counts and shows more questions than one page holds, and removes the questions of a cancelled run', async () => {
     const jobId = await launch('Many', ['muster.ask("The first?")']);
-    const tab = await lab.signedIn('/app/inbox');
+    const tab = await fixture.signedIn('/app/inbox');
     const { page } = tab;
     await card(page, 'The first?').waitFor();
-    await lab.query(
+    await fixture.query(
       `INSERT INTO question (id, organization_id, job_id, agent_id, workflow_id, question_key, question, kind, expires_at)
        SELECT gen_random_uuid(), organization_id, id, agent_id, workflow_id, n::text, 'Question ' || n, 'confirm',
               now() + interval '1 hour' FROM job, generate_series(1, 250) n WHERE id = $1`,

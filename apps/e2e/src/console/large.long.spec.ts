@@ -3,42 +3,42 @@
 import { type HttpClient, waitFor } from '@muster/testing';
 import { Client } from 'pg';
 import type { Page } from 'playwright-core';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(300_000);
 
 const lines = 200_000;
 const runs = 10_000;
 /** Maximum 95th percentile of frame times in milliseconds; generous, because test machines render without a GPU. */
-const mostMs = { line: 100, row: 400 };
+const maxFrameMs = { line: 100, row: 400 };
 
 describeInBrowser('large logs and lists', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
   let api: HttpClient;
   let database: Client;
   let jobId: string;
   let agentId: string;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
-    api = await lab.api();
+    fixture = await ConsoleFixture.start();
+    api = await fixture.api();
     const { jobs } = (await api.get('/api/jobs?limit=1')).body;
     ({ id: jobId, agentId } = jobs[0]);
     await waitFor('the end of the example', async () => {
       const { status } = (await api.get(`/api/jobs/${jobId}`)).body;
       return status === 'completed';
     });
-    database = new Client({ connectionString: lab.databaseUrl() });
+    database = new Client({ connectionString: fixture.databaseUrl() });
     await database.connect();
   });
   afterAll(async () => {
     await database?.end();
-    await lab?.end();
+    await fixture?.end();
   });
 
   it('show a log from its end, its beginning and by search, in bounded browser memory', async () => {
     await writeLines();
-    const tab = await lab.signedIn(`/app/runs/${jobId}`);
+    const tab = await fixture.signedIn(`/app/runs/${jobId}`);
     const { page } = tab;
     const log = page.getByRole('log', { name: 'Log' });
     const line = (number: number) => log.getByText(`line ${number} of a log`);
@@ -73,33 +73,33 @@ describeInBrowser('large logs and lists', () => {
     const after = await heap(page);
     process.stdout.write(
       `console: ${lines} lines: first rows after ${opened} ms, oldest ${oldest} ms, newest ${newest} ms, ` +
-        `found ${found} ms, the first of 11 matches after ${first} ms and the last ${whole} ms later; frames while scrolling: ${words(scrolled)} up, ${words(down)} down; ` +
+        `found ${found} ms, the first of 11 matches after ${first} ms and the last ${whole} ms later; frames while scrolling: ${summaryOf(scrolled)} up, ${summaryOf(down)} down; ` +
         `heap ${before} MiB before, ${after} MiB after\n`,
     );
     expect(await page.getByTestId('log-line').count()).toBeLessThan(200);
-    for (const { most } of [scrolled, down]) expect(most).toBeLessThan(mostMs.line);
+    for (const { p95 } of [scrolled, down]) expect(p95).toBeLessThan(maxFrameMs.line);
     expect(after - before).toBeLessThan(64);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
   it('lose and repeat no line while scrolling through more lines than are kept in memory', async () => {
-    const tab = await lab.signedIn(`/app/runs/${jobId}`);
+    const tab = await fixture.signedIn(`/app/runs/${jobId}`);
     const { page } = tab;
     await page.getByTestId('log-line').first().waitFor();
     // The numbers of all lines that were visible while scrolling up beyond the kept lines and down again.
-    const seen = await page.evaluate<number[]>(walk);
-    const [first, last] = [Math.min(...seen), Math.max(...seen)];
+    const visited = await page.evaluate<number[]>(walk);
+    const [first, last] = [Math.min(...visited), Math.max(...visited)];
     expect(last).toBe(lines);
     expect(last - first).toBeGreaterThan(4500);
-    expect(new Set(seen).size).toBe(last - first + 1);
+    expect(new Set(visited).size).toBe(last - first + 1);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
   it('show a list of 10,000 runs with fast first rows and smooth scrolling', async () => {
     await writeRuns();
-    const tab = await lab.signedIn('/app/runs');
+    const tab = await fixture.signedIn('/app/runs');
     const { page } = tab;
     const frame = '[role=region][aria-label=Runs]';
     await page.getByRole('row').nth(20).waitFor();
@@ -111,11 +111,11 @@ describeInBrowser('large logs and lists', () => {
     const scrolled = await scroll(page, frame, 1, 12_000);
     const after = await heap(page);
     process.stdout.write(
-      `console: ${runs} runs: first rows after ${opened} ms; frames while scrolling: ${words(scrolled)}; ` +
+      `console: ${runs} runs: first rows after ${opened} ms; frames while scrolling: ${summaryOf(scrolled)}; ` +
         `heap ${before} MiB before, ${after} MiB after\n`,
     );
     expect(await page.getByRole('row').count()).toBeLessThan(100);
-    expect(scrolled.most).toBeLessThan(mostMs.row);
+    expect(scrolled.p95).toBeLessThan(maxFrameMs.row);
     expect(after - before).toBeLessThan(96);
     expect(tab.complaints).toEqual([]);
     await tab.close();
@@ -153,13 +153,13 @@ describeInBrowser('large logs and lists', () => {
 interface Frames {
   count: number;
   /** Median, 95th percentile and longest frame time, in milliseconds. */
-  middle: number;
-  most: number;
+  median: number;
+  p95: number;
   longest: number;
 }
 
-function words({ count, middle, most, longest }: Frames): string {
-  return `${count} of ${middle} ms (95%: ${most} ms, longest ${longest} ms)`;
+function summaryOf({ count, median, p95, longest }: Frames): string {
+  return `${count} of ${median} ms (95%: ${p95} ms, longest ${longest} ms)`;
 }
 
 async function timed(act: () => Promise<void>): Promise<number> {
@@ -191,7 +191,7 @@ function scroll(page: Page, frame: string, direction: 1 | -1, forMs = 5000): Pro
     }
     lengths.sort((a, b) => a - b);
     const at = (part) => Math.round(lengths[Math.floor((lengths.length - 1) * part)]);
-    return { count: lengths.length, middle: at(0.5), most: at(0.95), longest: at(1) };
+    return { count: lengths.length, median: at(0.5), p95: at(0.95), longest: at(1) };
   })()`);
 }
 

@@ -2,7 +2,7 @@
 // Short: apps/e2e/src/console/stories.spec.ts
 import { randomUUID } from 'node:crypto';
 import { type HttpClient, waitFor } from '@muster/testing';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(240_000);
 
@@ -25,21 +25,21 @@ const searched = [
 ] as const;
 
 describeInBrowser('lists and the links to them', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
   let api: HttpClient;
   let agentId: string;
   let organizationId: string;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
-    api = await lab.api();
+    fixture = await ConsoleFixture.start();
+    api = await fixture.api();
     agentId = (await api.get('/api/agents')).body.agents[0].id;
     organizationId = (await api.get('/api/auth/me')).body.organization.id;
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
   it('have a search box that a key focuses and that keeps its text in the URL', async () => {
-    const tab = await lab.signedIn('/app', undefined, lab.superAdmin);
+    const tab = await fixture.signedIn('/app', undefined, fixture.superAdmin);
     const { page } = tab;
     for (const [path, name] of searched) {
       await tab.goto(path);
@@ -70,7 +70,7 @@ describeInBrowser('lists and the links to them', () => {
       const name = enabled ? 'Is enabled' : 'Is paused';
       await api.post('/api/schedules', { name, scriptId, agentId, cronExpression: '0 3 * * *', enabled });
     }
-    const tab = await lab.signedIn('/app/schedules');
+    const tab = await fixture.signedIn('/app/schedules');
     const { page } = tab;
     await page.getByLabel('Status').selectOption('disabled');
     await page.getByRole('link', { name: 'Is enabled' }).waitFor({ state: 'detached' });
@@ -83,7 +83,7 @@ describeInBrowser('lists and the links to them', () => {
 
   it('show the cost of agents, and pin several agents at once', async () => {
     const other = (await api.post('/api/agents', { name: 'Other', provider: 'external' })).body.agent.id;
-    const tab = await lab.signedIn('/app/agents');
+    const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
     await page.getByRole('columnheader', { name: 'Cost' }).waitFor();
     await page
@@ -107,19 +107,19 @@ describeInBrowser('lists and the links to them', () => {
   });
 
   it('are linked from home for dead letters, if the user may see them', async () => {
-    await lab.query(
+    await fixture.query(
       `INSERT INTO outbox (id, queue, name, payload, organization_id, next_publish_at, attempts)
        VALUES ($1, 'dispatch', 'dispatch-agent', '{}', $2, NULL, 5)`,
       [randomUUID(), organizationId],
     );
-    const tab = await lab.signedIn('/app');
+    const tab = await fixture.signedIn('/app');
     const { page } = tab;
     await page.getByRole('link', { name: '1 dead letter' }).click();
     await page.getByRole('heading', { level: 1, name: 'Queues' }).waitFor();
     await page.getByRole('row', { name: /dispatch-agent/ }).waitFor();
     expect(tab.complaints).toEqual([]);
     await tab.close();
-    const viewer = await lab.signedIn('/app', undefined, await lab.invite('viewer'));
+    const viewer = await fixture.signedIn('/app', undefined, await fixture.invite('viewer'));
     await viewer.page.getByRole('region', { name: 'Needs attention' }).waitFor();
     await waitFor('the content to load', async () => (await viewer.page.getByLabel('Loading').count()) === 0);
     expect(await viewer.page.getByText('dead letter').count()).toBe(0);
@@ -129,14 +129,14 @@ describeInBrowser('lists and the links to them', () => {
 
   it('are linked from home for agents, also for more agents than one page holds', async () => {
     const name = 'ZZ the last agent';
-    await lab.query(
+    await fixture.query(
       `INSERT INTO agent (id, organization_id, name, status, provider)
        SELECT gen_random_uuid(), $1, CASE WHEN n = 450 THEN $2 ELSE 'Machine ' || n END,
               CASE WHEN n = 450 THEN 'offline' ELSE 'stopped' END, 'external'
        FROM generate_series(1, 450) n`,
       [organizationId, name],
     );
-    const tab = await lab.signedIn('/app');
+    const tab = await fixture.signedIn('/app');
     const { page } = tab;
     await page.getByRole('region', { name: 'Machines' }).getByRole('link', { name: '449 stopped' }).waitFor();
     const unconnected = /^\d+ offline never connected$/;
@@ -144,7 +144,7 @@ describeInBrowser('lists and the links to them', () => {
     await page.getByRole('region', { name: 'Needs attention' }).getByRole('link', { name }).click();
     await page.getByRole('heading', { level: 1, name }).waitFor();
     await tab.close();
-    await lab.query(`DELETE FROM agent WHERE name = $1 OR name LIKE 'Machine %'`, [name]);
+    await fixture.query(`DELETE FROM agent WHERE name = $1 OR name LIKE 'Machine %'`, [name]);
   });
 
   it('are linked from home for runs that failed today, also if they were queued days ago', async () => {
@@ -153,7 +153,7 @@ describeInBrowser('lists and the links to them', () => {
       [late, '1 minute'],
       [old, '26 hours'],
     ] as const) {
-      await lab.query(
+      await fixture.query(
         `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status, queued_at, started_at,
                           finished_at, error)
          SELECT $1, organization_id, workflow_id, workflow_revision, agent_id, 'failed', now() - interval '40 hours',
@@ -162,7 +162,7 @@ describeInBrowser('lists and the links to them', () => {
         [id, organizationId, endedAgo],
       );
     }
-    const tab = await lab.signedIn('/app');
+    const tab = await fixture.signedIn('/app');
     const { page } = tab;
     const linkOf = (id: string) => page.locator(`a[href$="/runs/${id}"]`);
     await linkOf(late).waitFor();
@@ -176,7 +176,7 @@ describeInBrowser('lists and the links to them', () => {
   });
 
   it('show a failed request with a button to try again, also on home', async () => {
-    const tab = await lab.signedIn('/app');
+    const tab = await fixture.signedIn('/app');
     const { page } = tab;
     await page.route(/\/api\/(usage|costs)/, (route) =>
       route.fulfill({ status: 503, json: { code: 'service_unavailable' } }),
@@ -191,7 +191,7 @@ describeInBrowser('lists and the links to them', () => {
   });
 
   it('are skipped by entering an id in the search dialog', async () => {
-    const tab = await lab.signedIn('/app');
+    const tab = await fixture.signedIn('/app');
     const { page } = tab;
     const [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
     for (const [id, path] of [
@@ -215,26 +215,26 @@ describeInBrowser('lists and the links to them', () => {
     const endpointId = endpoint.body.id ?? endpoint.body.webhookEndpoint.id;
     const far = '00000000-0000-7000-8000-0000feedbeef';
     // The id `far` is below all random ids, so its row is the oldest; a single response does not search that far.
-    await lab.query(
+    await fixture.query(
       `INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence, body, fanned_out_at)
        SELECT CASE n WHEN 0 THEN $2::uuid ELSE gen_random_uuid() END, $1, 'job.completed', $2, n, '{}', now()
        FROM generate_series(0, 6000) n`,
       [organizationId, far],
     );
-    await lab.query(
+    await fixture.query(
       `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, status, due_at)
        SELECT id, organization_id, $1, id, type, CASE id WHEN $2 THEN 'dead' ELSE 'delivered' END, now()
        FROM webhook_event WHERE subject_id = $2`,
       [endpointId, far],
     );
-    await lab.query(
+    await fixture.query(
       `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status, finished_at)
        SELECT CASE n WHEN 0 THEN $1::uuid ELSE overlay(gen_random_uuid()::text PLACING '0a1b2c3d' FROM 29)::uuid END,
               organization_id, workflow_id, workflow_revision, agent_id, 'cancelled', now()
        FROM (SELECT * FROM job WHERE organization_id = $2 LIMIT 1) run, generate_series(0, 6000) n`,
       [far, organizationId],
     );
-    const tab = await lab.signedIn(`/app/settings?part=Webhooks&endpoint=${endpointId}&status=dead`);
+    const tab = await fixture.signedIn(`/app/settings?part=Webhooks&endpoint=${endpointId}&status=dead`);
     const { page } = tab;
     await page.getByTestId('webhook-delivery').getByText('dead').waitFor();
     expect(await page.getByText('No matching deliveries.').count()).toBe(0);
@@ -244,15 +244,15 @@ describeInBrowser('lists and the links to them', () => {
     await page.getByRole('option', { name: /run feedbeef, cancelled/ }).waitFor();
     await page.keyboard.press('Enter');
     await page.waitForURL((url) => url.pathname === `/app/runs/${far}`);
-    let asked = 0;
+    let requests = 0;
     await page.route(/\/api\/jobs\?.*cursor=/, (route) => {
-      asked += 1;
+      requests += 1;
       return route.fulfill({ status: 500, json: { code: 'internal_error' } });
     });
     await tab.goto('/app/runs?q=feedbeef');
     await page.getByRole('alert').waitFor();
     await page.waitForTimeout(1000);
-    expect(asked).toBeLessThanOrEqual(2);
+    expect(requests).toBeLessThanOrEqual(2);
     await page.unroute(/\/api\/jobs\?.*cursor=/);
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('link', { name: /feedbeef/ }).waitFor();

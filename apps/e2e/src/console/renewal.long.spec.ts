@@ -1,24 +1,24 @@
 // Long: opens many pages in a browser and changes what they show.
 // Short: apps/e2e/src/console/stories.spec.ts
 import { type HttpClient, waitFor } from '@muster/testing';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(240_000);
 
 describeInBrowser('a page that is updated while it is used', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
   let api: HttpClient;
   let demoId: string;
   /** An agent without a worker, so its runs stay queued. */
   let silentId: string;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
-    api = await lab.api();
+    fixture = await ConsoleFixture.start();
+    api = await fixture.api();
     demoId = (await api.get('/api/agents')).body.agents[0].id;
     silentId = (await api.post('/api/agents', { name: 'Silent', provider: 'external' })).body.agent.id;
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
   const workflow = async (name: string, more: object = {}) =>
     (await api.post('/api/workflows', { name, script: 'print("hello")\n', ...more })).body;
@@ -27,17 +27,17 @@ describeInBrowser('a page that is updated while it is used', () => {
     const { id: workflowId } = await workflow('Many', { variables: ['N'] });
     const { jobId } = (await api.post('/api/jobs/launch', { agentId: silentId, workflowId, variables: { N: '0' } }))
       .body;
-    const tab = await lab.signedIn('/app/runs');
+    const tab = await fixture.signedIn('/app/runs');
     const { page } = tab;
     await page.getByRole('button', { name: `Actions for run ${jobId.slice(-8)}` }).click();
     const item = page.getByRole('menuitem', { name: 'Cancel run' });
     await item.waitFor();
     const rows = Array.from({ length: 80 }, (_, n) => ({ N: String(n + 1) }));
-    const seen = page.waitForResponse(
+    const refreshed = page.waitForResponse(
       async (answer) => /\/api\/jobs\?/.test(answer.url()) && (await answer.json()).jobs?.length > 80,
     );
     expect((await api.post('/api/jobs/batch', { workflowId, agentIds: [silentId], rows })).status).toBe(202);
-    await seen;
+    await refreshed;
     await item.click();
     const dialog = page.getByRole('dialog', { name: 'Cancel this run?' });
     await dialog.waitFor();
@@ -54,16 +54,16 @@ describeInBrowser('a page that is updated while it is used', () => {
   });
 
   it('keeps a name that is being typed even if its row no longer matches the filter', async () => {
-    const tab = await lab.signedIn('/app/agents?status=online');
+    const tab = await fixture.signedIn('/app/agents?status=online');
     const { page } = tab;
     await page.getByRole('button', { name: 'Actions for Demo agent' }).click();
     await page.getByRole('menuitem', { name: 'Rename' }).click();
     await page.getByLabel('Name').fill('Front');
-    const seen = page.waitForResponse(
+    const refreshed = page.waitForResponse(
       async (answer) => answer.url().includes('status=online') && (await answer.json()).agents.length === 0,
     );
     await api.post(`/api/agents/${demoId}/drain`, { mode: 'finish' });
-    await seen;
+    await refreshed;
     await page.keyboard.type(' desk');
     expect(await page.getByLabel('Name').inputValue()).toBe('Front desk');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -78,7 +78,7 @@ describeInBrowser('a page that is updated while it is used', () => {
 
   it('keeps text that is typed while a workflow is being saved', async () => {
     const { id } = await workflow('Written on');
-    const tab = await lab.signedIn(`/app/workflows/${id}`);
+    const tab = await fixture.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
     let answer: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
@@ -116,9 +116,9 @@ describeInBrowser('a page that is updated while it is used', () => {
   it('applies an edited step to the right step even if other steps were removed', async () => {
     const { id } = await workflow('Steps', { script: '' });
     const step = (name: string) => ({ id: name, type: 'goto', url: `https://example.com/${name}` });
-    const kept = await api.post(`/api/workflows/${id}/save`, { script: '', steps: ['a', 'b', 'c'].map(step) });
-    expect(kept.status).toBe(200);
-    const tab = await lab.signedIn(`/app/workflows/${id}`);
+    const saved = await api.post(`/api/workflows/${id}/save`, { script: '', steps: ['a', 'b', 'c'].map(step) });
+    expect(saved.status).toBe(200);
+    const tab = await fixture.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Actions for step 2' }).click();
     await page.getByRole('menuitem', { name: 'Edit' }).click();
@@ -138,14 +138,14 @@ describeInBrowser('a page that is updated while it is used', () => {
 
   it('keeps working if a script does not load, and is reloaded if the service has a newer build', async () => {
     const { id } = await workflow('Parts', { script: 'print("hello")\n' });
-    const tab = await lab.signedIn('/app/workflows');
+    const tab = await fixture.signedIn('/app/workflows');
     const { page } = tab;
     await page.route('**/code-mirror-*.js', (route) => route.abort('internetdisconnected'));
-    const asked = page.waitForEvent('requestfailed', (request) => request.url().includes('/code-mirror-'));
+    const failedRequest = page.waitForEvent('requestfailed', (request) => request.url().includes('/code-mirror-'));
     await page.goto(page.url().replace('/app/workflows', `/app/workflows/${id}`));
     const names = page.getByLabel('Names of variables');
     await names.fill('PAYER');
-    await asked;
+    await failedRequest;
     await page.getByRole('textbox', { name: 'Script' }).fill('print("typed")\n');
     expect(await names.inputValue()).toBe('PAYER');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
@@ -163,7 +163,7 @@ describeInBrowser('a page that is updated while it is used', () => {
 
   it('loses no key while the editor replaces the plain text field', async () => {
     const { id } = await workflow('Typed', { script: 'print(1)\n' });
-    const tab = await lab.signedIn('/app/workflows');
+    const tab = await fixture.signedIn('/app/workflows');
     const { page } = tab;
     await page.route('**/code-mirror-*.js', (route) => setTimeout(() => void route.continue(), 300));
     await page.goto(page.url().replace('/app/workflows', `/app/workflows/${id}`));
@@ -179,7 +179,7 @@ describeInBrowser('a page that is updated while it is used', () => {
 
   it('keeps typed labels of an agent while another user renames it, and saves only the labels', async () => {
     const { agent } = (await api.post('/api/agents', { name: 'Lab', provider: 'external', labels: ['old'] })).body;
-    const tab = await lab.signedIn(`/app/agents/${agent.id}?tab=settings`);
+    const tab = await fixture.signedIn(`/app/agents/${agent.id}?tab=settings`);
     const { page } = tab;
     const labels = page.getByLabel('Labels');
     await labels.fill('old, new');
@@ -201,18 +201,18 @@ describeInBrowser('a page that is updated while it is used', () => {
   it('launches on the chosen agent or not at all', async () => {
     const { id } = await workflow('Chosen');
     const { agent } = (await api.post('/api/agents', { name: 'Chosen one', provider: 'external' })).body;
-    const tab = await lab.signedIn(`/app/workflows/${id}`);
+    const tab = await fixture.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     const choice = page.getByRole('dialog').getByLabel('Agent');
     await choice.selectOption({ label: 'Chosen one (offline)' });
-    const seen = page.waitForResponse(
+    const refreshed = page.waitForResponse(
       async (answer) => /\/api\/agents\?/.test(answer.url()) && !(await answer.text()).includes(agent.id),
     );
     // Terminated agents are not listed.
     await api.post(`/api/agent/${agent.id}/action`, { action: 'terminate' });
     await api.delete(`/api/agents/${agent.id}`);
-    await seen;
+    await refreshed;
     expect(await choice.inputValue()).toBe(agent.id);
     await page.getByRole('dialog').getByRole('button', { name: 'Run now' }).click();
     // The launch is refused, and no run is created on another agent.
@@ -224,7 +224,7 @@ describeInBrowser('a page that is updated while it is used', () => {
 
   it('creates a schedule again that was created and deleted before', async () => {
     await workflow('Planned twice');
-    const tab = await lab.signedIn('/app/schedules');
+    const tab = await fixture.signedIn('/app/schedules');
     const { page } = tab;
     const plan = async () => {
       await page.getByRole('button', { name: 'New schedule' }).click();
@@ -253,7 +253,7 @@ describeInBrowser('a page that is updated while it is used', () => {
   it('replays a run once if the button is double-clicked', async () => {
     const { id: workflowId } = await workflow('Pressed');
     const { jobId } = (await api.post('/api/jobs/launch', { agentId: demoId, workflowId })).body;
-    const tab = await lab.signedIn(`/app/runs/${jobId}`);
+    const tab = await fixture.signedIn(`/app/runs/${jobId}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Replay' }).dblclick({ delay: 5 });
     await page.waitForURL((url) => !url.pathname.endsWith(jobId));
@@ -263,7 +263,7 @@ describeInBrowser('a page that is updated while it is used', () => {
 
   it('does not carry typed text over to the page of another agent', async () => {
     const { agent } = (await api.post('/api/agents', { name: 'Reception', provider: 'external' })).body;
-    const tab = await lab.signedIn(`/app/agents/${agent.id}`);
+    const tab = await fixture.signedIn(`/app/agents/${agent.id}`);
     const { page } = tab;
     const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
     const go = async (id: string) => {
@@ -289,7 +289,7 @@ describeInBrowser('a page that is updated while it is used', () => {
   });
 
   it('starts at its top, and keeps its scroll position when a filter changes', async () => {
-    const tab = await lab.signedIn('/app/costs', { height: 500 });
+    const tab = await fixture.signedIn('/app/costs', { height: 500 });
     const { page } = tab;
     await page.getByText('What it means').waitFor();
     const scrolled = () => page.evaluate<number>('document.querySelector("#content").scrollTop');
@@ -305,42 +305,42 @@ describeInBrowser('a page that is updated while it is used', () => {
   });
 
   it('requests a date only after its year is complete', async () => {
-    const tab = await lab.signedIn('/app/costs');
+    const tab = await fixture.signedIn('/app/costs');
     const { page } = tab;
     await page.getByText('What it means').waitFor();
-    const shown = await page.getByLabel('From').inputValue();
-    const asked: string[] = [];
+    const displayed = await page.getByLabel('From').inputValue();
+    const requestedDates: string[] = [];
     page.on('request', (request) => {
       const url = new URL(request.url());
       // Requests for the displayed date may be repeated.
       const from = url.searchParams.get('from') ?? '';
-      if (url.pathname.startsWith('/api/costs') && from !== shown) asked.push(from);
+      if (url.pathname.startsWith('/api/costs') && from !== displayed) requestedDates.push(from);
     });
     const year = new Date().getFullYear();
     await page.getByLabel('From').focus();
     await page.keyboard.type(`0101${year}`, { delay: 30 });
     await page.waitForURL(new RegExp(`from=${year}-01-01`));
-    await waitFor('the answer', () => asked.length > 0);
-    expect(new Set(asked)).toEqual(new Set([`${year}-01-01`]));
+    await waitFor('the answer', () => requestedDates.length > 0);
+    expect(new Set(requestedDates)).toEqual(new Set([`${year}-01-01`]));
     expect(await page.getByRole('alert').count()).toBe(0);
     await tab.close();
   });
 
   it('does not close a dialog with typed text or a key when the user clicks outside', async () => {
-    const tab = await lab.signedIn('/app/agents');
+    const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
     const dialog = page.getByRole('dialog', { name: 'New agent' });
-    const beside = () => page.mouse.click(5, 5);
+    const clickOutside = () => page.mouse.click(5, 5);
     await page.getByRole('button', { name: 'New agent' }).click();
     await dialog.waitFor();
-    await beside();
+    await clickOutside();
     await dialog.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'New agent' }).click();
     await dialog.getByLabel('Name').fill('Kept');
-    await beside();
+    await clickOutside();
     await dialog.getByRole('button', { name: 'Create agent' }).click();
     await dialog.getByText(/^msk_/).waitFor();
-    await beside();
+    await clickOutside();
     await dialog.getByRole('button', { name: 'Done' }).click();
     await dialog.waitFor({ state: 'detached' });
     expect(tab.complaints).toEqual([]);

@@ -1,21 +1,21 @@
 // Long: walks one page in a browser.
 // Short: apps/e2e/src/console/stories.spec.ts
 import { type HttpClient, waitFor } from '@muster/testing';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(240_000);
 
 describeInBrowser('the page of a run', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
   let api: HttpClient;
   let agentId: string;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
-    api = await lab.api();
+    fixture = await ConsoleFixture.start();
+    api = await fixture.api();
     agentId = (await api.get('/api/agents')).body.agents[0].id;
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
   const launch = async (script: string, more: object = {}) => {
     const workflow = await api.post('/api/workflows', { name: `W ${Date.now()}`, script });
@@ -32,12 +32,12 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 print("ignores TERM", flush=True)
 time.sleep(300)
 `);
-    const tab = await lab.signedIn(`/app/runs/${id}`);
+    const tab = await fixture.signedIn(`/app/runs/${id}`);
     const { page } = tab;
     await page.getByTestId('log-line').filter({ hasText: 'ignores TERM' }).waitFor();
     await page.getByRole('button', { name: 'Cancel run' }).press('Enter');
-    const asked = page.getByRole('dialog', { name: 'Cancel this run?' });
-    await asked.getByRole('button', { name: 'Cancel run' }).press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Cancel this run?' });
+    await dialog.getByRole('button', { name: 'Cancel run' }).press('Enter');
     const stage = (name: string) => page.getByTestId('cancel-step').filter({ hasText: name });
     await stage('TERM').getByText('passed').waitFor();
     await stage('Confirmed').getByText('pending').waitFor();
@@ -57,7 +57,7 @@ time.sleep(300)
 
   it('links the attempts of a run, and shows why an attempt failed', async () => {
     const id = await launch('raise SystemExit("no <b>portal</b>")\n', { maxRetries: 1, retryDelayMs: 0 });
-    const tab = await lab.signedIn(`/app/runs/${id}`);
+    const tab = await fixture.signedIn(`/app/runs/${id}`);
     const { page } = tab;
     await page.getByTestId('run-why').filter({ hasText: 'no <b>portal</b>' }).waitFor();
     await waitFor('the retry', async () => (await page.getByTestId('attempt').count()) === 2);
@@ -73,7 +73,7 @@ time.sleep(300)
   it.each([
     { theme: 'light', width: 360 },
     { theme: 'dark', width: 1440 },
-  ] as const)('is accessible with hostile output of a script: $theme, $width px', async (look) => {
+  ] as const)('is accessible with hostile output of a script: $theme, $width px', async (appearance) => {
     const id = await launch(`
 import muster
 for number in range(120):
@@ -83,7 +83,7 @@ muster.log("warn", "<script>alert(1)</script>")
 print("x" * 10000)
 muster.result({"html": "<b>bold</b>"})
 `);
-    const tab = await lab.signedIn(`/app/runs/${id}`, look);
+    const tab = await fixture.signedIn(`/app/runs/${id}`, appearance);
     const { page } = tab;
     await page.getByTestId('run-status').filter({ hasText: 'completed' }).waitFor({ timeout: 60_000 });
     await page.getByTestId('log-line').filter({ hasText: '<script>alert(1)</script>' }).waitFor();

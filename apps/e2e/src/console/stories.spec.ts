@@ -1,25 +1,25 @@
 import { waitFor } from '@muster/testing';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(180_000);
 
 describeInBrowser('the console', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
+    fixture = await ConsoleFixture.start();
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
   it('reports a failed sign-in, and continues to the requested page after a successful one', async () => {
-    const tab = await lab.open();
+    const tab = await fixture.open();
     const { page } = tab;
     await tab.goto('/app/agents?status=online');
-    await page.getByLabel('Email').fill(lab.admin[0]);
+    await page.getByLabel('Email').fill(fixture.admin[0]);
     await page.getByLabel('Password').fill('not the password');
     await page.getByRole('button', { name: 'Sign in' }).click();
     expect(await page.getByRole('alert').innerText()).toContain('unauthenticated');
-    await tab.signIn(...lab.admin);
+    await tab.signIn(...fixture.admin);
     await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor();
     expect(new URL(page.url()).search).toBe('?status=online');
     expect(tab.complaints).toEqual([]);
@@ -27,7 +27,7 @@ describeInBrowser('the console', () => {
   });
 
   it('launches a workflow, and shows its run live', async () => {
-    const tab = await lab.signedIn('/app/workflows');
+    const tab = await fixture.signedIn('/app/workflows');
     const { page } = tab;
     await page.getByRole('link', { name: 'Hello, Muster' }).click();
     // The list has a button with the same name in each row, so the page of the workflow must be shown first.
@@ -54,8 +54,8 @@ describeInBrowser('the console', () => {
     { theme: 'light', width: 1440 },
     { theme: 'dark', width: 1440 },
     { theme: 'light', width: 360 },
-  ] as const)('has only accessible pages without browser errors: $theme, $width px', async (look) => {
-    const tab = await lab.signedIn('/app', look);
+  ] as const)('has only accessible pages without browser errors: $theme, $width px', async (appearance) => {
+    const tab = await fixture.signedIn('/app', appearance);
     const links = tab.page.getByRole('navigation', { name: 'Main' }).getByRole('link');
     for (let at = 0; at < (await links.count()); at += 1) {
       await links.nth(at).click();
@@ -71,7 +71,7 @@ describeInBrowser('the console', () => {
   });
 
   it('is navigated by the keyboard', async () => {
-    const tab = await lab.signedIn();
+    const tab = await fixture.signedIn();
     const { page } = tab;
     const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
     await heading('Home');
@@ -94,7 +94,7 @@ describeInBrowser('the console', () => {
   });
 
   it('signs out by the account menu', async () => {
-    const tab = await lab.signedIn();
+    const tab = await fixture.signedIn();
     const { page } = tab;
     await page.getByRole('button', { name: 'Account' }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();

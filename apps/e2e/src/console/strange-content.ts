@@ -4,4 +4,4 @@ export const hostileText = `<img src=x onerror="document.title='broken'"><b>bold
 export const hostileName = '<b onclick=alert(1)>שן 🦷 & "x".dex';
 
 /** Whether an image has loaded. */
-export const isSeen = (image: any): boolean => image.complete && image.naturalWidth > 0;
+export const isLoaded = (image: any): boolean => image.complete && image.naturalWidth > 0;

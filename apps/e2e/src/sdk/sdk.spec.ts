@@ -25,13 +25,13 @@ describe('the SDK package, installed as a user does', () => {
   let folder: string;
   let practice: Practice;
   let base: string;
-  let given: Record<string, unknown>;
+  let exampleInputs: Record<string, unknown>;
   let api: HttpClient;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-sdk-'));
-    const said = execFileSync(process.execPath, [join(root, 'libs/sdk/pack.mjs'), join(folder, 'packed')]).toString();
-    process.stdout.write(said);
+    const output = execFileSync(process.execPath, [join(root, 'libs/sdk/pack.mjs'), join(folder, 'packed')]).toString();
+    process.stdout.write(output);
     const tarball = readdirSync(join(folder, 'packed')).find((name) => name.endsWith('.tgz'))!;
     mkdirSync(join(folder, 'user'));
     const install = ['install', '--offline', '--no-audit', '--no-fund', '--silent', `../packed/${tarball}`];
@@ -44,7 +44,7 @@ describe('the SDK package, installed as a user does', () => {
     const [email, password] = practice.admin;
     base = practice.address;
     api = new HttpClient(base).withKey(apiKey);
-    given = { baseUrl: base, apiKey, email, password, ...webhook(), ...bundles() };
+    exampleInputs = { baseUrl: base, apiKey, email, password, ...webhook(), ...bundles() };
   });
   afterAll(async () => {
     await removeAgents(practice.api);
@@ -59,7 +59,11 @@ describe('the SDK package, installed as a user does', () => {
   const strict = ['--strict', '--target', 'es2022', '--module', 'nodenext'];
   const ofNode = ['--typeRoots', join(root, 'node_modules/@types'), '--types', 'node', '--lib', 'es2023'];
   const online = () =>
-    waitFor('an agent to be online', async () => (await api.get('/api/agents?status=online')).body.agents.length > 0, 60_000);
+    waitFor(
+      'an agent to be online',
+      async () => (await api.get('/api/agents?status=online')).body.agents.length > 0,
+      60_000,
+    );
 
   it('has types that compile in Node and in browsers, as ES and as CommonJS modules', () => {
     expect(tsc(...strict, ...ofNode, '--skipLibCheck', '--outDir', 'built', 'examples.mts')).toBe('');
@@ -76,7 +80,7 @@ describe('the SDK package, installed as a user does', () => {
     await online();
     writeFileSync(
       join(folder, 'user/run.mjs'),
-      `import { examples } from './built/examples.mjs';\nawait examples(${JSON.stringify(given)});\n`,
+      `import { examples } from './built/examples.mjs';\nawait examples(${JSON.stringify(exampleInputs)});\n`,
     );
     const run = spawnSync(process.execPath, ['run.mjs'], { cwd: join(folder, 'user'), encoding: 'utf8' });
     expect([run.status, run.stderr]).toEqual([0, '']);
@@ -101,16 +105,16 @@ describe('the SDK package, installed as a user does', () => {
     const browser = await launchBrowser(chromium!);
     try {
       const page = await browser.newPage();
-      const said: string[] = [];
-      page.on('console', (message) => said.push(message.text()));
+      const output: string[] = [];
+      page.on('console', (message) => output.push(message.text()));
       // A page with the same origin as the service.
       await page.route(`${base}/an-application`, (route) =>
         route.fulfill({ contentType: 'text/html', body: `<script>${outputFiles[0]!.text}</script>` }),
       );
       await page.goto(`${base}/an-application`);
-      const input = JSON.stringify({ ...given, baseUrl: '', ...webhook() });
+      const input = JSON.stringify({ ...exampleInputs, baseUrl: '', ...webhook() });
       await page.evaluate(`page.examples(${input})`);
-      expect(said.join('\n')).toContain('claim C-1042');
+      expect(output.join('\n')).toContain('claim C-1042');
     } finally {
       await browser.close();
     }
@@ -145,10 +149,10 @@ function webhook() {
 }
 
 function bundles() {
-  const of = (text: string) => ({
+  const bundleOf = (text: string) => ({
     zip: packed({ 'claims.py': text }).toString('base64'),
     files: [{ path: 'claims.py', size: text.length, sha256: createHash('sha256').update(text).digest('hex') }],
   });
-  const [first, second] = [of('version = 1\n'), of('version = 2\n')];
+  const [first, second] = [bundleOf('version = 1\n'), bundleOf('version = 2\n')];
   return { firstZip: first.zip, files: first.files, secondZip: second.zip, secondFiles: second.files };
 }

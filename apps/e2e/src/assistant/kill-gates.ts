@@ -4,8 +4,8 @@ const session = (when: string) => `BEFORE UPDATE ON autopilot_session FOR EACH R
 const between = (from: string, to: string) => session(`OLD.phase = '${from}' AND NEW.phase = '${to}'`);
 const command = (kind: string) => `BEFORE INSERT ON agent_command FOR EACH ROW WHEN (NEW.kind = 'autopilot_${kind}')`;
 
-/** The triggers of the statements at which a session can be held: the process has sent it, Postgres has not executed it. */
-export const places = {
+/** Triggers of the statements at which a session can be held: sent by a process, not yet executed by Postgres. */
+export const gateTriggers = {
   'session insert': 'BEFORE INSERT ON autopilot_session',
   'open command insert': command('open'),
   'browser opened': between('open', 'look'),
@@ -35,13 +35,13 @@ export const places = {
   'resumed session continued': session(`OLD.status = 'resumed' AND NEW.status = 'running'`),
   'session cancelled': session(`OLD.ending IS NULL AND NEW.ending->>'to' = 'cancelled'`),
 };
-export type Place = keyof typeof places;
+export type Gate = keyof typeof gateTriggers;
 
 /** Sessions and commands are gated by agent, attempts and lessons by session, workflows by name. */
-export const keyOfPlace = `COALESCE(item->>'session_id', item->>'agent_id', item->>'name')`;
+export const gateKeySql = `COALESCE(item->>'session_id', item->>'agent_id', item->>'name')`;
 
-export function keysOf(place: Place): 'session' | 'agent' | 'name' {
-  const [, table] = / ON (\w+)/.exec(places[place])!;
+export function keyKindOf(gate: Gate): 'session' | 'agent' | 'name' {
+  const [, table] = / ON (\w+)/.exec(gateTriggers[gate])!;
   if (table === 'workflow') return 'name';
   return table === 'autopilot_attempt' || table === 'autopilot_lesson' ? 'session' : 'agent';
 }

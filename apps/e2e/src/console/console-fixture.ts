@@ -5,7 +5,7 @@ import { HttpClient } from '@muster/testing';
 import { Client } from 'pg';
 import type { Browser } from 'playwright-core';
 import { processesOf } from '../npm-start';
-import { chromiumPath, ConsoleTab, type Look } from './console-browser';
+import { chromiumPath, ConsoleTab, type Appearance } from './console-browser';
 import { makeExample, openPractice, type Person, removeAgents, sharedBrowser, startService } from '../shared-service';
 
 /** The path of the browser, or undefined if none is installed. */
@@ -20,7 +20,7 @@ export const describeInBrowser = executable ? describe : describe.skip;
  * A service that `npm start` has started, a browser, and an organization with the example. The spec files of one Jest
  * worker share the service and the browser; each file has its own organization.
  */
-export class ConsoleLab {
+export class ConsoleFixture {
   private constructor(
     readonly address: string,
     readonly admin: Person,
@@ -30,40 +30,40 @@ export class ConsoleLab {
     private readonly whenEnded: () => Promise<void>,
   ) {}
 
-  static async start(): Promise<ConsoleLab> {
+  static async start(): Promise<ConsoleFixture> {
     const [practice, browser] = await Promise.all([openPractice(), sharedBrowser()]);
     const { address, superAdmin, admin, api, dataDir } = practice;
     await makeExample(api);
-    return new ConsoleLab(address, admin, superAdmin, browser, dataDir, async () => {
+    return new ConsoleFixture(address, admin, superAdmin, browser, dataDir, async () => {
       await Promise.all(browser.contexts().map((context) => context.close()));
       await removeAgents(api);
     });
   }
 
   /** Starts a separate service, for tests that need other settings or that kill the service. */
-  static async startAlone(env: NodeJS.ProcessEnv = {}): Promise<ConsoleLab> {
+  static async startAlone(env: NodeJS.ProcessEnv = {}): Promise<ConsoleFixture> {
     const [service, browser] = await Promise.all([startService(env), sharedBrowser()]);
     const { address, admin, superAdmin, dataDir, start } = service;
-    return new ConsoleLab(address, admin, superAdmin, browser, dataDir, async () => {
+    return new ConsoleFixture(address, admin, superAdmin, browser, dataDir, async () => {
       await Promise.all(browser.contexts().map((context) => context.close()));
       await start.end('SIGTERM');
       await rm(dataDir, { recursive: true, force: true });
     });
   }
 
-  open(look?: Look): Promise<ConsoleTab> {
-    return ConsoleTab.open(this.browser, this.address, look);
+  open(appearance?: Appearance): Promise<ConsoleTab> {
+    return ConsoleTab.open(this.browser, this.address, appearance);
   }
 
-  async signedIn(path = '/app', look?: Look, who = this.admin): Promise<ConsoleTab> {
-    const tab = await this.open(look);
+  async signedIn(path = '/app', appearance?: Appearance, person = this.admin): Promise<ConsoleTab> {
+    const tab = await this.open(appearance);
     await tab.goto(path);
-    await tab.signIn(...who);
+    await tab.signIn(...person);
     return tab;
   }
 
-  api(who = this.admin): Promise<HttpClient> {
-    return new HttpClient(this.address).signIn(...who);
+  api(person = this.admin): Promise<HttpClient> {
+    return new HttpClient(this.address).signIn(...person);
   }
 
   /** Adds a user to the organization. */

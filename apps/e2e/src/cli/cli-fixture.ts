@@ -4,31 +4,31 @@ import { join } from 'node:path';
 import { waitFor } from '@muster/testing';
 import { root } from '../service-process';
 
-export interface Said {
+export interface CommandOutput {
   code: number | null;
   out: string;
   err: string;
 }
 
 /** The command line as its one file, with a separate home folder. */
-export class CliLab {
+export class CliFixture {
   readonly file: string;
   readonly home: string;
 
   private constructor(
     readonly folder: string,
-    private readonly place: string[],
+    private readonly commandPrefix: string[],
   ) {
     this.file = join(folder, 'muster.js');
     this.home = join(folder, 'home');
   }
 
-  /** `place` is a command that runs another command, for example in a network namespace. */
-  static async make(folder: string, place: string[] = []): Promise<CliLab> {
-    const lab = new CliLab(folder, place);
-    await mkdir(lab.home, { recursive: true });
-    execFileSync(process.execPath, [join(root, 'apps/cli/one-file.mjs'), lab.file]);
-    return lab;
+  /** `commandPrefix` is a command that runs another command, for example in a network namespace. */
+  static async make(folder: string, commandPrefix: string[] = []): Promise<CliFixture> {
+    const fixture = new CliFixture(folder, commandPrefix);
+    await mkdir(fixture.home, { recursive: true });
+    execFileSync(process.execPath, [join(root, 'apps/cli/one-file.mjs'), fixture.file]);
+    return fixture;
   }
 
   env(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
@@ -36,21 +36,24 @@ export class CliLab {
   }
 
   /** Runs the command line without a terminal, as in a script. */
-  async run(args: string[], { input = '', env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {}): Promise<Said> {
-    const [program, ...rest] = [...this.place, process.execPath, this.file, ...args];
-    return collect(spawn(program!, rest, { cwd: this.folder, env: this.env(env) }), input);
+  async run(
+    args: string[],
+    { input = '', env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {},
+  ): Promise<CommandOutput> {
+    const [program, ...programArgs] = [...this.commandPrefix, process.execPath, this.file, ...args];
+    return collect(spawn(program!, programArgs, { cwd: this.folder, env: this.env(env) }), input);
   }
 
   /** Runs a line in bash, in which `muster` is a command. */
-  async shell(line: string): Promise<Said> {
+  async shell(line: string): Promise<CommandOutput> {
     const script = `muster() { '${process.execPath}' '${this.file}' "$@"; }\n${line}`;
-    const [program, ...rest] = [...this.place, 'bash', '-c', script];
-    return collect(spawn(program!, rest, { cwd: this.folder, env: this.env() }), '');
+    const [program, ...programArgs] = [...this.commandPrefix, 'bash', '-c', script];
+    return collect(spawn(program!, programArgs, { cwd: this.folder, env: this.env() }), '');
   }
 
   /** Runs the command line in a pseudo-terminal, as for a person. */
   type(args: string[]): Typist {
-    const line = [...this.place, process.execPath, this.file, ...args].map((each) => `'${each}'`).join(' ');
+    const line = [...this.commandPrefix, process.execPath, this.file, ...args].map((each) => `'${each}'`).join(' ');
     // `exec` replaces the shell, so the terminal ends with the exit code of the command line.
     return new Typist(spawn('script', ['-qfec', `exec ${line}`, '/dev/null'], { cwd: this.folder, env: this.env() }));
   }
@@ -58,19 +61,19 @@ export class CliLab {
 
 /** A person at a pseudo-terminal. */
 export class Typist {
-  said = '';
+  output = '';
   readonly exit: Promise<number | null>;
 
   constructor(private readonly child: ChildProcess) {
     for (const stream of [child.stdout!, child.stderr!])
-      stream.on('data', (chunk: Buffer) => (this.said += chunk.toString()));
+      stream.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
     this.exit = new Promise((resolve) => child.once('close', resolve));
   }
 
   async sees(text: string | RegExp, withinMs = 60_000): Promise<void> {
-    const is = typeof text === 'string' ? () => this.said.includes(text) : () => text.test(this.said);
+    const is = typeof text === 'string' ? () => this.output.includes(text) : () => text.test(this.output);
     await waitFor(`${text} on the terminal`, is, withinMs).catch((error: Error) => {
-      throw new Error(`${error.message}; the output was: ${this.said}`);
+      throw new Error(`${error.message}; the output was: ${this.output}`);
     });
   }
 
@@ -87,7 +90,7 @@ export class Typist {
   }
 }
 
-function collect(child: ChildProcess, input: string): Promise<Said> {
+function collect(child: ChildProcess, input: string): Promise<CommandOutput> {
   let [out, err] = ['', ''];
   child.stdout!.on('data', (chunk: Buffer) => (out += chunk.toString()));
   child.stderr!.on('data', (chunk: Buffer) => (err += chunk.toString()));
