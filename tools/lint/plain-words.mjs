@@ -87,7 +87,7 @@ export const patterns = [
  * these words.
  */
 export const notYetPlain = [
-  'apps/{e2e,worker}/**',
+  'apps/worker/**',
   'libs/{agents,jobs}/**',
   // Files in these folders that are already rewritten.
   '!**/*.{controller,config}.ts',

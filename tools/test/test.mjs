@@ -90,7 +90,7 @@ async function provideBrowser(args) {
   const { env } = process;
   const { cachedChromium, installedChromium } = require(join(root, 'dist/tools/dev-stack/src/chromium.js'));
   if (await installedChromium(env)) return;
-  if (!specFiles(args).some((file) => /chromium|console-lab/i.test(textOf(file)))) return;
+  if (!specFiles(args).some((file) => /chromium|console-fixture/i.test(textOf(file)))) return;
   const onProgress = (line) => console.log(`  ${line}`);
   const found = await cachedChromium({ dataDir: join(root, '.muster'), env, onProgress });
   if (typeof found === 'string') env.PATH = `${env.PATH}${delimiter}${dirname(found)}`;

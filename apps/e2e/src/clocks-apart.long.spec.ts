@@ -7,12 +7,12 @@ import { dirname } from 'node:path';
 import { serviceApps, type ServiceApp } from '@muster/contracts';
 import { FakeWorker, HttpClient, waitFor } from '@muster/testing';
 import { fetchFaketime } from '../../../tools/dev-stack/src/faketime';
-import { type FaultLab, openFaultLab } from './fault-lab';
+import { type FaultFixture, openFaultFixture } from './fault-fixture';
 import { ServiceProcess } from './service-process';
 
 jest.setTimeout(300_000);
 
-/** Seconds by which the clock of each app is ahead of the database's. */
+/** Seconds by which the clock of each app is ahead of the database's clock. */
 const offsets: Record<ServiceApp, number> = {
   gateway: -70,
   ingest: 90,
@@ -24,7 +24,7 @@ const offsets: Record<ServiceApp, number> = {
 const deliveries = 10;
 
 describe('six apps whose clocks differ by up to 160 seconds', () => {
-  let lab: FaultLab;
+  let fixture: FaultFixture;
   let library: string;
   let worker: FakeWorker;
   let receiver: Server;
@@ -38,22 +38,22 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
     const found = await fetchFaketime({ env: process.env, onProgress: () => undefined });
     if (typeof found !== 'string') throw new Error(`libfaketime is not available: ${found.join('; ')}`);
     library = found;
-    lab = await openFaultLab();
+    fixture = await openFaultFixture();
     const start = async (app: ServiceApp, aheadSeconds: number) => {
       const clock = { LD_PRELOAD: library, FAKETIME: `${aheadSeconds >= 0 ? '+' : ''}${aheadSeconds}s` };
       const options = { FAKETIME_DONT_FAKE_MONOTONIC: '1', DONT_FAKE_MONOTONIC: '1', OUTBOUND_ALLOW: '127.0.0.1' };
-      const service = await ServiceProcess.start(app, { ...lab.env, ...clock, ...options });
+      const service = await ServiceProcess.start(app, { ...fixture.env, ...clock, ...options });
       services.push(service);
       return service;
     };
     const urls = new Map<ServiceApp, string>();
     for (const app of serviceApps) urls.set(app, (await start(app, offsets[app])).url);
-    // Two replicas compete for the same deliveries.
+    // A second replica competes for the same deliveries.
     await start('feedback-sync', 40);
-    admin = await lab.signIn(urls.get('gateway')!);
+    admin = await fixture.signIn(urls.get('gateway')!);
 
-    const made = await admin.post('/api/agents', { name: 'Machine', provider: 'external' });
-    const { agent, workerKey } = made.body;
+    const created = await admin.post('/api/agents', { name: 'Machine', provider: 'external' });
+    const { agent, workerKey } = created.body;
     machine = new HttpClient(urls.get('ingest')!).withKey(workerKey);
     const hello = { agentId: agent.id, bootId: 'boot', workerVersion: '1' };
     const { body } = await machine.post('/api/agents/handshake', hello);
@@ -64,7 +64,7 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
 
     receiver = createServer((request, response) => {
       received.push(String(request.headers['webhook-id']));
-      // Longer than the other replica needs to see the delivery as due, were it to trust its own clock.
+      // Long enough for the other replica to send the delivery again if it trusted its own clock.
       setTimeout(() => response.writeHead(204).end(), 1000);
     });
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
@@ -73,26 +73,26 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
     await Promise.all(services.map((service) => service.end()));
     receiver?.close();
     await worker?.stop();
-    await lab?.close();
+    await fixture?.close();
     if (library) await rm(dirname(library), { recursive: true, force: true });
   });
 
-  const pushed = (what: string, test: (command: FakeWorker['received'][number]) => boolean) =>
-    waitFor(what, () => worker.received.find(test));
+  const pushed = (description: string, test: (command: FakeWorker['received'][number]) => boolean) =>
+    waitFor(description, () => worker.received.find(test));
   const job = async (id: string) => (await admin.get(`/api/jobs/${id}`)).body;
   const isNow = (time: string) => Math.abs(Date.parse(time) - Date.now()) < 10_000;
 
   async function launch(): Promise<string> {
     const { jobId } = (await admin.post('/api/jobs/launch', ids)).body;
-    await pushed('its run', ({ kind, jobId: of }) => kind === 'run' && of === jobId);
+    await pushed('the run command', ({ kind, jobId: commandJobId }) => kind === 'run' && commandJobId === jobId);
     await machine.post('/api/job-webhook', { jobId, status: 'running' });
     return jobId as string;
   }
 
-  it('date a run alike and cost it', async () => {
+  it('record consistent times for a run and compute its cost', async () => {
     const id = await launch();
     await machine.post('/api/job-webhook', { jobId: id, status: 'completed' });
-    const ended = await waitFor('its cost', async () => {
+    const ended = await waitFor('the cost of the run', async () => {
       const read = await job(id);
       return read.totalCostUsd !== null && read;
     });
@@ -100,42 +100,44 @@ describe('six apps whose clocks differ by up to 160 seconds', () => {
     expect(ended.durationMs).toBeLessThan(30_000);
   });
 
-  it('give a snippet its whole time, and end one that nobody answers when its time is up', async () => {
+  it('give a snippet its whole timeout, and fail an unanswered snippet after its timeout', async () => {
     const path = `/api/agents/${ids.agentId}/run-snippet`;
-    const begun = (await admin.post(path, { code: 'print(1)', timeoutMs: 30_000 })).body.commandId;
-    const command = await pushed('its push', ({ commandId }) => commandId === begun);
+    const snippetId = (await admin.post(path, { code: 'print(1)', timeoutMs: 30_000 })).body.commandId;
+    const command = await pushed('the snippet command', ({ commandId }) => commandId === snippetId);
     const leftMs = Date.parse(command.deadline) - Date.now();
     expect(leftMs).toBeGreaterThan(20_000);
     expect(leftMs).toBeLessThan(45_000);
-    const result = `/api/agents/${ids.agentId}/commands/${begun}/result`;
+    const result = `/api/agents/${ids.agentId}/commands/${snippetId}/result`;
     expect((await machine.post(result, { status: 'success', output: '1\n' })).status).toBe(200);
     const silent = (await admin.post(path, { code: 'print(1)', timeoutMs: 2000 })).body.commandId;
     const end = async () => {
       const { body } = await admin.get(`${path}/status?commandId=${silent}`);
       return body.status !== 'pending' && body.status !== 'running' && body;
     };
-    expect(await waitFor('its end', end, 40_000)).toMatchObject({ status: 'failed' });
+    expect(await waitFor('the end of the snippet', end, 40_000)).toMatchObject({ status: 'failed' });
   });
 
   it('stop a cancelled run with its grace period, and do not reboot its machine', async () => {
     const id = await launch();
     await admin.post(`/api/jobs/${id}/cancel`);
-    await pushed('its stop', ({ kind, jobId }) => kind === 'stop_job' && jobId === id);
-    // The worker uses a part of its grace period.
+    await pushed('the stop command', ({ kind, jobId }) => kind === 'stop_job' && jobId === id);
+    // The worker uses a part of the grace period.
     await new Promise((resolve) => setTimeout(resolve, 6000));
     expect(worker.received.filter(({ kind, jobId }) => kind === 'stop_job' && jobId === id)).toHaveLength(1);
     await machine.post('/api/job-webhook', { jobId: id, status: 'cancelled' });
-    expect(await waitFor('its end', async () => (await job(id)).finishedAt && (await job(id)))).toMatchObject({
+    expect(
+      await waitFor('the end of the run', async () => (await job(id)).finishedAt && (await job(id))),
+    ).toMatchObject({
       status: 'cancelled',
     });
     expect((await admin.get(`/api/agents/${ids.agentId}/status`)).body.status).toBe('online');
   });
 
-  it('deliver each webhook once, with two replicas that deliver', async () => {
+  it('deliver each webhook event once with two delivering replicas', async () => {
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
     const endpoint = await admin.post('/api/webhook-endpoints', { url, events: ['job.cancelled'] });
     expect(endpoint.status).toBe(201);
-    // The machine is busy, so the runs that are cancelled are all queued.
+    // This run occupies the agent, so all runs that are cancelled below are queued.
     await launch();
     for (let n = 0; n < deliveries; n += 1) {
       const { jobId } = (await admin.post('/api/jobs/launch', ids)).body;

@@ -1,4 +1,4 @@
-"""Reads whatever it can reach and looks for what it should not find; then tries to change and to end what is not its own."""
+"""A hostile script: searches everything that it can read for secrets, then tries to change files and to end processes."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import time
 
 import muster
 
-# Written backwards, so that this run's own files do not hold what is looked for.
+# The secrets arrive reversed, so that this run's own files do not contain them.
 needles = {name: text[::-1].encode() for name, text in json.loads(os.environ["NEEDLES"]).items()}
 data = os.environ["DATA_DIR"]
 found, looked = [], 0
@@ -34,14 +34,14 @@ def content_of(path, limit=8 * 1024 * 1024):
 def is_file(path):
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
-    except OSError:  # it is gone already
+    except OSError:  # The file is already deleted.
         return False
 
 
 def name_of(pid):
     try:
         return content_of(f"/proc/{pid}/comm")
-    except OSError:  # it has ended already
+    except OSError:  # The process has already ended.
         return "gone"
 
 
@@ -87,7 +87,7 @@ for top in [*above[:-1], data, "/tmp", "/var/tmp", "/dev/shm", "/run", "/var/run
             os.environ["SOURCES"]]:
     walk(top)
 
-# What is around its own folder is written by the service, which must not be led elsewhere; the test looks whether it is.
+# The service writes the files around the run's folder. A symbolic link must not redirect it; the test checks the links.
 changed = []
 control = os.path.abspath(os.path.join(os.environ["MUSTER_RUN_ROOT"], "../../.."))
 for name in ("lease", "wanted.json", "worker.json", "worker.log", "account"):

@@ -17,22 +17,22 @@ with muster.step("Look around"):
 
 const describeHosts = canMakeHosts() ? describe : describe.skip;
 
-describeHosts('a worker on another host than npm start (takes root, for network namespaces)', () => {
-  let lab: TwoHostService;
+describeHosts('a worker on another host than npm start (requires root for network namespaces)', () => {
+  let fixture: TwoHostService;
 
   beforeAll(async () => {
-    lab = await TwoHostService.open();
+    fixture = await TwoHostService.open();
   });
-  afterAll(() => lab?.close());
+  afterAll(() => fixture?.close());
 
-  it('has its runs within a second, reaches the service from them, and leaves files that outlive a restart', async () => {
-    const { api } = lab;
+  it('starts runs within a second, lets scripts reach the service, and keeps files across a restart', async () => {
+    const { api } = fixture;
     const workflowId = (await api.post('/api/workflows', { name: 'Far', script })).body.id;
-    const agentId = await lab.install('plain');
+    const agentId = await fixture.install('plain');
     expect((await api.get(`/api/agents/${agentId}`)).body).toMatchObject({ tunnelUrl: null, publicTunnelUrl: null });
     const jobs = [];
-    for (let i = 0; i < 3; i += 1) jobs.push(await lab.run(workflowId, agentId));
-    const base = `http://${lab.hosts.service.address}:${servicePort}`;
+    for (let i = 0; i < 3; i += 1) jobs.push(await fixture.run(workflowId, agentId));
+    const base = `http://${fixture.hosts.service.address}:${servicePort}`;
     for (const job of jobs) expect(job).toMatchObject({ status: 'completed', result: { health: 200, base } });
     expect(Math.min(...jobs.map(startDelayMs))).toBeLessThan(1000);
 
@@ -40,10 +40,10 @@ describeHosts('a worker on another host than npm start (takes root, for network 
     const { downloadUrl } = (await api.get(`/api/artifacts/${artifacts[0].id}`)).body;
     expect(new URL(downloadUrl).origin).toBe(api.url);
     expect(await (await fetch(downloadUrl)).text()).toBe('far away');
-    expect(await lab.service.end('SIGTERM')).toBe(0);
-    await lab.start();
+    expect(await fixture.service.end('SIGTERM')).toBe(0);
+    await fixture.start();
     expect(await (await fetch(downloadUrl)).text()).toBe('far away');
-    const after = await waitFor('a run after it', () => lab.run(workflowId, agentId));
+    const after = await waitFor('a run after the restart', () => fixture.run(workflowId, agentId));
     expect(after.status).toBe('completed');
   });
 });

@@ -1,33 +1,33 @@
 // Long: pauses, kills and empties Redis and Postgres.
 // Short: apps/e2e/src/services.spec.ts
 import { HttpClient, longForm, waitFor } from '@muster/testing';
-import { countProbes, type FaultLab, openFaultLab } from './fault-lab';
+import { countProbes, type FaultFixture, openFaultFixture } from './fault-fixture';
 import { seeded } from './seed';
 import { ServiceProcess } from './service-process';
 
 jest.setTimeout(180_000);
 
-/** Requests that never answer must fail the test instead of hanging it. */
+/** Time limit for a response in milliseconds, so that a hanging request fails the test. */
 const patience = 2000;
 const kills = longForm('FAULTS_KILLS', { short: 2, long: 5 });
 
-describe('the service in an outage', () => {
-  let lab: FaultLab;
+describe('the service during an outage', () => {
+  let fixture: FaultFixture;
   let service: ServiceProcess;
   let client: HttpClient;
   const random = seeded();
 
   beforeAll(async () => {
-    lab = await openFaultLab();
-    service = await ServiceProcess.start('standalone', lab.env);
-    client = await lab.signIn(service.url);
+    fixture = await openFaultFixture();
+    service = await ServiceProcess.start('standalone', fixture.env);
+    client = await fixture.signIn(service.url);
   });
   afterAll(async () => {
     await service?.end();
-    await lab?.close();
+    await fixture?.close();
   });
   beforeEach(async () => {
-    await lab.query('DELETE FROM queue_probe');
+    await fixture.query('DELETE FROM queue_probe');
   });
 
   afterEach(() => {
@@ -40,13 +40,13 @@ describe('the service in an outage', () => {
     return answer.body.probes.length;
   };
   const allHandled = async (accepted: number) => {
-    await waitFor('every accepted canary', async () => (await countProbes(lab)).handled === accepted, 60_000);
-    await waitFor('an empty outbox', async () => (await lab.query('SELECT 1 FROM outbox')).length === 0, 30_000);
-    return countProbes(lab);
+    await waitFor('every accepted canary', async () => (await countProbes(fixture)).handled === accepted, 60_000);
+    await waitFor('an empty outbox', async () => (await fixture.query('SELECT 1 FROM outbox')).length === 0, 30_000);
+    return countProbes(fixture);
   };
 
-  it('accepts and answers while Redis is paused, and handles everything once when it goes on', async () => {
-    process.kill(lab.stack.redis!.pid, 'SIGSTOP');
+  it('answers requests while Redis is paused, and handles each message once after Redis resumes', async () => {
+    process.kill(fixture.stack.redis!.pid, 'SIGSTOP');
     let accepted = 0;
     const reads: number[] = [];
     try {
@@ -60,13 +60,13 @@ describe('the service in an outage', () => {
         ]);
         accepted += count;
         reads.push(...answers.map(({ status }) => status));
-        // Long enough that publishing has been tried, failed, and been tried again.
+        // Long enough for a publish to fail and to be retried.
         await new Promise((resume) => setTimeout(resume, 700));
       }
       const deep = await inTime(client.get('/api/health/deep'), 5000);
       expect([deep.status, deep.body.status, deep.body.checks.queue.status]).toEqual([200, 'degraded', 'failed']);
     } finally {
-      process.kill(lab.stack.redis!.pid, 'SIGCONT');
+      process.kill(fixture.stack.redis!.pid, 'SIGCONT');
     }
     const counts = await allHandled(accepted);
     report('Redis paused', { ...counts, reads: reads.length });
@@ -74,24 +74,24 @@ describe('the service in an outage', () => {
     expect(counts).toEqual({ accepted, handled: accepted, publishedAgain: 0 });
   });
 
-  it('loses nothing when Redis is killed and emptied at any moment', async () => {
+  it('loses no message when Redis is killed and emptied at any moment', async () => {
     let accepted = 0;
     for (let round = 0; round < kills; round += 1) {
       const pushing = (async () => {
         for (let i = 0; i < 15; i += 1) accepted += await accept(random.between(1, 10));
       })();
       await new Promise((resume) => setTimeout(resume, random.between(0, 150)));
-      await lab.emptyRedis();
+      await fixture.emptyRedis();
       await pushing;
     }
     const counts = await allHandled(accepted);
     report('Redis killed and emptied', { ...counts, kills });
     expect(counts).toEqual({ accepted, handled: accepted, publishedAgain: expect.any(Number) });
-    // A message whose answer died with Redis may come again; the work is done once all the same.
+    // A message whose acknowledgement was lost with Redis may be published again; its work is still done once.
     expect(counts.publishedAgain).toBeLessThanOrEqual(accepted / 20);
   });
 
-  it('answers 503 in bounded time while Postgres is gone, and goes on by itself when it is back', async () => {
+  it('answers 503 in bounded time while Postgres is down, and recovers without a restart', async () => {
     const { pid } = service;
     const statuses = new Map<number, number>();
     let flowing = true;
@@ -105,8 +105,8 @@ describe('the service in an outage', () => {
     });
     for (let round = 0; round < kills; round += 1) {
       await new Promise((resume) => setTimeout(resume, random.between(50, 300)));
-      process.kill(lab.stack.postgres!.pid, 'SIGKILL');
-      await lab.stack.postgres!.stop();
+      process.kill(fixture.stack.postgres!.pid, 'SIGKILL');
+      await fixture.stack.postgres!.stop();
       await waitFor('a 503', async () => {
         const answer = await inTime(client.get('/api/users'), 10_000);
         if (answer.status === 503) expect(answer.body.code).toBe('service_unavailable');
@@ -115,7 +115,7 @@ describe('the service in an outage', () => {
       expect((await inTime(client.get('/api/health'), patience)).status).toBe(200);
       const deep = await inTime(client.get('/api/health/deep'), 5000);
       expect([deep.status, deep.body.checks.database.status]).toEqual([503, 'failed']);
-      await lab.stack.postgres!.restart();
+      await fixture.stack.postgres!.restart();
       await waitFor('a 200', async () => (await inTime(client.get('/api/users'), 10_000)).status === 200);
     }
     flowing = false;
@@ -135,8 +135,10 @@ describe('the service in an outage', () => {
   });
 
   it('answers the deep probe in bounded time while Postgres hangs', async () => {
-    const { postgres } = lab.stack;
-    const children = await lab.query<{ pid: number }>('SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()');
+    const { postgres } = fixture.stack;
+    const children = await fixture.query<{ pid: number }>(
+      'SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()',
+    );
     const stopped = [postgres!.pid, ...children.map(({ pid }) => pid)].filter((pid) => signal(pid, 'SIGSTOP'));
     try {
       const deep = await inTime(client.get('/api/health/deep'), 6000);
@@ -148,44 +150,44 @@ describe('the service in an outage', () => {
     await waitFor('a 200', async () => (await client.get('/api/users')).status === 200, 40_000);
   });
 
-  it('ends within its deadline on SIGTERM, and leaves nothing unhandled behind', async () => {
+  it('exits within its deadline on SIGTERM, and loses no message', async () => {
     const accepted = await accept(50);
     expect(await service.end('SIGTERM')).toBe(0);
-    service = await ServiceProcess.start('standalone', lab.env);
-    client = await lab.signIn(service.url);
+    service = await ServiceProcess.start('standalone', fixture.env);
+    client = await fixture.signIn(service.url);
     expect((await allHandled(accepted)).handled).toBe(accepted);
   });
 
-  it.each(['SIGSTOP', 'SIGKILL'] as const)('ends on SIGTERM although Redis had a %s', async (fault) => {
-    process.kill(lab.stack.redis!.pid, fault);
+  it.each(['SIGSTOP', 'SIGKILL'] as const)('exits on SIGTERM after Redis got a %s', async (fault) => {
+    process.kill(fixture.stack.redis!.pid, fault);
     await waitFor(
-      'the outage to be seen',
+      'the health check to report the outage',
       async () => (await client.get('/api/health/deep')).body.checks.queue.status === 'failed',
     );
     const accepted = await accept(5);
     expect(await service.end('SIGTERM')).toBe(0);
-    if (fault === 'SIGSTOP') process.kill(lab.stack.redis!.pid, 'SIGCONT');
-    else await lab.stack.redis!.restart();
-    service = await ServiceProcess.start('standalone', lab.env);
-    client = await lab.signIn(service.url);
+    if (fault === 'SIGSTOP') process.kill(fixture.stack.redis!.pid, 'SIGCONT');
+    else await fixture.stack.redis!.restart();
+    service = await ServiceProcess.start('standalone', fixture.env);
+    client = await fixture.signIn(service.url);
     expect((await allHandled(accepted)).handled).toBe(accepted);
   });
 
-  it('picks up what a kill -9 right after the acceptance left', async () => {
+  it('handles messages that were accepted right before a kill -9', async () => {
     let accepted = 0;
     for (let round = 0; round < kills; round += 1) {
       accepted += await accept(20);
       await service.end('SIGKILL');
-      service = await ServiceProcess.start('standalone', lab.env);
-      client = await lab.signIn(service.url);
+      service = await ServiceProcess.start('standalone', fixture.env);
+      client = await fixture.signIn(service.url);
     }
     const counts = await allHandled(accepted);
     report('service killed', { ...counts, kills });
     expect(counts.handled).toBe(accepted);
   });
 
-  function report(what: string, counts: Record<string, number>): void {
-    process.stdout.write(`${what} (seed ${random.seed}): ${JSON.stringify(counts)}\n`);
+  function report(subject: string, counts: Record<string, number>): void {
+    process.stdout.write(`${subject} (seed ${random.seed}): ${JSON.stringify(counts)}\n`);
   }
 });
 

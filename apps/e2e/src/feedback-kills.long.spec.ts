@@ -18,7 +18,7 @@ import { ServiceProcess } from './service-process';
 const kills = longForm('FEEDBACK_KILLS', { short: 2, long: 60 });
 const seed = Number(process.env['MUSTER_SEED'] ?? 5);
 
-describe('feedback whose worker is killed', () => {
+describe('feedback synchronization whose worker is killed', () => {
   let database: ClonedDatabase;
   let pool: Pool;
   let trackers: FakeTrackers;
@@ -40,9 +40,9 @@ describe('feedback whose worker is killed', () => {
     await pool.query(`INSERT INTO organization (id, name) VALUES ($1, 'Kills')`, [organizationId]);
     await pool.query('INSERT INTO organization_settings (organization_id) VALUES ($1)', [organizationId]);
   });
-  const settled = () =>
+  const synchronized = () =>
     waitFor(
-      'the work item to be settled',
+      'all work items to be synchronized',
       async () => (await pool.query('SELECT FROM feedback_work_item WHERE due_at IS NOT NULL')).rowCount === 0,
       60_000,
     );
@@ -77,7 +77,7 @@ describe('feedback whose worker is killed', () => {
     return id;
   }
 
-  it('has one issue and one task, the same on three sides, at whichever call it dies', async () => {
+  it('creates one issue and one task with the same status, whichever tracker call is interrupted', async () => {
     const random = seeded(seed);
     await start();
     let killed = 0;
@@ -100,7 +100,7 @@ describe('feedback whose worker is killed', () => {
       await died;
       trackers.mishap = () => undefined;
       await start();
-      await settled();
+      await synchronized();
       expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
       const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
       const { rows } = await pool.query('SELECT status FROM feedback_submission WHERE id = $1', [id]);
@@ -111,7 +111,7 @@ describe('feedback whose worker is killed', () => {
     expect(killed).toBe(kills);
   }, 600_000);
 
-  it('asks the model once for a report, and has it by rule, when it dies while that thinks or with its answer', async () => {
+  it('calls the model once per report, and classifies by rule if the worker dies during the call', async () => {
     const model = await FakeModel.start();
     const env = { ...model.env, MODEL_TIMEOUT_MS: '500' };
     await service.end();
@@ -126,7 +126,7 @@ describe('feedback whose worker is killed', () => {
             died = service.end('SIGKILL');
             return { hang: true };
           }
-          // What it was told cannot be written down before it dies.
+          // The lock keeps the worker from storing the answer before it is killed.
           await owner.query('BEGIN');
           await owner.query('SELECT FROM feedback_work_item WHERE due_at IS NOT NULL FOR UPDATE');
           died = writing()
@@ -140,7 +140,7 @@ describe('feedback whose worker is killed', () => {
         await waitFor('its death', () => died !== undefined);
         await died;
         await start(env);
-        await settled();
+        await synchronized();
         expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length, model.calls.length]).toEqual([1, 1, 1]);
         const { rows } = await pool.query(
           'SELECT enriched_by, severity FROM feedback_work_item WHERE submission_id = $1',
@@ -156,9 +156,9 @@ describe('feedback whose worker is killed', () => {
     }
   }, 120_000);
 
-  /** The connection over which what the model said is about to be written. */
+  /** Returns the pid of the connection that waits to store the model's answer. */
   function writing(): Promise<number> {
-    return waitFor('the answer to be written', async () => {
+    return waitFor('the worker to store the answer', async () => {
       const { rows } = await pool.query<{ pid: number }>(
         `SELECT pid FROM pg_stat_activity
          WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%enriched_by = $7%'`,

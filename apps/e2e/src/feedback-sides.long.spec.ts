@@ -17,7 +17,7 @@ import { ServiceProcess } from './service-process';
 
 const seed = Number(process.env['MUSTER_SEED'] ?? 8);
 
-describe('feedback on three sides', () => {
+describe('feedback in the service and two trackers', () => {
   let harness: Harness;
   let trackers: FakeTrackers;
   let gateway: ServiceProcess;
@@ -55,14 +55,14 @@ describe('feedback on three sides', () => {
     const answer = await fetch(`${url}/api/feedback-submissions`, { method: 'POST', headers, body: form });
     return ((await answer.json()) as { id: string }).id;
   };
-  const settled = (id: string) =>
+  const synchronized = (id: string) =>
     waitFor(
-      `${id} to be settled`,
+      `${id} to be synchronized`,
       async () =>
         (await sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]))[0]?.dueAt === null,
       30_000,
     );
-  const ring = (id: string) =>
+  const makeDue = (id: string) =>
     sql(
       'UPDATE feedback_work_item SET armed = armed + 1, due_at = now() - make_interval(secs => 1) WHERE submission_id = $1',
       [id],
@@ -71,33 +71,33 @@ describe('feedback on three sides', () => {
     expect((await admin.patch(`/api/feedback-submissions/${id}`, { status })).status).toBe(200);
   const read = async (id: string) => (await admin.get(`/api/feedback-submissions/${id}`)).body;
 
-  it('goes from an admin’s hand to both trackers, and is told once', async () => {
+  it('copies each status change by an admin to both trackers, and records it once', async () => {
     const id = await submit('By hand');
-    await settled(id);
+    await synchronized(id);
     const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
     expect((await read(id)).external).toEqual({ issueUrl: issue!.html_url, taskUrl: task!.url });
-    const shown = () => [issue!.state, issue!.state_reason, task!.status.type];
+    const trackerStates = () => [issue!.state, issue!.state_reason, task!.status.type];
     for (const [status, ...there] of [
       ['rejected', 'closed', 'not_planned', 'closed'],
       ['triaged', 'open', 'reopened', 'open'],
       ['in_progress', 'open', 'reopened', 'custom'],
       ['resolved', 'closed', 'completed', 'done'],
-      // The task is over already.
+      // The task is already done.
       ['closed', 'closed', 'completed', 'done'],
     ]) {
       await patch(id, status!);
-      await settled(id);
-      expect([status, ...shown()]).toEqual([status, ...there]);
+      await synchronized(id);
+      expect([status, ...trackerStates()]).toEqual([status, ...there]);
     }
-    await ring(id);
-    await settled(id);
+    await makeDue(id);
+    await synchronized(id);
     const { status, history } = await read(id);
     expect(status).toBe('closed');
     expect(history.filter(({ source }: { source: string }) => source === 'user')).toHaveLength(5);
     expect(history.at(-1)).toMatchObject({ from: 'resolved', to: 'closed', source: 'user' });
   }, 60_000);
 
-  it('has one issue where its worker stood still between looking and making, and another took over', async () => {
+  it('creates one issue if its worker hangs between search and creation and another worker takes over', async () => {
     let stopped = false;
     trackers.mishap = ({ method, path }) => {
       if (stopped || method !== 'GET' || !path.includes('/issues?')) return undefined;
@@ -105,28 +105,28 @@ describe('feedback on three sides', () => {
       process.kill(worker.pid, 'SIGSTOP');
       return undefined;
     };
-    const id = await submit('Stood still');
+    const id = await submit('Hanging worker');
     await waitFor('the stop', () => stopped);
     const other = await startWorker();
     try {
-      await settled(id);
+      await synchronized(id);
       expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
     } finally {
       await other.end();
       process.kill(worker.pid, 'SIGCONT');
     }
     const next = await submit('The next');
-    await settled(next);
+    await synchronized(next);
     expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
   }, 60_000);
 
-  it('agrees in the end after changes in any order, with clocks apart, in a bounded number of calls', async () => {
+  it('converges after changes in any order with different clocks, in a bounded number of calls', async () => {
     const random = seeded(seed);
     const pick = <T>(list: readonly T[]): T => list[random.between(0, list.length - 1)]!;
     trackers.skewMs = { codehost: 90_000, tasktracker: -90_000 };
     const ids: string[] = [];
     for (let n = 0; n < 4; n += 1) ids.push(await submit(`Apart ${n}`));
-    for (const id of ids) await settled(id);
+    for (const id of ids) await synchronized(id);
     const before = trackers.calls.length;
     let changes = 0;
     for (let step = 0; step < 60; step += 1) {
@@ -139,19 +139,19 @@ describe('feedback on three sides', () => {
         trackers.moveIssue(issue!, { state: 'closed', state_reason: pick(['completed', 'not_planned']) });
       else trackers.moveIssue(issue!, { state: 'open' });
       changes += 1;
-      // A webhook may be lost, or come twice.
-      for (let rings = pick([0, 1, 1, 2]); rings > 0; rings -= 1) await ring(id);
+      // A webhook may be lost or arrive twice.
+      for (let repeats = pick([0, 1, 1, 2]); repeats > 0; repeats -= 1) await makeDue(id);
     }
-    for (const id of ids) await settled(id);
+    for (const id of ids) await synchronized(id);
     for (const id of ids) {
-      await ring(id);
-      await settled(id);
+      await makeDue(id);
+      await synchronized(id);
       const { status } = await read(id);
       const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
-      const over = ['resolved', 'closed', 'rejected'].includes(status);
-      expect([id, issue!.state]).toEqual([id, over ? 'closed' : 'open']);
-      if (over) expect(issue!.state_reason).toBe(status === 'rejected' ? 'not_planned' : 'completed');
-      const types = over ? ['done', 'closed'] : status === 'in_progress' ? ['custom'] : ['open'];
+      const isClosed = ['resolved', 'closed', 'rejected'].includes(status);
+      expect([id, issue!.state]).toEqual([id, isClosed ? 'closed' : 'open']);
+      if (isClosed) expect(issue!.state_reason).toBe(status === 'rejected' ? 'not_planned' : 'completed');
+      const types = isClosed ? ['done', 'closed'] : status === 'in_progress' ? ['custom'] : ['open'];
       expect(types).toContain(task!.status.type);
     }
     const calls = trackers.calls.length - before;

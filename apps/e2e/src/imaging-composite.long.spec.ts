@@ -11,8 +11,8 @@ import { Start } from './npm-start';
 
 jest.setTimeout(300_000);
 
-/** Asked for and nobody's: so it can be looked for everywhere. */
-const nobody = 'Zyxwvut, Quillandra';
+/** A name of no patient; unusual, so that a test can search all files for it. */
+const unknownName = 'Zyxwvut, Quillandra';
 
 describe('a composite that a real local worker builds', () => {
   let folder: string;
@@ -21,17 +21,17 @@ describe('a composite that a real local worker builds', () => {
   let admin: HttpClient;
   let agentId: string;
 
-  const keep = async (name: string, bytes: Buffer) => {
+  const writeImage = async (name: string, bytes: Buffer) => {
     const path = join(practice, 'images', name);
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, bytes);
   };
-  const ask = async (patientLookup: string, teeth: number[]) => {
+  const requestComposite = async (patientLookup: string, teeth: number[]) => {
     const started = await admin.post(`/api/agents/${agentId}/imaging-composite`, { patientLookup, teeth });
     expect([started.status, started.text]).toEqual([202, expect.any(String)]);
     const path = `/api/agents/${agentId}/imaging-composite/status?commandId=${started.body.commandId}`;
     const body = await waitFor(
-      'its end',
+      'the end of the command',
       async () => {
         const answer = await admin.get(path);
         return answer.body.status !== 'pending' && answer.body;
@@ -41,7 +41,7 @@ describe('a composite that a real local worker builds', () => {
     return { ...body, commandId: started.body.commandId as string };
   };
   const composite = async (patientLookup: string, teeth: number[]) => {
-    const { status, output, error, compositeUrl, commandId } = await ask(patientLookup, teeth);
+    const { status, output, error, compositeUrl, commandId } = await requestComposite(patientLookup, teeth);
     expect([status, error]).toEqual(['success', undefined]);
     const [, json] = /__IMAGING_COMP_START__([^]*?)__IMAGING_COMP_END__/.exec(output)!;
     const answer = await fetch(compositeUrl);
@@ -51,16 +51,16 @@ describe('a composite that a real local worker builds', () => {
       .raw()
       .toBuffer({ resolveWithObject: true });
     const pixel = (x: number, y: number) => [...data.subarray((y * info.width + x) * 3, (y * info.width + x) * 3 + 3)];
-    const cell = (place: number) => ({ left: (place % 6) * 320, top: Math.floor(place / 6) * 240 });
+    const cell = (index: number) => ({ left: (index % 6) * 320, top: Math.floor(index / 6) * 240 });
     return {
-      said: JSON.parse(json!),
+      report: JSON.parse(json!),
       commandId,
       compositeUrl: compositeUrl as string,
       size: [info.width, info.height],
-      middles: teeth.map((_, place) => pixel(cell(place).left + 160, cell(place).top + 100)),
-      /** The lower left corner of each cell: what is in it says which tooth it is, and from when. */
-      labels: teeth.map((_, place) => {
-        const { left, top } = cell(place);
+      middles: teeth.map((_, index) => pixel(cell(index).left + 160, cell(index).top + 100)),
+      /** The lower left corner of each cell, where the tooth's number and the date of its image are printed. */
+      labels: teeth.map((_, index) => {
+        const { left, top } = cell(index);
         const rows = Array.from({ length: 32 }, (_, y) =>
           Array.from({ length: 180 }, (_, x) => pixel(left + x, top + 208 + y)[0]!),
         );
@@ -85,18 +85,22 @@ describe('a composite that a real local worker builds', () => {
     const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(start.output)!;
     admin = await new HttpClient(`http://127.0.0.1:${port}`).signIn(email!, password!);
     agentId = (await admin.post('/api/agents', { name: randomUUID(), provider: 'local' })).body.agent.id;
-    await waitFor('it', async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online', 60_000);
+    await waitFor(
+      'the agent to be online',
+      async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online',
+      60_000,
+    );
   });
   afterAll(async () => {
     await start?.end('SIGTERM');
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('has of each tooth the newest image of this patient that can be read, in the order asked for', async () => {
+  it('shows the newest readable image of each requested tooth of the patient, in the requested order', async () => {
     const teeth = [31, 3, 30, 14, 19, 8, 1, 2];
-    const { said, commandId, size, middles, labels } = await composite('1234', teeth);
+    const { report, commandId, size, middles, labels } = await composite('1234', teeth);
     const { organization } = (await admin.get('/api/auth/me')).body;
-    expect(said).toEqual({
+    expect(report).toEqual({
       composite_key: `imaging/comp/${organization.id}/${commandId}.png`,
       patient: { patimageid: 1234, chart: 'C-77', name: 'Smith, Ann' },
       teeth_found: [31, 3, 14, 2],
@@ -112,7 +116,7 @@ describe('a composite that a real local worker builds', () => {
       expect(label.filter((level) => level > 230).length).toBeGreaterThan(50);
       expect(label.filter((level) => level < 20).length).toBeGreaterThan(500);
     }
-    // Where nothing was asked for is nothing.
+    // The composite is the agent's only artifact.
     const { artifacts } = (await admin.get(`/api/artifacts?agentId=${agentId}`)).body;
     expect(artifacts).toEqual([
       expect.objectContaining({ agentId, kind: 'image', filename: `${commandId}.png`, contentType: 'image/png' }),
@@ -126,52 +130,52 @@ describe('a composite that a real local worker builds', () => {
     ['munoz,  <B>JOSE</B>', 77, []],
     ['<b>José</b> Muñoz', 77, []],
     ['Nell Without', 88, []],
-  ])('means %s', async (lookup, patimageid, found) => {
-    const { said, size, middles } = await composite(lookup, [30, 3]);
-    expect([said.patient.patimageid, said.teeth_found]).toEqual([patimageid, found]);
+  ])('finds the patient by %s', async (lookup, patimageid, found) => {
+    const { report, size, middles } = await composite(lookup, [30, 3]);
+    expect([report.patient.patimageid, report.teeth_found]).toEqual([patimageid, found]);
     expect(size).toEqual([640, 240]);
     expect(middles).toEqual([found.length ? [200, 200, 200] : [128, 128, 128], [128, 128, 128]]);
   });
 
-  it('fails for a name of two patients, and for a name of nobody, and names neither', async () => {
-    const { commandId: _, ...several } = await ask('Ann Smith', [3]);
+  it('fails for an ambiguous and for an unknown patient name, and reveals no name', async () => {
+    const { commandId: _, ...several } = await requestComposite('Ann Smith', [3]);
     const error = '2 patients answer to this lookup';
     expect(several).toEqual({ status: 'failed', code: 'patient_ambiguous', error });
-    const { commandId, ...none } = await ask(nobody, [3]);
+    const { commandId, ...none } = await requestComposite(unknownName, [3]);
     expect(none).toEqual({ status: 'failed', code: 'patient_not_found', error: 'no patient answers to this lookup' });
-    const told = await admin.get(`/api/agents/${agentId}/logs?limit=200`);
-    expect(told.text).toContain(commandId);
-    const shown = [told, await admin.get('/api/audit?limit=200'), await admin.get(`/api/agents/${agentId}`)];
-    for (const { text } of shown) expect(text).not.toMatch(/Zyxwvut|Smith|C-77|Muñoz/);
-    // Neither the database nor a log nor the worker's own folder has heard of who was asked for.
-    await waitFor('its folder', async () => !(await filesWith(folder, 'Zyxwvut')).length);
+    const timeline = await admin.get(`/api/agents/${agentId}/logs?limit=200`);
+    expect(timeline.text).toContain(commandId);
+    const answers = [timeline, await admin.get('/api/audit?limit=200'), await admin.get(`/api/agents/${agentId}`)];
+    for (const { text } of answers) expect(text).not.toMatch(/Zyxwvut|Smith|C-77|Muñoz/);
+    // Neither the data folder (database, worker) nor the output contains the requested name.
+    await waitFor('the name to be in no file', async () => !(await filesWith(folder, 'Zyxwvut')).length);
     expect(start.output).not.toContain('Zyxwvut');
   });
 
-  it('is another organization’s business in no way', async () => {
-    const ours = await composite('1234', [3]);
+  it('is not accessible to another organization', async () => {
+    const own = await composite('1234', [3]);
     const [, email, password] = /super admin +(\S+@\S+) +(\S+)/.exec(start.output)!;
     const root = await new HttpClient(admin.url).signIn(email!, password!);
     const account = { adminEmail: 'other@example.com', adminPassword: randomUUID() };
     expect((await root.post('/api/admin/organizations', { name: 'Other', ...account })).status).toBe(201);
     const other = await new HttpClient(admin.url).signIn(account.adminEmail, account.adminPassword);
     const path = `/api/agents/${agentId}/imaging-composite`;
-    expect((await other.get(`${path}/status?commandId=${ours.commandId}`)).status).toBe(404);
+    expect((await other.get(`${path}/status?commandId=${own.commandId}`)).status).toBe(404);
     expect((await other.post(path, { patientLookup: '1234', teeth: [3] })).status).toBe(404);
-    const elsewhere = new URL(ours.compositeUrl);
-    elsewhere.pathname = elsewhere.pathname.replace(ours.commandId, randomUUID());
+    const elsewhere = new URL(own.compositeUrl);
+    elsewhere.pathname = elsewhere.pathname.replace(own.commandId, randomUUID());
     expect((await fetch(elsewhere)).status).toBe(403);
   });
 
-  it('says what is missing where the practice has moved its files', async () => {
+  it('reports which file is missing if the practice has moved its files', async () => {
     const list = join(practice, 'images/images.dat');
     const content = await readFile(list);
     await rm(list);
-    const { commandId: _, ...missing } = await ask('1234', [3]);
+    const { commandId: _, ...missing } = await requestComposite('1234', [3]);
     const error = 'the imaging data file is not there';
     expect(missing).toEqual({ status: 'failed', code: 'data_file_unavailable', error });
     await symlink(join(practice, 'database/practice.db'), list);
-    expect((await ask('1234', [3])).code).toBe('path_not_allowed');
+    expect((await requestComposite('1234', [3])).code).toBe('path_not_allowed');
     await rm(list);
     await writeFile(list, content);
   });
@@ -184,13 +188,13 @@ describe('a composite that a real local worker builds', () => {
       [88, 'N-1', 'Nell', 'Without'],
     ];
     await mkdir(join(practice, 'database'));
-    const made = spawnSync('python3', [
+    const result = spawnSync('python3', [
       '-c',
       makeDatabase,
       join(practice, 'database/practice.db'),
       JSON.stringify(rows),
     ]);
-    expect([made.status, made.stderr.toString()]).toEqual([0, '']);
+    expect([result.status, result.stderr.toString()]).toEqual([0, '']);
 
     const line = (id: number, ordinal: number, filename: string, taken: string, teeth: string) =>
       `${id}|${ordinal}|${filename}|${taken}|five|six|seven|eight|nine|${teeth}|more`;
@@ -206,28 +210,28 @@ describe('a composite that a real local worker builds', () => {
       line(1234, 8, 'newer.dex', '20250101|101113', '17'),
       line(1235, 1, 'theirs.dex', '20251231|', '46'),
       line(1234, 9, 'theirs.dex', '20251231|', '46'),
-      // A primary tooth is no tooth of that number.
+      // A primary tooth must not count as the permanent tooth with the same universal number.
       line(1234, 10, 'new.dex', '20250101|', '51-55;65'),
       line(1234, 11, 'new.dex', '20259901|', '11'),
       '1234|12|short.dex',
       '',
       'x'.repeat(70_000),
     ];
-    await keep(
+    await writeImage(
       'images.dat',
       Buffer.concat([
         Buffer.from(utf8.join('\r\n').replace('\r\n', '') + '\r\n'),
-        // In Windows-1252.
+        // A line in Windows-1252.
         Buffer.from(`${line(1234, 13, 'Z\xe4hne.dex', '20250101|', '47')}\r\n`, 'latin1'),
       ]),
     );
-    await keep('1234/old.dex', greyTiff(400, 300, 40));
-    await keep('1234/new.dex', Buffer.concat([Buffer.from('a header of the maker'), greyTiff(1000, 750, 90)]));
-    await keep('1234/newer.dex', greyTiff(64, 48, 60));
-    await keep('1234/damaged.dex', greyTiff(400, 300, 50).subarray(0, 300));
-    await keep('1234/Zähne.dex', greyTiff(400, 300, 150));
-    await keep('in-root.dex', greyTiff(400, 300, 120));
-    await keep('1235/theirs.dex', greyTiff(400, 300, 200));
+    await writeImage('1234/old.dex', greyTiff(400, 300, 40));
+    await writeImage('1234/new.dex', Buffer.concat([Buffer.from('a header of the maker'), greyTiff(1000, 750, 90)]));
+    await writeImage('1234/newer.dex', greyTiff(64, 48, 60));
+    await writeImage('1234/damaged.dex', greyTiff(400, 300, 50).subarray(0, 300));
+    await writeImage('1234/Zähne.dex', greyTiff(400, 300, 150));
+    await writeImage('in-root.dex', greyTiff(400, 300, 120));
+    await writeImage('1235/theirs.dex', greyTiff(400, 300, 200));
     await writeFile(join(practice, 'database/secret.dex'), greyTiff(400, 300, 250));
     await symlink(join(practice, 'database/secret.dex'), join(practice, 'images/1234/hidden.dex'));
   }
@@ -243,7 +247,7 @@ connection.commit()
 connection.close()
 `;
 
-/** An uncompressed grey TIFF of one level. */
+/** An uncompressed TIFF of one grey level. */
 function greyTiff(width: number, height: number, level: number): Buffer {
   const pixels = width * height;
   const tags = [

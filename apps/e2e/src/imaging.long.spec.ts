@@ -14,33 +14,37 @@ const { pillow } = testStack();
 const describeWhere = pillow ? describe : describe.skip;
 const count = 200;
 
-/** Of each picture another one: where it is bright tells its number, and how it lies is seen in the corner. */
+/** Each image is different: the bright square encodes its number, and the white corner shows its orientation. */
 const [width, height] = [320, 240];
 const brightAt = (ordinal: number, x: number, y: number): number => {
   if (x < 40 && y < 30) return 255;
   return Math.floor(x / 32) === ordinal % 10 && Math.floor(y / 24) === Math.floor(ordinal / 10) % 10 ? 220 : 40;
 };
 
-describeWhere('imaging by npm start and its own worker (takes Pillow)', () => {
+describeWhere('imaging by npm start and its own worker (requires Pillow)', () => {
   let root: string;
   let start: StartedAs;
   let api: HttpClient;
   let agentId: string;
 
   beforeAll(async () => {
-    // As its owner leaves it: closed to everybody else.
+    // As in a practice, only the owner can read the folder and its files.
     root = mkdtempSync(join(tmpdir(), 'muster-practice-'));
     for (let ordinal = 1; ordinal <= count; ordinal += 1) {
       const pixels = (x: number, y: number) => brightAt(ordinal, x, y);
       writeFileSync(join(root, `${ordinal}.dex`), writeTiff({ width, height, ordinal, pixels }), { mode: 0o600 });
     }
-    writeFileSync(join(root, 'broken.dex'), 'DEX and nothing behind it');
+    writeFileSync(join(root, 'broken.dex'), 'DEX and no image');
     const env = { IMAGING_ROOT: root, IMAGING_PATH_MAP: `\\\\server\\images=${root}`, ...pillow };
     start = await StartedAs.begin({ name: 'this user', wrap: [], uid: process.getuid!() }, ['--no-demo'], env);
     api = await start.signIn('admin');
-    const made = await api.post('/api/agents', { name: 'Front desk', provider: 'local' });
-    agentId = made.body.agent.id;
-    await waitFor('the agent', async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online', 60_000);
+    const created = await api.post('/api/agents', { name: 'Front desk', provider: 'local' });
+    agentId = created.body.agent.id;
+    await waitFor(
+      'the agent to be online',
+      async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online',
+      60_000,
+    );
   });
   afterAll(async () => {
     await start?.end();
@@ -48,14 +52,17 @@ describeWhere('imaging by npm start and its own worker (takes Pillow)', () => {
   });
 
   const convert = async (body: object) => {
-    const asked = await api.post(`/api/agents/${agentId}/imaging-images`, { patimageid: 771400917, ...body });
-    expect(asked.status).toBe(202);
-    const path = `/api/agents/${agentId}/imaging-images/status?commandId=${asked.body.commandId}`;
+    const requested = await api.post(`/api/agents/${agentId}/imaging-images`, { patimageid: 771400917, ...body });
+    expect(requested.status).toBe(202);
+    const path = `/api/agents/${agentId}/imaging-images/status?commandId=${requested.body.commandId}`;
     const ended = async () => {
       const { body: status } = await api.get(path);
       return status.status !== 'pending' && status;
     };
-    return { commandId: asked.body.commandId as string, status: await waitFor('the end', ended, 180_000) };
+    return {
+      commandId: requested.body.commandId as string,
+      status: await waitFor('the end of the conversion', ended, 180_000),
+    };
   };
   const read = async (url: string) => {
     const answer = await fetch(url);
@@ -63,7 +70,7 @@ describeWhere('imaging by npm start and its own worker (takes Pillow)', () => {
     return Buffer.from(await answer.arrayBuffer());
   };
 
-  it('converts 200 images of a share, whose pictures are read by their URLs and show what they showed', async () => {
+  it('converts 200 images of a share to JPEG files that are served by URL and show the same content', async () => {
     const images = Array.from({ length: count }, (_, at) => ({ ordinal: at + 1, filename: `${at + 1}.dex` }));
     const missing = [
       { ordinal: 901, filename: 'none.dex' },
@@ -77,47 +84,48 @@ describeWhere('imaging by npm start and its own worker (takes Pillow)', () => {
     for (const image of output.images.slice(0, count)) {
       const key = new RegExp(`^imaging/771400917/[0-9a-f-]{36}/${commandId}/${image.ordinal}-full\\.jpg$`);
       expect(image.fullKey).toMatch(key);
-      const picture = await read(image.fullUrl);
-      expect([picture.length, image.width, image.height]).toEqual([image.bytes, width, height]);
-      const { data, info } = await sharp(picture).extractChannel(0).raw().toBuffer({ resolveWithObject: true });
-      expect([info.width, info.height, (await sharp(picture).metadata()).channels]).toEqual([width, height, 1]);
+      const jpeg = await read(image.fullUrl);
+      expect([jpeg.length, image.width, image.height]).toEqual([image.bytes, width, height]);
+      const { data, info } = await sharp(jpeg).extractChannel(0).raw().toBuffer({ resolveWithObject: true });
+      expect([info.width, info.height, (await sharp(jpeg).metadata()).channels]).toEqual([width, height, 1]);
       for (let y = 4; y < height; y += 24) {
         for (let x = 5; x < width; x += 32) {
-          const wanted = brightAt(image.ordinal, x, y);
-          const seen = data[y * width + x]!;
-          if (Math.abs(seen - wanted) > 12) throw new Error(`${image.ordinal} at ${x},${y}: ${seen} for ${wanted}`);
+          const expectedLevel = brightAt(image.ordinal, x, y);
+          const level = data[y * width + x]!;
+          if (Math.abs(level - expectedLevel) > 12)
+            throw new Error(`${image.ordinal} at ${x},${y}: ${level} for ${expectedLevel}`);
         }
       }
       const small = await sharp(await read(image.thumbnailUrl)).metadata();
       expect([small.width, small.height, small.channels]).toEqual([256, 192, 1]);
     }
     const { entries } = (await api.get(`/api/agents/${agentId}/logs?order=asc&limit=200`)).body;
-    const told = entries
+    const messages = entries
       .map(({ message }: { message: string }) => message)
       .filter((text: string) => /^imaging/.test(text));
-    expect(told[0]).toMatch(/^imaging_images was asked for by/);
-    expect(told).toContain(`imaging_images: ${count + 2} of ${count + 2} images are done, 2 failed`);
-    expect(told.at(-1)).toBe('imaging_images is done');
+    expect(messages[0]).toMatch(/^imaging_images was asked for by/);
+    expect(messages).toContain(`imaging_images: ${count + 2} of ${count + 2} images are done, 2 failed`);
+    expect(messages.at(-1)).toBe('imaging_images is done');
     expect(JSON.stringify(entries)).not.toMatch(/771400917|\.dex/);
     const { artifacts } = (await api.get(`/api/artifacts?agentId=${agentId}&limit=200`)).body;
     expect(artifacts).toHaveLength(200);
     expect(artifacts[0]).toMatchObject({ kind: 'image', contentType: 'image/jpeg', jobId: null });
   });
 
-  it('names imaging among what its worker can', async () => {
+  it('lists imaging among the capabilities of its worker', async () => {
     const { entries } = (await api.get(`/api/agents/${agentId}/logs?kind=provisioning&limit=200`)).body;
     const handshake = entries.find(({ source }: { source: string }) => source === 'handshake');
     expect(handshake.data.capabilities).toContain('imaging');
   });
 
-  it('reads nothing outside of its folder', async () => {
+  it('reads no file outside the imaging folder', async () => {
     for (const imagingPath of ['/etc', '..', '\\\\server\\other', `${root}/../..`]) {
       const { status } = await convert({ imagingPath, images: [{ ordinal: 1, filename: 'passwd' }] });
       expect(status).toMatchObject({ status: 'failed', code: 'path_not_allowed' });
     }
   });
 
-  it('lends the folder to scripts for reading, and gives them none of its settings', async () => {
+  it('mounts the folder read-only for scripts, and hides the imaging settings from them', async () => {
     const code = `
 import os
 print(sorted(name for name in os.environ if "IMAGING" in name or "PRACTICE" in name))
@@ -125,9 +133,9 @@ try:
     open(${JSON.stringify(join(root, 'written'))}, "w")
 except OSError as error:
     print(error.errno)`;
-    const asked = await api.post(`/api/agents/${agentId}/run-snippet`, { code });
-    const path = `/api/agents/${agentId}/run-snippet/status?commandId=${asked.body.commandId}`;
-    const status = await waitFor('the end', async () => {
+    const requested = await api.post(`/api/agents/${agentId}/run-snippet`, { code });
+    const path = `/api/agents/${agentId}/run-snippet/status?commandId=${requested.body.commandId}`;
+    const status = await waitFor('the end of the snippet', async () => {
       const { body } = await api.get(path);
       return body.status !== 'pending' && body;
     });

@@ -12,7 +12,7 @@ jest.setTimeout(240_000);
 
 const everybody: Starter[] = [
   { name: 'root', wrap: [], uid: 0 },
-  { name: 'root that gets no namespaces', wrap: ['setpriv', '--bounding-set', '-sys_admin'], uid: 0 },
+  { name: 'root without namespaces', wrap: ['setpriv', '--bounding-set', '-sys_admin'], uid: 0 },
   {
     name: 'an ordinary user',
     wrap: ['setpriv', '--reuid', '45678', '--regid', '45678', '--clear-groups'],
@@ -21,7 +21,7 @@ const everybody: Starter[] = [
 ];
 const isRoot = process.getuid!() === 0;
 const starters = isRoot ? everybody : [{ name: 'this user', wrap: [], uid: process.getuid!() }];
-/** Whoever may not read this clone, or gets no namespaces of its own, has no such agents to test. */
+/** Whether this user can read the repository and create namespaces; confined agents need both. */
 const able = ({ wrap, uid }: Starter) => {
   const program = `require('node:fs').accessSync(${JSON.stringify(join(root, 'package.json'))})`;
   const reads = [...wrap, process.execPath, '-e', program];
@@ -29,10 +29,10 @@ const able = ({ wrap, uid }: Starter) => {
   return [reads, confines].every(([command, ...args]) => spawnSync(command!, args, { cwd: '/' }).status === 0);
 };
 
-describe.each(starters.filter(able))('scripts of local agents of $name', (starter) => {
+describe.each(starters.filter(able))('scripts of local agents if npm start runs as $name', (starter) => {
   let start: StartedAs;
-  let ours: HttpClient;
-  let theirs: HttpClient;
+  let tenant: HttpClient;
+  let otherTenant: HttpClient;
   const password = randomBytes(20).toString('hex');
 
   beforeAll(async () => {
@@ -40,27 +40,27 @@ describe.each(starters.filter(able))('scripts of local agents of $name', (starte
     const admin = await start.signIn('admin');
     const superAdmin = await start.signIn('super admin');
     const adminEmail = 'other@example.com';
-    const made = await superAdmin.post('/api/admin/organizations', {
+    const created = await superAdmin.post('/api/admin/organizations', {
       name: 'Other',
       adminEmail,
       adminPassword: password,
     });
-    expect(made.status).toBe(201);
-    ours = admin;
-    theirs = await start.http.signIn(adminEmail, password);
+    expect(created.status).toBe(201);
+    tenant = admin;
+    otherTenant = await start.http.signIn(adminEmail, password);
   });
   afterAll(() => start?.end());
 
-  it('find none of the service’s secrets and nothing of another agent, and change and end nothing of them', async () => {
-    expect(start.said).not.toMatch(/run without isolation/);
+  it('cannot read secrets of the service or of another agent, change their files, or end their processes', async () => {
+    expect(start.output).not.toMatch(/run without isolation/);
     const vaultSecret = randomBytes(20).toString('hex');
-    await theirs.put('/api/vault/PORTAL_PASSWORD', { value: vaultSecret });
-    const [enemy, victim] = await Promise.all([local(ours, 'Enemy'), local(theirs, 'Victim')]);
-    const held = await launch(theirs, victim.id, { script: holder, vaultKeys: ['PORTAL_PASSWORD'] });
+    await otherTenant.put('/api/vault/PORTAL_PASSWORD', { value: vaultSecret });
+    const [enemy, victim] = await Promise.all([local(tenant, 'Enemy'), local(otherTenant, 'Victim')]);
+    const held = await launch(otherTenant, victim.id, { script: holder, vaultKeys: ['PORTAL_PASSWORD'] });
     const inFile = `${vaultSecret}-in-a-file`;
     await waitFor(
-      'the other one at work',
-      async () => (await theirs.get(`/api/jobs/${held}/steps`)).body.steps?.length,
+      'the job of the other organization to run',
+      async () => (await otherTenant.get(`/api/jobs/${held}/steps`)).body.steps?.length,
     );
 
     const service = start.serviceEnvironment();
@@ -79,7 +79,7 @@ describe.each(starters.filter(able))('scripts of local agents of $name', (starte
     expect(commandLines().filter((line) => Object.values(secrets).some((secret) => line.includes(secret)))).toEqual([]);
 
     const backwards = Object.entries(secrets).map(([name, text]) => [name, [...text].reverse().join('')]);
-    const job = await launch(ours, enemy.id, {
+    const job = await launch(tenant, enemy.id, {
       script: readFileSync(join(root, 'apps/e2e/src/enemy.py'), 'utf8'),
       variables: {
         NEEDLES: JSON.stringify(Object.fromEntries(backwards)),
@@ -91,7 +91,7 @@ describe.each(starters.filter(able))('scripts of local agents of $name', (starte
         STORE_AT: new URL(service['S3_ENDPOINT']!).port,
       },
     });
-    const { status, error, result } = await ended(ours, job);
+    const { status, error, result } = await ended(tenant, job);
     expect({ status, error }).toEqual({ status: 'completed', error: null });
     expect(result.looked).toBeGreaterThan(10);
     expect(result).toMatchObject({ found: [], changed: [], hit: [] });
@@ -102,30 +102,36 @@ describe.each(starters.filter(able))('scripts of local agents of $name', (starte
     expect(result.answers.inspector).toMatch(/refused/);
     if (starter.uid === 0) expect(result.uid).toBeGreaterThan(65_535);
 
-    expect((await theirs.get(`/api/jobs/${held}`)).body.status).toBe('running');
-    expect((await theirs.post(`/api/jobs/${held}/cancel`)).status).toBeLessThan(300);
-    expect((await ended(theirs, held)).status).toBe('cancelled');
-    await waitFor('nothing to be left of it', () => !environments().some((text) => text.includes(vaultSecret)));
+    expect((await otherTenant.get(`/api/jobs/${held}`)).body.status).toBe('running');
+    expect((await otherTenant.post(`/api/jobs/${held}/cancel`)).status).toBeLessThan(300);
+    expect((await ended(otherTenant, held)).status).toBe('cancelled');
+    await waitFor(
+      'all processes of the cancelled job to end',
+      () => !environments().some((text) => text.includes(vaultSecret)),
+    );
   });
 
-  it('have a folder that a reboot leaves as it is, and end with their agent', async () => {
-    const agent = await local(ours, 'Kept');
-    const write = await launch(ours, agent.id, { script: `${home}\nopen(kept, "w").write("it is kept")` });
-    expect((await ended(ours, write)).status).toBe('completed');
-    await ours.post(`/api/agent/${agent.id}/action`, { action: 'reboot' });
-    await online(ours, agent.id);
-    const read = await launch(ours, agent.id, { script: `${home}\nimport muster\nmuster.result(open(kept).read())` });
-    expect(await ended(ours, read)).toMatchObject({ status: 'completed', result: 'it is kept' });
-    expect((await ours.delete(`/api/agents/${agent.id}`)).status).toBe(204);
-    await waitFor('its folder to be gone', () => !readdirSync(join(start.dataDir, 'agents')).includes(agent.id));
+  it('keep their home folder across a reboot, and end when their agent is deleted', async () => {
+    const agent = await local(tenant, 'Kept');
+    const write = await launch(tenant, agent.id, { script: `${home}\nopen(kept, "w").write("it is kept")` });
+    expect((await ended(tenant, write)).status).toBe('completed');
+    await tenant.post(`/api/agent/${agent.id}/action`, { action: 'reboot' });
+    await online(tenant, agent.id);
+    const read = await launch(tenant, agent.id, { script: `${home}\nimport muster\nmuster.result(open(kept).read())` });
+    expect(await ended(tenant, read)).toMatchObject({ status: 'completed', result: 'it is kept' });
+    expect((await tenant.delete(`/api/agents/${agent.id}`)).status).toBe(204);
+    await waitFor(
+      'the agent’s folder to be deleted',
+      () => !readdirSync(join(start.dataDir, 'agents')).includes(agent.id),
+    );
     expect(environments().filter((text) => text.includes(agent.id))).toEqual([]);
   });
 });
 
-describe('npm start where nothing keeps scripts from it', () => {
-  it('says so in one line', async () => {
+describe('npm start that cannot confine scripts', () => {
+  it('prints one line that scripts run unconfined', async () => {
     const start = await StartedAs.begin(starters[0]!, ['--no-demo'], { PYTHON: '/nowhere/python3' });
-    const lines = () => start.said.split('\n').filter((line) => line.includes('run without isolation'));
+    const lines = () => start.output.split('\n').filter((line) => line.includes('run without isolation'));
     await waitFor('the line', () => lines().length > 0);
     expect(lines()).toEqual([
       expect.stringMatching(/^scripts of local agents run without isolation.*nowhere.*docs\/running.md$/),
@@ -154,7 +160,11 @@ async function local(client: HttpClient, name: string): Promise<{ id: string; ke
 }
 
 async function online(client: HttpClient, id: string): Promise<void> {
-  await waitFor('the agent', async () => (await client.get(`/api/agents/${id}`)).body.status === 'online', 60_000);
+  await waitFor(
+    'the agent to be online',
+    async () => (await client.get(`/api/agents/${id}`)).body.status === 'online',
+    60_000,
+  );
 }
 
 let workflows = 0;
@@ -164,19 +174,24 @@ async function launch(
   agentId: string,
   { script, variables = {}, vaultKeys = [] }: { script: string; variables?: object; vaultKeys?: string[] },
 ): Promise<string> {
-  const made = await client.post('/api/workflows', {
+  const created = await client.post('/api/workflows', {
     name: `Script ${(workflows += 1)}`,
     script,
     variables: Object.keys(variables),
   });
-  const launched = await client.post('/api/jobs/launch', { agentId, workflowId: made.body.id, variables, vaultKeys });
-  if (launched.status !== 202) throw new Error(`${made.text} ${launched.text}`);
+  const launched = await client.post('/api/jobs/launch', {
+    agentId,
+    workflowId: created.body.id,
+    variables,
+    vaultKeys,
+  });
+  if (launched.status !== 202) throw new Error(`${created.text} ${launched.text}`);
   return launched.body.jobId;
 }
 
 async function ended(client: HttpClient, jobId: string): Promise<any> {
   return waitFor(
-    'the end',
+    'the end of the job',
     async () => {
       const { body } = await client.get(`/api/jobs/${jobId}`);
       return ['completed', 'failed', 'cancelled'].includes(body.status) && body;

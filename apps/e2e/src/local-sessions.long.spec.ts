@@ -15,7 +15,7 @@ const chromium = (process.env['PATH'] ?? '')
   .find((path) => existsSync(path));
 const itPlays = chromium ? it : it.skip;
 
-describe(`a session on a local machine of npm start${chromium ? '' : ' (skipped: no Chromium on PATH)'}`, () => {
+describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: no Chromium on PATH)'}`, () => {
   let folder: string;
   let start: Start;
   let portal: FakePortal;
@@ -28,7 +28,7 @@ describe(`a session on a local machine of npm start${chromium ? '' : ' (skipped:
     folder = await mkdtemp(join(tmpdir(), 'muster-sessions-'));
     [portal, model] = await Promise.all([FakePortal.start(), FakeModel.start()]);
     model.answers(() => ({ json: { status: 'unsure', reason: '', question: 'Where?', confidence: 0.1, actions: [] } }));
-    // A browser that only CHROMIUM leads to, and that shows so.
+    // A wrapper that only CHROMIUM points to. Its extra argument shows in the list of processes.
     const browser = join(folder, 'a browser');
     await writeFile(browser, `#!/bin/sh\nexec '${chromium}' --led-to-by-name "$@"\n`, { mode: 0o755 });
     const port = await freePort();
@@ -40,7 +40,10 @@ describe(`a session on a local machine of npm start${chromium ? '' : ' (skipped:
     const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(start.output)!;
     admin = await new HttpClient(`http://127.0.0.1:${port}`).signIn(email!, password!);
     agentId = (await admin.post('/api/agents', { name: 'Front desk', provider: 'local' })).body.agent.id;
-    await waitFor('the agent', async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online');
+    await waitFor(
+      'the agent to be online',
+      async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online',
+    );
   });
   afterAll(async () => {
     if (!chromium) return;
@@ -50,7 +53,7 @@ describe(`a session on a local machine of npm start${chromium ? '' : ' (skipped:
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** It looks at pages, which no model is needed for. */
+  /** Starts a session that only verifies a page, so that it needs no answer of the model. */
   const begin = async (text: string) => {
     const task = {
       ...{ title: `See ${text}`, goal: 'See it.', startUrl: `${portal.url}/login`, inputs: [] },
@@ -72,35 +75,35 @@ describe(`a session on a local machine of npm start${chromium ? '' : ' (skipped:
       },
       60_000,
     );
-  /** The browser's, whatever user and namespace it is in. */
+  /** The browser's processes, of any user and in any namespace. */
   const browsers = () =>
     processesOf(join(folder, '.muster/data')).filter(({ command }) => command.includes('muster-browser-'));
 
-  itPlays('has the browser of CHROMIUM, confined as scripts are, and leaves none of it', async () => {
+  itPlays('uses the browser that CHROMIUM names, confined like scripts, and leaves no browser process', async () => {
     const session = await until(await begin('User name'), ['completed', 'failed', 'paused']);
     expect([session.status, session.error, session.pausedFor]).toEqual(['completed', null, null]);
     expect(portal.requests.some(({ path }) => path === '/login')).toBe(true);
-    await waitFor('its browser to end', () => browsers().length === 0);
+    await waitFor('the browser to end', () => browsers().length === 0);
   });
 
-  itPlays.each(['stop', 'reboot'])('ends with its machine at %s', async (action) => {
+  itPlays.each(['stop', 'reboot'])('ends with its machine on %s', async (action) => {
     const sessionId = await begin('never to be seen');
-    await waitFor('its browser', () => browsers().some(({ command }) => command.includes('--led-to-by-name')));
+    await waitFor('the browser', () => browsers().some(({ command }) => command.includes('--led-to-by-name')));
     expect((await admin.post(`/api/agent/${agentId}/action`, { action, force: true })).status).toBeLessThan(300);
-    await waitFor('its browser to end', () => browsers().length === 0, 60_000);
+    await waitFor('the browser to end', () => browsers().length === 0, 60_000);
     expect((await admin.post(`/api/agents/${agentId}/autopilot`, { action: 'cancel', sessionId })).status).toBe(202);
     await until(sessionId, ['cancelled']);
     if (action === 'stop') await admin.post(`/api/agent/${agentId}/action`, { action: 'start' });
     await waitFor(
-      'the agent again',
+      'the agent to be online again',
       async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online',
       60_000,
     );
   });
 
-  itPlays('is cancelled with all of its browser, also when its worker was killed meanwhile', async () => {
+  itPlays('is cancelled and its browser ended even if its worker was killed before', async () => {
     const sessionId = await begin('never to be seen');
-    await waitFor('its browser', () => browsers().length > 0);
+    await waitFor('the browser', () => browsers().length > 0);
     const workers = processesOf(join(folder, '.muster/data')).filter(({ command }) =>
       /worker\/src\/main\.js/.test(command),
     );
@@ -109,10 +112,10 @@ describe(`a session on a local machine of npm start${chromium ? '' : ' (skipped:
     );
     expect((await admin.post(`/api/agents/${agentId}/autopilot`, { action: 'cancel', sessionId })).status).toBe(202);
     await until(sessionId, ['cancelled']);
-    await waitFor('its browser to end', () => browsers().length === 0, 60_000);
+    await waitFor('the browser to end', () => browsers().length === 0, 60_000);
   });
 
-  describe('that is stopped', () => {
+  describe('a stopped local agent of npm start', () => {
     const settings = (vmAutoWakeOnJob: boolean) =>
       admin.patch('/api/organization/settings', { vmAutoWakeOnJob }).then(({ status }) => expect(status).toBe(200));
     const status = async () => (await admin.get(`/api/agents/${agentId}`)).body.status as string;
@@ -120,7 +123,7 @@ describe(`a session on a local machine of npm start${chromium ? '' : ' (skipped:
       expect((await admin.post(`/api/agent/${agentId}/action`, { action: 'stop' })).status).toBeLessThan(300);
       await waitFor('the stop', async () => (await status()) === 'stopped', 60_000);
     };
-    /** Its lifecycle since it was stopped, in order. */
+    /** Lifecycle events since the stop, oldest first. */
     const lifecycle = async () => {
       const { body } = await admin.get(`/api/agents/${agentId}/logs?kind=lifecycle&order=desc&limit=20`);
       const types = body.entries.map(({ data }: { data: { eventType: string } }) => data.eventType) as string[];
@@ -135,10 +138,10 @@ describe(`a session on a local machine of npm start${chromium ? '' : ' (skipped:
       model.reset();
       await settings(true);
       if ((await status()) === 'stopped') await admin.post(`/api/agent/${agentId}/action`, { action: 'start' });
-      await waitFor('the agent again', async () => (await status()) === 'online', 60_000);
+      await waitFor('the agent to be online again', async () => (await status()) === 'online', 60_000);
     });
 
-    itPlays('is woken for a session, which then goes on by itself', async () => {
+    itPlays('is woken for a session, which then continues automatically', async () => {
       const sessionId = await begin('User name');
       expect((await read(sessionId)).status).toBe('queued');
       const session = await until(sessionId, ['completed', 'failed', 'paused']);
@@ -146,9 +149,9 @@ describe(`a session on a local machine of npm start${chromium ? '' : ' (skipped:
       expect(await lifecycle()).toEqual(['wake_requested', 'wake_ready']);
     });
 
-    itPlays('is woken for what a chat runs there, and the chat says that it waits for that', async () => {
+    itPlays('is woken for a snippet of a chat, which reports the snippet as pending', async () => {
       model.says({ toolCalls: [{ name: 'run_snippet', arguments: { code: 'print("awake")' } }] }, 'It wakes up.');
-      const { body } = await say('Say awake');
+      const { body } = await say('Print awake');
       expect(body.toolCalls).toMatchObject([{ status: 'done', result: { status: 'pending' } }]);
       const { commandId } = body.toolCalls[0].result;
       const snippet = await waitFor(
@@ -164,7 +167,7 @@ describe(`a session on a local machine of npm start${chromium ? '' : ' (skipped:
       expect(await lifecycle()).toEqual(['wake_requested', 'wake_ready']);
     });
 
-    itPlays('and may not be woken says so: no session, no snippet, and the timeline tells why', async () => {
+    itPlays('refuses a session and a snippet if auto-wake is off, and records the reason in its timeline', async () => {
       await settings(false);
       const task = {
         ...{ title: 'See it', goal: 'See it.', startUrl: `${portal.url}/login`, inputs: [] },
@@ -177,13 +180,13 @@ describe(`a session on a local machine of npm start${chromium ? '' : ' (skipped:
       expect(refused.body.detail).toMatch(/auto-wake is off; start it manually/);
       expect((await admin.get(`/api/agents/${agentId}/autopilot`)).body.sessions).toHaveLength(before);
       model.says({ toolCalls: [{ name: 'run_snippet', arguments: { code: 'print(1)' } }] }, 'It is off.');
-      const { body } = await say('Say one');
+      const { body } = await say('Print one');
       expect(body).toMatchObject({
         reply: 'It is off.',
         toolCalls: [{ status: 'failed', code: 'agent_not_ready', error: expect.stringMatching(/start it manually/) }],
       });
       expect(await status()).toBe('stopped');
-      // Said once in ten minutes, however often it is asked for.
+      // Recorded at most once in ten minutes, although two requests were refused.
       expect(await lifecycle()).toEqual(['wake_blocked']);
     });
   });

@@ -1,43 +1,61 @@
 // Long: kills the dispatcher at each boundary of an order.
 // Short: libs/agents/src/orders/wakes.spec.ts
 import { isLongForm, waitFor } from '@muster/testing';
-import { type Act, type Boundary, MachineKills, type Struck } from './machine-kills';
+import { type Act, type Boundary, MachineKills, type KillCase } from './machine-kills';
 import type { MachineOrder } from './machine-park';
 
 jest.setTimeout(300_000);
 
 const each: Boundary[] = [
-  { act: 'wake', moment: 'a job waits, its wake is not written', gate: 'wake begun', left: 'stopped' },
-  { act: 'wake', moment: 'the wake is written, nobody is at it', gate: 'wake taken in hand', left: 'starting' },
-  { act: 'wake', moment: 'the provider is called and does nothing', hold: 'not carried out', left: 'starting' },
-  { act: 'wake', moment: 'the provider is called and starts', hold: 'carried out', left: 'starting' },
-  { act: 'wake', moment: 'the provider has answered, which is not noted', gate: 'start noted', left: 'starting' },
+  { act: 'wake', moment: 'a job waits, the wake is not written', gate: 'wake insert', left: 'stopped' },
+  { act: 'wake', moment: 'the wake is written, not yet attempted', gate: 'wake attempt', left: 'starting' },
+  { act: 'wake', moment: 'the provider is called and has not acted', hold: 'not executed', left: 'starting' },
+  { act: 'wake', moment: 'the provider is called and starts', hold: 'executed', left: 'starting' },
+  { act: 'wake', moment: 'the provider has answered, which is not recorded', gate: 'start recorded', left: 'starting' },
   { act: 'wake', moment: 'the machine boots', left: 'starting' },
-  { act: 'wake', moment: 'the machine has reported, its job is not given', gate: 'job given', left: 'online' },
+  {
+    act: 'wake',
+    moment: 'the machine has reported, its job is not dispatched',
+    gate: 'run command insert',
+    left: 'online',
+  },
   ...stopOf('idle stop'),
   { act: 'idle stop, then a job', moment: 'the machine is stopping', left: 'stopping' },
-  { act: 'idle stop', moment: 'it is idle, the attempt is not written', gate: 'idle stop begun', left: 'online' },
+  {
+    act: 'idle stop',
+    moment: 'the machine is idle, the stop is not written',
+    gate: 'stopping status update',
+    left: 'online',
+  },
   ...stopOf('manual stop'),
-  { act: 'reboot', moment: 'it is ordered, nobody is at it', gate: 'order taken in hand', left: 'rebooting' },
-  { act: 'reboot', moment: 'the provider is called and does nothing', hold: 'not carried out', left: 'rebooting' },
-  { act: 'reboot', moment: 'the provider is called and reboots', hold: 'carried out', left: 'rebooting' },
-  { act: 'reboot', moment: 'the provider has answered, which is not noted', gate: 'order noted', left: 'rebooting' },
+  { act: 'reboot', moment: 'the new status is written, the order is not', gate: 'order insert', left: 'rebooting' },
+  { act: 'reboot', moment: 'the provider is called and has not acted', hold: 'not executed', left: 'rebooting' },
+  { act: 'reboot', moment: 'the provider is called and reboots', hold: 'executed', left: 'rebooting' },
+  {
+    act: 'reboot',
+    moment: 'the provider has answered, which is not recorded',
+    gate: 'order issued',
+    left: 'rebooting',
+  },
   { act: 'reboot', moment: 'the machine boots', left: 'rebooting' },
-  { act: 'terminate', moment: 'it is ordered, nobody is at it', gate: 'order taken in hand', left: 'terminated' },
-  { act: 'terminate', moment: 'the provider is called and does nothing', hold: 'not carried out', left: 'terminated' },
-  { act: 'terminate', moment: 'the provider is called and terminates', hold: 'carried out', left: 'terminated' },
+  { act: 'terminate', moment: 'the new status is written, the order is not', gate: 'order insert', left: 'terminated' },
+  { act: 'terminate', moment: 'the provider is called and has not acted', hold: 'not executed', left: 'terminated' },
+  { act: 'terminate', moment: 'the provider is called and terminates', hold: 'executed', left: 'terminated' },
   {
     act: 'terminate',
-    moment: 'the provider has answered, which is not noted',
-    gate: 'end settled',
+    moment: 'the provider has answered, which is not recorded',
+    gate: 'gone state update',
     left: 'terminated',
   },
 ];
-/** What a dead process had in hand is published again only after a while: those that leave something there come first. */
+/**
+ * The boundaries at which the killed process leaves an unhandled message come first, because such a message is
+ * published again only after some time.
+ */
 const chosen = isLongForm() ? each : each.filter(isFirstOfItsMoment);
 const boundaries = [...chosen.filter(leavesMessage), ...chosen.filter((boundary) => !leavesMessage(boundary))];
 
-/** In the short form each moment is struck once, whatever the machine was to do. */
+/** Whether the short form runs this boundary: the first boundary of each moment, and every termination. */
 function isFirstOfItsMoment(boundary: Boundary): boolean {
   const key = ({ gate, hold, moment }: Boundary) => gate ?? hold ?? moment;
   return each.find((other) => key(other) === key(boundary)) === boundary || boundary.act === 'terminate';
@@ -49,12 +67,12 @@ function leavesMessage({ gate, hold }: Boundary): boolean {
 
 function stopOf(act: 'idle stop' | 'manual stop'): Boundary[] {
   return [
-    { act, moment: 'it is written, nobody is at it', gate: 'order taken in hand', left: 'stopping' },
-    { act, moment: 'the provider is called and does nothing', hold: 'not carried out', left: 'stopping' },
-    { act, moment: 'the provider is called and stops', hold: 'carried out', left: 'stopping' },
-    { act, moment: 'the provider has answered, which is not noted', gate: 'order noted', left: 'stopping' },
+    { act, moment: 'the new status is written, the order is not', gate: 'order insert', left: 'stopping' },
+    { act, moment: 'the provider is called and has not acted', hold: 'not executed', left: 'stopping' },
+    { act, moment: 'the provider is called and stops', hold: 'executed', left: 'stopping' },
+    { act, moment: 'the provider has answered, which is not recorded', gate: 'order issued', left: 'stopping' },
     { act, moment: 'the machine is stopping', left: 'stopping' },
-    { act, moment: 'the machine has stopped, which is not settled', gate: 'stop settled', left: 'stopping' },
+    { act, moment: 'the machine has stopped, which is not recorded', gate: 'stopped status update', left: 'stopping' },
   ];
 }
 
@@ -82,11 +100,11 @@ function idleStop() {
   return { events: ['idle_stop_attempt', 'idle_stop_success'], states: ['stopping', 'stopped'] };
 }
 
-const isOff = ({ machine }: Struck) => machine.state === 'stopped' || machine.state === 'gone';
+const isOff = ({ machine }: KillCase) => machine.state === 'stopped' || machine.state === 'gone';
 
 const named = (boundary: Boundary) => `${boundary.act}: ${boundary.moment}`;
 const numbered = boundaries.map((boundary, index) => [named(boundary), index] as const);
-describe('a dispatcher that is killed while it wakes and stops machines', () => {
+describe('a dispatcher that is killed while it starts and stops machines', () => {
   let stage: MachineKills;
 
   beforeAll(async () => {
@@ -95,71 +113,71 @@ describe('a dispatcher that is killed while it wakes and stops machines', () => 
   });
   afterAll(() => stage?.close());
 
-  const settled = async (what: string, done: () => Promise<boolean>) => {
-    await waitFor(what, done, 120_000).catch(async (error: Error) => {
-      throw new Error(`${error.message}\n${await stage.account()}`);
+  const eventually = async (description: string, done: () => Promise<boolean>) => {
+    await waitFor(description, done, 120_000).catch(async (error: Error) => {
+      throw new Error(`${error.message}\n${await stage.describeState()}`);
     });
   };
 
-  it.each(numbered)('dies there: %s', async (_, index) => {
-    const struck = stage.struck[index]!;
-    const { act, agentId, machine, left } = struck;
-    await stage.bringTo(struck);
+  it.each(numbered)('leaves the agent in the expected status when it is killed at %s', async (_, index) => {
+    const killCase = stage.killCases[index]!;
+    const { act, agentId, machine, left } = killCase;
+    await stage.bringTo(killCase);
 
-    await stage.kill(struck);
+    await stage.kill(killCase);
 
-    expect(await stage.statusOf(struck)).toBe(left);
+    expect(await stage.statusOf(killCase)).toBe(left);
     if (act === 'idle stop, then a job') {
       await stage.pin(agentId, true);
-      await stage.launch(struck);
+      await stage.launch(killCase);
     }
-    // Some machines get there while there is no dispatcher, and the others when there is one again.
-    if (index % 2 === 0) machine.goOn();
+    // Half of the machines continue while no dispatcher runs, the other half after its restart.
+    if (index % 2 === 0) machine.proceed();
     await stage.start('dispatcher');
-    machine.goOn();
+    machine.proceed();
   });
 
-  it('leaves nothing that the next one does not finish', async () => {
-    for (const struck of stage.struck) {
-      const { states } = ends[struck.act];
-      await settled(named(struck), async () => {
-        const told = await stage.told(struck);
-        return (await stage.statusOf(struck)) === states.at(-1) && told.states.length >= states.length;
+  it('leaves nothing that the next dispatcher does not finish', async () => {
+    for (const killCase of stage.killCases) {
+      const { states } = ends[killCase.act];
+      await eventually(named(killCase), async () => {
+        const recorded = await stage.recorded(killCase);
+        return (await stage.statusOf(killCase)) === states.at(-1) && recorded.states.length >= states.length;
       });
     }
-    await settled('every job done', async () => {
+    await eventually('every job to end', async () => {
       return (await stage.rows(`SELECT FROM job WHERE status IN ('queued', 'running')`)).length === 0;
     });
-    await settled('every message answered', async () => {
+    await eventually('every message to be handled', async () => {
       return (await stage.rows(`SELECT FROM outbox WHERE queue = 'dispatch'`)).length === 0;
     });
     expect(await stage.rows(`SELECT * FROM agent_wake WHERE state <> 'ready'`)).toEqual([]);
-    // What is left of an order is dropped when its time comes; none is still to be carried out. A machine is terminated
-    // for its organization as soon as that is asked for, so its order may still be in the hands of the next dispatcher.
-    await settled('every order carried out', async () => {
+    // Rows of old orders may remain until they expire, but no order for an agent's current status may remain. An agent
+    // has the status `terminated` as soon as the termination is requested, so its order may still be in progress.
+    await eventually('every order to be executed', async () => {
       const left = 'SELECT FROM agent_control c JOIN agent a ON (a.id, a.status) = (c.agent_id, c.status)';
       return (await stage.rows(left)).length === 0;
     });
-    await settled('every machine off that is to be', async () => {
-      return stage.struck.every((struck) => isOff(struck) || ends[struck.act].boots === 1);
+    await eventually('every machine that should be off to be off', async () => {
+      return stage.killCases.every((killCase) => isOff(killCase) || ends[killCase.act].boots === 1);
     });
     expect(await stage.rows('SELECT id FROM agent WHERE current_job_id IS NOT NULL')).toEqual([]);
     expect(await stage.rows(`SELECT id FROM agent_command WHERE status = 'pending'`)).toEqual([]);
   });
 
-  it.each(numbered)('once, and told so: %s', async (_, index) => {
-    const struck = stage.struck[index]!;
-    const { act, hold, machine } = struck;
+  it.each(numbered)('executes and records each order once after a kill at %s', async (_, index) => {
+    const killCase = stage.killCases[index]!;
+    const { act, hold, machine } = killCase;
     const { events, states, calls, boots } = ends[act];
-    expect(await stage.told(struck)).toEqual({ events, states });
-    // Nobody can know that an order was lost on its way but by looking, and then it is given again.
-    expect(machine.calls).toEqual(hold === 'not carried out' ? [...calls, ...calls] : calls);
+    expect(await stage.recorded(killCase)).toEqual({ events, states });
+    // The dispatcher notices only by checking the machine that a call had no effect, and then calls again.
+    expect(machine.calls).toEqual(hold === 'not executed' ? [...calls, ...calls] : calls);
     expect(machine.boots).toBe(boots);
-    expect(isOff(struck)).toBe(boots === 0);
+    expect(isOff(killCase)).toBe(boots === 0);
   });
 
-  it('begins each job once, on the one wake that it asked for', async () => {
-    const woken = stage.struck.filter(({ jobId }) => jobId);
+  it('starts each job once, with one wake of its machine', async () => {
+    const woken = stage.killCases.filter(({ jobId }) => jobId);
     expect(stage.starts.sort()).toEqual(woken.map(({ jobId }) => jobId).sort());
     const jobs = await stage.rows<{ status: string; wakes: number; commands: number }>(`
       SELECT status, (SELECT count(*)::int FROM agent_wake w WHERE w.agent_id = j.agent_id) AS wakes,
@@ -167,14 +185,17 @@ describe('a dispatcher that is killed while it wakes and stops machines', () => 
     expect(jobs).toEqual(woken.map(() => ({ status: 'completed', wakes: 1, commands: 1 })));
   });
 
-  it('leaves no machine on once they are idle, and calls no control plane without its signature', async () => {
-    const on = stage.struck.filter((struck) => !isOff(struck));
+  it('stops every machine once it is idle, and signs every call of a control plane', async () => {
+    const on = stage.killCases.filter((killCase) => !isOff(killCase));
     await Promise.all(on.map(({ agentId }) => stage.pin(agentId, false)));
-    await settled('every machine off', async () => stage.struck.every(isOff));
-    for (const struck of on) {
-      await settled(`${named(struck)}, stopped`, async () => (await stage.statusOf(struck)) === 'stopped');
-      const { events } = await stage.told(struck);
-      expect(events).toEqual([...ends[struck.act].events, 'idle_stop_attempt', 'idle_stop_success']);
+    await eventually('every machine to be off', async () => stage.killCases.every(isOff));
+    for (const killCase of on) {
+      await eventually(
+        `${named(killCase)}: the agent to be stopped`,
+        async () => (await stage.statusOf(killCase)) === 'stopped',
+      );
+      const { events } = await stage.recorded(killCase);
+      expect(events).toEqual([...ends[killCase.act].events, 'idle_stop_attempt', 'idle_stop_success']);
     }
     expect(stage.park.unsigned).toBe(0);
     report();
@@ -182,8 +203,8 @@ describe('a dispatcher that is killed while it wakes and stops machines', () => 
 
   const report = () => {
     const calls: Record<string, number> = {};
-    for (const order of stage.struck.flatMap(({ machine }) => machine.calls)) calls[order] = (calls[order] ?? 0) + 1;
+    for (const order of stage.killCases.flatMap(({ machine }) => machine.calls)) calls[order] = (calls[order] ?? 0) + 1;
     const counts = { kills: stage.kills, calls, jobs: stage.starts.length };
-    process.stdout.write(`dispatcher killed at work on machines: ${JSON.stringify(counts)}\n`);
+    process.stdout.write(`dispatcher killed while it managed machines: ${JSON.stringify(counts)}\n`);
   };
 });

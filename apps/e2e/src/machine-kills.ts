@@ -12,37 +12,37 @@ import {
 import type { Pool } from 'pg';
 import { planNames } from './chaos/chaos-script';
 import { SimulatedWorker } from './chaos/chaos-simulated';
-import { type Held, type MachineOrder, MachinePark, type ParkedMachine } from './machine-park';
+import { type HeldOrder, type MachineOrder, MachinePark, type ParkedMachine } from './machine-park';
 import { seeded } from './seed';
 import { ServiceProcess } from './service-process';
 import { StatementGates } from './statement-gates';
 
-/** Where the dispatcher can be held, as the statement that it has sent and Postgres has not carried out. */
-const places = {
-  'wake begun': 'BEFORE INSERT ON agent_wake',
-  'wake taken in hand': 'BEFORE UPDATE ON agent_wake FOR EACH ROW WHEN (NEW.attempt > OLD.attempt)',
-  'start noted':
+/** Triggers of the statements at which the dispatcher can be held: sent by it, not yet executed by Postgres. */
+const gateTriggers = {
+  'wake insert': 'BEFORE INSERT ON agent_wake',
+  'wake attempt': 'BEFORE UPDATE ON agent_wake FOR EACH ROW WHEN (NEW.attempt > OLD.attempt)',
+  'start recorded':
     'BEFORE UPDATE ON agent_wake FOR EACH ROW WHEN (NEW.next_try_at = NEW.deadline AND OLD.next_try_at < OLD.deadline)',
-  'job given': 'BEFORE INSERT ON agent_command',
-  'idle stop begun': `BEFORE UPDATE ON agent FOR EACH ROW WHEN (NEW.status = 'stopping' AND OLD.status <> 'stopping')`,
-  'order taken in hand': 'BEFORE INSERT ON agent_control',
-  'order noted':
+  'run command insert': 'BEFORE INSERT ON agent_command',
+  'stopping status update': `BEFORE UPDATE ON agent FOR EACH ROW WHEN (NEW.status = 'stopping' AND OLD.status <> 'stopping')`,
+  'order insert': 'BEFORE INSERT ON agent_control',
+  'order issued':
     'BEFORE UPDATE ON agent_control FOR EACH ROW WHEN (NEW.issued_at IS NOT NULL AND OLD.issued_at IS NULL)',
-  'stop settled': `BEFORE UPDATE ON agent FOR EACH ROW WHEN (NEW.status = 'stopped' AND OLD.status = 'stopping')`,
-  'end settled': `BEFORE UPDATE ON agent FOR EACH ROW WHEN (NEW.vm_state = 'gone' AND OLD.vm_state IS DISTINCT FROM 'gone')`,
+  'stopped status update': `BEFORE UPDATE ON agent FOR EACH ROW WHEN (NEW.status = 'stopped' AND OLD.status = 'stopping')`,
+  'gone state update': `BEFORE UPDATE ON agent FOR EACH ROW WHEN (NEW.vm_state = 'gone' AND OLD.vm_state IS DISTINCT FROM 'gone')`,
 };
-type Place = keyof typeof places;
+type Gate = keyof typeof gateTriggers;
 
 export type Act = 'wake' | 'idle stop' | 'idle stop, then a job' | 'manual stop' | 'reboot' | 'terminate';
 
-/** A moment of an act in which the dispatcher is killed, and how the agent is then. */
+/** The moment of an act at which the dispatcher is killed, and the agent's status after the kill. */
 export interface Boundary {
   act: Act;
   moment: string;
-  /** The statement that it does not come to. */
-  gate?: Place;
-  /** The call that it gets no answer to. */
-  hold?: Held;
+  /** The statement at which the dispatcher is held. */
+  gate?: Gate;
+  /** The provider call that gets no answer: whether the provider has executed it. */
+  hold?: HeldOrder;
   left: AgentStatus;
 }
 
@@ -55,12 +55,12 @@ const orderOf: Record<Act, MachineOrder> = {
   terminate: 'terminate',
 };
 
-/** An agent that is struck at its boundary. */
-export interface Struck extends Boundary {
+/** The agent with which one boundary is tested. */
+export interface KillCase extends Boundary {
   agentId: string;
   machine: ParkedMachine;
   jobId?: string;
-  /** Where its timeline was before the act. */
+  /** Last sequence number of the agent's timeline before the act. */
   baseline: number;
 }
 
@@ -69,11 +69,11 @@ const email = 'kills@example.com';
 const apps = ['gateway', 'ingest', 'scheduler', 'dispatcher'] as const;
 const generousMs = 120_000;
 
-/** Four services, a control plane with its machines, and the dispatcher that dies. */
+/** Four services, of which the dispatcher is killed, and a control plane with machines. */
 export class MachineKills {
-  /** An agent for each boundary, in that order. */
-  struck: Struck[] = [];
-  /** The jobs that machines began, each as often as they did. */
+  /** One case for each boundary, in the same order. */
+  killCases: KillCase[] = [];
+  /** The job id of each start of a job on a machine. */
   readonly starts: string[] = [];
   readonly kills: Record<string, number> = {};
   private readonly services = new Map<string, ServiceProcess>();
@@ -84,7 +84,7 @@ export class MachineKills {
   private constructor(
     private readonly database: ClonedDatabase,
     private readonly pool: Pool,
-    private readonly gates: StatementGates<Place>,
+    private readonly gates: StatementGates<Gate>,
     readonly park: MachinePark,
     private readonly env: NodeJS.ProcessEnv,
   ) {}
@@ -101,53 +101,60 @@ export class MachineKills {
       OUTBOX_REPUBLISH_MS: '2000',
       DISPATCH_SWEEP_MS: '500',
       MAINTENANCE_TICK_MS: '3600000',
-      // Those that wait at a gate keep a connection each.
+      // Each statement that waits at a gate occupies a connection.
       DATABASE_POOL_SIZE: '20',
       BOOTSTRAP_ORGANIZATION: 'Kills',
       BOOTSTRAP_SUPER_ADMIN_EMAIL: email,
       BOOTSTRAP_SUPER_ADMIN_PASSWORD: testPassword,
     });
-    const stage = new MachineKills(database, pool, await StatementGates.build(pool, places, keyOfAgent), park, env);
+    const stage = new MachineKills(
+      database,
+      pool,
+      await StatementGates.build(pool, gateTriggers, keyOfAgent),
+      park,
+      env,
+    );
     await Promise.all(apps.map((app) => stage.start(app)));
     stage.api = await new HttpClient(stage.services.get('gateway')!.url).signIn(email, testPassword);
-    await stage.ask('PATCH', '/api/organization/settings', { idleStopMinutes: 0.05 });
-    park.signingSecret = (await stage.ask('GET', '/api/organization/signing-secret')).body.signingSecret;
+    await stage.sendRequest('PATCH', '/api/organization/settings', { idleStopMinutes: 0.05 });
+    park.signingSecret = (await stage.sendRequest('GET', '/api/organization/signing-secret')).body.signingSecret;
     const workflow = { name: 'Kills', script: 'pass', variables: planNames };
-    stage.workflowId = (await stage.ask('POST', '/api/workflows', workflow)).body.id;
+    stage.workflowId = (await stage.sendRequest('POST', '/api/workflows', workflow)).body.id;
     return stage;
   }
 
   async prepare(boundaries: Boundary[]): Promise<void> {
-    this.struck = await Promise.all(boundaries.map((boundary) => this.agentFor(boundary)));
-    await Promise.all(this.struck.map((struck) => this.ready(struck)));
+    this.killCases = await Promise.all(boundaries.map((boundary) => this.agentFor(boundary)));
+    await Promise.all(this.killCases.map((killCase) => this.ready(killCase)));
   }
 
-  /** Lets the act begin, and the dispatcher come as far as the boundary. */
-  async bringTo(struck: Struck): Promise<void> {
-    const { act, agentId, machine, gate, hold } = struck;
+  /** Starts the act and waits until the dispatcher has reached the boundary. */
+  async bringTo(killCase: KillCase): Promise<void> {
+    const { act, agentId, machine, gate, hold } = killCase;
     if (gate) await this.gates.close(agentId, gate);
-    // A machine that is to be met between two states stays there until it is told to go on.
-    machine.lasts = gate !== 'job given' && gate !== 'stop settled' && gate !== 'end settled';
+    // The boot or shutdown pauses until the test continues it, except if the gate lies after it.
+    machine.pauses = gate !== 'run command insert' && gate !== 'stopped status update' && gate !== 'gone state update';
     const held = hold && machine.hold(orderOf[act], hold);
-    if (act === 'wake') await this.launch(struck);
+    if (act === 'wake') await this.launch(killCase);
     else if (act === 'idle stop' || act === 'idle stop, then a job') await this.pin(agentId, false);
-    else await this.ask('POST', `/api/agent/${agentId}/action`, { action: act === 'manual stop' ? 'stop' : act });
+    else
+      await this.sendRequest('POST', `/api/agent/${agentId}/action`, { action: act === 'manual stop' ? 'stop' : act });
     if (held) return held;
     if (gate) return this.gates.reached(agentId, gate);
     const noted =
       act === 'wake'
         ? 'SELECT FROM agent_wake WHERE agent_id = $1 AND next_try_at = deadline'
         : 'SELECT FROM agent_control WHERE agent_id = $1 AND issued_at IS NOT NULL';
-    await this.until(`${agentId}: its order noted`, noted, [agentId]);
+    await this.until(`${agentId}: the order to be recorded as issued`, noted, [agentId]);
   }
 
-  async launch(struck: Struck): Promise<void> {
+  async launch(killCase: KillCase): Promise<void> {
     const variables = { CHAOS_LINES: '2', CHAOS_HOLD: '0', CHAOS_FAIL: '', CHAOS_STARTS: '-' };
-    const input = { workflowId: this.workflowId, agentId: struck.agentId, variables };
-    struck.jobId = (await this.ask('POST', '/api/jobs/launch', input)).body.jobId;
+    const input = { workflowId: this.workflowId, agentId: killCase.agentId, variables };
+    killCase.jobId = (await this.sendRequest('POST', '/api/jobs/launch', input)).body.jobId;
   }
 
-  async kill({ act }: Struck): Promise<void> {
+  async kill({ act }: KillCase): Promise<void> {
     await this.services.get('dispatcher')!.end('SIGKILL');
     this.kills[act] = (this.kills[act] ?? 0) + 1;
     await this.gates.openAll();
@@ -158,37 +165,37 @@ export class MachineKills {
   }
 
   async pin(agentId: string, exempt: boolean): Promise<void> {
-    await this.ask('PATCH', `/api/agent/${agentId}/idle-exempt`, { exempt });
+    await this.sendRequest('PATCH', `/api/agent/${agentId}/idle-exempt`, { exempt });
   }
 
-  async statusOf({ agentId }: Struck): Promise<AgentStatus> {
+  async statusOf({ agentId }: KillCase): Promise<AgentStatus> {
     return (await this.rows<{ status: AgentStatus }>('SELECT status FROM agent WHERE id = $1', [agentId]))[0]!.status;
   }
 
-  /** What was told of it since the act: its lifecycle events, and the states that it went through. */
-  async told({ agentId, baseline }: Struck): Promise<{ events: string[]; states: string[] }> {
+  /** Returns the agent's lifecycle events and statuses in its timeline since the act. */
+  async recorded({ agentId, baseline }: KillCase): Promise<{ events: string[]; states: string[] }> {
     const entries = await this.rows<{ kind: string; data: { eventType: string; status: string } }>(
       `SELECT kind, data FROM timeline_entry
        WHERE agent_id = $1 AND seq > $2 AND kind IN ('lifecycle', 'status') ORDER BY seq`,
       [agentId, baseline],
     );
-    const of = (wanted: string) => entries.filter(({ kind }) => kind === wanted).map(({ data }) => data);
+    const dataOf = (entryKind: string) => entries.filter(({ kind }) => kind === entryKind).map(({ data }) => data);
     return {
-      events: of('lifecycle').map(({ eventType }) => eventType),
-      states: of('status').map(({ status }) => status),
+      events: dataOf('lifecycle').map(({ eventType }) => eventType),
+      states: dataOf('status').map(({ status }) => status),
     };
   }
 
-  async until(what: string, sql: string, parameters: unknown[] = []): Promise<void> {
-    await waitFor(what, async () => (await this.rows(sql, parameters)).length > 0, generousMs);
+  async until(description: string, sql: string, parameters: unknown[] = []): Promise<void> {
+    await waitFor(description, async () => (await this.rows(sql, parameters)).length > 0, generousMs);
   }
 
   async rows<T extends object>(sql: string, parameters: unknown[] = []): Promise<T[]> {
     return (await this.pool.query<T>(sql, parameters)).rows;
   }
 
-  /** Where it all stands: for whoever has to find out why a wait was in vain. */
-  async account(): Promise<string> {
+  /** Returns the state of the database, the machines and the dispatcher, to find out why a wait timed out. */
+  async describeState(): Promise<string> {
     const tables = {
       agent: 'SELECT id, name, status, current_job_id, vm_state, last_seen FROM agent ORDER BY name',
       agent_wake: 'SELECT * FROM agent_wake ORDER BY agent_id',
@@ -200,7 +207,7 @@ export class MachineKills {
     for (const [name, sql] of Object.entries(tables)) {
       lines.push(`== ${name}`, ...(await this.rows(sql)).map((row) => JSON.stringify(row)));
     }
-    for (const { agentId, machine } of this.struck)
+    for (const { agentId, machine } of this.killCases)
       lines.push(`${agentId} ${machine.state}: ${machine.calls.join(' ')}`);
     return [...lines, this.services.get('dispatcher')!.output.slice(-3000)].join('\n');
   }
@@ -212,14 +219,14 @@ export class MachineKills {
     await this.database.drop();
   }
 
-  /** An agent with a machine: off for a wake, on for everything else. */
-  private async agentFor(boundary: Boundary): Promise<Struck> {
+  /** Creates an agent with a machine, which is off for a wake and on for other acts. */
+  private async agentFor(boundary: Boundary): Promise<KillCase> {
     const isOn = boundary.act !== 'wake';
     const ref = `vm-${this.park.machines.size}`;
     const machine = this.park.add(ref);
     if (isOn) machine.state = 'running';
     const input = { name: `${boundary.act}: ${boundary.moment}`, provider: 'http' };
-    const { body } = await this.ask('POST', '/api/agents', {
+    const { body } = await this.sendRequest('POST', '/api/agents', {
       ...input,
       providerConfig: { baseUrl: this.park.url, ref },
     });
@@ -234,17 +241,17 @@ export class MachineKills {
     return { ...boundary, agentId, machine, baseline: 0 };
   }
 
-  /** Until its control plane has described it, and it has reported if it is on. */
-  private async ready(struck: Struck): Promise<void> {
-    const { agentId, act } = struck;
+  /** Waits until the service knows the machine's state and, if the machine is on, its worker has reported. */
+  private async ready(killCase: KillCase): Promise<void> {
+    const { agentId, act } = killCase;
     const status = act === 'wake' ? 'stopped' : 'online';
     await this.until(
-      `${agentId} ${status}`,
+      `${agentId} to be ${status}`,
       `SELECT FROM agent WHERE id = $1 AND status = $2 AND vm_state IS NOT NULL
          AND NOT EXISTS (SELECT FROM outbox WHERE payload->>'agentId' = $3)`,
       [agentId, status, agentId],
     );
-    struck.baseline = (
+    killCase.baseline = (
       await this.rows<{ seq: number }>(
         'SELECT COALESCE(max(seq), 0)::int AS seq FROM timeline_entry WHERE agent_id = $1',
         [agentId],
@@ -252,7 +259,7 @@ export class MachineKills {
     )[0]!.seq;
   }
 
-  private async ask(method: string, path: string, body?: unknown): Promise<Answer> {
+  private async sendRequest(method: string, path: string, body?: unknown): Promise<Answer> {
     const answer = await this.api.send(method, path, body);
     if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
     return answer;

@@ -5,51 +5,51 @@ import type { AddressInfo } from 'node:net';
 
 export type MachineOrder = 'start' | 'stop' | 'reboot' | 'terminate';
 type Power = 'stopped' | 'starting' | 'running' | 'stopping' | 'gone';
-/** What runs on a machine while it is on. */
+/** The program that runs on a machine while it is on. */
 interface Program {
   start(): void;
   kill(): Promise<void>;
 }
-/** What becomes of an order whose caller never hears of it. */
-export type Held = 'not carried out' | 'carried out';
+/** Whether an order is executed whose caller never gets an answer. */
+export type HeldOrder = 'not executed' | 'executed';
 
 const bootMs = 300;
 const shutdownMs = 200;
 
-/** A machine that takes its time, and whose program begins anew with every boot. */
+/** A simulated machine. Its boot and shutdown take time, and its program is restarted with every boot. */
 export class ParkedMachine {
   state: Power = 'stopped';
   boots = 0;
   program?: Program;
-  /** The next boot, or the next shutdown, lasts until `goOn`. */
-  lasts = false;
+  /** If true, the next boot or shutdown lasts until `proceed`. */
+  pauses = false;
   readonly calls: MachineOrder[] = [];
-  private holding: { order: MachineOrder; held: Held; reached: () => void } | null = null;
-  private proceed: (() => void) | null = null;
+  private holding: { order: MachineOrder; held: HeldOrder; reached: () => void } | null = null;
+  private release: (() => void) | null = null;
 
-  /** Resolves when such an order has come, which stays unanswered for as long as its caller lives. */
-  hold(order: MachineOrder, held: Held): Promise<void> {
+  /** Resolves when such an order has arrived. The order is never answered. */
+  hold(order: MachineOrder, held: HeldOrder): Promise<void> {
     return new Promise((reached) => (this.holding = { order, held, reached }));
   }
 
-  goOn(): void {
-    this.lasts = false;
-    this.proceed?.();
+  proceed(): void {
+    this.pauses = false;
+    this.release?.();
   }
 
-  async take(order: MachineOrder, response: ServerResponse): Promise<void> {
+  async receive(order: MachineOrder, response: ServerResponse): Promise<void> {
     this.calls.push(order);
     const { holding } = this;
-    if (holding?.order !== order) return answer(response, this.carryOut(order) ? 202 : 409, {});
+    if (holding?.order !== order) return answer(response, this.execute(order) ? 202 : 409, {});
     this.holding = null;
-    if (holding.held === 'carried out') this.carryOut(order);
+    if (holding.held === 'executed') this.execute(order);
     const gone = once(response, 'close');
     holding.reached();
     await gone;
   }
 
-  /** False: not in this state. */
-  carryOut(order: MachineOrder): boolean {
+  /** Executes the order. Returns false if the machine's state does not allow it. */
+  execute(order: MachineOrder): boolean {
     if (this.state === 'gone') return false;
     if (order === 'terminate') return this.turnOff('gone');
     if (order === 'stop') return (this.state === 'running' || this.state === 'starting') && this.turnOff('stopped');
@@ -77,13 +77,13 @@ export class ParkedMachine {
   }
 
   private async time(leastMs: number): Promise<void> {
-    const told = this.lasts ? new Promise<void>((resolve) => (this.proceed = resolve)) : null;
+    const paused = this.pauses ? new Promise<void>((resolve) => (this.release = resolve)) : null;
     await new Promise((resolve) => setTimeout(resolve, leastMs));
-    await told;
+    await paused;
   }
 }
 
-/** A customer's control plane over real HTTP. It takes what our organization has signed, and nothing else. */
+/** A customer's control plane over HTTP. It accepts only requests that are signed with the organization's secret. */
 export class MachinePark {
   readonly machines = new Map<string, ParkedMachine>();
   signingSecret = '';
@@ -126,7 +126,7 @@ export class MachinePark {
       return answer(response, 200, { state: machine.state, ip });
     }
     if (request.method !== 'POST' || !order) return answer(response, 405, {});
-    return machine.take(order as MachineOrder, response);
+    return machine.receive(order as MachineOrder, response);
   }
 }
 

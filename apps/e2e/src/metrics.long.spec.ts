@@ -22,8 +22,8 @@ interface Sample {
   value: number;
 }
 
-/** More series than this of one metric is no metric any more. */
-const mostSeries = 400;
+/** Maximum number of series of one metric, to keep the cardinality low. */
+const maxSeries = 400;
 const monitoring = join(root, 'k8s/monitoring');
 
 describe('the metrics of the six apps', () => {
@@ -42,7 +42,7 @@ describe('the metrics of the six apps', () => {
     for (const app of serviceApps) services.set(app, await ServiceProcess.start(app, env));
     await makeTraffic();
     const scheduler = services.get('scheduler')!;
-    await waitFor('what the scheduler measures of all that was made', async () =>
+    await waitFor('the scheduler to measure all agents', async () =>
       readSamples(await scrape(scheduler)).some(({ metric, value }) => metric === 'muster_machines' && value === 20),
     );
     for (const [app, service] of services) texts.set(app, await scrape(service));
@@ -54,7 +54,7 @@ describe('the metrics of the six apps', () => {
 
   const scrape = async ({ internalUrl }: ServiceProcess) => (await fetch(`${internalUrl}/metrics`)).text();
 
-  /** What callers choose: ids, paths, queries, methods, faults. */
+  /** Sends requests with many different ids, paths, queries and methods, which must not become labels. */
   async function makeTraffic(): Promise<void> {
     const admin = await new HttpClient(services.get('gateway')!.url).signIn('admin@example.com', testPassword);
     for (let at = 0; at < 20; at += 1) {
@@ -67,7 +67,7 @@ describe('the metrics of the six apps', () => {
     }
   }
 
-  it.each(serviceApps)('of %s each say what they are', (app) => {
+  it.each(serviceApps)('have a type and a help text in %s', (app) => {
     const text = texts.get(app)!;
     const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name]) => name!);
     expect(types.length).toBeGreaterThan(20);
@@ -78,7 +78,7 @@ describe('the metrics of the six apps', () => {
     }
   });
 
-  it.each(serviceApps)('of %s have labels with few values, whatever callers send', (app) => {
+  it.each(serviceApps)('have labels with few values in %s, independent of the requests', (app) => {
     const samples = readSamples(texts.get(app)!);
     const seriesOf = new Map<string, number>();
     for (const { metric, labels } of samples) {
@@ -88,41 +88,41 @@ describe('the metrics of the six apps', () => {
         expect(value).not.toMatch(/0197a000|nowhere|Machine|@/);
       }
     }
-    const many = [...seriesOf].filter(([metric, count]) => count > mostSeries && !metric.endsWith('_bucket'));
+    const many = [...seriesOf].filter(([metric, count]) => count > maxSeries && !metric.endsWith('_bucket'));
     expect(many).toEqual([]);
   });
 
-  it('are those that dashboards and alerts ask for', () => {
+  it('include every metric that dashboards and alerts use', () => {
     const exposed = new Set([...texts.values()].flatMap(namesIn));
-    const asked = [
+    const used = [
       readFileSync(join(monitoring, 'alerts.yaml'), 'utf8'),
       ...readdirSync(join(monitoring, 'dashboards')).map((name) =>
         readFileSync(join(monitoring, 'dashboards', name), 'utf8'),
       ),
     ].flatMap((text) => text.match(/\bmuster_[a-z0-9_]+/g)!);
-    expect(asked.length).toBeGreaterThan(50);
-    expect([...new Set(asked)].filter((name) => !exposed.has(name))).toEqual([]);
+    expect(used.length).toBeGreaterThan(50);
+    expect([...new Set(used)].filter((name) => !exposed.has(name))).toEqual([]);
   });
 
-  it('have the labels and the values that dashboards and alerts pick', () => {
+  it('have the label values that the alerts select', () => {
     const samples = [...texts.values()].flatMap(readSamples);
     const text = readFileSync(join(monitoring, 'alerts.yaml'), 'utf8');
     const picked = [...text.matchAll(/(muster_[a-z0-9_]+)\{(\w+)="([^"]*)"\}/g)];
     expect(picked.length).toBeGreaterThan(3);
     for (const [, metric, label, value] of picked) {
-      const known = samples.filter((sample) => sample.metric === metric);
+      const series = samples.filter((sample) => sample.metric === metric);
       // A histogram has no series before its first event.
-      if (/_(bucket|count)$/.test(metric!) && known.length === 0) continue;
-      expect([metric, known.some(({ labels }) => labels[label!] === value)]).toEqual([metric, true]);
+      if (/_(bucket|count)$/.test(metric!) && series.length === 0) continue;
+      expect([metric, series.some(({ labels }) => labels[label!] === value)]).toEqual([metric, true]);
     }
   });
 
-  it('tell of machines, and of nothing that is lost', () => {
+  it('report the number of machines and no inconsistency', () => {
     const samples = readSamples(texts.get('scheduler')!);
-    const of = (metric: string) => samples.filter((sample) => sample.metric === metric);
-    const offline = of('muster_machines').find(({ labels }) => labels['status'] === 'offline');
+    const samplesOf = (metric: string) => samples.filter((sample) => sample.metric === metric);
+    const offline = samplesOf('muster_machines').find(({ labels }) => labels['status'] === 'offline');
     expect(offline?.value).toBe(20);
-    expect(of('muster_unequal').map(({ value }) => value)).toEqual([0, 0, 0, 0]);
+    expect(samplesOf('muster_unequal').map(({ value }) => value)).toEqual([0, 0, 0, 0]);
   });
 });
 
@@ -132,7 +132,10 @@ function readSamples(text: string): Sample[] {
     .filter((line) => line && !line.startsWith('#'))
     .map((line) => {
       const [, metric, labels = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line)!;
-      const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name, of]) => [name!, of!]);
+      const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name, labelValue]) => [
+        name!,
+        labelValue!,
+      ]);
       return { metric: metric!, labels: Object.fromEntries(pairs) as Record<string, string>, value: Number(value) };
     });
 }

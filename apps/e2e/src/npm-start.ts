@@ -5,18 +5,23 @@ import { join } from 'node:path';
 import { waitFor } from '@muster/testing';
 import { root } from './service-process';
 
-/** The script that `npm start` runs, as a process. It writes to a file, so that it outlives the process that started it. */
+/** The script of `npm start` as a process. Its output is a file, so that it can outlive the process that started it. */
 export class Start {
   private readonly child: ChildProcess;
   private readonly outputFile = join(mkdtempSync(join(tmpdir(), 'muster-output-')), 'output');
   readonly exit: Promise<number | null>;
 
-  /** `place` is a command that runs others somewhere, such as in a network namespace. */
-  constructor(args: string[], env: NodeJS.ProcessEnv = {}, place: string[] = []) {
+  /** `commandPrefix` is a command that runs another command, for example in a network namespace. */
+  constructor(args: string[], env: NodeJS.ProcessEnv = {}, commandPrefix: string[] = []) {
     const { PATH, HOME } = process.env;
-    const [program, ...rest] = [...place, process.execPath, join(root, 'tools/start/start.mjs'), ...args];
+    const [program, ...programArgs] = [
+      ...commandPrefix,
+      process.execPath,
+      join(root, 'tools/start/start.mjs'),
+      ...args,
+    ];
     const output = openSync(this.outputFile, 'a');
-    this.child = spawn(program!, rest, { env: { PATH, HOME, ...env }, stdio: ['ignore', output, output] });
+    this.child = spawn(program!, programArgs, { env: { PATH, HOME, ...env }, stdio: ['ignore', output, output] });
     closeSync(output);
     this.exit = new Promise((resolve) => this.child.once('exit', resolve));
   }
@@ -25,7 +30,7 @@ export class Start {
     return this.child.pid!;
   }
 
-  /** What it has written so far. */
+  /** The output so far. */
   get output(): string {
     return readFileSync(this.outputFile, 'utf8');
   }
@@ -41,7 +46,7 @@ export class Start {
   }
 }
 
-/** Whatever runs because of a start on this data folder: by its command line, or by the folder it works in. */
+/** The processes of an `npm start` on this data folder, found by command line, working folder or environment. */
 export function processesOf(dataDir: string): { pid: number; command: string }[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -50,12 +55,12 @@ export function processesOf(dataDir: string): { pid: number; command: string }[]
         const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
         const environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
         const files = command.includes('redis-server') ? workingFolder(pid) : '';
-        const ours =
+        const belongs =
           command.includes(dataDir) ||
           files.startsWith(dataDir) ||
           environment.includes(`=${join(dataDir, 'agents')}/`) ||
           (command.includes('standalone') && environment.includes(databasePort(dataDir)));
-        return ours && !command.includes('start.mjs') ? [{ pid: Number(pid), command }] : [];
+        return belongs && !command.includes('start.mjs') ? [{ pid: Number(pid), command }] : [];
       } catch {
         return [];
       }

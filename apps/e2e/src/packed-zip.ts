@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 
-/** A zip as people make one. */
+/** Returns a zip that Python's zipfile module has written. */
 export function packed(files: Record<string, string>): Buffer {
   const code =
     'import io, json, sys, zipfile\nout = io.BytesIO()\nwith zipfile.ZipFile(out, "w") as z:\n' +

@@ -8,10 +8,10 @@ import { processesOf, Start } from './npm-start';
 
 jest.setTimeout(240_000);
 
-/** It waits for the minutes of a real clock; libs/schedules/src/prewake moves its own. */
+/** Only in the long form, because it waits for minutes of the real clock. The specs of the library fake the clock. */
 const describeInMinutes = isLongForm() ? describe : describe.skip;
 
-describeInMinutes('a schedule on a machine that is off', () => {
+describeInMinutes('a schedule of an agent whose machine is off', () => {
   let dataDir: string;
   let service: Start;
   let admin: HttpClient;
@@ -26,11 +26,11 @@ describeInMinutes('a schedule on a machine that is off', () => {
   });
   afterAll(async () => {
     await service?.end('SIGTERM');
-    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0);
+    await waitFor('all processes to end', () => processesOf(dataDir).length === 0);
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  it('has it on before the time, starts the run at the time, and says why on the timeline', async () => {
+  it('wakes the machine before the scheduled time, starts the run in time, and records the reason', async () => {
     const example = async () => (await admin.get('/api/jobs')).body.jobs[0];
     await waitFor('the run of the example', async () => (await example())?.finishedAt, 60_000);
     const { id: agentId } = (await admin.get('/api/agents')).body.agents[0];
@@ -42,16 +42,16 @@ describeInMinutes('a schedule on a machine that is off', () => {
     const stopped = await admin.post(`/api/agent/${agentId}/action`, { action: 'stop' });
     expect([stopped.status, stopped.body.code]).toEqual([200, undefined]);
     await becomes('stopped');
-    // Its boots were measured when it was made; there is time for the schedule to be seen before the minute is over.
-    await waitFor('the earlier part of a minute', () => new Date().getSeconds() < 40, 30_000);
-    const made = await admin.post('/api/schedules', {
+    // The boot time was measured at the first start. 20 seconds are enough for the wake before the next full minute.
+    await waitFor('the first 40 seconds of a minute', () => new Date().getSeconds() < 40, 30_000);
+    const created = await admin.post('/api/schedules', {
       name: 'Nightly claims',
       scriptId,
       agentId,
       cronExpression: '* * * * *',
     });
-    expect(made.status).toBe(201);
-    const { id, nextRunAt } = made.body;
+    expect(created.status).toBe(201);
+    const { id, nextRunAt } = created.body;
     expect((await agent()).why).toContain(`expects the run of Nightly claims at ${nextRunAt}, and is woken for it at`);
 
     const runs = async () => (await admin.get(`/api/schedules/${id}`)).body.recentRuns;
@@ -60,7 +60,7 @@ describeInMinutes('a schedule on a machine that is off', () => {
     const [run] = await runs();
     expect(run).toMatchObject({ nominalAt: nextRunAt, outcome: 'launched' });
     const job = async () => (await admin.get(`/api/jobs/${run.jobId}`)).body;
-    await waitFor('its end', async () => (await job()).finishedAt !== null, 60_000);
+    await waitFor('the end of the run', async () => (await job()).finishedAt !== null, 60_000);
 
     const { entries } = (await admin.get(`/api/agents/${agentId}/logs?kind=lifecycle&order=asc`)).body;
     const at = entries.findIndex(({ data }: any) => data.reason === 'prewake');
@@ -80,7 +80,7 @@ describeInMinutes('a schedule on a machine that is off', () => {
     expect(time(woken.timestamp)).toBeLessThan(time(nextRunAt));
     expect(time(ready.timestamp)).toBeLessThan(time(nextRunAt));
     expect(time((await job()).startedAt) - time(nextRunAt)).toBeLessThan(5000);
-    // It was there, so nobody had to wake it when the run came.
+    // The machine was ready, so the run itself requested no wake.
     expect(entries.slice(at).filter(({ data }: any) => data.eventType === 'wake_requested')).toHaveLength(1);
   });
 });

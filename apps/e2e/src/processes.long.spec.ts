@@ -9,24 +9,24 @@ import { processesOf, Start } from './npm-start';
 
 jest.setTimeout(180_000);
 
-describe('npm start as several processes', () => {
+describe('npm start with several service processes', () => {
   let dataDir: string;
   let port: number;
-  let begun: Start;
+  let started: Start;
   let api: HttpClient;
 
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'muster-processes-'));
     port = await freePort();
-    begun = new Start(['--port', String(port), '--data-dir', dataDir, '--processes', '2'], {
+    started = new Start(['--port', String(port), '--data-dir', dataDir, '--processes', '2'], {
       RATE_LIMIT_FAILED_LOGINS_PER_MINUTE: '5',
     });
-    await begun.ready();
-    api = new HttpClient(`http://127.0.0.1:${port}`).withKey(/API key +(msk_\S+)/.exec(begun.output)![1]!);
+    await started.ready();
+    api = new HttpClient(`http://127.0.0.1:${port}`).withKey(/API key +(msk_\S+)/.exec(started.output)![1]!);
   });
   afterAll(async () => {
-    await begun.end('SIGKILL');
-    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0, 90_000);
+    await started.end('SIGKILL');
+    await waitFor('all processes to end', () => processesOf(dataDir).length === 0, 90_000);
     await rm(dataDir, { recursive: true, force: true });
   });
 
@@ -34,7 +34,7 @@ describe('npm start as several processes', () => {
     processesOf(dataDir)
       .filter(({ command }) => command.includes('standalone'))
       .map(({ pid }) => pid);
-  /** None at the moment in which one takes it from one that is gone. */
+  /** The pid of the service process that supervises local workers; undefined while the lock file is being replaced. */
   const supervising = () => {
     try {
       return JSON.parse(readFileSync(join(dataDir, 'agents/supervisor.lock'), 'utf8')).pid as number;
@@ -42,8 +42,8 @@ describe('npm start as several processes', () => {
       return undefined;
     }
   };
-  /** Each time another connection, which another process may be given. */
-  const anew = (path: string, init: RequestInit = {}) =>
+  /** Sends a request over a new connection, which another process may accept. */
+  const fetchOnNewConnection = (path: string, init: RequestInit = {}) =>
     fetch(`http://127.0.0.1:${port}${path}`, { ...init, headers: { ...init.headers, connection: 'close' } });
   const answeredBy = async (internalPort: string) => {
     const metrics = await (await fetch(`http://127.0.0.1:${internalPort}/metrics`)).text();
@@ -52,24 +52,29 @@ describe('npm start as several processes', () => {
     );
   };
 
-  it('says how it is divided, and gives each process its part of the connections', async () => {
-    expect(begun.output).toContain('2 behind one port');
+  it('prints the number of processes, and distributes connections over all of them', async () => {
+    expect(started.output).toContain('2 behind one port');
     expect(service()).toHaveLength(2);
-    for (let n = 0; n < 20; n += 1) expect((await anew('/api/health')).status).toBe(200);
-    const ports = [...begun.output.matchAll(/:(\d+)\/metrics/g)].map(([, internal]) => internal!);
+    for (let n = 0; n < 20; n += 1) expect((await fetchOnNewConnection('/api/health')).status).toBe(200);
+    const ports = [...started.output.matchAll(/:(\d+)\/metrics/g)].map(([, internal]) => internal!);
     expect(ports).toHaveLength(2);
     for (const internal of ports) expect(await answeredBy(internal)).toBeGreaterThan(4);
   });
 
-  it('makes its first organization once, and counts guesses over all of them', async () => {
-    const [, email, password] = /super admin +(\S+@\S+) +(\S+)/.exec(begun.output)!;
+  it('creates its first organization once, and counts failed logins over all processes', async () => {
+    const [, email, password] = /super admin +(\S+@\S+) +(\S+)/.exec(started.output)!;
     const root = await new HttpClient(`http://127.0.0.1:${port}`).signIn(email!, password!);
     expect((await root.get('/api/admin/organizations')).body.organizations).toHaveLength(1);
-    await waitFor('a minute that is not about to end', () => new Date().getSeconds() < 50, 15_000);
+    await waitFor('the first 50 seconds of a minute', () => new Date().getSeconds() < 50, 15_000);
     const guess = async () => {
       const body = JSON.stringify({ email: 'admin@muster.local', password: 'wrong-password' });
-      return (await anew('/api/auth/login', { method: 'POST', headers: { 'content-type': 'application/json' }, body }))
-        .status;
+      return (
+        await fetchOnNewConnection('/api/auth/login', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body,
+        })
+      ).status;
     };
     const answers: number[] = [];
     for (let n = 0; n < 12; n += 1) answers.push(await guess());
@@ -77,7 +82,7 @@ describe('npm start as several processes', () => {
     expect(answers.filter((status) => status === 429)).toHaveLength(7);
   });
 
-  it('goes on while one of them is killed and comes back, the one that looks after the workers', async () => {
+  it('keeps serving while the process that supervises the workers is killed and restarted', async () => {
     const { agents } = (await api.get('/api/agents')).body;
     const { workflows } = (await api.get('/api/workflows')).body;
     const agentId = agents[0].id as string;
@@ -85,43 +90,43 @@ describe('npm start as several processes', () => {
       const file = join(dataDir, 'agents', agentId, 'worker.json');
       return existsSync(file) && (JSON.parse(readFileSync(file, 'utf8')).pid as number);
     };
-    const worker = await waitFor('its worker', workerOf);
+    const worker = await waitFor('the worker of the agent', workerOf);
     const launch = () =>
       api.post('/api/jobs/launch', { agentId, workflowId: workflows[0].id, variables: { GREETING: 'Hello' } });
     const jobs = [await launch(), await launch()].map(({ body }) => body.jobId as string);
 
     const [victim, before] = [supervising()!, service()];
     process.kill(victim, 'SIGKILL');
-    // What it was given up to then goes with it.
-    await waitFor('its end to be seen', () => begun.output.includes('ended unexpectedly'));
-    for (let n = 0; n < 10; n += 1) expect((await anew('/api/health/deep')).status).toBe(200);
+    // Connections that the victim had accepted fail, so the test waits before it sends requests again.
+    await waitFor('the end of the victim to be noticed', () => started.output.includes('ended unexpectedly'));
+    for (let n = 0; n < 10; n += 1) expect((await fetchOnNewConnection('/api/health/deep')).status).toBe(200);
     jobs.push(...[await launch(), await launch()].map(({ body }) => body.jobId as string));
-    const heir = await waitFor('the other one to look after the workers', () => {
+    const heir = await waitFor('the other process to supervise the workers', () => {
       const pid = supervising();
       return pid !== victim && pid;
     });
     expect(before).toContain(heir);
     await waitFor(
-      'two again',
-      () => begun.output.includes('of the service is running again') && service().length === 2,
+      'two service processes',
+      () => started.output.includes('of the service is running again') && service().length === 2,
       40_000,
     );
     for (const id of jobs) {
       await waitFor(`run ${id}`, async () => (await api.get(`/api/jobs/${id}`)).body.status === 'completed', 60_000);
     }
     expect(workerOf()).toBe(worker);
-    // With the example that the first start runs.
+    // One more than `jobs`: the first start also runs its example.
     expect((await api.get('/api/usage')).body.completed).toBe(jobs.length + 1);
   });
 
-  it('ends whole on SIGTERM, and when its supervisor is killed', async () => {
-    expect(await begun.end('SIGTERM')).toBe(0);
-    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0);
-    begun = new Start(['--port', String(port), '--data-dir', dataDir], { MUSTER_PROCESSES: '2' });
-    await begun.ready();
+  it('ends all processes on SIGTERM, and when its supervisor is killed', async () => {
+    expect(await started.end('SIGTERM')).toBe(0);
+    await waitFor('all processes to end', () => processesOf(dataDir).length === 0);
+    started = new Start(['--port', String(port), '--data-dir', dataDir], { MUSTER_PROCESSES: '2' });
+    await started.ready();
     expect(service()).toHaveLength(2);
     await waitFor('the worker', () => processesOf(dataDir).some(({ command }) => command.includes('worker')));
-    await begun.end('SIGKILL');
-    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0, 90_000);
+    await started.end('SIGKILL');
+    await waitFor('all processes to end', () => processesOf(dataDir).length === 0, 90_000);
   });
 });

@@ -17,7 +17,7 @@ import {
 } from '@muster/testing';
 import { crc32, deflateRawSync } from 'node:zlib';
 import { ServiceProcess } from './service-process';
-import { type GatePlace, StoreGate } from './store-gate';
+import { type HeldRequest, StoreGate } from './store-gate';
 
 const mebibyte = 1024 * 1024;
 
@@ -26,7 +26,7 @@ interface Bundle {
   files: { path: string; size: number; sha256: string }[];
 }
 
-describe('a pack that is published', () => {
+describe('the publication of a pack', () => {
   let harness: Harness;
   let gate: StoreGate;
   let service: ServiceProcess;
@@ -52,7 +52,7 @@ describe('a pack that is published', () => {
   const start = async () => {
     const own = { S3_ENDPOINT: gate.url, S3_PUBLIC_ENDPOINT: testStack().s3.endpoint, REQUEST_TIMEOUT_MS: '60000' };
     service = await ServiceProcess.start('gateway', { ...harness.env, ...own, RATE_LIMIT_PER_MINUTE: '1000000' });
-    // Who has signed in stays so, wherever the service is by now.
+    // The sessions stay valid; only the address of the service changes.
     person &&= new HttpClient(service.url, person.headers);
     machine &&= new HttpClient(service.url, machine.headers);
   };
@@ -64,7 +64,7 @@ describe('a pack that is published', () => {
   const upload = async (packId: string, { zip, files }: Bundle) => {
     const { body } = await machine.post(`/api/workflow-packs/${packId}/publish-from-vm/upload`);
     const send = () => fetch(body.uploadUrl, { method: 'PUT', headers: body.headers, body: new Uint8Array(zip) });
-    // To make a large one takes so long that the store has closed the connection that was kept.
+    // Building a large bundle takes so long that the store may have closed the kept-alive connection.
     const sent = await send().catch(send);
     expect(sent.status).toBe(200);
     return { uploadKey: body.uploadKey as string, baseRuntimeBundleId: null as string | null, files };
@@ -74,38 +74,41 @@ describe('a pack that is published', () => {
   const headOf = async (packId: string) =>
     ((await person.get(`/api/workflow-packs/${packId}`)).body.draftHead?.runtimeBundleId ?? null) as string | null;
 
-  const places: [string, GatePlace][] = [
-    ['the upload is looked for', { method: 'HEAD', path: /\/uploads\//, when: 'before' }],
+  const heldRequests: [string, HeldRequest][] = [
+    ['the upload is checked', { method: 'HEAD', path: /\/uploads\//, when: 'before' }],
     ['the upload is read', { method: 'GET', path: /\/uploads\//, when: 'before' }],
-    ['the bundle is looked for', { method: 'HEAD', path: /\/bundles\//, when: 'before' }],
+    ['the bundle is checked', { method: 'HEAD', path: /\/bundles\//, when: 'before' }],
     ['the bundle is copied', { method: 'PUT', path: /\/bundles\//, when: 'before' }],
     ['the bundle has been copied', { method: 'PUT', path: /\/bundles\//, when: 'after' }],
-    ['the manifest is kept', { method: 'PUT', path: /\/manifests\//, when: 'before' }],
-    ['the manifest has been kept', { method: 'PUT', path: /\/manifests\//, when: 'after' }],
+    ['the manifest is stored', { method: 'PUT', path: /\/manifests\//, when: 'before' }],
+    ['the manifest has been stored', { method: 'PUT', path: /\/manifests\//, when: 'after' }],
   ];
 
-  it.each(places)('is whole when the process is killed as %s, and the same call finishes it', async (_, place) => {
-    const packId = await makePack();
-    const body = await upload(packId, smallBundle());
-    const held = gate.hold(place);
-    const cut = finalize(packId, body).catch(() => null);
-    await held;
-    await service.end('SIGKILL');
-    expect(await cut).toBeNull();
-    gate.open();
-    await start();
-    expect(await headOf(packId)).toBeNull();
-    await publishes(packId, body);
-  });
+  it.each(heldRequests)(
+    'changes nothing if the process is killed as %s, and succeeds when the call is repeated',
+    async (_, heldRequest) => {
+      const packId = await makePack();
+      const body = await upload(packId, smallBundle());
+      const held = gate.hold(heldRequest);
+      const cut = finalize(packId, body).catch(() => null);
+      await held;
+      await service.end('SIGKILL');
+      expect(await cut).toBeNull();
+      gate.open();
+      await start();
+      expect(await headOf(packId)).toBeNull();
+      await publishes(packId, body);
+    },
+  );
 
-  it('is whole when the process is killed before its commit, and the same call finishes it', async () => {
+  it('changes nothing if the process is killed before its commit, and succeeds when the call is repeated', async () => {
     const packId = await makePack();
     const body = await upload(packId, smallBundle());
     let cut: Promise<unknown> | undefined;
     await harness.db.transaction('system', async (tx) => {
       await tx.query('SELECT FROM workflow_pack WHERE id = $1 FOR UPDATE', [packId]);
       cut = finalize(packId, body).catch(() => null);
-      await waitFor('the finalize at the lock', async () => {
+      await waitFor('the finalize call to wait for the lock', async () => {
         const waiting = await harness.db.query('system', `SELECT FROM pg_locks WHERE NOT granted`);
         return waiting.length > 0;
       });
@@ -127,38 +130,38 @@ describe('a pack that is published', () => {
   };
 
   it.each([
-    ['60 MiB, of 400 MiB unpacked,', largeBundle],
+    ['60 MiB (400 MiB unpacked)', largeBundle],
     ['10,000 entries', () => zipOf(Array.from({ length: 10_000 }, (_, at) => file(`a/${at % 100}/${at}.py`, `${at}`)))],
-  ])('of %s leaves memory flat and others their time', async (name, make) => {
+  ])('keeps memory flat and other requests fast with %s', async (name, make) => {
     const bundle = make();
     const packId = await makePack();
     const body = await upload(packId, bundle);
     const path = `/api/workflow-packs/${packId}`;
-    const askUntil = async (over: () => boolean) => {
+    const measureUntil = async (isEnough: () => boolean) => {
       const times: number[] = [];
-      while (!over() || times.length < 100) {
+      while (!isEnough() || times.length < 100) {
         const began = performance.now();
         expect((await person.get(path)).status).toBe(200);
         times.push(performance.now() - began);
       }
       return times.sort((one, other) => one - other)[Math.floor(times.length * 0.99)]!;
     };
-    await askUntil(() => true);
+    await measureUntil(() => true);
     const before = residentMiB(service.pid);
-    const quiet = await askUntil(() => true);
+    const quiet = await measureUntil(() => true);
     let peak = before;
     const watch = setInterval(() => (peak = Math.max(peak, residentMiB(service.pid))), 20);
-    let isOver = false;
-    const done = finalize(packId, body).finally(() => (isOver = true));
-    const busy = await askUntil(() => isOver);
+    let isDone = false;
+    const done = finalize(packId, body).finally(() => (isDone = true));
+    const busy = await measureUntil(() => isDone);
     clearInterval(watch);
     expect((await done).status).toBe(201);
     process.stdout.write(
-      `finalize of ${name} (${(bundle.zip.length / mebibyte).toFixed(1)} MiB): the gateway's memory ` +
+      `finalize with ${name} (${(bundle.zip.length / mebibyte).toFixed(1)} MiB): the gateway's memory ` +
         `${before.toFixed(0)} MiB, at most ${peak.toFixed(0)} MiB; others' p99 ${busy.toFixed(1)} ms, ` +
         `without it ${quiet.toFixed(1)} ms\n`,
     );
-    // A bundle in memory, zipped or not, would be far more.
+    // A bundle that is held in memory, zipped or not, would exceed this.
     expect(peak - before).toBeLessThan(120);
   });
 });
@@ -171,7 +174,7 @@ function smallBundle(): Bundle {
   return zipOf([file('main.py', `print("${randomBytes(8).toString('hex')}")\n`)]);
 }
 
-/** Just below what a bundle may have. */
+/** Slightly smaller than the maximum size of a bundle. */
 function largeBundle(): Bundle {
   const bytes = Buffer.alloc(400 * mebibyte);
   for (let at = 0; at < bytes.length; at += 64 * 1024) randomFillSync(bytes, at, 9 * 1024);
@@ -202,11 +205,11 @@ function zipOf(files: PackedFile[]): Bundle {
     common.writeUInt32LE(data.length, 14);
     common.writeUInt32LE(bytes.length, 18);
     common.writeUInt16LE(name.length, 22);
-    const place = Buffer.alloc(14);
-    place.writeUInt32LE((0o100644 << 16) >>> 0, 6);
-    place.writeUInt32LE(at, 10);
+    const attributes = Buffer.alloc(14);
+    attributes.writeUInt32LE((0o100644 << 16) >>> 0, 6);
+    attributes.writeUInt32LE(at, 10);
     parts.push(Buffer.from('PK\x03\x04'), common, name, data);
-    directory.push(Buffer.from('PK\x01\x02\x14\x03', 'latin1'), common, place, name);
+    directory.push(Buffer.from('PK\x01\x02\x14\x03', 'latin1'), common, attributes, name);
     at += 30 + name.length + data.length;
   }
   const index = Buffer.concat(directory);

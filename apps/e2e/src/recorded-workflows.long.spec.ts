@@ -29,15 +29,15 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
   let admin: HttpClient;
   let base: string;
   let installed: { agentId: string; workerKey: string } | undefined;
-  /** What the portal was told. */
-  const seen: string[] = [];
+  /** The texts that pages have reported to the portal. */
+  const reported: string[] = [];
 
   beforeAll(async () => {
     if (!chromium) return;
     folder = await mkdtemp(join(tmpdir(), 'muster-recorded-'));
     portal = createServer((request, response) => {
       const { pathname, search } = new URL(request.url!, 'http://portal');
-      if (pathname === '/seen') seen.push(decodeURIComponent(search.slice(1)));
+      if (pathname === '/seen') reported.push(decodeURIComponent(search.slice(1)));
       response.writeHead(200, { 'content-type': 'text/html' });
       response.end(
         '<title>Claims</title><label for="claim">Claim</label><input id="claim"><input type="password" id="pin"><button ' +
@@ -47,7 +47,7 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     });
     portal.listen(0, '127.0.0.1');
     await once(portal, 'listening');
-    // A browser that only CHROMIUM leads to, and that writes down whom it was started for.
+    // A wrapper that only CHROMIUM points to. It records the id of the agent that starts it.
     const browser = join(folder, 'a browser');
     await writeFile(browser, `#!/bin/sh\necho "$AGENT_ID" >> '${folder}/started'\nexec '${chromium}' "$@"\n`, {
       mode: 0o700,
@@ -89,13 +89,13 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     return ((await answer.json()) as { id: string }).id;
   };
   const isOnline = (agentId: string) =>
-    waitFor('the agent', async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online');
-  const run = async (agentId: string, what?: object) => {
+    waitFor('the agent to be online', async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online');
+  const run = async (agentId: string, launchInput?: object) => {
     await isOnline(agentId);
-    const input = what ?? { workflowId: await upload(), variables: { CLAIM_ID: 'C-7' } };
+    const input = launchInput ?? { workflowId: await upload(), variables: { CLAIM_ID: 'C-7' } };
     const { body } = await admin.post('/api/jobs/launch', { agentId, ...input });
     return waitFor(
-      'its end',
+      'the end of the run',
       async () => {
         const job = (await admin.get(`/api/jobs/${body.jobId}`)).body;
         return job.status !== 'queued' && job.status !== 'running' && job;
@@ -105,7 +105,7 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
   };
   const makeAgent = async (provider: string) =>
     (await admin.post('/api/agents', { name: `The ${provider} one`, provider })).body;
-  /** Where short names lead that are left below the folder; those of others come and go. */
+  /** Targets of the remaining short links into the test's folder. Links of other tests are ignored. */
   const links = () =>
     readdirSync(tmpdir())
       .filter((name) => /^muster-[0-9a-f]{12}$/.test(name))
@@ -114,7 +114,7 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
   const completed = { error: null, status: 'completed', progress: expect.objectContaining({ stepsPassed: 4 }) };
 
   itPlays(
-    'runs on a local machine of npm start, below its default data folder, in the browser of CHROMIUM',
+    'runs on a local agent of npm start, below the default data folder, in the browser that CHROMIUM names',
     async () => {
       const { agent } = await makeAgent('local');
       expect(await run(agent.id)).toMatchObject(completed);
@@ -123,7 +123,7 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     },
   );
 
-  itPlays('runs on an installed worker: its one file, in a folder as deep as they get', async () => {
+  itPlays('runs on an installed one-file worker with a very long folder path', async () => {
     const { agent, workerKey } = await makeAgent('external');
     const home = join(folder, 'home/practice-of-doctors-anderson-and-bergstrom/.muster-worker');
     mkdirSync(home, { recursive: true });
@@ -145,11 +145,11 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     installed = { agentId: agent.id, workerKey };
   });
 
-  /** An action that is a command, and its result. */
+  /** Sends an action that becomes a command, and waits for its result. */
   const act = async (agentId: string, action: object) => {
     const { body } = await admin.post(`/api/agent/${agentId}/action`, action);
     const result = await waitFor(
-      'its result',
+      'the result of the action',
       async () => {
         const path = `/api/agents/${agentId}/run-snippet/status?commandId=${body.commandId}`;
         const answer = (await admin.get(path)).body;
@@ -162,15 +162,15 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
   };
 
   itPlays(
-    'is made of what somebody does in a browser of the installed worker, and runs, its password from the vault',
+    'is created from a recording in the installed worker’s browser, and runs with the password of the vault',
     async () => {
       const { agentId } = installed!;
       const { port } = portal.address() as AddressInfo;
       const startUrl = `http://127.0.0.1:${port}/`;
-      const begun = await act(agentId, { action: 'start_recording', name: 'By hand', kind: 'browser', startUrl });
-      expect([begun.result.error, begun.result.status]).toEqual([undefined, 'success']);
-      const { recordingId } = begun;
-      const person = await BrowserDriver.connect(begun.output.debuggingUrl);
+      const started = await act(agentId, { action: 'start_recording', name: 'By hand', kind: 'browser', startUrl });
+      expect([started.result.error, started.result.status]).toEqual([undefined, 'success']);
+      const { recordingId } = started;
+      const person = await BrowserDriver.connect(started.output.debuggingUrl);
       await person.click('document.querySelector("#claim")');
       await person.type('C-8');
       await person.click('document.querySelector("#pin")');
@@ -186,13 +186,13 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
       const events = (await admin.get(`/api/artifacts/${recording.eventsArtifactId}`)).body;
       expect(await (await fetch(events.downloadUrl)).text()).not.toContain('hunter2');
 
-      const made = await admin.post('/api/workflows/upload', { recordingId });
-      expect(made).toMatchObject({ status: 201, body: { name: 'By hand', variables: [] } });
+      const created = await admin.post('/api/workflows/upload', { recordingId });
+      expect(created).toMatchObject({ status: 201, body: { name: 'By hand', variables: [] } });
       await admin.put('/api/vault/PASSWORD', { value: 'other-secret' });
-      seen.length = 0;
-      const job = await run(agentId, { workflowId: made.body.id, vaultKeys: ['PASSWORD'] });
+      reported.length = 0;
+      const job = await run(agentId, { workflowId: created.body.id, vaultKeys: ['PASSWORD'] });
       expect([job.error, job.status]).toEqual([null, 'completed']);
-      expect(seen).toEqual(['C-8 other-secret']);
+      expect(reported).toEqual(['C-8 other-secret']);
     },
   );
 
@@ -215,9 +215,9 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     expect([deployed.result.error, deployed.output?.version]).toEqual([undefined, '1.4.0']);
     const missing = await act(agentId, { action: 'deploy_extension', version: '2.0' });
     expect(missing.result).toMatchObject({ status: 'failed', code: 'extension_not_found' });
-    seen.length = 0;
+    reported.length = 0;
     expect(await run(agentId)).toMatchObject(completed);
-    expect(seen).toContain('marked by 1.4.0');
+    expect(reported).toContain('marked by 1.4.0');
   });
 });
 

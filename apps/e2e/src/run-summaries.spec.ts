@@ -21,7 +21,7 @@ muster.run_summary(
 )
 `;
 
-describe('a run of a real worker that tells its batch', () => {
+describe('a run of a real worker that reports a batch summary', () => {
   let admin: HttpClient;
 
   beforeAll(async () => {
@@ -39,21 +39,21 @@ describe('a run of a real worker that tells its batch', () => {
       90_000,
     );
 
-  it('is found as a batch with its cost and as a session, and told again takes its own place', async () => {
+  it('becomes a batch with its cost and a session, and a second report replaces the first', async () => {
     const { agent } = (await admin.post('/api/agents', { name: randomUUID(), provider: 'local' })).body;
     await waitFor(
-      'the agent',
+      'the agent to be online',
       async () => (await admin.get(`/api/agents/${agent.id}`)).body.status === 'online',
       60_000,
     );
-    const workflow = (await admin.post('/api/workflows', { name: 'Tell', script, variables: ['COUNT'] })).body;
+    const workflow = (await admin.post('/api/workflows', { name: 'Report', script, variables: ['COUNT'] })).body;
     const launch = { agentId: agent.id, workflowId: workflow.id };
     for (const count of [2000, 3]) {
       const { jobId } = (await admin.post('/api/jobs/launch', { ...launch, variables: { COUNT: `${count}` } })).body;
       const job = await ended(jobId);
       expect([job.status, job.error]).toEqual(['completed', null]);
       const { batches } = (await admin.get('/api/pilot/batches')).body;
-      const third = (rest: number) => Math.floor((count + rest) / 3);
+      const third = (remainder: number) => Math.floor((count + remainder) / 3);
       expect(batches).toEqual([
         expect.objectContaining({
           batchId: 'front desk',
@@ -71,7 +71,7 @@ describe('a run of a real worker that tells its batch', () => {
         id: `front desk:claim:${count - 1}`,
         claimId: `C${count - 1}`,
       });
-      const session = await waitFor('the session of this telling', async () => {
+      const session = await waitFor('the session of this report', async () => {
         const { body } = await admin.get('/api/process-library/sessions/front%20desk');
         return body.jobId === jobId && body;
       });

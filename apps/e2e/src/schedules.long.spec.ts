@@ -33,7 +33,7 @@ describe('schedules on four schedulers', () => {
   const call = (each: ServiceProcess) =>
     new HttpClient(each.url).with({ 'x-cron-key': cronKey }).post('/api/cron/scheduled-runs');
 
-  /** That many schedules whose time was the last full minute. */
+  /** Creates `count` schedules that are due since the last full minute. */
   async function makeDue(count: number): Promise<void> {
     const [organization, workflow, agent] = [newId(), newId(), newId()];
     await client.query(`INSERT INTO organization (id, name) VALUES ($1, 'Races')`, [organization]);
@@ -62,7 +62,7 @@ describe('schedules on four schedulers', () => {
 
   const countOf = async (sql: string) => Number((await client.query(sql)).rows[0].n);
   const jobs = () => countOf('SELECT count(*) AS n FROM job');
-  /** Schedules with anything but one job and one row that names it. */
+  /** Number of schedules that do not have exactly one job and one `schedule_run` row for it, or are still due. */
   const notOnce = () =>
     countOf(
       `SELECT count(*) AS n FROM schedule s
@@ -72,21 +72,21 @@ describe('schedules on four schedulers', () => {
           OR s.next_run_at <= now() OR s.last_run_job_id IS NULL`,
     );
 
-  it('twenty ticks at once over 200 that are due: each runs once', async () => {
+  it('run each of 200 due schedules once if twenty ticks run concurrently', async () => {
     await makeDue(200);
     await start({ SCHEDULE_TICK_MS: '100' });
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => call(schedulers[n % 4]!)));
     for (const { status, body } of answers) expect([status, body.failed]).toEqual([200, []]);
-    await waitFor('all of them', async () => (await jobs()) >= 200);
+    await waitFor('all jobs', async () => (await jobs()) >= 200);
     expect([await jobs(), await notOnce()]).toEqual([200, 0]);
   });
 
-  it('and once too when one scheduler is killed in the middle of them', async () => {
+  it('run each due schedule once if one scheduler is killed in the middle of a tick', async () => {
     await start({ SCHEDULE_TICK_MS: '3600000' });
     await makeDue(1000);
     const [victim, ...others] = schedulers as [ServiceProcess, ...ServiceProcess[]];
     const cut = call(victim).catch(() => 'cut off');
-    await waitFor('the first of them', async () => (await jobs()) > 20);
+    await waitFor('the first 20 jobs', async () => (await jobs()) > 20);
     await victim.end('SIGKILL');
     expect(await cut).toBe('cut off');
     const done = await jobs();

@@ -1,4 +1,4 @@
-/** Numbers that look random and come again with the same seed, so that a failed run can be repeated. */
+/** Returns a pseudo-random generator. The same seed gives the same numbers, so a failed run can be repeated. */
 export function seeded(seed = Number(process.env['MUSTER_SEED'] ?? Date.now() % 1_000_000)) {
   let state = seed;
   const next = () => {

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 
 export const root = join(__dirname, '../../..');
 
-/** A compiled app as a process of its own. */
+/** A compiled app as a separate process. */
 export class ServiceProcess {
   private constructor(
     private readonly child: ChildProcess,
     readonly url: string,
-    /** Of its probes and metrics. */
+    /** URL of the app's probes and metrics. */
     readonly internalUrl: string,
-    private readonly said: string[],
+    private readonly chunks: string[],
   ) {}
 
   static async start(app: string, env: NodeJS.ProcessEnv): Promise<ServiceProcess> {
@@ -18,15 +18,15 @@ export class ServiceProcess {
       env: { PATH: process.env['PATH'], ...env },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
-    const said: string[] = [];
+    const chunks: string[] = [];
     for (const stream of [child.stdout!, child.stderr!])
-      stream.on('data', (chunk: Buffer) => said.push(chunk.toString()));
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
     const { url, internalPort } = await new Promise<{ url: string; internalPort: number }>((resolve, reject) => {
       child.once('message', resolve);
-      child.once('exit', (code) => reject(new Error(`${app} ended with ${code}: ${said.join('')}`)));
+      child.once('exit', (code) => reject(new Error(`${app} ended with ${code}: ${chunks.join('')}`)));
     });
     const internalUrl = `http://127.0.0.1:${internalPort}`;
-    return new ServiceProcess(child, url.replace('[::1]', '127.0.0.1'), internalUrl, said);
+    return new ServiceProcess(child, url.replace('[::1]', '127.0.0.1'), internalUrl, chunks);
   }
 
   get pid(): number {
@@ -37,9 +37,9 @@ export class ServiceProcess {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** What it has written to its log so far. */
+  /** Output of the process so far. */
   get output(): string {
-    return this.said.join('');
+    return this.chunks.join('');
   }
 
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {

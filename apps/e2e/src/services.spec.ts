@@ -1,6 +1,6 @@
 import { ownerOf, pathOwners, serviceApps, type ServiceApp } from '@muster/contracts';
 import { HttpClient, longForm, waitFor } from '@muster/testing';
-import { countProbes, type FaultLab, openFaultLab } from './fault-lab';
+import { countProbes, type FaultFixture, openFaultFixture } from './fault-fixture';
 import { seeded } from './seed';
 import { ServiceProcess } from './service-process';
 
@@ -8,36 +8,36 @@ jest.setTimeout(180_000);
 
 const kills = longForm('SERVICE_KILLS', { short: serviceApps.length, long: 42 });
 
-describe('the six apps as six processes', () => {
-  let lab: FaultLab;
+describe('the six apps in six processes', () => {
+  let fixture: FaultFixture;
   const services = new Map<ServiceApp, ServiceProcess>();
   let client: HttpClient;
   const random = seeded();
 
   beforeAll(async () => {
-    lab = await openFaultLab();
-    for (const app of serviceApps) services.set(app, await ServiceProcess.start(app, lab.env));
-    client = await lab.signIn(services.get('gateway')!.url);
+    fixture = await openFaultFixture();
+    for (const app of serviceApps) services.set(app, await ServiceProcess.start(app, fixture.env));
+    client = await fixture.signIn(services.get('gateway')!.url);
   });
   afterAll(async () => {
     await Promise.all([...services.values()].map((service) => service.end()));
-    await lab?.close();
+    await fixture?.close();
   });
 
-  it('answer each other’s messages: every queue’s canary comes back from the app that owns it', async () => {
+  it('handle the messages of other apps: each queue’s canary is handled by the app that owns the queue', async () => {
     await client.post('/api/admin/queue-probes', {});
     const queues = await waitFor('the canaries', async () => {
       const answer = await client.get('/api/admin/queues');
-      // A message goes a moment after its canary is handled.
+      // The message is deleted slightly after its canary is handled.
       const back = answer.body.queues.every(({ lastProbe, waiting }: any) => lastProbe?.handledAt && waiting === 0);
       return back && answer.body.queues;
     });
     for (const { app, lastProbe } of queues) expect(lastProbe.handledBy).toBe(app);
   });
 
-  it('carry the request’s id and trace from the gateway to the app behind the queue', async () => {
+  it('pass the request id and the trace from the gateway to the app that handles the message', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-    await lab.query(`UPDATE outbox SET attempts = 0`);
+    await fixture.query(`UPDATE outbox SET attempts = 0`);
     const answer = await client
       .with({ 'x-request-id': 'across-processes', traceparent })
       .post('/api/admin/queue-probes', { queue: 'metering' });
@@ -47,7 +47,7 @@ describe('the six apps as six processes', () => {
     expect(audit.body.entries[0].requestId).toBe('across-processes');
   });
 
-  it('serve only what is theirs', async () => {
+  it('serve only the paths that they own', async () => {
     for (const [app, service] of services) {
       if (app === 'gateway') continue;
       expect((await client.with({}).send('GET', '/api/users')).status).toBe(200);
@@ -58,12 +58,12 @@ describe('the six apps as six processes', () => {
     expect(ownerOf('/api/users')).toBe('gateway');
   });
 
-  it('lose no accepted work when each of them is killed', async () => {
-    await lab.query('DELETE FROM queue_probe');
+  it('lose no accepted message when each app is killed', async () => {
+    await fixture.query('DELETE FROM queue_probe');
     const queues = (await client.get('/api/admin/queues')).body.queues.length;
     const victims: ServiceApp[] = Array.from({ length: kills }, (_, at) => serviceApps[at % serviceApps.length]!);
     let accepted = 0;
-    // Probes of requests that a killed gateway did not answer: each may have been stored or not.
+    // Number of canaries of requests that a killed gateway did not answer; each may have been stored or not.
     let unanswered = 0;
     for (const victim of victims) {
       const pushing = (async () => {
@@ -72,40 +72,40 @@ describe('the six apps as six processes', () => {
           const answer = await client.post('/api/admin/queue-probes', { count }).catch(() => null);
           if (victim !== 'gateway') expect(answer?.status).toBe(202);
           if (answer?.status === 202) accepted += answer.body.probes.length;
-          // A request stores that many probes for each queue.
+          // A request stores `count` canaries for each queue.
           else unanswered += count * queues;
         }
       })();
       await new Promise((resume) => setTimeout(resume, random.between(0, 60)));
       await services.get(victim)!.end('SIGKILL');
       await pushing;
-      services.set(victim, await ServiceProcess.start(victim, lab.env));
-      if (victim === 'gateway') client = await lab.signIn(services.get('gateway')!.url);
+      services.set(victim, await ServiceProcess.start(victim, fixture.env));
+      if (victim === 'gateway') client = await fixture.signIn(services.get('gateway')!.url);
     }
     const handledAll = async () => {
-      const stored = await countProbes(lab);
+      const stored = await countProbes(fixture);
       return stored.handled === stored.accepted && stored.accepted >= accepted;
     };
     await waitFor('every canary', handledAll, 90_000);
-    await waitFor('an empty outbox', async () => (await lab.query('SELECT 1 FROM outbox')).length === 0, 60_000);
-    const counts = await countProbes(lab);
+    await waitFor('an empty outbox', async () => (await fixture.query('SELECT 1 FROM outbox')).length === 0, 60_000);
+    const counts = await countProbes(fixture);
     process.stdout.write(
       `services killed (seed ${random.seed}): ${JSON.stringify({ ...counts, acknowledged: accepted, unanswered, kills })}\n`,
     );
     expect(counts.handled).toBeGreaterThanOrEqual(accepted);
     expect(counts.handled).toBeLessThanOrEqual(accepted + unanswered);
-    // Ingest handles no queue; it answers after its kill.
+    // Ingest handles no queue, so this checks that it answers after its restart.
     expect((await fetch(`${services.get('ingest')!.url}/api/agent/heartbeat`, { method: 'POST' })).status).toBe(401);
   });
 
-  it('end on SIGTERM, each with code 0', async () => {
+  it('exit with code 0 on SIGTERM', async () => {
     const codes = await Promise.all([...services.values()].map((service) => service.end('SIGTERM')));
     expect(codes).toEqual(serviceApps.map(() => 0));
   });
 });
 
 describe('a service that cannot start', () => {
-  it('says every fault of its configuration at once, and no secret', async () => {
+  it('reports all configuration errors at once, and no secret', async () => {
     const start = ServiceProcess.start('gateway', { PORT: 'many', MASTER_KEYS: 'hush', DATABASE_URL: 'nonsense' });
     const error: Error = await start.then(
       () => new Error('it started'),

@@ -1,4 +1,4 @@
-// Long: kills a process at each boundary of a set.
+// Long: kills a process at each boundary of a set of commits.
 // Short: apps/e2e/src/services.spec.ts
 import { randomBytes } from 'node:crypto';
 import { newId } from '@muster/platform';
@@ -10,21 +10,21 @@ jest.setTimeout(180_000);
 
 const callers = 32;
 const password = 'correct horse battery';
-/** Ours among the advisory locks. */
+/** First key of the advisory locks of the gates. */
 const kind = 4244;
 
-/** Where the process is held: at a statement that Postgres has not carried out, or at a commit that it knows nothing of. */
-const places = {
+/** The gates: at a statement that is not executed yet, or at a commit whose success the process does not learn. */
+const gateTriggers = {
   launch: 'CREATE TRIGGER gate_launch BEFORE INSERT ON job',
   'launch’s commit': 'CREATE CONSTRAINT TRIGGER gate_launched AFTER INSERT ON job DEFERRABLE INITIALLY DEFERRED',
   start: 'CREATE TRIGGER gate_start BEFORE INSERT ON agent_command',
   cost: 'CREATE TRIGGER gate_cost BEFORE INSERT ON run_cost',
   'cost’s commit': 'CREATE CONSTRAINT TRIGGER gate_commit AFTER INSERT ON run_cost DEFERRABLE INITIALLY DEFERRED',
 };
-type Place = keyof typeof places;
+type Gate = keyof typeof gateTriggers;
 
-/** What a commit promises is begun by the process that made it; the rows are the promise, and here that process dies. */
-describe('what follows 32 commits of a process that is killed', () => {
+/** The process that commits also starts the follow-up work. Here it is killed, so the rows must cause the work. */
+describe('the follow-up work of 32 commits if the process is killed', () => {
   let database: ClonedDatabase;
   let pool: Pool;
   let service: ServiceProcess;
@@ -57,14 +57,14 @@ describe('what follows 32 commits of a process that is killed', () => {
           PERFORM pg_advisory_xact_lock_shared(${kind}, hashtext(TG_ARGV[0]));
           RETURN NEW;
         END $$`);
-    for (const [place, trigger] of Object.entries(places)) {
-      await pool.query(`${trigger} FOR EACH ROW EXECUTE FUNCTION pass_set_gate('${place}')`);
+    for (const [gate, trigger] of Object.entries(gateTriggers)) {
+      await pool.query(`${trigger} FOR EACH ROW EXECUTE FUNCTION pass_set_gate('${gate}')`);
     }
     await start();
     workflowId = (await admin.post('/api/workflows', { name: 'Claims', script: 'pass' })).body.id;
     for (let at = 0; at < callers; at += 1) {
-      const made = await admin.post('/api/agents', { name: newId(), provider: 'external' });
-      agentIds.push(made.body.agent.id);
+      const created = await admin.post('/api/agents', { name: newId(), provider: 'external' });
+      agentIds.push(created.body.agent.id);
     }
     await pool.query(`UPDATE agent SET status = 'online', last_seen = now()`);
     const { secret } = (await admin.post('/api/api-keys', { name: 'machines', scope: 'worker' })).body;
@@ -84,17 +84,17 @@ describe('what follows 32 commits of a process that is killed', () => {
       )
     ).rows.map(({ pid }) => pid);
 
-  /** Kills the process where it waits at the place. What waits there is undone, or, as commits are, carried out. */
-  async function killedAt(place: Place, work: () => Promise<unknown>, then: 'undone' | 'carried out'): Promise<void> {
+  /** Kills the process while it waits at the gate. Then the statements are rolled back, or the commits completed. */
+  async function killedAt(gate: Gate, work: () => Promise<unknown>, then: 'rolled back' | 'completed'): Promise<void> {
     const keeper: PoolClient = await pool.connect();
-    await keeper.query('SELECT pg_advisory_lock($1, hashtext($2))', [kind, place]);
+    await keeper.query('SELECT pg_advisory_lock($1, hashtext($2))', [kind, gate]);
     await work();
-    await waitFor(`somebody at ${place}`, async () => (await waiting()).length > 0);
+    await waitFor(`a statement at the gate ${gate}`, async () => (await waiting()).length > 0);
     await service.end('SIGKILL');
-    if (then === 'undone') {
+    if (then === 'rolled back') {
       await pool.query('SELECT pg_terminate_backend(pid, 10000) FROM unnest($1::int[]) AS pid', [await waiting()]);
     }
-    await keeper.query('SELECT pg_advisory_unlock($1, hashtext($2))', [kind, place]);
+    await keeper.query('SELECT pg_advisory_unlock($1, hashtext($2))', [kind, gate]);
     keeper.release();
     await start();
   }
@@ -118,14 +118,14 @@ describe('what follows 32 commits of a process that is killed', () => {
       const { rows } = await pool.query('SELECT FROM job WHERE id = ANY($1) AND command_id IS NOT NULL', [jobIds]);
       return rows.length === jobIds.length;
     });
-  const settled = (runs: number) =>
+  const costsBooked = (runs: number) =>
     waitFor('each run’s cost', async () => {
       const { costs, messages } = await one(
         `SELECT (SELECT count(*)::int FROM run_cost) AS costs, (SELECT count(*)::int FROM outbox) AS messages`,
       );
       return costs === runs && messages === 0;
     });
-  /** Each is counted once, whatever was begun twice. */
+  /** The usage counter, with its differences from the events and costs. */
   const counted = () =>
     one(`SELECT runs::int, completed::int, (SELECT count(*)::int FROM usage_event WHERE NOT counted) AS uncounted,
            (SELECT sum(total_micros) FROM run_cost)::int - spend_micros::int AS difference FROM usage_counter`);
@@ -140,13 +140,13 @@ describe('what follows 32 commits of a process that is killed', () => {
   let launching: Promise<PromiseSettledResult<unknown>[]>;
 
   it('has no run of 32 concurrent launches if it dies before their statements are executed', async () => {
-    await killedAt('launch', launchUnanswered, 'undone');
+    await killedAt('launch', launchUnanswered, 'rolled back');
     expect(new Set((await launching).map(({ status }) => status))).toEqual(new Set(['rejected']));
     expect(await one('SELECT count(*)::int AS jobs FROM job')).toEqual({ jobs: 0 });
   });
 
   it('has each run of a set whole if it dies before it knows that the set was committed', async () => {
-    await killedAt('launch’s commit', launchUnanswered, 'carried out');
+    await killedAt('launch’s commit', launchUnanswered, 'committed');
     await launching;
     await waitFor('a command for each run', async () => {
       const { jobs, commands } = await one(`SELECT count(*)::int AS jobs, count(command_id)::int AS commands FROM job`);
@@ -164,26 +164,26 @@ describe('what follows 32 commits of a process that is killed', () => {
     await pool.query('DELETE FROM job');
   });
 
-  it('gives each run one command, when it dies with the starts under way', async () => {
-    await killedAt('start', async () => (jobIds = await launchAll()), 'undone');
+  it('gives each run one command if the process is killed while it starts the runs', async () => {
+    await killedAt('start', async () => (jobIds = await launchAll()), 'rolled back');
     await started(jobIds);
     const { commands } = await one(`SELECT count(*)::int AS commands FROM agent_command WHERE kind = 'run'`);
     expect(commands).toBe(callers);
   });
 
-  it('costs and counts each run once, when it dies in the middle of the set', async () => {
+  it('costs and counts each run once if the process is killed in the middle of the set', async () => {
     await report(jobIds, 'running');
-    await killedAt('cost', () => report(jobIds, 'completed'), 'undone');
-    await settled(callers);
+    await killedAt('cost', () => report(jobIds, 'completed'), 'rolled back');
+    await costsBooked(callers);
     expect(await counted()).toEqual({ runs: callers, completed: callers, uncounted: 0, difference: 0 });
   });
 
-  it('costs and counts each run once, when it dies before it knows that the set was committed', async () => {
+  it('costs and counts each run once if the process is killed before it learns of the commit', async () => {
     const more = await launchAll();
     await started(more);
     await report(more, 'running');
-    await killedAt('cost’s commit', () => report(more, 'completed'), 'carried out');
-    await settled(2 * callers);
+    await killedAt('cost’s commit', () => report(more, 'completed'), 'completed');
+    await costsBooked(2 * callers);
     expect(await counted()).toEqual({ runs: 2 * callers, completed: 2 * callers, uncounted: 0, difference: 0 });
   });
 });

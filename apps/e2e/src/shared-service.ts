@@ -13,7 +13,7 @@ import { root } from './service-process';
 
 export type Person = [email: string, password: string];
 
-/** Where a started service is found, and who may sign in. */
+/** The address and the accounts of a started service. */
 export interface ServiceFacts {
   address: string;
   admin: Person;
@@ -23,11 +23,11 @@ export interface ServiceFacts {
 
 let browser: Promise<Browser> | undefined;
 
-/** One browser for all spec files that run in this process. */
+/** Returns the one browser for all spec files of this process. */
 export function sharedBrowser(): Promise<Browser> {
   channel('muster:browser').publish({});
   browser ??= launchBrowser(chromiumPath()!).then((launched) => {
-    // Where tests run in jest's own process, an open browser would keep it from ending.
+    // If tests run in Jest's own process, an open browser would keep that process running.
     (process as EventEmitter).once('muster:tests-ended', () => void launched.close());
     return launched;
   });
@@ -35,9 +35,9 @@ export function sharedBrowser(): Promise<Browser> {
 }
 
 /**
- * The service that test files share, started by the first one that needs it. The short suite has one, because a start costs
- * more than what the few files ask of it. In the long suite each worker process of Jest has its own. The run ends them
- * (tools/test/global-teardown.cjs).
+ * Returns the service that spec files share; the first file that needs it starts it. The short suite has one service,
+ * because a start costs more than the few files that use it. In the long suite each worker process of Jest has its own.
+ * tools/test/global-teardown.cjs stops them.
  */
 async function sharedService(): Promise<ServiceFacts> {
   channel('muster:service').publish({});
@@ -52,7 +52,7 @@ async function sharedService(): Promise<ServiceFacts> {
   return JSON.parse(readFileSync(file, 'utf8')) as ServiceFacts;
 }
 
-/** Whether no other process was here before. */
+/** Whether this process is the first one: it could create the file. */
 function isFirst(file: string): boolean {
   try {
     writeFileSync(file, '', { flag: 'wx' });
@@ -62,7 +62,10 @@ function isFirst(file: string): boolean {
   }
 }
 
-/** A start ends when what began it is gone, as a worker of jest may be before the run is; this one ends with the run. */
+/**
+ * Wraps a command so that it ends when the process `run` ends. `npm start` ends with its parent process, and a worker
+ * process of Jest may end before the run.
+ */
 function untilGone(run: number): string[] {
   const script = `trap 'kill $own' TERM
 "$@" & own=$!
@@ -72,12 +75,12 @@ wait`;
   return ['sh', '-c', script, 'sh'];
 }
 
-/** An organization of a spec file's own, at the service that the file shares with others. */
+/** A separate organization for a spec file, in the shared service. */
 export interface Practice extends ServiceFacts {
   name: string;
-  /** Signed in as its administrator. */
+  /** Client that is signed in as the organization's administrator. */
   api: HttpClient;
-  /** For a caller without a session. */
+  /** API key of the organization. */
   apiKey: string;
 }
 
@@ -88,21 +91,22 @@ export async function openPractice(): Promise<Practice> {
   const admin: Person = [`admin@${name.slice(9)}.example`, 'a good password'];
   const root = await new HttpClient(address).signIn(...superAdmin);
   const [adminEmail, adminPassword] = admin;
-  const made = await root.post('/api/admin/organizations', { name, adminEmail, adminPassword });
-  if (made.status !== 201) throw new Error(`an organization answered ${made.status}: ${made.text}`);
+  const created = await root.post('/api/admin/organizations', { name, adminEmail, adminPassword });
+  if (created.status !== 201)
+    throw new Error(`creating an organization failed with ${created.status}: ${created.text}`);
   const api = await new HttpClient(address).signIn(...admin);
   const { secret: apiKey } = (await api.post('/api/api-keys', { name: 'Tests', scope: 'api' })).body;
   return { ...service, name, admin, api, apiKey };
 }
 
-/** What `npm start` brings up, with its example. */
+/** Runs `npm start` with its example in a new data folder. */
 export async function startService(
   env: NodeJS.ProcessEnv = {},
-  place: string[] = [],
+  commandPrefix: string[] = [],
 ): Promise<ServiceFacts & { start: Start }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'muster-console-'));
   const port = await freePort();
-  const start = new Start(['--port', String(port), '--data-dir', dataDir], env, place);
+  const start = new Start(['--port', String(port), '--data-dir', dataDir], env, commandPrefix);
   await start.ready();
   await waitFor('the example', () => /\/app\/runs\/\S+/.exec(start.output));
   const person = (role: string): Person => {
@@ -113,7 +117,7 @@ export async function startService(
   return { address: `http://127.0.0.1:${port}`, ...people, dataDir, start };
 }
 
-/** As the first start makes it: a machine, a workflow, and a run of it. */
+/** Creates the example of the first start: an agent, a workflow and a run. */
 export async function makeExample(api: HttpClient): Promise<void> {
   const script = readFileSync(join(root, 'tools/start/demo_workflow.py'), 'utf8');
   const [agent, workflow] = await Promise.all([
@@ -125,10 +129,11 @@ export async function makeExample(api: HttpClient): Promise<void> {
     workflowId: workflow.body.id,
     variables: { GREETING: 'Good morning' },
   });
-  if (launched.status !== 202) throw new Error(`the example answered ${launched.status}: ${launched.text}`);
+  if (launched.status !== 202)
+    throw new Error(`launching the example failed with ${launched.status}: ${launched.text}`);
 }
 
-/** So that no worker of a file's machines goes on beside the next file. */
+/** Deletes all agents, so that no worker of one spec file keeps running during the next one. */
 export async function removeAgents(api: HttpClient): Promise<void> {
   const { agents } = (await api.get('/api/agents?limit=200')).body;
   await Promise.all(agents.map(({ id }: { id: string }) => api.delete(`/api/agents/${id}?force=true`)));

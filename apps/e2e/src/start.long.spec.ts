@@ -14,14 +14,14 @@ jest.setTimeout(180_000);
 describe('npm start that is killed and started again', () => {
   let dataDir: string;
   const starts = new Set<Start>();
-  /** On the shared folder and port, until it is killed. */
+  /** The start on the shared folder and port, until it is killed. */
   let running: Start;
   let port: number;
 
   const start = (args: string[], env: NodeJS.ProcessEnv = {}) => {
-    const begun = new Start(args, env);
-    starts.add(begun);
-    return begun;
+    const started = new Start(args, env);
+    starts.add(started);
+    return started;
   };
 
   beforeAll(async () => {
@@ -35,7 +35,7 @@ describe('npm start that is killed and started again', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  it('brings back a part that dies', async () => {
+  it('restarts a process that dies', async () => {
     const http = new HttpClient(`http://127.0.0.1:${port}`);
     for (const part of ['postgres -D', 'redis-server', 'standalone']) {
       const victim = processesOf(dataDir).find(({ command }) => command.includes(part));
@@ -55,25 +55,21 @@ describe('npm start that is killed and started again', () => {
     }
   });
 
-  it('leaves nothing behind when it is killed with -9, and starts again after it', async () => {
-    // The next start may take over the worker of a local agent, which outlives its service.
+  it('leaves no process behind after a SIGKILL, and can be started again', async () => {
+    // A worker of a local agent outlives its service, and the next start may take it over.
     const left = processesOf(dataDir).flatMap(({ pid, command }) => (command.includes('worker') ? [] : [pid]));
     await running.end('SIGKILL');
-    // Nobody waits for what it left on the port and the folder, but the next one.
+    // The next start itself waits until the port and the folder are free.
     const again = start(['--port', String(port), '--data-dir', dataDir]);
     await again.ready();
-    await waitFor(
-      'its processes to be gone',
-      () => processesOf(dataDir).every(({ pid }) => !left.includes(pid)),
-      90_000,
-    );
+    await waitFor('all processes to end', () => processesOf(dataDir).every(({ pid }) => !left.includes(pid)), 90_000);
     expect(await again.end('SIGINT')).toBe(0);
-    await waitFor('everything to be gone', () => processesOf(dataDir).length === 0);
+    await waitFor('all processes of the second start to end', () => processesOf(dataDir).length === 0);
   });
 
-  it('takes the credentials that it is given, and forgets everything with --reset', async () => {
+  it('uses the credentials of its environment, and deletes all data with --reset', async () => {
     const port = await freePort();
-    const given = {
+    const credentials = {
       BOOTSTRAP_ORGANIZATION: 'Given',
       BOOTSTRAP_ADMIN_EMAIL: 'given@example.com',
       BOOTSTRAP_ADMIN_PASSWORD: 'given-password',
@@ -81,21 +77,21 @@ describe('npm start that is killed and started again', () => {
       PORT: String(port),
       MUSTER_DATA_DIR: dataDir,
     };
-    const begun = start(['--reset', '--no-demo'], given);
-    await begun.ready();
+    const started = start(['--reset', '--no-demo'], credentials);
+    await started.ready();
     const http = new HttpClient(`http://127.0.0.1:${port}`);
     const admin = await http.signIn('given@example.com', 'given-password');
     expect((await admin.get('/api/auth/me')).body.organization.name).toBe('Given');
-    const key = await http.withKey(given.BOOTSTRAP_API_KEY).get('/api/organization/settings');
+    const key = await http.withKey(credentials.BOOTSTRAP_API_KEY).get('/api/organization/settings');
     expect(key.body.idleStopMinutes).toBe(30);
-    await begun.end('SIGTERM');
+    await started.end('SIGTERM');
   });
 
-  it('runs twice side by side', async () => {
+  it('runs twice on different ports and folders', async () => {
     const other = await mkdtemp(join(tmpdir(), 'muster-start-'));
     const ports = [await freePort(), await freePort()];
     const both = [dataDir, other].map((folder, i) => start(['--port', String(ports[i]), '--data-dir', folder]));
-    await Promise.all(both.map((begun) => begun.ready()));
+    await Promise.all(both.map((started) => started.ready()));
     for (const port of ports) expect((await fetch(`http://127.0.0.1:${port}/api/health`)).status).toBe(200);
     await both[0]!.end('SIGTERM');
     expect((await fetch(`http://127.0.0.1:${ports[1]}/api/health/deep`)).status).toBe(200);
@@ -104,7 +100,7 @@ describe('npm start that is killed and started again', () => {
   });
 });
 
-describe('npm start again', () => {
+describe('npm start on an existing data folder', () => {
   let dataDir: string;
   const starts = new Set<Start>();
 
@@ -113,17 +109,17 @@ describe('npm start again', () => {
   });
   afterAll(async () => {
     await Promise.all([...starts].map((start) => start.end('SIGKILL')));
-    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0, 90_000);
+    await waitFor('all processes to end', () => processesOf(dataDir).length === 0, 90_000);
     await rm(dataDir, { recursive: true, force: true });
   });
 
   const start = (args: string[], env: NodeJS.ProcessEnv = {}) => {
-    const begun = new Start(args, env);
-    starts.add(begun);
-    return begun;
+    const started = new Start(args, env);
+    starts.add(started);
+    return started;
   };
 
-  it('keeps its data, prints no credentials, and waits for the one that is ending', async () => {
+  it('keeps its data, prints no credentials, and waits for a start that is ending', async () => {
     const port = await freePort();
     const first = start(['--port', String(port), '--data-dir', dataDir]);
     await first.ready();
@@ -139,9 +135,9 @@ describe('npm start again', () => {
     expect(await readFile(join(dataDir, 'muster.log'), 'utf8')).not.toContain(apiKey!);
     const parts = processesOf(dataDir).map(({ pid }) => pid);
     expect(parts.length).toBeGreaterThan(2);
-    // The next one is started before this one has ended, and waits for that.
+    // The second start begins while the first one is ending, and waits for it.
     const ended = first.end('SIGTERM');
-    await waitFor('it to say so', () => first.output.includes('stopping'));
+    await waitFor('the message that it stops', () => first.output.includes('stopping'));
     const second = start(['--port', String(port), '--data-dir', dataDir]);
     expect(await ended).toBe(0);
     await second.ready();
@@ -152,15 +148,15 @@ describe('npm start again', () => {
     expect(await second.end('SIGTERM')).toBe(0);
   });
 
-  it('has an agent that outlives its service', async () => {
+  it('keeps the worker of its agent running while the service restarts', async () => {
     const port = await freePort();
     const folder = await mkdtemp(join(tmpdir(), 'muster-start-demo-'));
-    const begun = start(['--port', String(port), '--data-dir', folder]);
-    await begun.ready();
-    const [, id] = await waitFor('the example', () => /\/app\/runs\/(\S+)/.exec(begun.output));
+    const started = start(['--port', String(port), '--data-dir', folder]);
+    await started.ready();
+    const [, id] = await waitFor('the example', () => /\/app\/runs\/(\S+)/.exec(started.output));
     const path = `/api/jobs/${id}`;
-    const api = new HttpClient(`http://127.0.0.1:${port}`).withKey(/API key +(msk_\S+)/.exec(begun.output)![1]!);
-    const job = await waitFor('its end', async () => {
+    const api = new HttpClient(`http://127.0.0.1:${port}`).withKey(/API key +(msk_\S+)/.exec(started.output)![1]!);
+    const job = await waitFor('the end of the example', async () => {
       const { body } = await api.get(path);
       return body.status !== 'queued' && body.status !== 'running' && body;
     });
@@ -169,14 +165,14 @@ describe('npm start again', () => {
       progress: { percent: 100, stepsPassed: 3, stepsFailed: 0 },
       claims: { attempted: 2, eobUploaded: 1, noEobFound: 1 },
     });
-    await waitFor('its cost', async () => (await api.get(path)).body.totalCostUsd > 0);
+    await waitFor('the cost of the example', async () => (await api.get(path)).body.totalCostUsd > 0);
 
     const agentId = job.agentId as string;
     const workerOf = () =>
       Number(/"pid":(\d+)/.exec(readFileSync(join(folder, 'agents', agentId, 'worker.json'), 'utf8'))![1]);
     const worker = workerOf();
     process.kill(processesOf(folder).find(({ command }) => command.includes('standalone'))!.pid, 'SIGKILL');
-    await waitFor('the service to be back', () => begun.output.includes('the service is running again'));
+    await waitFor('the service to be back', () => started.output.includes('the service is running again'));
     expect(workerOf()).toBe(worker);
     const live = await api.get(`/api/agents/${agentId}/status`);
     const { vmIp } = (await api.get(`/api/agents/${agentId}`)).body;
@@ -185,38 +181,38 @@ describe('npm start again', () => {
     expect(stopped.body).toMatchObject({ success: true, status: 'stopping' });
     await waitFor('the stop', async () => (await api.get(`/api/agents/${agentId}/status`)).body.status === 'stopped');
     expect(processesOf(folder).filter(({ command }) => command.includes('worker'))).toEqual([]);
-    // The service gives its worker the right key at each start; one that is refused does not stand in its way.
+    // The service passes the right key to the worker at each start, so a refused key in its folder does no harm.
     const refusedKey = join(folder, 'agents', agentId, 'machine/service-key');
     for (const [action, status] of [['start', 'starting'] as const, ['reboot', 'rebooting'] as const]) {
       await writeFile(refusedKey, 'msk_refusedkey1_0123456789abcdef');
       expect((await api.post(`/api/agent/${agentId}/action`, { action })).body.status).toBe(status);
       await waitFor(action, async () => (await api.get(`/api/agents/${agentId}/status`)).body.status === 'online');
-      await waitFor('the key to be forgotten', () => !existsSync(refusedKey));
+      await waitFor('the refused key to be deleted', () => !existsSync(refusedKey));
     }
-    expect(await begun.end('SIGTERM')).toBe(0);
-    await waitFor('its processes to be gone', () => processesOf(folder).length === 0);
+    expect(await started.end('SIGTERM')).toBe(0);
+    await waitFor('all processes to end', () => processesOf(folder).length === 0);
     await rm(folder, { recursive: true, force: true });
   });
 
   it.each([
     [
-      'a port that is taken',
+      'a port in use',
       async () => ['--port', String(await takenPort()), '--data-dir', join(dataDir, 'unused')],
       /Port \d+ is used by another program; choose a free one/,
     ],
-    ['a port that is none', async () => ['--port', 'http'], /"http" is not a port/],
-    ['processes that are none', async () => ['--processes', '0'], /"0" is not a number of processes/],
-    ['an option that is none', async () => ['--prot', '1'], /Unknown option '--prot'.*--help/],
+    ['an invalid port', async () => ['--port', 'http'], /"http" is not a port/],
+    ['an invalid number of processes', async () => ['--processes', '0'], /"0" is not a number of processes/],
+    ['an unknown option', async () => ['--prot', '1'], /Unknown option '--prot'.*--help/],
     [
-      'a data folder that cannot be',
+      'a data folder that cannot be created',
       async () => ['--port', String(await freePort()), '--data-dir', '/dev/null/x'],
       /data folder \/dev\/null\/x cannot be created/,
     ],
-  ])('says in one sentence what is wrong: %s', async (_, args, sentence) => {
-    const begun = start(await args());
-    expect(await begun.exit).toBe(1);
-    expect(begun.output.trim().split('\n').filter(Boolean).at(-1)).toMatch(sentence);
-    expect(begun.output).not.toMatch(/\bat \w+.*\(/);
+  ])('reports an error in one sentence: %s', async (_, args, sentence) => {
+    const started = start(await args());
+    expect(await started.exit).toBe(1);
+    expect(started.output.trim().split('\n').filter(Boolean).at(-1)).toMatch(sentence);
+    expect(started.output).not.toMatch(/\bat \w+.*\(/);
   });
 });
 

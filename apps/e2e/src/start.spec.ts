@@ -9,7 +9,7 @@ jest.setTimeout(180_000);
 describe('npm start', () => {
   let dataDir: string;
   const starts = new Set<Start>();
-  /** On the shared folder and port, from the first test on. */
+  /** The start on the shared folder and port; the first test creates it. */
   let running: Start | undefined;
   let port: number;
 
@@ -19,17 +19,17 @@ describe('npm start', () => {
   afterAll(async () => {
     await running?.end('SIGTERM');
     await Promise.all([...starts].map((start) => start.end('SIGKILL')));
-    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0, 90_000);
+    await waitFor('all processes to end', () => processesOf(dataDir).length === 0, 90_000);
     await rm(dataDir, { recursive: true, force: true });
   });
 
   const start = (args: string[], env: NodeJS.ProcessEnv = {}) => {
-    const begun = new Start(args, env);
-    starts.add(begun);
-    return begun;
+    const started = new Start(args, env);
+    starts.add(started);
+    return started;
   };
 
-  it('comes up on one port, prints its credentials once, and runs its example to the end', async () => {
+  it('starts on one port, prints its credentials once, and runs its example to the end', async () => {
     port = await freePort();
     const first = start(['--port', String(port), '--data-dir', dataDir]);
     running = first;
@@ -45,7 +45,7 @@ describe('npm start', () => {
     const [, id] = await waitFor('the example', () => /\/app\/runs\/(\S+)/.exec(first.output));
     const path = `/api/jobs/${id}`;
     const api = http.withKey(apiKey!);
-    const job = await waitFor('its end', async () => {
+    const job = await waitFor('the end of the example', async () => {
       const { body } = await api.get(path);
       return body.status !== 'queued' && body.status !== 'running' && body;
     });
@@ -54,23 +54,23 @@ describe('npm start', () => {
       progress: { percent: 100, stepsPassed: 3, stepsFailed: 0 },
       claims: { attempted: 2, eobUploaded: 1, noEobFound: 1 },
     });
-    await waitFor('its cost', async () => (await api.get(path)).body.totalCostUsd > 0);
+    await waitFor('the cost of the example', async () => (await api.get(path)).body.totalCostUsd > 0);
   });
 
-  it('refuses a second start on the same data, and leaves the first alone', async () => {
+  it('refuses a second start on the same data, and does not disturb the first', async () => {
     const second = start(['--port', String(await freePort()), '--data-dir', dataDir]);
     expect(await second.exit).toBe(1);
     expect(second.output).toMatch(/muster: Another Muster \(pid \d+\) is using/);
     expect((await fetch(`http://127.0.0.1:${port}/api/health/deep`)).status).toBe(200);
   });
 
-  it('ends everything on SIGTERM', async () => {
+  it('ends all processes on SIGTERM', async () => {
     expect(await running!.end('SIGTERM')).toBe(0);
-    await waitFor('its processes to be gone', () => processesOf(dataDir).length === 0);
+    await waitFor('all processes to end', () => processesOf(dataDir).length === 0);
     running = undefined;
   });
 
-  it('says in one sentence what is wrong with an option', async () => {
+  it('reports an unknown option in one sentence', async () => {
     const wrong = start(['--prot', '1']);
     expect(await wrong.exit).toBe(1);
     const lastLine = wrong.output.trim().split('\n').filter(Boolean).at(-1);

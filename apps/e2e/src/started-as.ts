@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { freePort, HttpClient, waitFor } from '@muster/testing';
 import { root } from './service-process';
 
-/** Who starts it: what comes before the command, and which user that makes. */
+/** The user who runs `npm start`: `wrap` is the command prefix that switches to the user `uid`. */
 export interface Starter {
   name: string;
   wrap: string[];
@@ -19,9 +19,9 @@ const program = `import(${JSON.stringify(join(root, 'tools/start/phases.mjs'))})
     phases: new Phases(console.log),
   })).catch((error) => { console.error(error); process.exit(1); })`;
 
-/** What \`npm start\` runs once all is built, as one user or another, in a data folder of its own. */
+/** The start command that `npm start` runs after the build, as a chosen user and in a new data folder. */
 export class StartedAs {
-  said = '';
+  output = '';
   readonly http: HttpClient;
   private readonly exit: Promise<number | null>;
 
@@ -33,7 +33,7 @@ export class StartedAs {
   ) {
     this.http = new HttpClient(`http://127.0.0.1:${port}`);
     for (const stream of [child.stdout!, child.stderr!])
-      stream.on('data', (chunk: Buffer) => (this.said += chunk.toString()));
+      stream.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
     this.exit = new Promise((resolve) => child.once('exit', resolve));
   }
 
@@ -64,18 +64,21 @@ export class StartedAs {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const start = new StartedAs(folder, dataDir, child, port);
-    const ended = start.exit.then((code) => Promise.reject(new Error(`ended with ${code}: ${start.said}`)));
-    await Promise.race([waitFor('a ready start', () => start.said.includes('ready in'), 90_000), ended]);
-    await waitFor('its last line', () => !start.said.includes('Shown only once') || start.said.includes('worker key'));
+    const ended = start.exit.then((code) => Promise.reject(new Error(`ended with ${code}: ${start.output}`)));
+    await Promise.race([waitFor('a ready start', () => start.output.includes('ready in'), 90_000), ended]);
+    await waitFor(
+      'the last line of its output',
+      () => !start.output.includes('Shown only once') || start.output.includes('worker key'),
+    );
     return start;
   }
 
-  signIn(who: 'admin' | 'super admin'): Promise<HttpClient> {
-    const [, email, password] = new RegExp(`^ +${who} +(\\S+@\\S+) +(\\S+)`, 'm').exec(this.said)!;
+  signIn(role: 'admin' | 'super admin'): Promise<HttpClient> {
+    const [, email, password] = new RegExp(`^ +${role} +(\\S+@\\S+) +(\\S+)`, 'm').exec(this.output)!;
     return this.http.signIn(email!, password!);
   }
 
-  /** Of everything that it started itself: the service, the database, the queue. */
+  /** Process ids of the service, Postgres and Redis, without the workers. */
   pids(): number[] {
     return this.processes().map(({ pid }) => pid);
   }
@@ -104,14 +107,14 @@ export class StartedAs {
         const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
         parents.set(Number(name), { parent, command: readFileSync(`/proc/${name}/cmdline`, 'utf8') });
       } catch {
-        // It has just ended.
+        // The process has just ended.
       }
     }
     const isOurs = (pid: number): boolean => {
       for (let at: number | undefined = pid; at; at = parents.get(at)?.parent) if (at === this.child.pid) return true;
       return false;
     };
-    // Workers are the service's children, and no victims: the enemy's own is one of them.
+    // Workers are left out, because the hostile script's own worker is one of them.
     return [...parents]
       .filter(([pid, { command }]) => isOurs(pid) && !/AGENT|confine\.py|apps\/worker/.test(command))
       .map(([pid, { command }]) => ({ pid, command }));

@@ -1,16 +1,16 @@
 import { createServer, request, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Where one request to the store is held: before the store hears of it, or before its answer is heard of. */
-export interface GatePlace {
+/** The request to hold: before the store receives it, or before its response is returned. */
+export interface HeldRequest {
   method: string;
   path: RegExp;
   when: 'before' | 'after';
 }
 
-/** The object store as a service reaches it, with a gate before single requests. What is signed stays as it was. */
+/** A proxy of the object store that can hold single requests. It keeps the headers, so signatures stay valid. */
 export class StoreGate {
-  private place: GatePlace | null = null;
+  private heldRequest: HeldRequest | null = null;
   private reach: (() => void) | null = null;
 
   private constructor(
@@ -23,9 +23,9 @@ export class StoreGate {
     const gate = new StoreGate(server, new URL(store));
     server.on('request', (incoming, answer) => {
       void gate.pass(incoming).then(
-        (given) => {
-          answer.writeHead(given.statusCode!, given.rawHeaders);
-          given.pipe(answer);
+        (upstreamResponse) => {
+          answer.writeHead(upstreamResponse.statusCode!, upstreamResponse.rawHeaders);
+          upstreamResponse.pipe(answer);
         },
         () => answer.destroy(),
       );
@@ -38,14 +38,14 @@ export class StoreGate {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** Resolves when a request is held there; it never goes on. */
-  hold(place: GatePlace): Promise<void> {
-    this.place = place;
+  /** Resolves when a request is held. The held request never continues. */
+  hold(heldRequest: HeldRequest): Promise<void> {
+    this.heldRequest = heldRequest;
     return new Promise((resolve) => (this.reach = resolve));
   }
 
   open(): void {
-    this.place = null;
+    this.heldRequest = null;
   }
 
   close(): void {
@@ -55,18 +55,18 @@ export class StoreGate {
 
   private async pass(incoming: IncomingMessage): Promise<IncomingMessage> {
     const { method, url, headers } = incoming;
-    const { place } = this;
-    const isHeld = place !== null && place.method === method && place.path.test(url!);
-    if (isHeld && place.when === 'before') return this.keep();
-    const given = await new Promise<IncomingMessage>((resolve, reject) => {
+    const { heldRequest } = this;
+    const isHeld = heldRequest !== null && heldRequest.method === method && heldRequest.path.test(url!);
+    if (isHeld && heldRequest.when === 'before') return this.holdForever();
+    const upstreamResponse = await new Promise<IncomingMessage>((resolve, reject) => {
       const outgoing = request(this.store, { method, path: url, headers }, resolve);
       outgoing.on('error', reject);
       incoming.pipe(outgoing);
     });
-    return isHeld ? this.keep() : given;
+    return isHeld ? this.holdForever() : upstreamResponse;
   }
 
-  private keep(): Promise<never> {
+  private holdForever(): Promise<never> {
     this.reach?.();
     return new Promise(() => undefined);
   }

@@ -3,13 +3,13 @@ import { deflateSync } from 'node:zlib';
 export interface TiffFile {
   width: number;
   height: number;
-  /** Chooses among the kinds: byte order, depth, compression, polarity, header, in every combination. */
+  /** Selects the format: each combination of byte order, depth, compression, polarity and header occurs. */
   ordinal: number;
-  /** From 0 to 255. */
+  /** Returns the brightness of a pixel, from 0 to 255. */
   pixels: (x: number, y: number) => number;
 }
 
-/** A grey TIFF in one of the kinds that devices write. What it shows is the same in each. */
+/** Returns a grey TIFF in one of the formats that devices write. Each format shows the same image. */
 export function writeTiff({ width, height, ordinal, pixels }: TiffFile): Buffer {
   const isLittle = ordinal % 2 === 0;
   const isDeep = ordinal % 3 === 0;
@@ -18,14 +18,14 @@ export function writeTiff({ width, height, ordinal, pixels }: TiffFile): Buffer 
   const samples = Buffer.alloc(width * height * (isDeep ? 2 : 1));
   for (let y = 0, at = 0; y < height; y += 1) {
     for (let x = 0; x < width; x += 1, at += 1) {
-      const shown = pixels(x, y);
-      const value = isInverted ? 255 - shown : shown;
+      const brightness = pixels(x, y);
+      const value = isInverted ? 255 - brightness : brightness;
       if (!isDeep) samples[at] = value;
-      // Of a sensor's range: the worker spreads it, from its darkest to its brightest.
+      // A part of the 16-bit range, like a sensor's: the worker scales it between its darkest and brightest value.
       else samples[isLittle ? 'writeUInt16LE' : 'writeUInt16BE'](value * 16 + 100, at * 2);
     }
   }
-  // Its own extremes are 0 and 255 where it is scaled by them.
+  // One black pixel, so that scaling between the extremes maps each value to itself.
   if (isDeep)
     samples[isLittle ? 'writeUInt16LE' : 'writeUInt16BE'](isInverted ? 255 * 16 + 100 : 100, samples.length - 2);
   const data = isDeflated ? deflateSync(samples) : samples;
@@ -50,11 +50,11 @@ export function writeTiff({ width, height, ordinal, pixels }: TiffFile): Buffer 
   put(4, 8, 4);
   put(2, entries.length, 8);
   for (const [at, [tag, kind, value]] of entries.entries()) {
-    const place = 10 + at * 12;
-    put(2, tag, place);
-    put(2, kind, place + 2);
-    put(4, 1, place + 4);
-    put(kind === 3 ? 2 : 4, value, place + 8);
+    const offset = 10 + at * 12;
+    put(2, tag, offset);
+    put(2, kind, offset + 2);
+    put(4, 1, offset + 4);
+    put(kind === 3 ? 2 : 4, value, offset + 8);
   }
   const header = ordinal % 4 === 0 ? Buffer.alloc(ordinal * 37, 'DEX II*\0') : Buffer.alloc(0);
   return Buffer.concat([header, head, data]);

@@ -8,11 +8,11 @@ import { ServiceProcess } from './service-process';
 
 jest.setTimeout(120_000);
 
-/** Writes down, when the process ends, which modules of OpenTelemetry it has loaded. */
+/** Writes the list of the loaded OpenTelemetry modules to a file when the process exits. */
 const witness = `process.on('exit', () => require('node:fs').writeFileSync(process.env.LOADED_MODULES,
   JSON.stringify(Object.keys(require.cache).filter((path) => path.includes('opentelemetry')))));`;
 
-describe('a service without a collector', () => {
+describe('the OpenTelemetry modules of a service', () => {
   let folder: string;
   let database: ClonedDatabase;
   let collector: TraceCollector;
@@ -40,11 +40,11 @@ describe('a service without a collector', () => {
     return JSON.parse(readFileSync(file, 'utf8')) as string[];
   }
 
-  it('has loaded no module of OpenTelemetry by its end', async () => {
+  it('are not loaded without a collector', async () => {
     expect(await loaded({})).toEqual([]);
   });
 
-  it('would be seen to: with one it has', async () => {
+  it('are loaded with a collector', async () => {
     expect((await loaded({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })).length).toBeGreaterThan(50);
   });
 });

@@ -56,7 +56,7 @@ describe('one trace of one run, across the six apps and the worker', () => {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=muster%20of%20tests',
       OTEL_BSP_SCHEDULE_DELAY: '50',
-      // What starts the run is its message, and not a sweep that is quicker.
+      // The message of the launch must start the run, not a sweep.
       DISPATCH_SWEEP_MS: '600000',
       PUBLIC_APP_URL: undefined,
       OUTBOUND_ALLOW: '127.0.0.0/8',
@@ -67,11 +67,11 @@ describe('one trace of one run, across the six apps and the worker', () => {
     for (const app of serviceApps) services.set(app, await ServiceProcess.start(app, env));
     admin = await new HttpClient(services.get('gateway')!.url).signIn('admin@example.com', testPassword);
     await admin.put('/api/vault/PORTAL_PASSWORD', { value: secret });
-    const made = await admin.post('/api/agents', { name: 'Traced', provider: 'external' });
+    const created = await admin.post('/api/agents', { name: 'Traced', provider: 'external' });
     const variables = ['CLAIM_ID', 'HOLD', 'MARKS'];
     const workflow = await admin.post('/api/workflows', { name: 'Traced', script, variables });
-    ids = { workflowId: workflow.body.id, agentId: made.body.agent.id };
-    workerKey = made.body.workerKey;
+    ids = { workflowId: workflow.body.id, agentId: created.body.agent.id };
+    workerKey = created.body.workerKey;
     workerEnv = {
       PATH: process.env['PATH'],
       SERVICE_BASE_URL: services.get('ingest')!.url,
@@ -81,11 +81,14 @@ describe('one trace of one run, across the six apps and the worker', () => {
     };
     startWorker();
     await waitFor(
-      'the agent',
+      'the agent to be online',
       async () => (await admin.get(`/api/agents/${ids.agentId}`)).body.status === 'online',
       60_000,
     );
-    await waitFor('the message of an agent that is there, which would start the run too', noMessages);
+    await waitFor(
+      'the dispatch message of the new agent to be handled, because it could start the run too',
+      noMessages,
+    );
   });
   afterAll(async () => {
     worker?.kill('SIGKILL');
@@ -117,10 +120,10 @@ describe('one trace of one run, across the six apps and the worker', () => {
     return answer.body.jobId;
   }
 
-  /** When the last of its spans has come. */
+  /** Waits until all spans of the trace have arrived. */
   const wholeTrace = (traceId: string) =>
     waitFor(
-      'its last span',
+      'the last span of the trace',
       () => {
         const spans = collector.trace(traceId);
         return spans.some(({ name }) => name === 'metering job-finished') && isWhole(spans) && spans;
@@ -132,13 +135,13 @@ describe('one trace of one run, across the six apps and the worker', () => {
       ({ parentSpanId: parent }) => parent === caller.spanId || spans.some(({ spanId }) => spanId === parent),
     );
   const named = (spans: CollectedSpan[], name: string) => spans.filter((span) => span.name === name);
-  /** The names from a span up to the trace's first. */
+  /** The names of the spans from the root of the trace to this span. */
   function pathOf(spans: CollectedSpan[], span: CollectedSpan): string[] {
     const parent = spans.find(({ spanId }) => spanId === span.parentSpanId);
     return parent ? [...pathOf(spans, parent), span.name] : [span.name];
   }
 
-  it('goes from the launch’s request through outbox, queue, dispatch, push, worker and steps to metering', async () => {
+  it('leads from the launch request through outbox, queue, dispatch, push, worker and steps to metering', async () => {
     const jobId = await launch(caller.traceId, 'no');
     const spans = await wholeTrace(caller.traceId);
     const request = named(spans, 'POST /api/jobs/launch');
@@ -181,13 +184,13 @@ describe('one trace of one run, across the six apps and the worker', () => {
     expect(named(spans, 'dispatch start')[0]!.service).toBe('muster-dispatcher');
     expect(named(spans, 'push run')[0]!.attributes['muster.outcome']).toMatch(/^(taken|polled)$/);
     expect(spans.filter(({ error }) => error !== null)).toEqual([]);
-    // Within its parent, as far as clocks of rows and of processes agree.
+    // One second of tolerance, because the times come from the database and from the worker.
     for (const step of steps) expect(step.startMs).toBeGreaterThanOrEqual(run!.startMs - 1000);
     expect(collector.faults).toEqual([]);
     expect(collector.headers[0]).toMatchObject({ 'x-tenant': 'muster of tests' });
   });
 
-  it('holds no secret and no value of a variable, nor do its spans’ names', async () => {
+  it('contains no secret and no value of a variable, also in the names of its spans', async () => {
     const sent = collector.bodies.join('\n');
     expect(sent).toContain('step Open the portal');
     const cookie = admin.headers['cookie']!.split('=')[1]!;
@@ -198,7 +201,7 @@ describe('one trace of one run, across the six apps and the worker', () => {
     }
   });
 
-  it('is in the log lines of the processes that it came through', () => {
+  it('appears in the log lines of the processes that it passed', () => {
     for (const app of ['gateway', 'ingest'] as const) {
       const lines = services
         .get(app)!
@@ -209,11 +212,11 @@ describe('one trace of one run, across the six apps and the worker', () => {
     }
   });
 
-  it('is one trace also when the worker is killed in the middle of the run', async () => {
+  it('stays one trace if the worker is killed in the middle of the run', async () => {
     const traceId = 'c0ffee00000000000000000000000001';
     const jobId = await launch(traceId, 'yes');
     const mark = join(folder, 'marks', jobId);
-    await waitFor('the script', () => existsSync(mark), 60_000);
+    await waitFor('the script to start', () => existsSync(mark), 60_000);
     worker.kill('SIGKILL');
     startWorker();
     writeFileSync(join(folder, 'marks', 'go'), '');
@@ -225,11 +228,15 @@ describe('one trace of one run, across the six apps and the worker', () => {
     );
   });
 
-  it('ends with a worker’s span also where it is not the worker that ends the run', async () => {
+  it('contains the worker’s span even if the worker does not end the run', async () => {
     rmSync(join(folder, 'marks', 'go'));
     const traceId = 'c0ffee00000000000000000000000002';
     const jobId = await launch(traceId, 'yes');
-    await waitFor('the run', async () => (await admin.get(`/api/jobs/${jobId}`)).body.status === 'running', 60_000);
+    await waitFor(
+      'the run to start',
+      async () => (await admin.get(`/api/jobs/${jobId}`)).body.status === 'running',
+      60_000,
+    );
     await admin.post(`/api/jobs/${jobId}/cancel`);
     const spans = await wholeTrace(traceId);
     expect(named(spans, 'worker run')[0]!.attributes['muster.status']).toBe('cancelled');

@@ -9,14 +9,14 @@ import { TwoHosts } from './two-hosts';
 
 export const servicePort = 3000;
 
-/** `npm start` on one network host and workers on another, in a folder of their own. */
+/** `npm start` on one network host and workers on another host, in a new folder. */
 export class TwoHostService {
   service!: Start;
-  /** With the organization's API key. */
+  /** Client with the organization's API key. */
   api!: HttpClient;
-  /** Signed in as the administrator. */
+  /** Client that is signed in as the administrator. */
   admin!: HttpClient;
-  /** By agent. */
+  /** Worker keys by agent id. */
   readonly workerKeys = new Map<string, string>();
 
   private constructor(
@@ -25,14 +25,14 @@ export class TwoHostService {
   ) {}
 
   static async open(): Promise<TwoHostService> {
-    const lab = new TwoHostService(await mkdtemp(join(tmpdir(), 'muster-far-')), new TwoHosts());
-    execFileSync(process.execPath, [join(root, 'apps/worker/one-file.mjs'), join(lab.folder, 'muster-worker.js')]);
-    await lab.start();
-    const http = new HttpClient(await lab.hosts.front(servicePort, lab.folder));
-    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(lab.service.output)!;
-    lab.admin = await http.signIn(email!, password!);
-    lab.api = http.withKey(/API key +(msk_\S+)/.exec(lab.service.output)![1]!);
-    return lab;
+    const fixture = new TwoHostService(await mkdtemp(join(tmpdir(), 'muster-far-')), new TwoHosts());
+    execFileSync(process.execPath, [join(root, 'apps/worker/one-file.mjs'), join(fixture.folder, 'muster-worker.js')]);
+    await fixture.start();
+    const http = new HttpClient(await fixture.hosts.front(servicePort, fixture.folder));
+    const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(fixture.service.output)!;
+    fixture.admin = await http.signIn(email!, password!);
+    fixture.api = http.withKey(/API key +(msk_\S+)/.exec(fixture.service.output)![1]!);
+    return fixture;
   }
 
   async close(): Promise<void> {
@@ -48,7 +48,7 @@ export class TwoHostService {
     await this.service.ready();
   }
 
-  /** Makes an agent and starts its worker as the worker's README describes; returns the agent's id. */
+  /** Creates an agent and starts its worker as the worker's README describes. Returns the agent's id. */
   async install(name: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
     const { agent, workerKey } = (await this.admin.post('/api/agents', { name, provider: 'external' })).body;
     this.workerKeys.set(agent.id, workerKey);
@@ -67,7 +67,7 @@ export class TwoHostService {
     const output: string[] = [];
     child.stderr!.on('data', (chunk: Buffer) => output.push(chunk.toString()));
     const statusOf = async () => (await this.api.get(`/api/agents/${agent.id}/status`)).body.status;
-    await waitFor(`its handshake: ${output.join('')}`, async () => (await statusOf()) === 'online', 30_000);
+    await waitFor(`the worker's handshake: ${output.join('')}`, async () => (await statusOf()) === 'online', 30_000);
     return agent.id as string;
   }
 

@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 
 const ip = (...args: string[]) => execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] });
 
-/** Network namespaces and a cable between them take root. */
+/** Whether this process can create network namespaces, which requires root. */
 export function canMakeHosts(): boolean {
   const probe = `muster-probe-${process.pid}`;
   try {
@@ -20,7 +20,7 @@ export function canMakeHosts(): boolean {
   }
 }
 
-/** Two machines with a cable between them and nothing else: each has a loopback and an address of its own. */
+/** Two network namespaces that are connected only with each other. Each has a loopback and an address. */
 export class TwoHosts {
   readonly service = { name: `muster-s${process.pid}`, address: '10.231.77.1' };
   readonly worker = { name: `muster-w${process.pid}`, address: '10.231.77.2' };
@@ -39,19 +39,19 @@ export class TwoHosts {
     }
   }
 
-  /** The command that runs another one there. */
+  /** The command prefix that runs another command on the host. */
   static on({ name }: { name: string }): string[] {
     return ['ip', 'netns', 'exec', name];
   }
 
   run(host: { name: string }, command: string[], env: NodeJS.ProcessEnv, folder: string): ChildProcess {
-    const [program, ...rest] = [...TwoHosts.on(host), ...command];
-    const child = spawn(program!, rest, { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+    const [program, ...programArgs] = [...TwoHosts.on(host), ...command];
+    const child = spawn(program!, programArgs, { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
     this.children.push(child);
     return child;
   }
 
-  /** An address in front of the test that leads to the service's port on its own host. */
+  /** Makes the service's port reachable from the test. Returns the base URL. */
   async front(port: number, folder: string): Promise<string> {
     const path = join(folder, 'front.sock');
     const relay = `const net = require('net'); net.createServer((one) => {

@@ -1,4 +1,4 @@
-// Long: kills processes at each boundary of a delivery.
+// Long: kills processes at each boundary of a webhook delivery.
 // Short: apps/standalone/src/webhooks/delivered.spec.ts
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
@@ -16,7 +16,7 @@ import {
 import type { Pool } from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { ServiceProcess } from './service-process';
-import { WebhookGates, type WebhookPlace, webhookPlaces } from './webhook-gates';
+import { WebhookGates, type WebhookGate, webhookGateTriggers } from './webhook-gates';
 
 jest.setTimeout(300_000);
 
@@ -30,17 +30,17 @@ interface Org {
   paths: string[];
 }
 
-describe('webhooks whose processes are killed', () => {
+describe('webhook events while processes are killed', () => {
   let database: ClonedDatabase;
   let pool: Pool;
   let gates: WebhookGates;
   let receiver: Server;
   const services = {} as Record<App, ServiceProcess>;
   const received: { path: string; headers: Record<string, string>; body: string }[] = [];
-  /** Called before an answer. */
+  /** Called before the receiver answers a delivery. */
   let beforeAnswer: () => Promise<void> | void = () => undefined;
   const secrets = new Map<string, string>();
-  /** One Redis for all processes: without it only sweeps would find what is to be told. */
+  /** Shared by all processes, so that their messages reach each other; otherwise only sweeps would find the events. */
   const prefix = `t${randomBytes(6).toString('hex')}`;
   const orgs: Org[] = [];
 
@@ -82,8 +82,8 @@ describe('webhooks whose processes are killed', () => {
       for (let at = 0; at < endpoints; at += 1) {
         const path = `/${newId()}`;
         const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}${path}`;
-        const made = await admin.post('/api/webhook-endpoints', { url, events: ['agent.online', 'job.cancelled'] });
-        secrets.set(path, made.body.secret);
+        const created = await admin.post('/api/webhook-endpoints', { url, events: ['agent.online', 'job.cancelled'] });
+        secrets.set(path, created.body.secret);
         org.paths.push(path);
       }
       orgs.push(org);
@@ -98,17 +98,17 @@ describe('webhooks whose processes are killed', () => {
   });
 
   async function makeAgent({ admin }: Org): Promise<string> {
-    const made = await atGateway({ admin }).post('/api/agents', { name: newId(), provider: 'external' });
-    expect(made.status).toBe(201);
-    return made.body.agent.id;
+    const created = await atGateway({ admin }).post('/api/agents', { name: newId(), provider: 'external' });
+    expect(created.status).toBe(201);
+    return created.body.agent.id;
   }
 
-  /** Where it is by now. */
+  /** Returns the client for the current address of the gateway. */
   function atGateway({ admin }: Pick<Org, 'admin'>): HttpClient {
     return admin.at(services.gateway.url);
   }
 
-  /** A run that waits for its machine, which never comes: its end is a fact that the gateway makes. */
+  /** Launches a job that stays queued because its agent is offline, so the gateway itself records its cancellation. */
   async function waitingRun(org: Org): Promise<string> {
     const agentId = await makeAgent(org);
     const client = atGateway(org);
@@ -118,26 +118,26 @@ describe('webhooks whose processes are killed', () => {
     return launched.body.jobId;
   }
 
-  /** A user's word, until it is heard. */
+  /** Cancels the job; repeats the request until it is answered. */
   async function cancels(org: Org, jobId: string): Promise<void> {
     await waitFor(
-      'the end to be heard',
+      'the cancellation to be answered',
       async () => {
         const answer = await atGateway(org)
           .post(`/api/jobs/${jobId}/cancel`)
           .catch(() => null);
-        // Heard before, and answered to nobody.
+        // 409: an earlier request was executed, but its answer was lost.
         return answer?.status === 202 || answer?.status === 409;
       },
       60_000,
     );
   }
 
-  /** A worker's word, until it is heard. */
+  /** Sends a worker's handshake; repeats it until it is answered. */
   async function comesOnline({ workerKey }: Org, agentId: string): Promise<void> {
     const bootId = newId();
     await waitFor(
-      'the handshake to be heard',
+      'the handshake to be answered',
       async () => {
         const client = new HttpClient(services.ingest.url).withKey(workerKey);
         const answer = await client
@@ -149,41 +149,45 @@ describe('webhooks whose processes are killed', () => {
     );
   }
 
-  /** Each endpoint of its organization is told at least once, signed; nobody else ever. */
-  async function isTold(org: Org, agentId: string): Promise<void> {
-    const of = (path: string) => received.filter((each) => each.path === path && each.body.includes(agentId));
+  /** Expects at least one signed delivery to each endpoint of the organization, and none to other organizations. */
+  async function expectDelivered(org: Org, agentId: string): Promise<void> {
+    const deliveriesTo = (path: string) => received.filter((each) => each.path === path && each.body.includes(agentId));
     for (const path of org.paths) {
-      const [told] = await waitFor(`${path} to be told`, () => of(path).length > 0 && of(path), 90_000);
-      new Webhook(secrets.get(path)!).verify(told!.body, told!.headers);
-      // Told again, it is the same one.
-      expect(new Set(of(path).map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+      const [delivery] = await waitFor(
+        `a delivery to ${path}`,
+        () => deliveriesTo(path).length > 0 && deliveriesTo(path),
+        90_000,
+      );
+      new Webhook(secrets.get(path)!).verify(delivery!.body, delivery!.headers);
+      // A repeated delivery has the same event id.
+      expect(new Set(deliveriesTo(path).map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     }
     for (const other of orgs.filter((each) => each !== org))
-      for (const path of other.paths) expect(of(path)).toEqual([]);
+      for (const path of other.paths) expect(deliveriesTo(path)).toEqual([]);
   }
 
-  const killed: [WebhookPlace, App][] = (Object.keys(webhookPlaces) as WebhookPlace[]).map((place) => [
-    place,
-    place === 'fact written' ? 'ingest' : 'feedback-sync',
+  const killed: [WebhookGate, App][] = (Object.keys(webhookGateTriggers) as WebhookGate[]).map((gateName) => [
+    gateName,
+    gateName === 'event insert' ? 'ingest' : 'feedback-sync',
   ]);
 
-  /** What somebody is to be told in the end: a delivery that a dead process had claimed waits for its lease. */
-  const facts: [Org, string][] = [];
+  /** Events that the last test expects. A delivery that a killed process had claimed waits for its lease to end. */
+  const expectedEvents: [Org, string][] = [];
 
-  it.each(killed)('reach everybody who is to be told, though at "%s" %s is killed', async (place, app) => {
+  it.each(killed)('are committed if, at the gate "%s", %s is killed', async (gateName, app) => {
     const org = orgs[0]!;
     const agentId = await makeAgent(org);
-    const gate = await gates.close(place);
-    const heard = comesOnline(org, agentId);
+    const gate = await gates.close(gateName);
+    const handshake = comesOnline(org, agentId);
     await gate.reached();
     await services[app].end('SIGKILL');
     await gate.open();
     await start(app);
-    await heard;
-    facts.push([org, agentId]);
+    await handshake;
+    expectedEvents.push([org, agentId]);
   });
 
-  it('reach everybody, though the receiver has it and who sent it is killed before the answer', async () => {
+  it('are accepted by the receiver while the sender is killed before it gets the answer', async () => {
     const org = orgs[0]!;
     const agentId = await makeAgent(org);
     let death: Promise<unknown> | undefined;
@@ -192,30 +196,30 @@ describe('webhooks whose processes are killed', () => {
       await death;
     };
     await comesOnline(org, agentId);
-    await waitFor('its death', () => death !== undefined);
+    await waitFor('the sender to be killed', () => death !== undefined);
     await death;
     beforeAnswer = () => undefined;
     await start('feedback-sync');
-    facts.push([org, agentId]);
+    expectedEvents.push([org, agentId]);
   });
 
-  it('reach everybody, though whoever made the fact and whoever sweeps are killed behind it', async () => {
+  it('are committed if ingest and the scheduler are killed right after the commit', async () => {
     for (let round = 0; round < kills; round += 1) {
       const org = orgs[round % 2]!;
       const agentId = await makeAgent(org);
       await comesOnline(org, agentId);
-      // Its commit is answered; whether it was published nobody knows.
+      // The commit was answered, but the queue message may not have been published.
       await Promise.all([services.ingest.end('SIGKILL'), services.scheduler.end('SIGKILL')]);
       await start('ingest');
       await start('scheduler');
-      facts.push([org, agentId]);
+      expectedEvents.push([org, agentId]);
     }
   });
 
-  it('tell once of what the gateway was killed at, whether Postgres finished it or it was done again', async () => {
+  it('are recorded once if the gateway is killed while it records them, and the request is repeated', async () => {
     const org = orgs[0]!;
     const jobId = await waitingRun(org);
-    const gate = await gates.close('fact written');
+    const gate = await gates.close('event insert');
     const lost = atGateway(org).post(`/api/jobs/${jobId}/cancel`);
     lost.catch(() => undefined);
     await gate.reached();
@@ -223,32 +227,33 @@ describe('webhooks whose processes are killed', () => {
     await expect(lost).rejects.toThrow();
     await gate.open();
     await start('gateway');
-    const facts = async () => (await pool.query('SELECT FROM webhook_event WHERE subject_id = $1', [jobId])).rowCount;
+    const eventCount = async () =>
+      (await pool.query('SELECT FROM webhook_event WHERE subject_id = $1', [jobId])).rowCount;
     const { status } = (await atGateway(org).get(`/api/jobs/${jobId}`)).body;
-    expect([status, await facts()]).toEqual(status === 'queued' ? ['queued', 0] : ['cancelled', 1]);
+    expect([status, await eventCount()]).toEqual(status === 'queued' ? ['queued', 0] : ['cancelled', 1]);
     await cancels(org, jobId);
-    await isTold(org, jobId);
-    expect(await facts()).toBe(1);
+    await expectDelivered(org, jobId);
+    expect(await eventCount()).toBe(1);
   });
 
-  it('reach everybody, though the gateway that made the fact is killed right behind it', async () => {
+  it('are delivered if the gateway and the scheduler are killed right after the commit', async () => {
     for (const org of orgs) {
       const jobId = await waitingRun(org);
       await cancels(org, jobId);
       await Promise.all([services.gateway.end('SIGKILL'), services.scheduler.end('SIGKILL')]);
       await start('gateway');
       await start('scheduler');
-      await isTold(org, jobId);
+      await expectDelivered(org, jobId);
     }
   });
 
-  it('reach each organization’s own receivers afterwards, too', async () => {
+  it('are delivered to the endpoints of their own organization only, also for all kills above', async () => {
     const [first, second] = orgs as [Org, Org];
     const agents = await Promise.all([first, second].map((org) => makeAgent(org)));
     await Promise.all([first, second].map((org, at) => comesOnline(org, agents[at]!)));
-    facts.push([first, agents[0]!], [second, agents[1]!]);
-    for (const [org, agentId] of facts) await isTold(org, agentId);
-    await waitFor('every message of theirs to be done with', async () => {
+    expectedEvents.push([first, agents[0]!], [second, agents[1]!]);
+    for (const [org, agentId] of expectedEvents) await expectDelivered(org, agentId);
+    await waitFor('every webhook message to be handled', async () => {
       const { rows } = await pool.query(`SELECT FROM outbox WHERE queue = 'webhooks'`);
       return rows.length === 0;
     });

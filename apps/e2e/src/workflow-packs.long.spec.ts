@@ -1,4 +1,4 @@
-// Long: takes a pack from a folder through its runs and back.
+// Long: publishes a pack from a folder, runs it and rolls it back.
 // Short: apps/gateway/src/packs/versions.spec.ts
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,20 +11,20 @@ import { openPractice } from './shared-service';
 
 jest.setTimeout(240_000);
 
-/** What a run says of its bundle. With a FLAG that is a path, its first attempt fails. */
+/** Reports which bundle the run uses. If FLAG is a path, the first attempt fails. */
 const script = `
 import os, muster, claims
 muster.result({
     "version": claims.version,
     "from": os.path.relpath(claims.__file__, os.environ["MUSTER_RUN_ROOT"]),
-    "told": os.environ["SERVICE_WORKFLOW_PACK_VERSION_ID"],
+    "versionId": os.environ["SERVICE_WORKFLOW_PACK_VERSION_ID"],
 })
 flag = os.environ["FLAG"]
 if flag != "none" and not os.path.exists(flag):
     open(flag, "w").close()
     raise SystemExit("the first attempt fails")
 `;
-/** Has the machine until somebody makes a file. */
+/** Occupies the agent until the file FLAG exists. */
 const holder = `
 import os, time
 while not os.path.exists(os.environ["FLAG"]):
@@ -46,8 +46,8 @@ describe('a workflow pack', () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-packs-'));
     const practice = await openPractice();
     admin = practice.api;
-    const made = (await admin.post('/api/agents', { name: 'Front desk', provider: 'external' })).body;
-    agentId = made.agent.id;
+    const created = (await admin.post('/api/agents', { name: 'Front desk', provider: 'external' })).body;
+    agentId = created.agent.id;
     home = join(folder, 'worker');
     mkdirSync(home);
     file = join(folder, 'muster-worker.js');
@@ -58,13 +58,13 @@ describe('a workflow pack', () => {
       env: {
         PATH: process.env['PATH'],
         SERVICE_BASE_URL: practice.address,
-        SERVICE_API_KEY: made.workerKey,
+        SERVICE_API_KEY: created.workerKey,
         AGENT_ID: agentId,
         MUSTER_WORKER_DIR: home,
       },
     });
     await waitFor(
-      'the agent',
+      'the agent to be online',
       async () => (await admin.get(`/api/agents/${agentId}`)).body.status === 'online',
       60_000,
     );
@@ -77,12 +77,12 @@ describe('a workflow pack', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** On the machine, beside its worker, and with nothing said but the folder and the pack. */
+  /** Publishes from the worker's machine; only the folder and the pack are specified. */
   const publish = (source: string, ...more: string[]) =>
-    new Promise<{ code: number; said: string }>((resolve) => {
+    new Promise<{ code: number; output: string }>((resolve) => {
       const args = [file, 'pack', 'publish', source, '--pack', packId, '--worker-dir', home, ...more];
       const child = execFile(process.execPath, args, { env: { PATH: process.env['PATH'] } }, (_error, out, err) =>
-        resolve({ code: child.exitCode ?? -1, said: `${out}${err}` }),
+        resolve({ code: child.exitCode ?? -1, output: `${out}${err}` }),
       );
     });
   const write = (name: string, version: number) => {
@@ -96,7 +96,7 @@ describe('a workflow pack', () => {
     expect([answer.status, answer.text]).toEqual([status, expect.any(String)]);
     return answer.body;
   };
-  /** What was published last, up to production. */
+  /** Creates a version of the draft and promotes it to production. */
   const release = async (label: string): Promise<string> => {
     const { versionId } = await post(`/api/workflow-packs/${packId}/versions`, { label }, 201);
     for (const stage of ['internal_verified', 'pilot', 'production']) {
@@ -116,7 +116,7 @@ describe('a workflow pack', () => {
   };
   const ended = (jobId: string) =>
     waitFor(
-      'its end',
+      'the end of the job',
       async () => {
         const job = (await admin.get(`/api/jobs/${jobId}`)).body;
         return ['completed', 'failed', 'cancelled'].includes(job.status) && job;
@@ -126,12 +126,12 @@ describe('a workflow pack', () => {
   const ran = (version: number, versionId: string) => ({
     status: 'completed',
     bundle: { installationId, versionId },
-    result: { version, from: 'bundle/claims.py', told: versionId },
+    result: { version, from: 'bundle/claims.py', versionId },
   });
 
-  it('goes from a folder on a machine to its runs and back, and what was launched keeps its version', async () => {
+  it('is published from a folder, pinned, run and rolled back, and launched jobs keep their version', async () => {
     const source = write('pack', 1);
-    expect(await publish(source)).toEqual({ code: 0, said: expect.stringContaining('published as the draft') });
+    expect(await publish(source)).toEqual({ code: 0, output: expect.stringContaining('published as the draft') });
     const first = await release('one');
     installationId = (await post('/api/workflow-pack-installations', { packId, name: 'Front office' }, 201)).id;
     const early = { workflowId, agentId, variables: { FLAG: 'none' }, workflowPackInstallationId: installationId };
@@ -145,9 +145,9 @@ describe('a workflow pack', () => {
     await post(`/api/workflow-pack-installations/${installationId}/pin`, { versionId: second });
     expect(await ended(await launch())).toMatchObject(ran(2, second));
 
-    // Somebody who did not see that would replace it, and is told.
+    // A publication from a folder without the last draft would replace that draft, so it is refused.
     const blind = await publish(write('elsewhere', 3));
-    expect([blind.code, blind.said]).toEqual([3, expect.stringContaining('nothing was published')]);
+    expect([blind.code, blind.output]).toEqual([3, expect.stringContaining('nothing was published')]);
 
     const [released, retried] = [join(folder, 'release'), join(folder, 'retried')];
     const held = await post('/api/workflows', { name: 'Holder', script: holder, variables: ['FLAG'] }, 201);
@@ -157,7 +157,7 @@ describe('a workflow pack', () => {
       workflowPackInstallationId: undefined,
     });
     await waitFor(
-      'the holder',
+      'the job that occupies the agent',
       async () => (await admin.get(`/api/jobs/${holding}`)).body.status === 'running',
       30_000,
     );

@@ -1,4 +1,4 @@
-// Long: kills a process within a chat turn.
+// Long: kills the gateway during a chat turn.
 // Short: apps/gateway/src/assistant/chat-faults.spec.ts
 import { waitFor } from '@muster/testing';
 import { SessionKills, type Sessions } from './session-kills';
@@ -25,31 +25,36 @@ describe('a chat whose process is killed in the middle of a turn', () => {
     await stage.kill('gateway');
     await stage.start('gateway');
   };
-  /** Whoever worked on it has been silent for as long as makes it dead. */
+  /** Backdates the heartbeat of running turns, so that their process counts as dead. */
   const silence = () =>
     stage.pool.query(`UPDATE chat_turn SET beat_at = now() - interval '31 s' WHERE status = 'running'`);
 
-  it('keeps what was said, refuses a second turn until the first is dead, and then goes on', async () => {
-    const words = Array.from({ length: 200 }, (_, at) => `word${at}`).join(' ');
-    stage.model.says({ content: words, slowMs: 100 });
+  it('keeps the partial answer, refuses a second turn until the first counts as dead, then answers', async () => {
+    const answerText = Array.from({ length: 200 }, (_, at) => `word${at}`).join(' ');
+    stage.model.says({ content: answerText, slowMs: 100 });
     const response = await fetch(`${stage.api.url}${path()}/stream`, {
       ...{ method: 'POST', headers: { 'content-type': 'application/json', ...stage.api.headers } },
       body: JSON.stringify({ message: 'Tell me all of it' }),
     });
-    let heard = '';
+    let streamed = '';
     const reading = (async () => {
       for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
-        heard += Buffer.from(piece).toString();
+        streamed += Buffer.from(piece).toString();
       }
     })().catch(() => undefined);
-    const kept = async () =>
-      (await stage.pool.query<{ said: string[] }>(`SELECT said FROM chat_turn WHERE status = 'running'`)).rows[0]?.said;
-    await waitFor('some of it to be kept', async () => (await kept())?.[0]?.includes('word9') ?? false, 30_000);
+    const storedParts = async () =>
+      (await stage.pool.query<{ parts: string[] }>(`SELECT said AS parts FROM chat_turn WHERE status = 'running'`))
+        .rows[0]?.parts;
+    await waitFor(
+      'a part of the answer to be stored',
+      async () => (await storedParts())?.[0]?.includes('word9') ?? false,
+      30_000,
+    );
     await killAndStart();
     await reading;
-    expect(heard).not.toContain('event: done');
-    expect(heard).not.toContain('event: error');
-    const [, sessionId] = /"sessionId":"([^"]+)"/.exec(heard)!;
+    expect(streamed).not.toContain('event: done');
+    expect(streamed).not.toContain('event: error');
+    const [, sessionId] = /"sessionId":"([^"]+)"/.exec(streamed)!;
     expect((await say('And?', { sessionId })).status).toBe(409);
     await silence();
     stage.model.says('As I said.');
@@ -58,31 +63,31 @@ describe('a chat whose process is killed in the middle of a turn', () => {
     expect(broken).toMatchObject({ role: 'assistant', status: 'interrupted', code: 'interrupted' });
     expect(broken!['content']).toMatch(/^word0 word1 word2 .*word9/);
     expect(broken!['content']).not.toContain('word199');
-    // The model is told that it was broken off, and what it had said.
-    const told = stage.model.calls.at(-1)!.text;
-    expect(told).toContain('word9');
-    expect(told).toContain('broke off');
+    // The model receives its partial answer and the note that it was interrupted.
+    const modelInput = stage.model.calls.at(-1)!.text;
+    expect(modelInput).toContain('word9');
+    expect(modelInput).toMatch(/\(This answer broke off\.\)/);
   });
 
-  it('does no tool twice that had begun, and says that nobody knows what came of it', async () => {
+  it('does not repeat a tool call that had started, and tells the model that its outcome is unknown', async () => {
     let release!: () => void;
     const held = new Promise<void>((resolve) => (release = resolve));
-    let begun = 0;
+    let snippetCount = 0;
     stage.browsers.before = ({ kind }) => {
       if (kind !== 'snippet') return;
-      begun += 1;
+      snippetCount += 1;
       return held;
     };
     stage.model.says({ toolCalls: [{ name: 'run_snippet', arguments: { code: 'print(1)' } }] });
     const cut = say('Print one', { autoConfirm: true }).catch(() => null);
-    await waitFor('the snippet on the machine', () => begun === 1, 30_000);
+    await waitFor('the snippet to reach the machine', () => snippetCount === 1, 30_000);
     await killAndStart();
     expect(await cut).toBeNull();
     release();
     const { body } = await stage.api.get(path());
     const { sessionId } = body.sessions[0] as { sessionId: string };
     await silence();
-    stage.model.says('It was begun; look at what came of it.');
+    stage.model.says('The snippet was started; look at its result.');
     expect((await say('Did it work?', { sessionId })).body.reply).toContain('look');
     const [, broken] = await history(sessionId);
     expect(broken).toMatchObject({
@@ -92,14 +97,14 @@ describe('a chat whose process is killed in the middle of a turn', () => {
     expect(stage.model.calls.at(-1)!.text).toContain('check whether it took effect');
     const { rows } = await stage.pool.query(`SELECT status FROM agent_command WHERE kind = 'snippet'`);
     expect(rows).toHaveLength(1);
-    expect(begun).toBe(1);
+    expect(snippetCount).toBe(1);
   });
 
-  it('leaves its calls of the model on the books as what they are', async () => {
+  it('records each model call with its outcome, and the interrupted call as open', async () => {
     const { rows } = await stage.pool.query<{ outcome: string; n: number }>(
       'SELECT outcome, count(*)::int AS n FROM model_call GROUP BY outcome ORDER BY outcome',
     );
-    // The one that was killed in mid-stream is open until it counts as lost; the others were told to their end.
+    // The call that was interrupted mid-stream stays open until it counts as lost; the other calls were answered.
     expect(rows).toEqual([
       { outcome: 'answered', n: 3 },
       { outcome: 'open', n: 1 },

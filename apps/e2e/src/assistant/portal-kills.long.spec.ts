@@ -10,7 +10,7 @@ import { FakePortal, freePort, killAll, processesOf, waitFor } from '@muster/tes
 import { type DevProxy, startDevProxy } from '../../../../tools/dev-proxy/src/dev-proxy';
 import { seeded } from '../seed';
 import { root } from '../service-process';
-import { apps } from './kill-places';
+import { apps } from './kill-gates';
 import { answerPortal, portalTask } from './portal-task';
 import { SessionKills, type Sessions } from './session-kills';
 
@@ -22,7 +22,7 @@ const hasChromium = (process.env['PATH'] ?? '')
 const itPlays = hasChromium ? it : it.skip;
 const seed = Number(process.env['MUSTER_SEED'] ?? 3);
 
-describe(`a claim that is filed at a portal while processes are killed${hasChromium ? '' : ' (skipped: no Chromium)'}`, () => {
+describe(`a claim at a portal while processes are killed${hasChromium ? '' : ' (skipped: no Chromium)'}`, () => {
   let stage: SessionKills;
   let portal: FakePortal;
   let proxy: DevProxy;
@@ -70,7 +70,7 @@ describe(`a claim that is filed at a portal while processes are killed${hasChrom
       stdio: 'ignore',
     });
     await waitFor(
-      'the worker',
+      'the worker to be online',
       async () => (await stage.api.get(`/api/agents/${agentId}`)).body.status === 'online',
       30_000,
     );
@@ -94,28 +94,28 @@ describe(`a claim that is filed at a portal while processes are killed${hasChrom
       const { status, error, pausedFor } = await stage.until(session, ['completed', 'failed', 'paused']);
       expect([status, error, pausedFor]).toEqual(['completed', null, null]);
     } catch (error) {
-      process.stdout.write(`${await stage.account()}\n`);
+      process.stdout.write(`${await stage.describeState()}\n`);
       throw error;
     }
     expect(portal.submissionsOf(claim)).toBe(1);
     expect(stage.model.faults).toEqual([]);
   };
 
-  itPlays('every one of them, and the worker, while the portal has the claim: it is there once', async () => {
-    let struck: Promise<void> | undefined;
+  itPlays('is filed once if all processes and the worker are killed while the portal receives it', async () => {
+    let killed: Promise<void> | undefined;
     portal.onSubmit = () =>
-      (struck ??= (async () => {
+      (killed ??= (async () => {
         await Promise.all([stage.kill(...apps), killWorker()]);
       })());
     const session = await file('C-1001');
-    await waitFor('the claim at the portal', () => struck !== undefined, 90_000);
-    await struck;
+    await waitFor('the claim to reach the portal', () => killed !== undefined, 90_000);
+    await killed;
     await Promise.all(apps.map((app) => stage.start(app)));
     await startWorker();
     await expectFiled(session, 'C-1001');
   });
 
-  itPlays('one after the other at any moment, seeded: it is there once', async () => {
+  itPlays('is filed once if processes are killed one after the other at seeded times', async () => {
     portal.onSubmit = () => undefined;
     const random = seeded(seed);
     const session = await file('C-1002');

@@ -1,7 +1,7 @@
 import type { AutopilotTask, SessionAction } from '@muster/contracts';
 import type { FakeModel, FakePortal } from '@muster/testing';
 
-/** Signs in at the fake portal, fills its form and sends it. */
+/** A task that signs in at the fake portal, fills its form and sends it. */
 export function portalTask(title: string, { url }: FakePortal): AutopilotTask {
   const step = (id: string, instruction: string, expect?: AutopilotTask['steps'][number]['expect']) => ({
     ...{ id, title: id, instruction, kind: 'browse' as const },
@@ -18,7 +18,7 @@ export function portalTask(title: string, { url }: FakePortal): AutopilotTask {
   };
 }
 
-/** A model that knows how the steps of portalTask are done. */
+/** Makes the model answer each step of `portalTask` with the right actions. */
 export function answerPortal(model: FakeModel): void {
   model.answers(({ lastUserText }) => {
     const { step } = JSON.parse(lastUserText) as { step: { id: string } };

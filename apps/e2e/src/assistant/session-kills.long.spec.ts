@@ -3,7 +3,7 @@
 import { longForm } from '@muster/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seeded } from '../seed';
-import { apps, type Place, places } from './kill-places';
+import { apps, type Gate, gateTriggers } from './kill-gates';
 import { SessionKills, type Sessions } from './session-kills';
 
 jest.setTimeout(600_000);
@@ -11,9 +11,9 @@ jest.setTimeout(600_000);
 const rounds = longForm('SESSION_KILL_ROUNDS', { short: 1, long: 20 });
 const seed = Number(process.env['MUSTER_SEED'] ?? 7);
 
-describe('sessions of the autopilot while the service’s processes are killed', () => {
+describe('autopilot sessions while the service’s processes are killed', () => {
   let stage: SessionKills;
-  /** Sessions whose question to the model is held up. */
+  /** Releases the held model call, by session title. */
   const heldQuestions = new Map<string, () => void>();
 
   beforeAll(async () => {
@@ -42,22 +42,22 @@ describe('sessions of the autopilot while the service’s processes are killed',
     expect(await stage.workflowsOf(session)).toBe(1);
   };
 
-  it('at every boundary at once: each finishes, and nothing is sent twice', async () => {
-    // Those that somebody asks the gateway for are begun by hand below.
-    const asked: Place[] = [
-      'session begun',
-      'browser ordered',
+  it('finish and submit nothing twice if all processes are killed at every boundary at once', async () => {
+    // Boundaries within a request to the gateway: their requests are sent below.
+    const requestGates: Gate[] = [
+      'session insert',
+      'open command insert',
       'session resumed',
-      'resumption taken up',
+      'resumed session continued',
       'session cancelled',
     ];
-    const boundaries = (Object.keys(places) as Place[]).filter((place) => !asked.includes(place));
+    const boundaries = (Object.keys(gateTriggers) as Gate[]).filter((gate) => !requestGates.includes(gate));
     const make = (name: string) => stage.makeAgent(name);
-    const struck = await Promise.all(boundaries.map(async (place) => ({ place, session: await make(place) })));
-    const [begun, ordered, resumed, taken, cancelled, questioned, sending] = await Promise.all(
-      [...asked, 'question', 'sending'].map(make),
+    const killCases = await Promise.all(boundaries.map(async (gate) => ({ gate, session: await make(gate) })));
+    const [starting, ordered, resumed, continued, cancelled, questioned, sending] = await Promise.all(
+      [...requestGates, 'question', 'sending'].map(make),
     );
-    // No browser opens before all gates are closed.
+    // No browser opens before all gates are closed, so that no session passes its gate too early.
     let release!: () => void;
     const released = new Promise<void>((resolve) => (release = resolve));
     stage.browsers.before = () => released;
@@ -71,31 +71,31 @@ describe('sessions of the autopilot while the service’s processes are killed',
       isSending();
       return gone;
     };
-    await Promise.all(struck.map(({ session }) => stage.begin(session)));
+    await Promise.all(killCases.map(({ session }) => stage.begin(session)));
     await Promise.all([questioned!, sending!].map((session) => stage.begin(session)));
     await Promise.all(
-      [resumed!, taken!, cancelled!].map((session) => stage.begin(session, { approve: 'before_submit' })),
+      [resumed!, continued!, cancelled!].map((session) => stage.begin(session, { approve: 'before_submit' })),
     );
-    for (const { place, session } of struck) await stage.close(session, place);
-    await stage.close(begun!, 'session begun');
-    await stage.close(ordered!, 'browser ordered');
+    for (const { gate, session } of killCases) await stage.close(session, gate);
+    await stage.close(starting!, 'session insert');
+    await stage.close(ordered!, 'open command insert');
     await stage.close(cancelled!, 'session cancelled');
     await stage.close(resumed!, 'session resumed');
-    await stage.close(taken!, 'resumption taken up');
+    await stage.close(continued!, 'resumed session continued');
     release();
-    for (const session of [resumed!, taken!, cancelled!]) await stage.until(session, ['paused']);
-    // Whoever asks gets no answer, and asks again later.
+    for (const session of [resumed!, continued!, cancelled!]) await stage.until(session, ['paused']);
+    // These requests get no answer before the kill. `begin` repeats its request; the test repeats the others below.
     const cut = [
-      ...[begun!, ordered!].map((session) => stage.begin(session)),
+      ...[starting!, ordered!].map((session) => stage.begin(session)),
       ...[stage.act(cancelled!, 'cancel'), stage.act(resumed!, 'resume')],
     ];
-    await stage.act(taken!, 'resume');
+    await stage.act(continued!, 'resume');
     try {
       await Promise.all([
-        ...struck.map(({ place, session }) => stage.reached(session, place)),
-        ...[stage.reached(begun!, 'session begun'), stage.reached(ordered!, 'browser ordered')],
+        ...killCases.map(({ gate, session }) => stage.reached(session, gate)),
+        ...[stage.reached(starting!, 'session insert'), stage.reached(ordered!, 'open command insert')],
         ...[stage.reached(cancelled!, 'session cancelled'), stage.reached(resumed!, 'session resumed')],
-        ...[stage.reached(taken!, 'resumption taken up'), sent],
+        ...[stage.reached(continued!, 'resumed session continued'), sent],
       ]);
       expect(heldQuestions.has(questioned!.title)).toBe(true);
       await stage.kill(...apps);
@@ -107,26 +107,34 @@ describe('sessions of the autopilot while the service’s processes are killed',
       await Promise.all(cut);
       expect((await stage.act(resumed!, 'resume'))!.status).toBe(202);
       expect((await stage.act(cancelled!, 'cancel'))!.status).toBe(202);
-      const all = [...struck.map(({ session }) => session), begun!, ordered!, resumed!, taken!, questioned!, sending!];
+      const all = [
+        ...killCases.map(({ session }) => session),
+        starting!,
+        ordered!,
+        resumed!,
+        continued!,
+        questioned!,
+        sending!,
+      ];
       await Promise.all(all.map(expectWhole));
       expect((await stage.until(cancelled!, ['cancelled', 'completed', 'failed'])).status).toBe('cancelled');
       expect(stage.browsers.sent.get(cancelled!.sessionId!)).toBeUndefined();
       process.stdout.write(
-        `killed all processes at ${all.length + 1} boundaries at once: all finished, nothing twice\n`,
+        `killed all processes at ${all.length + 1} boundaries at once: all finished, nothing submitted twice\n`,
       );
     } catch (error) {
-      process.stdout.write(`${await stage.account()}\n`);
+      process.stdout.write(`${await stage.describeState()}\n`);
       throw error;
     }
   });
 
-  it('one after the other at any moment, seeded: each finishes, and nothing is sent twice', async () => {
+  it('finish and submit nothing twice if processes are killed one after the other at seeded times', async () => {
     const random = seeded(seed);
     let kills = 0;
     stage.browsers.before = () => sleep(random.between(0, 150));
     for (let round = 0; round < rounds; round += 1) {
       const sessions = await Promise.all(Array.from({ length: 6 }, (_, at) => stage.makeAgent(`any ${round}-${at}`)));
-      const begun = sessions.map((session) => stage.begin(session));
+      const starting = sessions.map((session) => stage.begin(session));
       for (let times = 0; times < 3; times += 1) {
         await sleep(random.between(100, 1500));
         const app = apps[random.between(0, apps.length - 1)]!;
@@ -134,14 +142,14 @@ describe('sessions of the autopilot while the service’s processes are killed',
         await stage.start(app);
         kills += 1;
       }
-      await Promise.all(begun);
+      await Promise.all(starting);
       try {
         await Promise.all(sessions.map(expectWhole));
       } catch (error) {
-        process.stdout.write(`${await stage.account()}\n`);
+        process.stdout.write(`${await stage.describeState()}\n`);
         throw error;
       }
     }
-    process.stdout.write(`seed ${seed}: ${kills} kills, ${rounds * 6} sessions finished, nothing sent twice\n`);
+    process.stdout.write(`seed ${seed}: ${kills} kills, ${rounds * 6} sessions finished, nothing submitted twice\n`);
   });
 });

@@ -14,7 +14,7 @@ import {
 import type { Pool } from 'pg';
 import { ServiceProcess } from '../service-process';
 import { StatementGates } from '../statement-gates';
-import { apps, type KilledApp, keyOfPlace, keysOf, type Place, places } from './kill-places';
+import { apps, type KilledApp, gateKeySql, keyKindOf, type Gate, gateTriggers } from './kill-gates';
 import { SimulatedBrowsers } from './simulated-browsers';
 
 const email = 'sessions@example.com';
@@ -27,18 +27,18 @@ export interface Sessions {
   sessionId?: string;
 }
 
-/** The service as processes of its own, that die; and what is outside of it: workers with browsers, and a model. */
+/** The service as separate processes that a test can kill, with simulated workers and a fake model. */
 export class SessionKills {
   private readonly services = new Map<KilledApp, ServiceProcess>();
   private readonly ports = new Map<KilledApp, number>();
   browsers!: SimulatedBrowsers;
-  /** A super admin, who asks the gateway. */
+  /** Client of the gateway, signed in as a super admin. */
   api!: HttpClient;
 
   private constructor(
     private readonly database: ClonedDatabase,
     readonly pool: Pool,
-    readonly gates: StatementGates<Place>,
+    readonly gates: StatementGates<Gate>,
     readonly model: FakeModel,
     private readonly env: NodeJS.ProcessEnv,
   ) {}
@@ -58,14 +58,14 @@ export class SessionKills {
       MAINTENANCE_TICK_MS: '3600000',
       MODEL_MAX_CONCURRENT: '50',
       RATE_LIMIT_PER_MINUTE: '1000000',
-      // Those that wait at a gate keep a connection each.
+      // Each statement that waits at a gate occupies a connection.
       DATABASE_POOL_SIZE: '30',
       BOOTSTRAP_ORGANIZATION: 'Sessions',
       BOOTSTRAP_SUPER_ADMIN_EMAIL: email,
       BOOTSTRAP_SUPER_ADMIN_PASSWORD: testPassword,
       ...more,
     });
-    const gates = await StatementGates.build(pool, places, keyOfPlace);
+    const gates = await StatementGates.build(pool, gateTriggers, gateKeySql);
     const stage = new SessionKills(database, pool, gates, model, env);
     for (const app of apps) {
       stage.ports.set(app, await freePort());
@@ -85,7 +85,7 @@ export class SessionKills {
     this.services.set(app, await ServiceProcess.start(app, { ...this.env, PORT: String(this.ports.get(app)) }));
   }
 
-  /** kill -9. */
+  /** Ends the apps with SIGKILL. */
   async kill(...killed: readonly KilledApp[]): Promise<void> {
     await Promise.all(killed.map((app) => this.services.get(app)!.end('SIGKILL')));
   }
@@ -101,16 +101,16 @@ export class SessionKills {
     return { agentId, title: `Task of ${name}`, idempotencyKey: randomUUID() };
   }
 
-  /** Asked for again by whoever got no answer; an answer that is none of the service's is none. */
+  /** Starts the session. Repeats the request with the same idempotency key after a lost connection, a 409 or a 5xx. */
   async begin(session: Sessions, more: object = {}): Promise<string> {
     const caller = this.api.with({ 'idempotency-key': session.idempotencyKey });
     const { agentId, title } = session;
     const answer = await waitFor(
-      `${title} to begin`,
+      `${title} to start`,
       async () => {
         const body = { action: 'start', task: taskOf(title), ...more };
-        const said = await caller.post(this.pathOf(agentId), body).catch(() => null);
-        return said !== null && said.status !== 409 && said.status < 500 && said;
+        const response = await caller.post(this.pathOf(agentId), body).catch(() => null);
+        return response !== null && response.status !== 409 && response.status < 500 && response;
       },
       generousMs,
     );
@@ -123,12 +123,12 @@ export class SessionKills {
     return this.api.post(this.pathOf(agentId), { action, sessionId }).catch(() => null);
   }
 
-  async close(session: Sessions, place: Place): Promise<void> {
-    await this.gates.close(this.keyOf(session, place), place);
+  async close(session: Sessions, gate: Gate): Promise<void> {
+    await this.gates.close(this.keyOf(session, gate), gate);
   }
 
-  reached(session: Sessions, place: Place): Promise<void> {
-    return this.gates.reached(this.keyOf(session, place), place);
+  reached(session: Sessions, gate: Gate): Promise<void> {
+    return this.gates.reached(this.keyOf(session, gate), gate);
   }
 
   async read({ agentId, sessionId }: Sessions): Promise<AutopilotSession> {
@@ -150,8 +150,8 @@ export class SessionKills {
     return (await this.pool.query('SELECT FROM workflow WHERE name = $1', [title])).rowCount!;
   }
 
-  /** For whoever has to find out why a wait was in vain. */
-  async account(): Promise<string> {
+  /** Returns the unfinished sessions and the services' last output, to find out why a wait timed out. */
+  async describeState(): Promise<string> {
     const { rows } = await this.pool.query(
       `SELECT s.task->>'title' AS title, s.status, s.phase, s.command_id, s.asking, s.due_at, s.ring_at, s.faults, s.error,
          c.kind, c.status AS command, c.taken_at, c.pushes FROM autopilot_session s LEFT JOIN agent_command c ON c.id = s.command_id
@@ -177,8 +177,8 @@ export class SessionKills {
     return `/api/agents/${agentId}/autopilot`;
   }
 
-  private keyOf({ agentId, sessionId, title }: Sessions, place: Place): string {
-    return { agent: agentId, session: sessionId!, name: title }[keysOf(place)];
+  private keyOf({ agentId, sessionId, title }: Sessions, gate: Gate): string {
+    return { agent: agentId, session: sessionId!, name: title }[keyKindOf(gate)];
   }
 }
 

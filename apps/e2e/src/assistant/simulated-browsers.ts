@@ -7,18 +7,18 @@ const aLook: PageLook = {
 };
 
 /**
- * Workers with browsers, as the service sees them: they take each command once, whatever is pushed again, and report
- * until somebody hears them. What they send for good is counted.
+ * Simulates workers with browsers. They execute each command once, even if it is pushed again, and repeat a report
+ * until it is answered. They count the actions that submit a form.
  */
 export class SimulatedBrowsers {
-  /** How often something was sent for good, by session. */
+  /** Number of submissions by session id. */
   readonly sent = new Map<string, number>();
-  /** Before something is done: whoever waits here holds it up. */
+  /** Called before a command is executed; the execution waits for the returned promise. */
   before: (command: AgentCommand) => Promise<void> | void = () => undefined;
-  /** When something was sent, and before anybody is told. */
+  /** Called after a submission and before its result is reported; the report waits for the returned promise. */
   afterSending: (sessionId: string) => Promise<void> | void = () => undefined;
-  private readonly seen = new Set<string>();
-  private over = false;
+  private readonly handled = new Set<string>();
+  private isStopped = false;
 
   private constructor(
     private readonly worker: FakeWorker,
@@ -27,14 +27,14 @@ export class SimulatedBrowsers {
 
   static async start(organizationId: string, ingest: HttpClient): Promise<SimulatedBrowsers> {
     const worker = await FakeWorker.startFor(organizationId);
-    const made = new SimulatedBrowsers(worker, ingest);
+    const created = new SimulatedBrowsers(worker, ingest);
     worker.answer = (command) => {
-      if (made.seen.has(command.commandId)) return 200;
-      made.seen.add(command.commandId);
-      setImmediate(() => void made.perform(command));
+      if (created.handled.has(command.commandId)) return 200;
+      created.handled.add(command.commandId);
+      setImmediate(() => void created.perform(command));
       return 202;
     };
-    return made;
+    return created;
   }
 
   get url(): string {
@@ -42,7 +42,7 @@ export class SimulatedBrowsers {
   }
 
   async stop(): Promise<void> {
-    this.over = true;
+    this.isStopped = true;
     await this.worker.stop();
   }
 
@@ -50,7 +50,7 @@ export class SimulatedBrowsers {
     await this.before(command);
     const output = await this.outputOf(command);
     const path = `/api/agents/${command.agentId}/commands/${command.commandId}/result`;
-    while (!this.over) {
+    while (!this.isStopped) {
       const answer = await this.ingest.post(path, { status: 'success', output }).catch(() => null);
       if (answer && answer.status < 500) return;
       await new Promise((resolve) => setTimeout(resolve, 200));

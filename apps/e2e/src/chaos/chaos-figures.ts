@@ -1,52 +1,53 @@
 import type { Database } from '@muster/database';
 import { unequalCounters } from '@muster/pricing';
-import type { FaultLab } from '../fault-lab';
+import type { FaultFixture } from '../fault-fixture';
 import { moneyFaults, verifyRollups } from './chaos-money';
 
-/** What is counted at the end. Everything below `faults` is to be nought. */
+/** Counts at the end of the test. Every count in `faults` must be 0. */
 export interface Figures {
   jobs: number;
   attempts: number;
   completed: number;
   failed: number;
   cancelled: number;
-  /** Failed because a kill left nothing of the run to go on with. */
+  /** Failed jobs whose run could not continue after a kill. */
   lost: number;
   starts: number;
   usageEvents: number;
   logLines: number;
   timelineEntries: number;
-  /** Seconds from being given to its machine, and from being told to stop, to the end. */
+  /** Longest time in seconds from dispatch to the end, of jobs that were not cancelled. */
   slowestRun: number;
+  /** Longest time in seconds from the cancel request to the end. */
   slowestCancel: number;
   faults: Record<string, number>;
 }
 
-const over = `status IN ('completed', 'failed', 'cancelled')`;
-/** Ended by its script, which had said all its lines by then. */
+const ended = `status IN ('completed', 'failed', 'cancelled')`;
+/** The job was ended by its script, which had printed all its lines before. */
 const spoke = `(j.status = 'completed' OR j.error LIKE '%exit code 7%')`;
 
-/** But for the canaries of the one app that is not part of this: nobody is there to answer them. */
+/** Excludes the canaries of `feedback-sync`, which does not run in this test. */
 const messages = `SELECT count(*) FROM outbox WHERE queue <> 'feedback'`;
 
-/** Whether nothing is under way any more: no open job, no message, no machine that is taken. */
-export async function isQuiet(lab: FaultLab): Promise<boolean> {
-  const [row] = await lab
-    .query<{ open: number }>(`SELECT (SELECT count(*) FROM job WHERE NOT ${over})::int + (${messages})::int AS open`)
+/** Whether all work is done: no open job and no outbox message. */
+export async function isQuiet(fixture: FaultFixture): Promise<boolean> {
+  const [row] = await fixture
+    .query<{ open: number }>(`SELECT (SELECT count(*) FROM job WHERE NOT ${ended})::int + (${messages})::int AS open`)
     .catch(() => []);
   return row?.open === 0;
 }
 
-/** A script that began, and when, in seconds since 1970. */
+/** One start of a job's script; `at` is in seconds since 1970. */
 export interface Start {
   jobId: string;
   at: number;
 }
 
-export async function countAll(lab: FaultLab, starts: Start[]): Promise<Figures> {
+export async function countAll(fixture: FaultFixture, starts: Start[]): Promise<Figures> {
   const rows = starts.map(({ jobId, at }) => `('${jobId}'::uuid, to_timestamp(${at}))`).join(', ');
   const started = `(VALUES ${rows || '(NULL::uuid, now())'}) AS started (job_id, at)`;
-  const count = async (sql: string) => (await lab.query<{ n: number }>(`SELECT (${sql})::int AS n`))[0]!.n;
+  const count = async (sql: string) => (await fixture.query<{ n: number }>(`SELECT (${sql})::int AS n`))[0]!.n;
   const all = async (counts: Record<string, string>) =>
     Object.fromEntries(
       await Promise.all(Object.entries(counts).map(async ([name, sql]) => [name, await count(sql)] as const)),
@@ -65,17 +66,17 @@ export async function countAll(lab: FaultLab, starts: Start[]): Promise<Figures>
     slowestCancel: 'SELECT max(EXTRACT(epoch FROM finished_at - cancel_requested_at)) FROM job',
   });
   const faults = await all({
-    'jobs not over': `SELECT count(*) FROM job WHERE NOT ${over}`,
+    'jobs not finished': `SELECT count(*) FROM job WHERE NOT ${ended}`,
     'jobs without exactly one end': `SELECT count(*) FROM job j WHERE 1 <>
       (SELECT count(*) FROM chaos_move m WHERE m.job_id = j.id AND m.is_now IN ('completed', 'failed', 'cancelled'))`,
     'jobs changed after their end': `SELECT count(*) FROM chaos_move WHERE was IN ('completed', 'failed', 'cancelled')`,
-    'ends told otherwise than once': `SELECT count(*) FROM job j WHERE 1 <> (
+    'jobs without exactly one end in the timeline': `SELECT count(*) FROM job j WHERE 1 <> (
       SELECT count(*) FROM timeline_entry t WHERE t.job_id = j.id AND t.kind = 'job'
         AND t.data->>'status' IN ('completed', 'failed', 'cancelled')
         AND t.data->>'status' IS DISTINCT FROM t.data->>'previousStatus')`,
     'jobs without exactly one usage event': `SELECT count(*) FROM job j WHERE 1 <>
       (SELECT count(*) FROM usage_event u WHERE u.job_id = j.id AND u.kind = 'run' AND u.outcome = j.status)`,
-    'jobs not costed once': `SELECT count(*) FROM job j WHERE 1 <>
+    'jobs without exactly one cost': `SELECT count(*) FROM job j WHERE 1 <>
       (SELECT count(*) FROM run_cost r WHERE r.job_id = j.id)`,
     'completed jobs that never started': `SELECT count(*) FROM job WHERE status = 'completed'
       AND id NOT IN (SELECT job_id FROM ${started})`,
@@ -83,9 +84,9 @@ export async function countAll(lab: FaultLab, starts: Start[]): Promise<Figures>
       SELECT 1 FROM ${started} GROUP BY job_id HAVING count(*) > 1) twice`,
     'jobs started after their end': `SELECT count(*) FROM ${started} JOIN job j ON j.id = started.job_id
       WHERE started.at > j.finished_at`,
-    'log lines doubled': `SELECT count(*) FROM (
+    'duplicate log lines': `SELECT count(*) FROM (
       SELECT 1 FROM timeline_entry WHERE kind = 'execution' GROUP BY job_id, log_seq HAVING count(*) > 1) d`,
-    'log lines of another place': `SELECT count(*) FROM timeline_entry t WHERE kind = 'execution' AND level = 'info'
+    'log lines with another text': `SELECT count(*) FROM timeline_entry t WHERE kind = 'execution' AND level = 'info'
       AND message <> 'line ' || log_seq || ' of ' || job_id`,
     'jobs with lines missing': `SELECT count(*) FROM job j WHERE ${spoke} AND
       (SELECT array_agg(t.log_seq ORDER BY t.log_seq) FROM timeline_entry t WHERE t.job_id = j.id AND t.kind = 'execution')
@@ -102,22 +103,22 @@ export async function countAll(lab: FaultLab, starts: Start[]): Promise<Figures>
     'timelines with holes': `SELECT count(*) FROM timeline_head h WHERE (h.last_seq, h.last_seq, h.last_seq) IS DISTINCT FROM
       (SELECT (count(*), count(DISTINCT seq), max(seq)) FROM timeline_entry t WHERE t.agent_id = h.agent_id)`,
     'messages left': messages,
-    'machines still taken': 'SELECT count(*) FROM agent WHERE current_job_id IS NOT NULL',
-    'runs still to be delivered': `SELECT count(*) FROM agent_command WHERE kind = 'run' AND status = 'pending'`,
+    'agents still assigned to a job': 'SELECT count(*) FROM agent WHERE current_job_id IS NOT NULL',
+    'run commands still pending': `SELECT count(*) FROM agent_command WHERE kind = 'run' AND status = 'pending'`,
     'retries beyond the policy': `SELECT count(*) FROM job WHERE attempt > max_retries + 1`,
     ...moneyFaults(spoke),
     'failed jobs without their retry': `SELECT count(*) FROM job j WHERE status = 'failed' AND attempt <= max_retries
       AND 1 <> (SELECT count(*) FROM job r WHERE r.retry_of = j.id)`,
   });
-  const query = (_scope: unknown, sql: string, values: unknown[]) => lab.query(sql, values);
+  const query = (_scope: unknown, sql: string, values: unknown[]) => fixture.query(sql, values);
   const database = { query } as unknown as Database;
   return {
     ...(totals as unknown as Omit<Figures, 'starts' | 'faults'>),
     starts: starts.length,
     faults: {
       ...faults,
-      'rollups other than their claims': verifyRollups(lab),
-      'counters other than their events': (await unequalCounters(database)).length,
+      'rollups that differ from their claims': verifyRollups(fixture),
+      'counters that differ from their events': (await unequalCounters(database)).length,
     },
   };
 }

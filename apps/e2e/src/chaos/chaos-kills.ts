@@ -7,8 +7,8 @@ import type { seeded } from '../seed';
 type Random = ReturnType<typeof seeded>;
 type Victim = ServiceApp | 'worker' | 'simulated' | 'redis' | 'postgres';
 
-/** Every kind of message that passes between machines and service. */
-const passages = [
+/** Paths of all kinds of requests between workers and service. */
+const requestPaths = [
   /commands$/,
   /\/ack$/,
   /\/result$/,
@@ -21,7 +21,7 @@ const passages = [
 ];
 const trapMs = 1000;
 
-/** One round of what is killed, each as often as it says. */
+/** Number of kills of each victim in one round. */
 const round: Partial<Record<Victim, number>> = {
   dispatcher: 2,
   ingest: 2,
@@ -35,10 +35,11 @@ const round: Partial<Record<Victim, number>> = {
 };
 
 /**
- * Kills in a seeded order, spread over the run by how much of it is done; most of them in the very instant in which
- * some message passes. Answers how many of each kind there were. Ends early when the jobs do.
+ * Kills services, workers and servers in a seeded order, spread over the first 80 % of the jobs; `done` returns the
+ * finished share of the jobs. Most kills happen at the moment at which a message passes. Returns the number of kills
+ * of each victim.
  */
-export async function wreak(
+export async function killServices(
   stage: ChaosStage,
   { random, rounds, done }: { random: Random; rounds: number; done: () => Promise<number> },
 ): Promise<Record<string, number>> {
@@ -53,10 +54,10 @@ export async function wreak(
   const starting = new Map<Victim, Promise<void>>();
   for (const [index, victim] of plan.entries()) {
     const share = (0.8 * index) / plan.length;
-    await waitFor('the jobs to go on', async () => (await done()) >= share, 90_000);
+    await waitFor('the jobs to progress', async () => (await done()) >= share, 90_000);
     await starting.get(victim);
     const startAgain = await kill(stage, victim, random);
-    // The next one may die while this one still starts.
+    // The next victim may be killed while this one still starts.
     starting.set(victim, startAgain());
     kills[victim] = (kills[victim] ?? 0) + 1;
   }
@@ -64,9 +65,9 @@ export async function wreak(
   return kills;
 }
 
-/** Answers how to start again what was killed. */
+/** Kills the victim and returns a function that starts it again. */
 async function kill(stage: ChaosStage, victim: Victim, random: Random): Promise<() => Promise<void>> {
-  const path = passages[random.between(0, passages.length - 1)]!;
+  const path = requestPaths[random.between(0, requestPaths.length - 1)]!;
   const side = random.between(0, 1) ? ('before' as const) : ('after' as const);
   switch (victim) {
     case 'worker': {
@@ -80,10 +81,10 @@ async function kill(stage: ChaosStage, victim: Victim, random: Random): Promise<
       return async () => worker.start();
     }
     case 'redis':
-      await at(stage, { path, side }, () => stage.lab.emptyRedis());
+      await at(stage, { path, side }, () => stage.fixture.emptyRedis());
       return async () => undefined;
     case 'postgres': {
-      const { postgres } = stage.lab.stack;
+      const { postgres } = stage.fixture.stack;
       await at(stage, { path, side }, async () => {
         process.kill(postgres!.pid, 'SIGKILL');
         await postgres!.stop();
@@ -97,7 +98,7 @@ async function kill(stage: ChaosStage, victim: Victim, random: Random): Promise<
   }
 }
 
-/** In the instant of the boundary; where nothing of the kind passes, a moment later all the same. */
+/** Calls `act` when a message passes the boundary, or after `trapMs` if none does. */
 async function at<T>(stage: ChaosStage, boundary: Boundary, act: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const now = () => {

@@ -23,7 +23,7 @@ interface Reply {
   headers: IncomingHttpHeaders;
   body: Buffer;
 }
-/** The moment at which something is to happen: a message of this kind has come, or its answer is about to go back. */
+/** A moment to act at: before a message of this kind is forwarded, or before its response is returned. */
 export interface Boundary {
   path: RegExp;
   side: 'before' | 'after';
@@ -32,11 +32,11 @@ export interface Boundary {
 }
 type Fate = 'plain' | 'delayed' | 'dropped' | 'answer lost' | 'doubled' | 'late' | 'repeated later';
 
-const keptForReplay = 3000;
+const replaySampleSize = 3000;
 
 /**
- * What lies between machines and service: one address in front of the apps, by the table of paths, and the machines'
- * tunnels. It delays what passes, doubles it, loses it or its answer, and brings some of it long after its time.
+ * The network between workers and service: one address that routes to the apps by path, and the workers' tunnels. It
+ * delays, duplicates and drops messages, drops responses, and delivers some messages much later.
  */
 export class ChaosNetwork {
   readonly counts = {
@@ -50,12 +50,12 @@ export class ChaosNetwork {
     replayed: 0,
   };
   readonly apps = new Map<ServiceApp, string>();
-  /** Off: everything passes as it is. */
+  /** If true, every message passes unchanged. */
   isCalm = false;
   private readonly traps = new Set<{ at: Boundary; spring: () => void }>();
-  private readonly underWay = new Set<Promise<unknown>>();
+  private readonly inProgress = new Set<Promise<unknown>>();
   private readonly remembered: Message[] = [];
-  private seen = 0;
+  private callbackCount = 0;
   private readonly server: Server;
 
   private constructor(private readonly random: Random) {
@@ -78,7 +78,7 @@ export class ChaosNetwork {
     return `${this.url}/tunnel/${port}`;
   }
 
-  /** Calls back in the instant when such a message passes, before anything else happens to it. Answers how to give up. */
+  /** Calls `then` when the next such message passes. Returns a function that cancels this. */
   onNext(at: Boundary, then: () => void): () => void {
     const trap = {
       at,
@@ -91,12 +91,12 @@ export class ChaosNetwork {
     return () => this.traps.delete(trap);
   }
 
-  /** Resolves when what is still to come late has come. */
-  async settled(): Promise<void> {
-    while (this.underWay.size > 0) await Promise.all(this.underWay);
+  /** Resolves when all late and duplicate messages have been delivered. */
+  async whenIdle(): Promise<void> {
+    while (this.inProgress.size > 0) await Promise.all(this.inProgress);
   }
 
-  /** Sends callbacks of the whole run once more, in any order, and answers how their answers looked. */
+  /** Sends a sample of the run's callbacks again, in random order. Returns the number of responses by status. */
   async replay(): Promise<Map<number, number>> {
     const statuses = new Map<number, number>();
     const waiting = [...this.remembered];
@@ -161,7 +161,7 @@ export class ChaosNetwork {
 
   private fateOf({ method }: Message): Fate {
     const chance = this.random.between(0, 99);
-    // A wait for commands can be lost, or what it brought; sent twice it would only wait twice.
+    // GET is the long poll for commands. Its request or its response can be lost; a duplicate would only wait too.
     if (method === 'GET') return chance < 4 ? 'dropped' : chance < 12 ? 'answer lost' : 'plain';
     if (chance < 6) return 'dropped';
     if (chance < 12) return 'answer lost';
@@ -171,15 +171,15 @@ export class ChaosNetwork {
     return chance < 45 ? 'delayed' : 'plain';
   }
 
-  /** The sender believes it lost and sends it again; it comes when others have overtaken it. */
+  /** Delivers the message late, after newer messages. */
   private later(message: Message): void {
     this.counts.late += 1;
     this.follow(sleep(this.random.between(100, 3000)).then(() => this.send(message)));
   }
 
   private follow(work: Promise<unknown>): void {
-    const done = work.catch(() => undefined).finally(() => this.underWay.delete(done));
-    this.underWay.add(done);
+    const done = work.catch(() => undefined).finally(() => this.inProgress.delete(done));
+    this.inProgress.add(done);
   }
 
   private spring(message: Message, side: Boundary['side']): void {
@@ -189,24 +189,24 @@ export class ChaosNetwork {
     }
   }
 
-  /** A sample of all callbacks of the run, each as likely as any other. */
+  /** Reservoir sampling: each callback of the run is equally likely to be in the sample. */
   private remember(message: Message): void {
     if (/heartbeat|handshake/.test(message.url)) return;
-    this.seen += 1;
-    if (this.remembered.length < keptForReplay) this.remembered.push(message);
+    this.callbackCount += 1;
+    if (this.remembered.length < replaySampleSize) this.remembered.push(message);
     else {
-      const place = this.random.between(0, this.seen - 1);
-      if (place < keptForReplay) this.remembered[place] = message;
+      const slot = this.random.between(0, this.callbackCount - 1);
+      if (slot < replaySampleSize) this.remembered[slot] = message;
     }
   }
 
   private send(message: Message, gone?: AbortSignal): Promise<Reply> {
-    const [, port, rest] = /^\/tunnel\/(\d+)(\/.*)$/.exec(message.url) ?? [];
+    const [, port, tunnelPath] = /^\/tunnel\/(\d+)(\/.*)$/.exec(message.url) ?? [];
     const base = port ? `http://127.0.0.1:${port}` : this.apps.get(ownerOf(pathOf(message)))!;
     const { method, headers, body } = message;
     return new Promise((resolve, reject) => {
       const upstream = ask(
-        new URL(rest ?? message.url, base),
+        new URL(tunnelPath ?? message.url, base),
         { agent: false, method, headers: { ...endToEnd(headers), 'content-length': body.length }, signal: gone },
         (answer) => {
           read(answer).then(({ body: text }) => {

@@ -1,4 +1,4 @@
-/** What the jobs do: say their lines, report two steps, a claim, an AI call and a summary, and leave a mark for each start. */
+/** The jobs' script: prints lines, reports steps, a claim, an AI call and a summary, and writes a mark at its start. */
 export const chaosScript = `
 import os, sys, time, muster
 
@@ -36,12 +36,12 @@ if fail:
 muster.result({"lines": lines})
 `;
 
-/** The job's variables, all of them texts. */
+/** The job's variables; all values are strings. */
 export interface JobPlan {
   CHAOS_LINES: string;
-  /** Seconds that it stays, unless somebody ends it. */
+  /** Seconds for which the script waits before it ends. */
   CHAOS_HOLD: string;
-  /** Nothing; `always`; or a file: the attempt that makes it fails. */
+  /** Empty: never fails. `always`: every attempt fails. Otherwise a path: the attempt that creates the file fails. */
   CHAOS_FAIL: string;
   CHAOS_STARTS: string;
 }

@@ -16,7 +16,7 @@ interface Callback {
   body: object;
   signed?: boolean;
 }
-/** A run as the disk of its machine has it: what it has still to say outlives a kill. */
+/** A run as stored on its machine's disk: its unsent callbacks survive a kill. */
 interface Run {
   jobId: string;
   waiting: Callback[];
@@ -25,8 +25,8 @@ interface Run {
 }
 
 /**
- * Speaks a worker's protocol from this process, thousands of jobs a minute, and worse than the real one: it tells what
- * it has to tell in any order, several at once. Its journal and its runs outlive its kills, as a disk would.
+ * Simulates a worker in this process, to run thousands of jobs a minute. Unlike the real worker it sends its callbacks
+ * in any order and several at once. Its journal and its run survive its kills, as files would.
  */
 export class SimulatedWorker {
   private readonly journal = new Set<string>();
@@ -44,7 +44,7 @@ export class SimulatedWorker {
     private readonly options: {
       random: ReturnType<typeof seeded>;
       onStart: (jobId: string) => void;
-      /** The attempts that have failed once, as they were to. */
+      /** The `CHAOS_FAIL` paths whose attempt has failed already. */
       failed: Set<string>;
     },
   ) {}
@@ -57,7 +57,7 @@ export class SimulatedWorker {
     });
   }
 
-  /** In the middle of whatever it does. */
+  /** Aborts everything that the worker is doing. */
   async kill(): Promise<void> {
     this.life.abort();
     await this.living;
@@ -93,7 +93,7 @@ export class SimulatedWorker {
       for (const command of commands) {
         if (command.kind === 'run' && this.run && !this.journal.has(command.commandId)) busy = true;
         else {
-          this.take(command);
+          this.receive(command);
           await this.insist(signal, { path: `${path}/${command.commandId}/ack`, body: {} });
         }
       }
@@ -101,7 +101,7 @@ export class SimulatedWorker {
     }
   }
 
-  private take({ commandId, kind, jobId, payload }: Command): void {
+  private receive({ commandId, kind, jobId, payload }: Command): void {
     if (this.journal.has(commandId)) return;
     this.journal.add(commandId);
     if (kind === 'run' && !this.stopped.has(jobId)) {
@@ -110,14 +110,14 @@ export class SimulatedWorker {
     } else if (kind === 'stop_job') {
       this.stopped.add(jobId);
       if (this.run?.jobId === jobId) {
-        const body = { jobId, status: 'cancelled', error: 'told to stop', seq: 1_000_000 };
+        const body = { jobId, status: 'cancelled', error: 'stopped by a command', seq: 1_000_000 };
         this.run = { ...this.run, end: { path: '/api/job-webhook', body }, holds: false };
       }
       this.results.set(commandId, { status: 'success', output: { remaining: 0 } });
     }
   }
 
-  /** Everything that a run of this plan has to say. */
+  /** Builds all callbacks of a run with this plan. */
   private runOf(jobId: string, { CHAOS_LINES, CHAOS_FAIL, CHAOS_HOLD }: JobPlan): Run {
     const { random, failed } = this.options;
     const lines = Number(CHAOS_LINES);
@@ -140,15 +140,15 @@ export class SimulatedWorker {
     const usage = { provider: 'openai', model: 'gpt-test', inputTokens: 10, outputTokens: 5, costUsd: 0.001 };
     for (const stepOrder of [1, 2]) {
       for (const [seq, status] of ['running', 'passed'].entries()) {
-        const said = { jobId, stepOrder, name: `step ${stepOrder}`, status, seq: stepOrder * 10 + seq };
-        const body = stepOrder === 1 && status === 'passed' ? { ...said, usage } : said;
+        const report = { jobId, stepOrder, name: `step ${stepOrder}`, status, seq: stepOrder * 10 + seq };
+        const body = stepOrder === 1 && status === 'passed' ? { ...report, usage } : report;
         waiting.push({ path: `/api/agents/${this.agent.agentId}/step-status`, body });
       }
     }
     const claimResults = [{ claimId: `C-${jobId}`, outcome: 'eob_uploaded' }];
     waiting.push({ path: `/api/jobs/${jobId}/claim-results`, body: { claimResults }, signed: true });
-    const told = [{ ...claimResults[0]!, processingSeconds: 1.5 }];
-    const summary = { batchSummary: { batchId: jobId, jobId }, claimResults: told };
+    const timedResults = [{ ...claimResults[0]!, processingSeconds: 1.5 }];
+    const summary = { batchSummary: { batchId: jobId, jobId }, claimResults: timedResults };
     waiting.push({ path: '/api/pilot/run-summary', body: summary });
     const fails = CHAOS_FAIL === 'always' || (CHAOS_FAIL !== '' && !failed.has(CHAOS_FAIL));
     if (fails) failed.add(CHAOS_FAIL);
@@ -160,7 +160,7 @@ export class SimulatedWorker {
     return { jobId, waiting, end: { path: '/api/job-webhook', body }, holds: Number(CHAOS_HOLD) > 60 };
   }
 
-  /** Some of it at a time, in any order; what was not answered is told again. The end comes last. */
+  /** Sends some callbacks at a time, in any order, and repeats those without an answer. The job's end is sent last. */
   private async work(signal: AbortSignal): Promise<void> {
     for (;;) {
       const { run } = this;
@@ -194,7 +194,7 @@ export class SimulatedWorker {
     }
   }
 
-  /** Until there is an answer that another attempt would not change. */
+  /** Repeats the call until it succeeds. Throws if the service refuses it for good. */
   private async insist(signal: AbortSignal, callback: Callback): Promise<Record<string, unknown>> {
     for (let attempt = 1; ; attempt += 1) {
       const answer = await this.call(signal, callback).catch(() => null);

@@ -9,24 +9,24 @@ import { ChaosNetwork } from './chaos-network';
 import { chaosScript, type JobPlan, planNames } from './chaos-script';
 import { SimulatedWorker } from './chaos-simulated';
 import { type AgentKey, ChaosWorker } from './chaos-worker';
-import { type FaultLab, openFaultLab } from '../fault-lab';
+import { type FaultFixture, openFaultFixture } from '../fault-fixture';
 import type { seeded } from '../seed';
 import { ServiceProcess } from '../service-process';
 
 const chaosApps: ServiceApp[] = ['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering'];
 
-/** The whole house: five services, their servers, the network before them, and the machines. */
+/** The system under test: five services, Postgres and Redis, the network in front of the services, and the workers. */
 export class ChaosStage {
   readonly services = new Map<ServiceApp, ServiceProcess>();
   readonly workers: ChaosWorker[] = [];
   readonly simulated: SimulatedWorker[] = [];
-  /** What the simulated workers started. */
+  /** Script starts of the simulated workers. */
   readonly starts: Start[] = [];
   client!: HttpClient;
   workflowId = '';
 
   private constructor(
-    readonly lab: FaultLab,
+    readonly fixture: FaultFixture,
     readonly network: ChaosNetwork,
     readonly folder: string,
     private readonly env: NodeJS.ProcessEnv,
@@ -34,10 +34,10 @@ export class ChaosStage {
   ) {}
 
   static async open(random: ReturnType<typeof seeded>): Promise<ChaosStage> {
-    const [lab, network] = await Promise.all([openFaultLab(), ChaosNetwork.start(random)]);
+    const [fixture, network] = await Promise.all([openFaultFixture(), ChaosNetwork.start(random)]);
     const folder = await mkdtemp(join(tmpdir(), 'muster-chaos-'));
     const env = {
-      ...lab.env,
+      ...fixture.env,
       PUBLIC_APP_URL: network.url,
       OUTBOUND_ALLOW: '127.0.0.0/8',
       HEARTBEAT_SECONDS: '2',
@@ -45,11 +45,11 @@ export class ChaosStage {
       DISPATCH_SWEEP_MS: '1000',
       LOG_LEVEL: 'warn',
     };
-    const stage = new ChaosStage(lab, network, folder, env, random);
+    const stage = new ChaosStage(fixture, network, folder, env, random);
     await Promise.all(chaosApps.map((app) => stage.startService(app)));
-    stage.client = await lab.signIn(network.url);
-    await watchMoves(lab);
-    // Far away, so that each launch reserves.
+    stage.client = await fixture.signIn(network.url);
+    await watchMoves(fixture);
+    // With limits, each launch reserves budget; these are never reached.
     const limits = { monthlyRunLimit: 1_000_000, monthlySpendLimitUsd: 1_000_000 };
     await stage.insist('PATCH', '/api/organization/settings', limits);
     const workflow = { name: 'Chaos', script: chaosScript, variables: planNames };
@@ -68,7 +68,7 @@ export class ChaosStage {
     return { agentId: body.agent.id, key: body.workerKey };
   }
 
-  /** Of the real ones half hear pushes, and half fetch. */
+  /** Half of the real workers receive pushes; the other half poll for commands. */
   async startWorkers(real: number, simulated: number): Promise<void> {
     for (let number = 0; number < real; number += 1) {
       const agent = await this.makeAgent(`worker ${number}`);
@@ -87,20 +87,20 @@ export class ChaosStage {
     }
   }
 
-  /** Launched once, however often it has to be asked for. */
+  /** Launches one job; a repeated request does not launch another. */
   async launch(agentId: string, variables: JobPlan, maxRetries: number): Promise<string> {
     const body = { workflowId: this.workflowId, agentId, variables, maxRetries, retryDelayMs: 0, maxCostUsd: 20 };
     return (await this.insist('POST', '/api/jobs/launch', body)).body.jobId;
   }
 
-  /** Asks until it is answered; the key makes one request of them all. */
+  /** Repeats the request with one idempotency key until it gets a final response. */
   async insist(method: string, path: string, body: unknown): Promise<Answer> {
     const client = this.client.with({ 'idempotency-key': randomUUID() });
     return waitFor(
       `${method} ${path}`,
       async () => {
         const answer = await client.send(method, path, body).catch(() => null);
-        // 409: the first attempt is still under way.
+        // 409: the first request is still in progress.
         if (!answer || answer.status >= 500 || answer.status === 409) return null;
         if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
         return answer;
@@ -109,15 +109,15 @@ export class ChaosStage {
     );
   }
 
-  /** Null while Postgres is away. */
-  async look<T>(sql: string): Promise<T[] | null> {
-    return this.lab.query<T>(sql).catch(() => null);
+  /** Runs a query. Returns null if Postgres is unreachable. */
+  async queryOrNull<T>(sql: string): Promise<T[] | null> {
+    return this.fixture.query<T>(sql).catch(() => null);
   }
 
-  /** Where a run that does not end stands: for whoever has to find out why. */
-  async account(): Promise<string> {
+  /** Returns the state of agents, jobs, commands, messages and processes, to find out why a wait timed out. */
+  async describeState(): Promise<string> {
     const rows = async (sql: string) =>
-      (await this.look<object>(sql))?.map((row) => JSON.stringify(row)) ?? ['no Postgres'];
+      (await this.queryOrNull<object>(sql))?.map((row) => JSON.stringify(row)) ?? ['Postgres is unreachable'];
     const parts = {
       agents: await rows(`SELECT id, name, status, last_seen, tunnel_url, current_job_id FROM agent ORDER BY name`),
       jobs: await rows(`SELECT id, agent_id, status, attempt, waiting_reason, dispatched_at, cancel_requested_at, cancel_step,
@@ -141,14 +141,14 @@ export class ChaosStage {
     await this.network.close();
     await Promise.all([...this.services.values()].map((service) => service.end('SIGKILL')));
     killAll(processesOf(this.folder));
-    await this.lab.close();
+    await this.fixture.close();
     await rm(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 }
 
-/** Writes down every move of a job, and whatever is done to one that is over. */
-async function watchMoves(lab: FaultLab): Promise<void> {
-  await lab.query(`
+/** Records every status change of a job, and every change to a finished job. */
+async function watchMoves(fixture: FaultFixture): Promise<void> {
+  await fixture.query(`
     CREATE TABLE chaos_move (job_id uuid NOT NULL, was text NOT NULL, is_now text NOT NULL, at timestamptz DEFAULT now());
     CREATE FUNCTION chaos_watch() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
       BEGIN

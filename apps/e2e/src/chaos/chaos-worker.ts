@@ -11,10 +11,10 @@ export interface AgentKey {
   key: string;
 }
 
-/** The worker program as a process of its own, which is killed and started again on the same folder. */
+/** The worker program as a separate process that can be killed and started again on the same folder. */
 export class ChaosWorker {
   private child: ChildProcess | null = null;
-  private said = '';
+  private collectedOutput = '';
 
   private constructor(
     readonly agent: AgentKey,
@@ -22,7 +22,7 @@ export class ChaosWorker {
     private readonly env: NodeJS.ProcessEnv,
   ) {}
 
-  /** `pushed`: it has a tunnel; otherwise it fetches its commands. */
+  /** If `pushed`, the worker has a tunnel; otherwise it polls for commands. */
   static async start(network: ChaosNetwork, agent: AgentKey, parent: string, pushed: boolean): Promise<ChaosWorker> {
     const folder = join(parent, agent.agentId);
     mkdirSync(folder, { recursive: true });
@@ -41,7 +41,7 @@ export class ChaosWorker {
   }
 
   get output(): string {
-    return this.said;
+    return this.collectedOutput;
   }
 
   get alive(): boolean {
@@ -53,10 +53,10 @@ export class ChaosWorker {
       env: this.env,
       stdio: ['ignore', 'ignore', 'pipe'],
     });
-    this.child.stderr!.on('data', (piece: Buffer) => (this.said += piece.toString()));
+    this.child.stderr!.on('data', (piece: Buffer) => (this.collectedOutput += piece.toString()));
   }
 
-  /** The signal goes out at once. */
+  /** Sends the signal immediately and waits until the process has exited. */
   async end(signal: NodeJS.Signals): Promise<void> {
     if (!this.child || !this.alive) return;
     const exited = once(this.child, 'exit');

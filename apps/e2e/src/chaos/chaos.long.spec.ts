@@ -4,13 +4,13 @@ import { longForm, processesOf, waitFor } from '@muster/testing';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { countAll, isQuiet } from './chaos-figures';
-import { wreak } from './chaos-kills';
+import { killServices } from './chaos-kills';
 import type { JobPlan } from './chaos-script';
 import { ChaosStage } from './chaos-stage';
 import { seeded } from '../seed';
 
 const jobs = longForm('CHAOS_JOBS', { short: 30, long: 3000 });
-/** In the long form most of the jobs are those of simulated workers. */
+/** In the long form, simulated workers run most of the jobs. */
 const isLong = jobs > 300;
 const form = isLong
   ? { jobs, real: Math.min(300, Math.ceil(jobs / 10)), simulated: 24, rounds: 5 }
@@ -19,7 +19,7 @@ const workers = 6;
 const endlessSeconds = '300';
 jest.setTimeout(isLong ? 3_600_000 : 600_000);
 
-describe('jobs in chaos', () => {
+describe('jobs during random kills and network faults', () => {
   const random = seeded();
   let stage: ChaosStage;
 
@@ -28,27 +28,31 @@ describe('jobs in chaos', () => {
   });
   afterAll(() => stage?.close());
 
-  it('each start at most once and end exactly once, and nothing they said is lost, doubled or miscounted', async () => {
+  it('start at most once and end exactly once, and no report is lost, duplicated or miscounted', async () => {
     const began = Date.now();
     await stage.startWorkers(workers, form.simulated);
     const marks = join(stage.folder, 'starts');
-    const launched = { over: false };
-    const launching = launchAll(marks).then(() => (launched.over = true));
-    const killing = wreak(stage, { random, rounds: form.rounds, done: shareDone });
+    const launched = { isDone: false };
+    const launching = launchAll(marks).then(() => (launched.isDone = true));
+    const killing = killServices(stage, { random, rounds: form.rounds, done: shareDone });
     await Promise.all([launching, cancelEndless(launched), killing]).catch(explain);
-    await waitFor('all to be quiet', () => isQuiet(stage.lab), form.jobs * 2500).catch(explain);
+    await waitFor('all jobs and messages to finish', () => isQuiet(stage.fixture), form.jobs * 2500).catch(explain);
     const seconds = Math.round((Date.now() - began) / 1000);
 
     stage.network.isCalm = true;
-    await stage.network.settled();
+    await stage.network.whenIdle();
     const answers = await stage.network.replay();
-    await waitFor('all to be quiet again', () => isQuiet(stage.lab), 60_000).catch(explain);
-    await waitFor('no process of any run', () => processesOf(`MUSTER_RUN_ROOT=${stage.folder}`).length === 0, 30_000);
+    await waitFor('all messages to finish after the replay', () => isQuiet(stage.fixture), 60_000).catch(explain);
+    await waitFor(
+      'no process of any run to be left',
+      () => processesOf(`MUSTER_RUN_ROOT=${stage.folder}`).length === 0,
+      30_000,
+    );
     const marked = readFileSync(marks, 'utf8').trim().split('\n');
     const starts = marked.map((line) => ({ jobId: line.split(' ')[0]!, at: Number(line.split(' ')[1]) }));
-    const { faults, ...figures } = await countAll(stage.lab, [...starts, ...stage.starts]);
-    const facts = { ...figures, kills: await killing, network: stage.network.counts, seconds };
-    process.stdout.write(`chaos (seed ${random.seed}): ${JSON.stringify(facts)}\n`);
+    const { faults, ...figures } = await countAll(stage.fixture, [...starts, ...stage.starts]);
+    const summary = { ...figures, kills: await killing, network: stage.network.counts, seconds };
+    process.stdout.write(`chaos (seed ${random.seed}): ${JSON.stringify(summary)}\n`);
     expect(Object.fromEntries(Object.entries(faults).filter(([, count]) => count !== 0))).toEqual({});
     expect([figures.jobs, figures.usageEvents]).toEqual([form.jobs, figures.attempts]);
     expect([...answers.keys()].filter((status) => status >= 500)).toEqual([]);
@@ -59,7 +63,7 @@ describe('jobs in chaos', () => {
     let next = 0;
     const launcher = async () => {
       for (let number = next++; number < form.jobs; number = next++) {
-        const [of, at] = number < form.real ? [agents[0]!, number] : [agents[1]!, number - form.real];
+        const [agentIds, at] = number < form.real ? [agents[0]!, number] : [agents[1]!, number - form.real];
         const kind = number % 10;
         const plan: JobPlan = {
           CHAOS_LINES: String(random.between(4, 60)),
@@ -67,17 +71,17 @@ describe('jobs in chaos', () => {
           CHAOS_FAIL: kind === 5 ? 'always' : kind === 7 ? join(stage.folder, `failed-${number}`) : '',
           CHAOS_STARTS: marks,
         };
-        await stage.launch(of[at % of.length]!, plan, kind === 5 || kind === 7 ? 1 : 0);
+        await stage.launch(agentIds[at % agentIds.length]!, plan, kind === 5 || kind === 7 ? 1 : 0);
       }
     };
     await Promise.all(Array.from({ length: 3 }, launcher));
   }
 
-  /** Some while they run, some between their command and their first word. */
-  async function cancelEndless(launched: { over: boolean }): Promise<void> {
+  /** Cancels the endless jobs: some while they run, some after their dispatch and before their first report. */
+  async function cancelEndless(launched: { isDone: boolean }): Promise<void> {
     for (;;) {
-      const all = launched.over;
-      const open = await stage.look<{ id: string; due: boolean }>(`
+      const all = launched.isDone;
+      const open = await stage.queryOrNull<{ id: string; due: boolean }>(`
         SELECT id, cancel_requested_at IS NULL AND command_id IS NOT NULL
                AND (status = 'running' OR right(id::text, 1) < '8') AS due
         FROM job WHERE status IN ('queued', 'running') AND variables->>'CHAOS_HOLD' = '${endlessSeconds}'`);
@@ -89,13 +93,13 @@ describe('jobs in chaos', () => {
   }
 
   async function shareDone(): Promise<number> {
-    const rows = await stage.look<{ n: number }>(`SELECT count(*)::int AS n FROM job
+    const rows = await stage.queryOrNull<{ n: number }>(`SELECT count(*)::int AS n FROM job
       WHERE status IN ('completed', 'failed', 'cancelled') AND retry_of IS NULL`);
     return (rows?.[0]?.n ?? 0) / form.jobs;
   }
 
-  /** A run that does not end says where it stands. */
+  /** Adds the seed and the state of the system to the error. */
   async function explain(error: Error): Promise<never> {
-    throw new Error(`${error.message} (seed ${random.seed})\n${await stage.account()}`);
+    throw new Error(`${error.message} (seed ${random.seed})\n${await stage.describeState()}`);
   }
 });

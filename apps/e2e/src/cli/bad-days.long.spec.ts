@@ -1,4 +1,4 @@
-// Long: outages and hostile output, each with a service of its own.
+// Long: starts the command line many times against a server that fails or sends hostile output.
 // Short: apps/e2e/src/cli/cli.spec.ts
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,27 +10,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '@muster/platform';
 import { waitFor } from '@muster/testing';
-import { CliLab } from './cli-lab';
+import { CliFixture } from './cli-fixture';
 
 jest.setTimeout(120_000);
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Against a service that answers as a real one does on a bad day, on a machine that has one too. */
-describe('the command line on a bad day', () => {
+describe('the command line with a failing server or machine', () => {
   let folder: string;
-  let cli: CliLab;
+  let cli: CliFixture;
   let server: Server;
   let env: NodeJS.ProcessEnv;
-  /** One after the other; the last one stays. */
+  /** The server's answers, in order; the last one is repeated. */
   let answers: Answer[] = [];
-  const asked: string[] = [];
+  const requests: string[] = [];
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-bad-days-'));
-    cli = await CliLab.make(folder);
+    cli = await CliFixture.make(folder);
     server = createServer((request, response) => {
-      asked.push(`${request.method} ${request.url}`);
+      requests.push(`${request.method} ${request.url}`);
       request.resume();
       (answers.length > 1 ? answers.shift()! : answers[0]!)(request, response);
     }).listen(0, '127.0.0.1');
@@ -44,7 +43,7 @@ describe('the command line on a bad day', () => {
     await rm(folder, { recursive: true, force: true });
   });
   beforeEach(() => {
-    asked.length = 0;
+    requests.length = 0;
   });
 
   const says =
@@ -56,7 +55,7 @@ describe('the command line on a bad day', () => {
     response.write('{"id":', () => response.destroy());
   };
   const run = (...args: string[]) => cli.run(args, { env });
-  it('says that a server is no Muster where its answers have other fields, or never end', async () => {
+  it('reports not_muster if the server’s answers have other fields or never end', async () => {
     const isNotMuster = { code: 3, out: '', err: expect.stringContaining('(not_muster)') };
     for (const body of [{}, [], 'text', null]) {
       answers = [says(200, body)];
@@ -76,7 +75,7 @@ describe('the command line on a bad day', () => {
     expect(await run('jobs', 'list')).toMatchObject(isNotMuster);
   });
 
-  it('writes nothing of an error that a terminal would obey into a file either', async () => {
+  it('removes control characters from an error, even if it is written to a file', async () => {
     answers = [says(409, { code: 'con\u009b31mflict', requestId: 'a\u001b[2Jb', detail: 'no\u001b]0;x\u0007' })];
     const { err } = await run('jobs', 'list');
     expect(err.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
@@ -84,26 +83,26 @@ describe('the command line on a bad day', () => {
 
   const counts = { total: 2, queued: 0, running: 0, completed: 2, failed: 0, cancelled: 0, rejected: 0 };
 
-  it('waits for a batch over a service that breaks off, is not there, and comes back', async () => {
+  it('keeps waiting for a batch while answers are interrupted and the service is unavailable', async () => {
     const id = newId();
     const open = says(200, { id, ...counts, running: 1, completed: 1 });
     const ended = says(200, { id, ...counts });
     answers = [open, breaks, says(502, {}), says(503, { code: 'service_unavailable' }), open, ended];
-    const said = await run('batches', 'get', id, '--wait', '--json');
-    expect([said.code, JSON.parse(said.out)]).toEqual([0, { id, ...counts }]);
+    const result = await run('batches', 'get', id, '--wait', '--json');
+    expect([result.code, JSON.parse(result.out)]).toEqual([0, { id, ...counts }]);
   });
 
-  it('says that it is not the service where a page comes in its place', async () => {
+  it('reports not_muster if the server answers with a page', async () => {
     answers = [(_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Sign in</h1>')];
-    const said = await run('agents', 'list');
-    expect(said).toMatchObject({ code: 3, out: '', err: expect.stringMatching(/not_muster[^]*without \/app/) });
+    const result = await run('agents', 'list');
+    expect(result).toMatchObject({ code: 3, out: '', err: expect.stringMatching(/not_muster[^]*without \/app/) });
   });
 
-  it('finds what has a name among thousands, and takes --json before the words', async () => {
-    const wanted = { id: newId(), name: 'Zähne 歯 🦷' };
+  it('finds a name among thousands of entries, and accepts --json before the command', async () => {
+    const schedule = { id: newId(), name: 'Zähne 歯 🦷' };
     const page = (from: number) =>
       Array.from({ length: 200 }, (_, at) =>
-        from + at === 2999 ? wanted : { id: newId(), name: `Other ${from + at}` },
+        from + at === 2999 ? schedule : { id: newId(), name: `Other ${from + at}` },
       );
     answers = [
       (request, response) => {
@@ -111,27 +110,27 @@ describe('the command line on a bad day', () => {
         const from = Number(searchParams.get('cursor') ?? 0);
         const nextCursor = from + 200 < 3000 ? String(from + 200) : null;
         const body =
-          pathname === '/api/schedules' ? { schedules: page(from), nextCursor } : { ...wanted, enabled: false };
+          pathname === '/api/schedules' ? { schedules: page(from), nextCursor } : { ...schedule, enabled: false };
         says(200, body)(request, response);
       },
     ];
-    const said = await run('--json', 'schedules', 'pause', wanted.name);
-    expect([said.code, JSON.parse(said.out)]).toEqual([0, { ...wanted, enabled: false }]);
+    const result = await run('--json', 'schedules', 'pause', schedule.name);
+    expect([result.code, JSON.parse(result.out)]).toEqual([0, { ...schedule, enabled: false }]);
   });
 
-  it('shows a name that orders a terminal about as the text that it is', async () => {
+  it('shows control characters of a name as plain text', async () => {
     const id = newId();
     const orders = '\u001b]0;owned\u0007\u001b[2J\u009b2J\u001b[8m\u202e\u2066\r\nmuster: all is well';
     answers = [says(200, { id, name: `Nightly${orders}`, enabled: false })];
     const script = `MUSTER_URL='${env['MUSTER_URL']}' MUSTER_API_KEY=msk_1 exec '${process.execPath}' '${cli.file}' schedules pause ${id}`;
     const child = spawn('script', ['-qfec', script, '/dev/null'], { env: cli.env() });
-    let said = '';
-    child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    let screen = '';
+    child.stdout.on('data', (chunk: Buffer) => (screen += chunk.toString()));
     await once(child, 'close');
-    expect(said.trimEnd()).toBe('Nightly]0;owned[2J2J[8m muster: all is well is paused.');
+    expect(screen.trimEnd()).toBe('Nightly]0;owned[2J2J[8m muster: all is well is paused.');
   });
 
-  it('sets in the further lines of a run’s error and log, so that none looks like one of its own', async () => {
+  it('indents the further lines of a run’s error, so that none looks like its own output', async () => {
     const [id, progress] = [newId(), { percent: 0, stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 }];
     const ended = {
       status: 'failed',
@@ -140,68 +139,71 @@ describe('the command line on a bad day', () => {
       durationMs: 1,
     };
     answers = [says(200, { id, ...ended, progress, totalCostUsd: 0 })];
-    const said = await run('jobs', 'wait', id);
-    expect([said.code, said.err]).toEqual([1, expect.stringContaining('script_failed: no\n    completed after 1 s\n')]);
+    const result = await run('jobs', 'wait', id);
+    expect([result.code, result.err]).toEqual([
+      1,
+      expect.stringContaining('script_failed: no\n    completed after 1 s\n'),
+    ]);
   });
 
-  it('says what is wrong with the files of this machine, and changes nothing', async () => {
+  it('reports what is wrong with local files, and sends no change', async () => {
     answers = [says(200, { agents: [], nextCursor: null })];
     expect(await run('batch', 'rows.csv', '--workflow', newId(), '--agent', newId())).toMatchObject({
       code: 2,
       err: expect.stringContaining('File not found: rows.csv'),
     });
-    const kept = join(cli.home, '.config/muster');
-    mkdirSync(kept, { recursive: true });
+    const configFolder = join(cli.home, '.config/muster');
+    mkdirSync(configFolder, { recursive: true });
     for (const text of ['null', '{}', '{"contexts":[]}', '{"contexts"']) {
-      writeFileSync(join(kept, 'logins.json'), text);
-      const said = await cli.run(['whoami']);
-      expect([text, said.code, said.err]).toEqual([text, 2, expect.stringContaining('is not a valid logins file')]);
+      writeFileSync(join(configFolder, 'logins.json'), text);
+      const result = await cli.run(['whoami']);
+      expect([text, result.code, result.err]).toEqual([text, 2, expect.stringContaining('is not a valid logins file')]);
     }
     const nowhere = { ...env, MUSTER_CONFIG_DIR: '/dev/null/muster', MUSTER_URL: undefined };
     expect(await cli.run(['contexts'], { env: nowhere })).toMatchObject({
       code: 2,
       err: expect.stringContaining('ENOTDIR'),
     });
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
-  it('says so where its output has no room, and nothing where nobody wants more', async () => {
+  it('reports that its output cannot be written, but ignores a closed pipe', async () => {
     const agent = { id: newId(), name: 'Front desk', status: 'online' };
     answers = [says(200, { agents: [agent], nextCursor: null })];
-    const words = `MUSTER_URL='${env['MUSTER_URL']}' MUSTER_API_KEY=msk_1 muster agents list`;
-    expect(await cli.shell(`${words} > /dev/full`)).toMatchObject({
+    const command = `MUSTER_URL='${env['MUSTER_URL']}' MUSTER_API_KEY=msk_1 muster agents list`;
+    expect(await cli.shell(`${command} > /dev/full`)).toMatchObject({
       code: 1,
       err: expect.stringMatching(/cannot be written: .*ENOSPC/),
     });
-    expect(await cli.shell(`set -o pipefail; ${words} | true`)).toMatchObject({ code: 0, err: '' });
+    expect(await cli.shell(`set -o pipefail; ${command} | true`)).toMatchObject({ code: 0, err: '' });
   });
 
-  it('tells no process to end that has a worker’s number and is not the worker', async () => {
+  it('does not end another process that has the pid of the worker', async () => {
     const at = join(folder, 'worker');
     mkdirSync(join(at, 'data'), { recursive: true });
     writeFileSync(join(at, 'worker.env'), `SERVICE_BASE_URL=${env['MUSTER_URL']}\nSERVICE_API_KEY=k\nAGENT_ID=a\n`);
     const other = spawn('sleep', ['60']);
-    const isOver = once(other, 'exit');
+    const exited = once(other, 'exit');
     writeFileSync(join(at, 'data/worker.lock'), JSON.stringify({ pid: other.pid, startTime: '1' }));
-    const said = await run('worker', 'stop', '--dir', at);
-    expect(said).toMatchObject({ code: 0, out: 'The worker is not running.\n' });
+    const result = await run('worker', 'stop', '--dir', at);
+    expect(result).toMatchObject({ code: 0, out: 'The worker is not running.\n' });
     expect(other.exitCode ?? other.signalCode).toBeNull();
     other.kill();
-    await isOver;
+    await exited;
   });
 
-  it('shows the machine’s other users no key that was typed', async () => {
+  it('hides a key argument from the list of processes', async () => {
     answers = [() => undefined];
     const typed = ['login', '--url', env['MUSTER_URL']!, '--key', 'msk_typed'];
     const child = spawn(process.execPath, [cli.file, ...typed], { env: cli.env(), stdio: 'ignore' });
-    await waitFor('its first request', () => asked.length === 1);
+    await waitFor('the first request', () => requests.length === 1);
     expect(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')).not.toMatch(/msk_/);
-    const isOver = once(child, 'exit');
+    const exited = once(child, 'exit');
     child.kill();
-    await isOver;
+    await exited;
   });
 
-  it('takes its endpoint away whoever ends it while it listens', async () => {
+  it('deletes its endpoint on every signal that ends it while it listens', async () => {
     const id = newId();
     answers = [
       (request, response) => {
@@ -210,16 +212,16 @@ describe('the command line on a bad day', () => {
       },
     ];
     for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
-      asked.length = 0;
+      requests.length = 0;
       const child = spawn(process.execPath, [cli.file, 'webhooks', 'listen', '4000'], {
         env: cli.env(env),
         stdio: 'ignore',
       });
-      await waitFor('it to listen', () => asked.some((each) => each.includes('/deliveries')));
-      const isOver = once(child, 'exit');
+      await waitFor('the command to listen', () => requests.some((each) => each.includes('/deliveries')));
+      const exited = once(child, 'exit');
       child.kill(signal);
-      expect(await isOver).toEqual([0, null]);
-      expect(asked.at(-1)).toBe(`DELETE /api/webhook-endpoints/${id}`);
+      expect(await exited).toEqual([0, null]);
+      expect(requests.at(-1)).toBe(`DELETE /api/webhook-endpoints/${id}`);
     }
   });
 });

@@ -1,4 +1,4 @@
-// Long: it starts the command line for each of its commands and waits for runs that are cancelled.
+// Long: starts the command line for each command and waits for runs that are cancelled.
 // Short: apps/e2e/src/cli/cli.spec.ts
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,23 +11,23 @@ import { text } from 'node:stream/consumers';
 import { verifyWebhook } from '@muster/sdk';
 import { HttpClient } from '@muster/testing';
 import { makeExample, openPractice, type Practice, removeAgents } from '../shared-service';
-import { CliLab } from './cli-lab';
+import { CliFixture } from './cli-fixture';
 
 jest.setTimeout(240_000);
 
 const agent = 'Demo agent';
-/** Runs until it is told to end; with STUBBORN it does not listen. */
+/** With HOW=wait it runs until it is ended; with HOW=stubborn it ignores SIGTERM; with HOW=fail it fails. */
 const script = `import os, signal, time
 if os.environ["HOW"] == "stubborn":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-print("begun \\u2028 with what is odd", flush=True)
+print("begun \\u2028 with an odd character", flush=True)
 if os.environ["HOW"] == "fail":
-    raise SystemExit("it was told to fail")
+    raise SystemExit("this run must fail")
 if os.environ["HOW"] in ("wait", "stubborn"):
     time.sleep(120)
 `.replaceAll('\n', '\r\n');
 
-describe('the command line, as somebody new uses it', () => {
+describe('the command line with a real service', () => {
   let folder: string;
   let practice: Practice;
   let base: string;
@@ -35,7 +35,7 @@ describe('the command line, as somebody new uses it', () => {
   let email: string;
   let apiKey: string;
   let api: HttpClient;
-  let cli: CliLab;
+  let cli: CliFixture;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-cli-'));
@@ -44,7 +44,7 @@ describe('the command line, as somebody new uses it', () => {
     ({ address: base, apiKey } = practice);
     [email, password] = practice.admin;
     api = new HttpClient(base).withKey(apiKey);
-    cli = await CliLab.make(folder);
+    cli = await CliFixture.make(folder);
     const login = cli.type(['login', '--url', base, '--email', email]);
     await login.sees(`Password of ${email}:`);
     login.types(`${password}\r`);
@@ -58,37 +58,37 @@ describe('the command line, as somebody new uses it', () => {
   });
 
   const logins = () => join(cli.home, '.config/muster/logins.json');
-  /** What the last run is, when a terminal has said so. */
-  const runIn = (said: string) => /run ([0-9a-f-]{36})/.exec(said)![1]!;
+  /** The id of the run in an output. */
+  const runIn = (output: string) => /run ([0-9a-f-]{36})/.exec(output)![1]!;
   const ok = async (...args: string[]) => {
-    const said = await cli.run(args);
-    expect([said.code, said.err]).toEqual([0, expect.any(String)]);
-    return said.out;
+    const result = await cli.run(args);
+    expect([result.code, result.err]).toEqual([0, expect.any(String)]);
+    return result.out;
   };
 
-  it('cancels the run with the first Ctrl-C and waits for that', async () => {
+  it('cancels the run on the first Ctrl-C and waits for its end', async () => {
     const at = cli.type(['run', 'Long', '--agent', agent, '--var', 'HOW=wait', '--wait']);
     await at.sees('begun');
     at.pressesCtrlC();
     await at.sees('Cancelling the run. Press Ctrl-C again');
     expect(await at.exit).toBe(1);
-    expect(at.said).toMatch(/cancelled.* after/);
-    expect((await api.get(`/api/jobs/${runIn(at.said)}`)).body.status).toBe('cancelled');
+    expect(at.output).toMatch(/cancelled.* after/);
+    expect((await api.get(`/api/jobs/${runIn(at.output)}`)).body.status).toBe('cancelled');
   });
 
-  it('leaves with the second, while the machine still ends what does not listen', async () => {
+  it('stops waiting on the second Ctrl-C while a script that ignores SIGTERM is still being ended', async () => {
     const at = cli.type(['run', 'Long', '--agent', agent, '--var', 'HOW=stubborn', '--wait']);
     await at.sees('begun');
     at.pressesCtrlC();
     await at.sees('Cancelling the run');
     at.pressesCtrlC();
     expect(await at.exit).toBe(1);
-    const id = runIn(at.said);
-    expect(at.said).toContain(`Stopped waiting. To wait again, run muster jobs wait ${id}`);
+    const id = runIn(at.output);
+    expect(at.output).toContain(`Stopped waiting. To wait again, run muster jobs wait ${id}`);
     expect(await cli.run(['jobs', 'wait', id])).toMatchObject({ code: 1, err: expect.stringContaining('cancelled') });
   });
 
-  it('publishes a pack, and pins what is good enough to run', async () => {
+  it('publishes a pack, and pins only a version that is promoted far enough', async () => {
     mkdirSync(join(folder, 'pack'));
     writeFileSync(join(folder, 'pack/main.py'), 'print("from the pack")\n');
     writeFileSync(join(folder, 'pack/binary'), Buffer.from([0, 255, 10, 13]));
@@ -107,44 +107,47 @@ describe('the command line, as somebody new uses it', () => {
     await ok('packs', 'promote', 'two', '--pack', 'claims', '--stage', 'production');
     await ok('packs', 'pin', 'Front', '2');
     expect(await ok('packs', 'rollback', 'Front')).toContain('Front runs version');
-    const { body: made } = await api.post('/api/workflows', { name: 'Packed', workflowPackInstallationId: pinned.id });
-    const said = await cli.run(['run', made.id, '--agent', agent, '--wait']);
-    expect(said).toMatchObject({ code: 0, out: expect.stringContaining('from the pack') });
+    const { body: created } = await api.post('/api/workflows', {
+      name: 'Packed',
+      workflowPackInstallationId: pinned.id,
+    });
+    const result = await cli.run(['run', created.id, '--agent', agent, '--wait']);
+    expect(result).toMatchObject({ code: 0, out: expect.stringContaining('from the pack') });
   });
 
-  it('keeps a secret out of its arguments, its output and its files', async () => {
+  it('does not show a secret in its arguments, its output or its files', async () => {
     const value = 'hunter2-ünseen';
-    const said = await cli.run(['secrets', 'set', 'PORTAL_PASSWORD'], { input: `${value}\n` });
-    expect([said.code, said.out]).toEqual([0, expect.stringContaining('PORTAL_PASSWORD is saved')]);
+    const result = await cli.run(['secrets', 'set', 'PORTAL_PASSWORD'], { input: `${value}\n` });
+    expect([result.code, result.out]).toEqual([0, expect.stringContaining('PORTAL_PASSWORD is saved')]);
     const at = cli.type(['secrets', 'set', 'OTHER']);
     await at.sees('Value of OTHER:');
     at.types(`${value}\r`);
     expect(await at.exit).toBe(0);
-    expect(`${said.out}${said.err}${at.said}${readFileSync(logins(), 'utf8')}`).not.toContain(value);
+    expect(`${result.out}${result.err}${at.output}${readFileSync(logins(), 'utf8')}`).not.toContain(value);
     const { body } = await api.post('/api/workflows', {
-      name: 'Tells',
+      name: 'Length',
       script: 'import os\nprint(len(os.environ["OTHER"]))',
     });
     const run = await cli.run(['run', body.id, '--agent', agent, '--secret', 'OTHER', '--wait']);
     expect(run).toMatchObject({ code: 0, out: expect.stringContaining(` ${value.length}\n`) });
   });
 
-  it('hands webhooks to a program on this machine, signed, and leaves no endpoint behind', async () => {
-    const came: { headers: IncomingHttpHeaders; body: string }[] = [];
+  it('forwards signed webhooks to a local program, and deletes its endpoint at the end', async () => {
+    const deliveries: { headers: IncomingHttpHeaders; body: string }[] = [];
     const receiver = createServer((request, response) => {
-      void text(request).then((body) => came.push({ headers: request.headers, body }) && response.end());
+      void text(request).then((body) => deliveries.push({ headers: request.headers, body }) && response.end());
     }).listen(0, '127.0.0.1');
     await once(receiver, 'listening');
     try {
       const { port } = receiver.address() as AddressInfo;
       const at = cli.type(['webhooks', 'listen', `http://127.0.0.1:${port}/hook`, '--event', 'job.completed']);
       await at.sees('signed with whsec_');
-      const secret = /whsec_[\w+/=]+/.exec(at.said)![0];
+      const secret = /whsec_[\w+/=]+/.exec(at.output)![0];
       const run = await cli.run(['run', 'Hello, Muster', '--agent', agent, '--var', 'GREETING=Hook']);
       await at.sees('job.completed → 200');
       at.pressesCtrlC();
       expect(await at.exit).toBe(0);
-      const [{ headers, body }] = came as [(typeof came)[0]];
+      const [{ headers, body }] = deliveries as [(typeof deliveries)[0]];
       const event = await verifyWebhook({ secret, headers, body });
       expect(event).toMatchObject({ type: 'job.completed', data: { id: runIn(run.out), status: 'completed' } });
     } finally {
@@ -154,18 +157,18 @@ describe('the command line, as somebody new uses it', () => {
     expect((await admin.get('/api/webhook-endpoints')).body.webhookEndpoints).toEqual([]);
   });
 
-  it('says what to do about a wrong server, a wrong key, a login that has ended, and what a key may not', async () => {
-    const nobody = await cli.run(['login', '--url', 'http://127.0.0.1:9', '--key', apiKey]);
-    expect(nobody).toMatchObject({
+  it('explains what to do about a wrong server, a wrong key, an expired login and a missing permission', async () => {
+    const unreachable = await cli.run(['login', '--url', 'http://127.0.0.1:9', '--key', apiKey]);
+    expect(unreachable).toMatchObject({
       code: 3,
       err: expect.stringContaining('The service at http://127.0.0.1:9 cannot be reached'),
     });
     const other = createServer((_, response) => response.end('<h1>It works</h1>')).listen(0, '127.0.0.1');
     await once(other, 'listening');
     const address = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
-    const stranger = await cli.run(['login', '--url', address, '--key', apiKey]);
+    const otherService = await cli.run(['login', '--url', address, '--key', apiKey]);
     other.close();
-    expect(stranger).toMatchObject({ code: 3, err: expect.stringContaining('is not a Muster service') });
+    expect(otherService).toMatchObject({ code: 3, err: expect.stringContaining('is not a Muster service') });
     const wrong = await cli.run(['login', '--url', base, '--key', '-'], { input: 'msk_nobody_knows' });
     expect(wrong).toMatchObject({
       code: 3,

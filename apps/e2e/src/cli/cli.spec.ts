@@ -6,23 +6,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HttpClient } from '@muster/testing';
 import { makeExample, openPractice, type Practice, removeAgents } from '../shared-service';
-import { CliLab } from './cli-lab';
+import { CliFixture } from './cli-fixture';
 
 jest.setTimeout(240_000);
 
 const agent = 'Demo agent';
-/** Runs until it is told to end; with STUBBORN it does not listen. */
+/** With HOW=wait it runs until it is ended; with HOW=stubborn it ignores SIGTERM; with HOW=fail it fails. */
 const script = `import os, signal, time
 if os.environ["HOW"] == "stubborn":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-print("begun \\u2028 with what is odd", flush=True)
+print("begun \\u2028 with an odd character", flush=True)
 if os.environ["HOW"] == "fail":
-    raise SystemExit("it was told to fail")
+    raise SystemExit("this run must fail")
 if os.environ["HOW"] in ("wait", "stubborn"):
     time.sleep(120)
 `.replaceAll('\n', '\r\n');
 
-describe('the command line, as somebody new uses it', () => {
+describe('the command line with a real service', () => {
   let folder: string;
   let practice: Practice;
   let base: string;
@@ -30,7 +30,7 @@ describe('the command line, as somebody new uses it', () => {
   let email: string;
   let apiKey: string;
   let api: HttpClient;
-  let cli: CliLab;
+  let cli: CliFixture;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-cli-'));
@@ -39,7 +39,7 @@ describe('the command line, as somebody new uses it', () => {
     ({ address: base, apiKey } = practice);
     [email, password] = practice.admin;
     api = new HttpClient(base).withKey(apiKey);
-    cli = await CliLab.make(folder);
+    cli = await CliFixture.make(folder);
   });
   afterAll(async () => {
     await removeAgents(practice.api);
@@ -47,15 +47,15 @@ describe('the command line, as somebody new uses it', () => {
   });
 
   const logins = () => join(cli.home, '.config/muster/logins.json');
-  /** What the last run is, when a terminal has said so. */
-  const runIn = (said: string) => /run ([0-9a-f-]{36})/.exec(said)![1]!;
+  /** The id of the run in an output. */
+  const runIn = (output: string) => /run ([0-9a-f-]{36})/.exec(output)![1]!;
   const ok = async (...args: string[]) => {
-    const said = await cli.run(args);
-    expect([said.code, said.err]).toEqual([0, expect.any(String)]);
-    return said.out;
+    const result = await cli.run(args);
+    expect([result.code, result.err]).toEqual([0, expect.any(String)]);
+    return result.out;
   };
 
-  it('finds out by itself what there is, and says what is typed wrongly', async () => {
+  it('prints help without arguments, and reports wrong commands and options', async () => {
     expect((await cli.run([])).out).toContain('muster run <workflow>');
     expect((await cli.run(['run', '--help'])).out).toContain('--wait');
     const wrong = await cli.run(['agents', 'lst']);
@@ -69,19 +69,19 @@ describe('the command line, as somebody new uses it', () => {
     expect(await cli.run(['whoami'])).toMatchObject({ code: 2, err: expect.stringContaining('muster login') });
   });
 
-  it('signs in with a password that is typed unseen, and keeps the login closed to others', async () => {
+  it('signs in with a password that is not echoed, and stores the login readable only by its owner', async () => {
     const at = cli.type(['login', '--url', base, '--email', email]);
     await at.sees(`Password of ${email}:`);
     at.types(`${password}\r`);
     expect(await at.exit).toBe(0);
-    expect(at.said).toContain(`Signed in to ${practice.name}`);
-    expect(at.said).not.toContain(password);
+    expect(at.output).toContain(`Signed in to ${practice.name}`);
+    expect(at.output).not.toContain(password);
     expect(statSync(logins()).mode & 0o777).toBe(0o600);
     expect(readFileSync(logins(), 'utf8')).not.toContain(password);
     expect(JSON.parse(await ok('whoami', '--json'))).toMatchObject({ user: { email, role: 'admin' }, url: base });
   });
 
-  it('keeps a folder of workflows and the service equal, to the byte, and never writes over either’s change', async () => {
+  it('synchronizes a folder of workflows byte for byte, and never overwrites a change of either side', async () => {
     const own = join(folder, 'workflows/long');
     mkdirSync(own, { recursive: true });
     writeFileSync(join(own, 'workflow.json'), JSON.stringify({ name: 'Long', variables: ['HOW'] }));
@@ -105,8 +105,8 @@ describe('the command line, as somebody new uses it', () => {
     await api.post(`/api/workflows/${workflows[0].id}/save`, { script: `${script}# theirs\n` });
     writeFileSync(join(folder, 'pulled/long/script.py'), `${script}# ours`);
     for (const verb of ['push', 'pull']) {
-      const said = await cli.run(['workflows', verb, 'pulled', '--only', 'Long']);
-      expect([said.code, said.out]).toEqual([1, expect.stringContaining('conflict')]);
+      const result = await cli.run(['workflows', verb, 'pulled', '--only', 'Long']);
+      expect([result.code, result.out]).toEqual([1, expect.stringContaining('conflict')]);
     }
     const diff = await cli.run(['workflows', 'diff', 'pulled']);
     expect(diff).toMatchObject({ code: 1, out: expect.stringContaining('-# theirs\n+# ours\n\\ No newline') });
@@ -121,12 +121,12 @@ describe('the command line, as somebody new uses it', () => {
     });
   });
 
-  it('runs, shows the log as it comes, and ends with what became of it', async () => {
+  it('runs a workflow, prints its log and its outcome, and exits with a matching code', async () => {
     const hello = await cli.run(['run', 'Hello, Muster', '--agent', agent, '--var', 'GREETING=Good evening', '--wait']);
     expect(hello).toMatchObject({ code: 0, out: expect.stringContaining('Good evening, Muster!') });
     expect(hello.err).toMatch(/completed after .* 3 of 3 steps passed/);
     const failed = await cli.run(['run', 'Long', '--agent', agent, '--var', 'HOW=fail', '--wait']);
-    expect(failed).toMatchObject({ code: 1, err: expect.stringContaining('it was told to fail') });
+    expect(failed).toMatchObject({ code: 1, err: expect.stringContaining('this run must fail') });
     expect((await cli.run(['jobs', 'wait', runIn(failed.err)])).code).toBe(1);
     const named = await cli.run(['run', 'Long', '--agent', 'Nobody', '--var', 'HOW=fail']);
     expect(named).toMatchObject({ code: 2, err: expect.stringContaining('There is no agent named Nobody') });
@@ -140,7 +140,7 @@ describe('the command line, as somebody new uses it', () => {
     });
   });
 
-  it('gives pipes JSON alone, whatever is said beside it', async () => {
+  it('writes only JSON to standard output with --json', async () => {
     const jq = await cli.shell('command -v jq');
     const pick = jq.code === 0 ? `jq -r '.status'` : `node -pe 'JSON.parse(require("fs").readFileSync(0)).status'`;
     const line = `set -o pipefail; muster run 'Hello, Muster' --agent '${agent}' --var GREETING=Hi --wait --json | ${pick}`;
@@ -149,7 +149,7 @@ describe('the command line, as somebody new uses it', () => {
       out: 'completed\n',
       err: expect.stringContaining('Hi, Muster!'),
     });
-    for (const words of [
+    for (const command of [
       'agents list',
       'jobs list',
       'workflows list',
@@ -157,9 +157,9 @@ describe('the command line, as somebody new uses it', () => {
       'packs list',
       'secrets list',
     ]) {
-      expect(Array.isArray(JSON.parse(await ok(...words.split(' '), '--json')))).toBe(true);
+      expect(Array.isArray(JSON.parse(await ok(...command.split(' '), '--json')))).toBe(true);
     }
-    for (const words of ['costs', 'usage', 'contexts']) JSON.parse(await ok(words, '--json'));
+    for (const command of ['costs', 'usage', 'contexts']) JSON.parse(await ok(command, '--json'));
     const wrong = await cli.run(['jobs', 'get', '01a201e0-cd76-7081-aac2-42b56dec6e73', '--json']);
     expect([wrong.code, wrong.out, JSON.parse(wrong.err).error]).toEqual([
       2,
@@ -181,13 +181,13 @@ describe('the command line, as somebody new uses it', () => {
     expect([batch.code, JSON.parse(batch.out).completed]).toEqual([0, 2]);
   });
 
-  it('completes words and options in bash', async () => {
-    const complete = (words: string) =>
-      `COMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _muster; echo "\${COMPREPLY[@]}"`;
-    const said = await cli.shell(
+  it('completes commands and options in bash', async () => {
+    const complete = (command: string) =>
+      `COMP_WORDS=(${command}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _muster; echo "\${COMPREPLY[@]}"`;
+    const result = await cli.shell(
       `source <(muster completion bash)\n${complete('muster sched')}\n${complete('muster packs ""')}\n${complete('muster run x --ag')}`,
     );
-    expect(said.out).toBe('schedules\nlist versions installations publish promote pin rollback diff\n--agent\n');
+    expect(result.out).toBe('schedules\nlist versions installations publish promote pin rollback diff\n--agent\n');
     expect(await ok('completion', 'zsh')).toContain('#compdef muster');
     expect(await ok('completion', 'fish')).toContain('complete -c muster');
   });

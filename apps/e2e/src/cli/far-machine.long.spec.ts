@@ -8,18 +8,18 @@ import { join } from 'node:path';
 import { waitFor } from '@muster/testing';
 import { Start } from '../npm-start';
 import { canMakeHosts, TwoHosts } from '../two-hosts';
-import { CliLab } from './cli-lab';
+import { CliFixture } from './cli-fixture';
 
 jest.setTimeout(240_000);
 
 const port = 3000;
 const describeHosts = canMakeHosts() ? describe : describe.skip;
 
-describeHosts('a machine that its own command line makes an agent (takes root, for network namespaces)', () => {
+describeHosts('a machine on which the command line installs a worker (requires root for network namespaces)', () => {
   let folder: string;
   let hosts: TwoHosts;
   let service: Start;
-  let cli: CliLab;
+  let cli: CliFixture;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-far-cli-'));
@@ -27,7 +27,7 @@ describeHosts('a machine that its own command line makes an agent (takes root, f
     const args = ['--host', '0.0.0.0', '--port', String(port), '--data-dir', join(folder, 'data')];
     service = new Start([...args, '--no-demo'], {}, TwoHosts.on(hosts.service));
     await service.ready();
-    cli = await CliLab.make(folder, TwoHosts.on(hosts.worker));
+    cli = await CliFixture.make(folder, TwoHosts.on(hosts.worker));
   });
   afterAll(async () => {
     await cli?.run(['worker', 'stop']);
@@ -36,7 +36,7 @@ describeHosts('a machine that its own command line makes an agent (takes root, f
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('is online with one command, runs what it is given, and outlives the terminal', async () => {
+  it('is online after one command, runs snippets, and outlives the terminal', async () => {
     const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(service.output)!;
     const [, apiKey] = /API key +(msk_\S+)/.exec(service.output)!;
     const url = `http://${hosts.service.address}:${port}`;
@@ -46,13 +46,13 @@ describeHosts('a machine that its own command line makes an agent (takes root, f
     expect((await cli.run(['login', '--url', url, '--email', email!], { input: `${password}\n` })).code).toBe(0);
 
     const at = cli.type(['worker', 'install', '--name', 'Far', '--label', 'desk']);
-    expect([await at.exit, at.said]).toEqual([0, expect.stringContaining('is online')]);
-    const place = join(cli.home, '.local/state/muster-worker');
-    expect(statSync(join(place, 'worker.env')).mode & 0o777).toBe(0o600);
-    const key = /SERVICE_API_KEY=(\S+)/.exec(readFileSync(join(place, 'worker.env'), 'utf8'))![1]!;
-    const id = /AGENT_ID=(\S+)/.exec(readFileSync(join(place, 'worker.env'), 'utf8'))![1]!;
-    expect(at.said).toMatch(/This machine has python \(\d/);
-    expect(at.said).not.toContain(key);
+    expect([await at.exit, at.output]).toEqual([0, expect.stringContaining('is online')]);
+    const workerFolder = join(cli.home, '.local/state/muster-worker');
+    expect(statSync(join(workerFolder, 'worker.env')).mode & 0o777).toBe(0o600);
+    const key = /SERVICE_API_KEY=(\S+)/.exec(readFileSync(join(workerFolder, 'worker.env'), 'utf8'))![1]!;
+    const id = /AGENT_ID=(\S+)/.exec(readFileSync(join(workerFolder, 'worker.env'), 'utf8'))![1]!;
+    expect(at.output).toMatch(/This machine has python \(\d/);
+    expect(at.output).not.toContain(key);
     expect(commandLines().filter((line) => line.includes(key))).toEqual([]);
     expect(await cli.run(['worker', 'install'])).toMatchObject({
       code: 2,
@@ -64,35 +64,41 @@ describeHosts('a machine that its own command line makes an agent (takes root, f
     });
     expect(snippet).toMatchObject({ code: 0, out: 'hello 2\n' });
     expect((await cli.run(['worker', 'stop'])).code).toBe(0);
-    await waitFor('its end', async () => (await cli.run(['worker', 'stop'])).out.includes('is not running'));
+    await waitFor('the worker to end', async () => (await cli.run(['worker', 'stop'])).out.includes('is not running'));
     expect((await cli.run(['worker', 'start'])).code).toBe(0);
     expect((await cli.run(['worker', 'status'])).out).toMatch(/running as process \d+/);
     expect((await cli.run(['worker', 'upgrade'])).out).toMatch(/The new worker is running as process \d+/);
-    await waitFor('it to be back', async () => {
-      const said = await cli.run(['agents', 'run-snippet', 'Far', '-c', 'print("back")']);
-      return said.out === 'back\n';
+    await waitFor('the upgraded worker', async () => {
+      const result = await cli.run(['agents', 'run-snippet', 'Far', '-c', 'print("back")']);
+      return result.out === 'back\n';
     });
     expect((await cli.run(['worker', 'logs', '-n', '200'])).out).toContain('the service accepted the handshake');
-    // What it was installed with lasts, whoever begins it.
-    expect(readFileSync(join(place, 'worker.env'), 'utf8')).toMatch(/^PATH=/m);
+    // The settings of the installation are stored, so every later start uses them.
+    expect(readFileSync(join(workerFolder, 'worker.env'), 'utf8')).toMatch(/^PATH=/m);
     expect((await cli.run(['worker', 'uninstall'])).out).toContain('The worker is removed from this machine.');
-    expect(existsSync(place)).toBe(false);
+    expect(existsSync(workerFolder)).toBe(false);
     expect((await cli.run(['worker', 'status'])).err).toContain('No worker is installed');
 
-    // The line that the console shows puts it where the same commands look after it.
+    // The line that the console shows installs the worker in the same folder, so the same commands manage it.
     const line = `curl -fsSL ${url}/worker/install.sh | sh`;
     const env = {
       ...{ PATH: process.env['PATH']!, HOME: cli.home, AGENT_ID: id, SERVICE_API_KEY: key },
       IMAGING_PATH_MAP: String.raw`\\server\images=/mnt/$(images) "one"`,
     };
     const [program, ...args] = [...TwoHosts.on(hosts.worker), 'sh', '-c', line];
-    const said = execFileSync(program!, args, { env, encoding: 'utf8' });
-    expect(said).toMatch(/^python +yes \(\d/m);
-    expect(readFileSync(join(place, 'worker.env'), 'utf8')).toContain(`IMAGING_PATH_MAP=${env.IMAGING_PATH_MAP}\n`);
-    await waitFor('it', async () => (await cli.run(['worker', 'status'])).out.includes('running as process'));
+    const installOutput = execFileSync(program!, args, { env, encoding: 'utf8' });
+    expect(installOutput).toMatch(/^python +yes \(\d/m);
+    expect(readFileSync(join(workerFolder, 'worker.env'), 'utf8')).toContain(
+      `IMAGING_PATH_MAP=${env.IMAGING_PATH_MAP}\n`,
+    );
+    await waitFor('the worker to run', async () =>
+      (await cli.run(['worker', 'status'])).out.includes('running as process'),
+    );
     expect((await cli.run(['worker', 'status'])).out).toMatch(/has +python \(\d/);
     expect((await cli.run(['worker', 'upgrade'])).out).toMatch(/The new worker is running as process \d+/);
-    await waitFor('its word', async () => (await cli.run(['agents', 'get', id])).out.includes('python ('));
+    await waitFor('the capabilities of the worker', async () =>
+      (await cli.run(['agents', 'get', id])).out.includes('python ('),
+    );
     expect((await cli.run(['worker', 'uninstall'])).out).toContain('The worker is removed from this machine.');
   });
 });

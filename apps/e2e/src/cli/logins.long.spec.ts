@@ -1,4 +1,4 @@
-// Long: device logins and second factors in a real terminal.
+// Long: signs in with device codes and second factors in a real terminal.
 // Short: apps/gateway/src/auth/device.spec.ts
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { authenticatorCode, HttpClient } from '@muster/testing';
 import { openPractice, type Practice } from '../shared-service';
-import { CliLab } from './cli-lab';
+import { CliFixture } from './cli-fixture';
 
 jest.setTimeout(240_000);
 
-describe('who signs in at the command line', () => {
+describe('muster login', () => {
   let folder: string;
   let practice: Practice;
   let base: string;
@@ -18,7 +18,7 @@ describe('who signs in at the command line', () => {
   let email: string;
   let apiKey: string;
   let api: HttpClient;
-  let cli: CliLab;
+  let cli: CliFixture;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-cli-logins-'));
@@ -26,24 +26,24 @@ describe('who signs in at the command line', () => {
     ({ address: base, apiKey } = practice);
     [email, password] = practice.admin;
     api = new HttpClient(base).withKey(apiKey);
-    cli = await CliLab.make(folder);
+    cli = await CliFixture.make(folder);
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   const logins = () => join(cli.home, '.config/muster/logins.json');
   const ok = async (...args: string[]) => {
-    const said = await cli.run(args);
-    expect([said.code, said.err]).toEqual([0, expect.any(String)]);
-    return said.out;
+    const result = await cli.run(args);
+    expect([result.code, result.err]).toEqual([0, expect.any(String)]);
+    return result.out;
   };
 
-  it('is let in from a browser, or takes a key that is pasted meanwhile', async () => {
+  it('is confirmed in a browser, or accepts an API key that is pasted while it waits', async () => {
     const at = cli.type(['login', '--url', base, '--context', 'browser']);
     await at.sees('Or paste an API key');
-    const [, code] = /device\?code=([A-Z]{4}-[A-Z]{4})/.exec(at.said)!;
+    const [, code] = /device\?code=([A-Z]{4}-[A-Z]{4})/.exec(at.output)!;
     const admin = await new HttpClient(base).signIn(email, password);
     expect((await admin.post('/api/auth/device/answer', { userCode: code, allow: true })).status).toBe(200);
-    expect([await at.exit, at.said]).toEqual([0, expect.stringContaining(`Signed in to ${practice.name}`)]);
+    expect([await at.exit, at.output]).toEqual([0, expect.stringContaining(`Signed in to ${practice.name}`)]);
     const { apiKey: fetched } = JSON.parse(readFileSync(logins(), 'utf8')).contexts.browser;
     expect(JSON.parse(await ok('whoami', '--json'))).toMatchObject({ user: { role: 'member' }, url: base });
     await ok('logout', '--context', 'browser');
@@ -52,12 +52,12 @@ describe('who signs in at the command line', () => {
     const pasted = cli.type(['login', '--url', base, '--context', 'pasted']);
     await pasted.sees('Or paste an API key');
     pasted.types(`${apiKey}\r`);
-    expect([await pasted.exit, pasted.said]).toEqual([0, expect.not.stringContaining(apiKey)]);
+    expect([await pasted.exit, pasted.output]).toEqual([0, expect.not.stringContaining(apiKey)]);
     await ok('logout', '--context', 'pasted');
     expect((await api.get('/api/auth/me')).status).toBe(200);
   });
 
-  it('asks for the code of a second factor, and says what to do where there is nobody to ask', async () => {
+  it('asks for the code of a second factor, and explains the alternative if there is no terminal', async () => {
     const dana = `dana-${Date.now()}@example.com`;
     const admin = await new HttpClient(base).signIn(email, password);
     expect((await admin.post('/api/users', { email: dana, password, role: 'viewer' })).status).toBe(201);
@@ -73,10 +73,10 @@ describe('who signs in at the command line', () => {
       at.types(`${password}\r`);
       await at.sees('Code of your authenticator app');
       at.types(`${proof}\r`);
-      return [await at.exit, at.said] as const;
+      return [await at.exit, at.output] as const;
     };
-    const [refused, why] = await answer(code);
-    expect([refused, why]).toEqual([expect.any(Number), expect.stringContaining('it was used before')]);
+    const [refused, message] = await answer(code);
+    expect([refused, message]).toEqual([expect.any(Number), expect.stringContaining('it was used before')]);
     expect(refused).not.toBe(0);
     expect((await answer(authenticatorCode(secret, new Date(), 1)))[0]).toBe(0);
     await ok('logout', '--context', 'dana');

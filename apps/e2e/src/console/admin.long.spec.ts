@@ -2,20 +2,20 @@
 // Short: apps/e2e/src/console/stories.spec.ts
 import { randomUUID } from 'node:crypto';
 import { waitFor } from '@muster/testing';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(180_000);
 
-describeInBrowser('the administration', () => {
-  let lab: ConsoleLab;
+describeInBrowser('the administration page', () => {
+  let fixture: ConsoleFixture;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
+    fixture = await ConsoleFixture.start();
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
-  it('makes an organization, looks into it with a note on every page, and comes back', async () => {
-    const tab = await lab.signedIn('/app/admin', undefined, lab.superAdmin);
+  it('creates an organization, switches to it with a note on every page, and switches back', async () => {
+    const tab = await fixture.signedIn('/app/admin', undefined, fixture.superAdmin);
     const { page } = tab;
     await page.getByRole('button', { name: 'New organization' }).click();
     const dialog = page.getByRole('dialog', { name: 'New organization' });
@@ -46,11 +46,11 @@ describeInBrowser('the administration', () => {
     await tab.close();
   });
 
-  it('suspends an organization after it was asked, and lets it go on', async () => {
-    const root = await lab.api(lab.superAdmin);
-    const made = { name: 'Westside', adminEmail: 'west@example.com', adminPassword: 'a good password' };
-    await root.post('/api/admin/organizations', made);
-    const tab = await lab.signedIn('/app/admin', undefined, lab.superAdmin);
+  it('suspends an organization after a confirmation, and resumes it', async () => {
+    const root = await fixture.api(fixture.superAdmin);
+    const input = { name: 'Westside', adminEmail: 'west@example.com', adminPassword: 'a good password' };
+    await root.post('/api/admin/organizations', input);
+    const tab = await fixture.signedIn('/app/admin', undefined, fixture.superAdmin);
     const { page } = tab;
     const row = page.getByRole('row', { name: /Westside/ });
     await page.getByRole('button', { name: 'Actions for Westside' }).click();
@@ -67,17 +67,17 @@ describeInBrowser('the administration', () => {
     await page.getByLabel('Monthly run limit').fill('7');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('status').filter({ hasText: 'Saved.' }).waitFor();
-    const west = await lab.api(['west@example.com', 'a good password']);
+    const west = await fixture.api(['west@example.com', 'a good password']);
     expect((await west.get('/api/organization/settings')).body.monthlyRunLimit).toBe(7);
-    const own = await lab.api();
+    const own = await fixture.api();
     expect((await own.get('/api/organization/settings')).body.monthlyRunLimit).toBeNull();
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
-  it('offers an admin the prices of their own organization, and says why a run has no charge', async () => {
-    const [run] = (await (await lab.api()).get('/api/jobs?limit=1')).body.jobs;
-    const tab = await lab.signedIn('/app/admin');
+  it('offers an admin the prices of their own organization, and explains why a run has no charge', async () => {
+    const [run] = (await (await fixture.api()).get('/api/jobs?limit=1')).body.jobs;
+    const tab = await fixture.signedIn('/app/admin');
     const { page } = tab;
     expect(await page.getByRole('tab').allInnerTexts()).toEqual(['Pricing', 'Backfill']);
     await page.getByLabel('Pricing type').selectOption('per_claim');
@@ -96,15 +96,15 @@ describeInBrowser('the administration', () => {
     await tab.close();
   });
 
-  it('computes what a run is charged, and shows the steps that it comes from', async () => {
-    const api = await lab.api();
+  it('computes the charge of a run, and shows the steps of the calculation', async () => {
+    const api = await fixture.api();
     const agentId = (await api.get('/api/agents')).body.agents[0].id;
     const claim = (id: string) =>
       `with muster.step("claim ${id}", metadata={"type": "claim_result", "npi": "1234567893", "claim_id": "${id}"}): pass`;
     const script = ['import muster', claim('A'), claim('A'), claim('B')].join('\n');
     const workflow = await api.post('/api/workflows', { name: 'Claims', script });
     const { jobId } = (await api.post('/api/jobs/launch', { agentId, workflowId: workflow.body.id })).body;
-    const tab = await lab.signedIn(`/app/runs/${jobId}`);
+    const tab = await fixture.signedIn(`/app/runs/${jobId}`);
     const { page } = tab;
     await page.getByTestId('run-status').filter({ hasText: 'completed' }).waitFor({ timeout: 60_000 });
     await tab.goto('/app/admin?part=Backfill');
@@ -125,8 +125,8 @@ describeInBrowser('the administration', () => {
     await tab.close();
   });
 
-  it('exports feedback as a file, and tells how the trackers are', async () => {
-    const tab = await lab.signedIn('/app/admin?part=Feedback%20export', undefined, lab.superAdmin);
+  it('exports feedback as a file, and shows the state of the trackers', async () => {
+    const tab = await fixture.signedIn('/app/admin?part=Feedback%20export', undefined, fixture.superAdmin);
     const { page } = tab;
     await page.getByLabel('Type').selectOption('bug_report');
     await page.getByLabel('Organization', { exact: true }).fill('My organization');
@@ -149,13 +149,13 @@ describeInBrowser('the administration', () => {
     await tab.close();
   });
 
-  it('sends canaries through the queues, and shows that each was answered', async () => {
-    const tab = await lab.signedIn('/app/queues', undefined, lab.superAdmin);
+  it('sends canaries through the queues, and shows their answer times', async () => {
+    const tab = await fixture.signedIn('/app/queues', undefined, fixture.superAdmin);
     const { page } = tab;
     const queues = page.getByRole('table', { name: 'Queues of the service' });
     await queues.getByRole('row', { name: /dispatch/ }).waitFor();
-    // What comes late moves what stands below it, the button too.
-    await waitFor('the content', async () => (await page.getByLabel('Loading').count()) === 0);
+    // Content that loads late moves the button.
+    await waitFor('the content to load', async () => (await page.getByLabel('Loading').count()) === 0);
     await page.getByRole('button', { name: 'Send canaries' }).click();
     await page
       .getByRole('status')
@@ -167,8 +167,8 @@ describeInBrowser('the administration', () => {
     await tab.close();
   });
 
-  it('shows how fast each queue is worked on and how often that failed, as its workers counted it', async () => {
-    const api = await lab.api(lab.superAdmin);
+  it('shows how many messages of each queue are handled and how many fail', async () => {
+    const api = await fixture.api(fixture.superAdmin);
     const dispatch = async () => {
       const { queues } = (await api.get('/api/admin/queues')).body;
       return queues.find(({ name }: { name: string }) => name === 'dispatch');
@@ -176,14 +176,14 @@ describeInBrowser('the administration', () => {
     const before = await dispatch();
     expect(before.handledLastHour).toBeGreaterThan(0);
     const id = randomUUID();
-    // Nothing that a handler takes.
-    await lab.query(
+    // A message without an agent, which no handler accepts.
+    await fixture.query(
       `INSERT INTO outbox (id, queue, name, payload, next_publish_at) VALUES ($1, 'dispatch', 'dispatch-agent', '{}', now())`,
       [id],
     );
     await waitFor('the failure', async () => (await dispatch()).failedLastHour > before.failedLastHour);
-    await lab.query('DELETE FROM outbox WHERE id = $1', [id]);
-    const tab = await lab.signedIn('/app/queues', undefined, lab.superAdmin);
+    await fixture.query('DELETE FROM outbox WHERE id = $1', [id]);
+    const tab = await fixture.signedIn('/app/queues', undefined, fixture.superAdmin);
     const queues = tab.page.getByRole('table', { name: 'Queues of the service' });
     await queues.getByRole('columnheader', { name: 'Handled per minute' }).waitFor();
     await queues.getByRole('row', { name: /dispatch .*\b[1-9]\d* of [\d,]+/ }).waitFor();
@@ -191,16 +191,16 @@ describeInBrowser('the administration', () => {
     await tab.close();
   });
 
-  it('shows an admin what was given up, with its error as text, and sends it again', async () => {
-    const api = await lab.api();
+  it('shows an admin a dead letter with its error as text, and replays it', async () => {
+    const api = await fixture.api();
     const [agent] = (await api.get('/api/agents')).body.agents;
     const { organization } = (await api.get('/api/auth/me')).body;
-    await lab.query(
+    await fixture.query(
       `INSERT INTO outbox (id, queue, name, payload, organization_id, next_publish_at, attempts, last_error)
        VALUES ($1, 'dispatch', 'dispatch-agent', $2, $3, NULL, 12, '<b>it broke</b>')`,
       [randomUUID(), JSON.stringify({ agentId: agent.id }), organization.id],
     );
-    const tab = await lab.signedIn('/app/queues');
+    const tab = await fixture.signedIn('/app/queues');
     const { page } = tab;
     const letters = page.getByRole('table', { name: 'Dead letters' });
     await letters.getByRole('cell', { name: '<b>it broke</b>' }).waitFor();

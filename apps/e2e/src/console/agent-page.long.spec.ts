@@ -10,8 +10,8 @@ import { spawnSync } from 'node:child_process';
 import { FakeModel, type HttpClient, testStack, waitFor } from '@muster/testing';
 import { writeTiff } from '../tiff-files';
 import type { ConsoleTab } from './console-browser';
-import { ConsoleLab, describeInBrowser } from './console-lab';
-import { hostileName, hostileText, isSeen } from './strange-content';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
+import { hostileName, hostileText, isLoaded } from './strange-content';
 
 jest.setTimeout(300_000);
 
@@ -19,7 +19,7 @@ const { pillow } = testStack();
 const itConverts = pillow ? it : it.skip;
 
 describeInBrowser('the page of an agent', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
   let model: FakeModel;
   let api: HttpClient;
   let agentId: string;
@@ -29,18 +29,22 @@ describeInBrowser('the page of an agent', () => {
     model = await FakeModel.start();
     practice = mkdtempSync(join(tmpdir(), 'muster-practice-'));
     makePractice(practice);
-    lab = await ConsoleLab.startAlone({
+    fixture = await ConsoleFixture.startAlone({
       ...model.env,
       ...pillow,
       IMAGING_ROOT: join(practice, 'images'),
       PRACTICE_DATABASE: `sqlite:///${join(practice, 'practice.db')}`,
     });
-    api = await lab.api();
+    api = await fixture.api();
     agentId = (await api.get('/api/agents')).body.agents[0].id;
-    await waitFor('it', async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online', 60_000);
+    await waitFor(
+      'the agent to be online',
+      async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online',
+      60_000,
+    );
   });
   afterAll(async () => {
-    await lab?.end();
+    await fixture?.end();
     await model?.close();
     rmSync(practice, { recursive: true, force: true });
   });
@@ -49,9 +53,9 @@ describeInBrowser('the page of an agent', () => {
   const at = (tab: string) => `/app/agents/${agentId}?tab=${tab}`;
   const answers = ({ page }: ConsoleTab) => page.locator('[data-testid=chat-message][data-role=assistant]');
 
-  it('shows an answer as it comes, though one looks elsewhere meanwhile, and has it again', async () => {
+  it('shows an answer while it arrives, also after a change of tabs, and shows it again later', async () => {
     model.says({ content: `It is idle because ${hostileText}`, slowMs: 150 });
-    const tab = await lab.signedIn(at('chat'));
+    const tab = await fixture.signedIn(at('chat'));
     const { page } = tab;
     await page.getByLabel('Message').fill('Why is it <i>idle</i>?');
     await page.getByRole('button', { name: 'Send' }).click();
@@ -67,7 +71,7 @@ describeInBrowser('the page of an agent', () => {
     await page.getByRole('list').getByRole('button', { name: 'Why is it <i>idle</i>?' }).waitFor();
     expect(await tab.barriers()).toEqual([]);
 
-    await page.goto(`${lab.address}${at('chat')}`);
+    await page.goto(`${fixture.address}${at('chat')}`);
     await page.getByRole('button', { name: 'Why is it <i>idle</i>?' }).click();
     await answer.getByText('the end').waitFor();
     expect(await answer.locator('p').last().innerText()).toBe(`It is idle because ${hostileText}`);
@@ -77,9 +81,9 @@ describeInBrowser('the page of an agent', () => {
     await tab.close();
   });
 
-  it('has what was said until an answer was stopped', async () => {
+  it('shows the part of an answer that arrived before the answer was stopped', async () => {
     model.says({ content: 'one two three four five', slowMs: 300, cutAfter: 4, hang: true });
-    const tab = await lab.signedIn(at('chat'));
+    const tab = await fixture.signedIn(at('chat'));
     const { page } = tab;
     await page.getByLabel('Message').fill('Count');
     await page.keyboard.press('Enter');
@@ -92,9 +96,9 @@ describeInBrowser('the page of an agent', () => {
     await tab.close();
   });
 
-  it('shows what the model wants to change, and has it done once it is approved', async () => {
+  it('shows the tool call that the model wants, and executes it after an approval', async () => {
     const code = 'print("done by hand: <b>", 6 * 7)';
-    const tab = await lab.signedIn(at('chat'));
+    const tab = await fixture.signedIn(at('chat'));
     const { page } = tab;
     const call = page.getByTestId('chat-call').last();
     const ask = async (message: string) => {
@@ -120,8 +124,8 @@ describeInBrowser('the page of an agent', () => {
     await tab.close();
   });
 
-  it('runs a snippet, and shows what it said letter by letter', async () => {
-    const tab = await lab.signedIn(`/app/agents/${agentId}`);
+  it('runs a snippet, and shows its exact output', async () => {
+    const tab = await fixture.signedIn(`/app/agents/${agentId}`);
     const { page } = tab;
     const isEditor = () => page.locator('.cm-editor').count();
     expect(await isEditor()).toBe(0);
@@ -148,10 +152,10 @@ describeInBrowser('the page of an agent', () => {
   it('shows what a snippet prints while it runs', async () => {
     let mayEnd: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (mayEnd = resolve));
-    const gate = createServer((_, response) => void held.then(() => response.end('go on')));
+    const gate = createServer((_, response) => void held.then(() => response.end('the last line')));
     await new Promise<void>((done) => gate.listen(0, '127.0.0.1', done));
     const { port } = gate.address() as AddressInfo;
-    const tab = await lab.signedIn(`/app/agents/${agentId}`);
+    const tab = await fixture.signedIn(`/app/agents/${agentId}`);
     const { page } = tab;
     const code = [
       'import urllib.request',
@@ -164,14 +168,14 @@ describeInBrowser('the page of an agent', () => {
     await page.getByTestId('snippet-status').getByText('pending').waitFor();
     mayEnd();
     await page.getByTestId('snippet-status').getByText('success').waitFor();
-    expect(await page.getByTestId('snippet-output').textContent()).toBe('the first line\ngo on\n');
+    expect(await page.getByTestId('snippet-output').textContent()).toBe('the first line\nthe last line\n');
     gate.close();
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
-  itConverts('converts images, shows them, and says of each that failed why', async () => {
-    const tab = await lab.signedIn(at('imaging'));
+  itConverts('converts images, shows them, and shows the error of each failed image', async () => {
+    const tab = await fixture.signedIn(at('imaging'));
     const { page } = tab;
     const form = page.getByRole('region', { name: 'Images' });
     await form.getByLabel('Folder').fill(join(practice, 'images/1234'));
@@ -183,18 +187,18 @@ describeInBrowser('the page of an agent', () => {
     const faults = await form.getByTestId('image-fault').allInnerTexts();
     expect(faults).toEqual([expect.stringContaining('not_found'), expect.stringContaining('not_a_tiff')]);
     expect(faults[1]).toContain(hostileName);
-    const picture = form.getByRole('img', { name: 'Image new.dex' });
-    await waitFor('the picture', () => picture.evaluate(isSeen));
+    const image = form.getByRole('img', { name: 'Image new.dex' });
+    await waitFor('the image to load', () => image.evaluate(isLoaded));
     expect(await tab.barriers()).toEqual([]);
-    // The address leads back to it.
+    // The URL of the page contains the conversion, so a reload shows it again.
     await page.reload();
     await form.getByTestId('images-status').filter({ hasText: 'success' }).waitFor();
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
-  itConverts('makes a composite to look at, and says in words whom it did not find', async () => {
-    const tab = await lab.signedIn(at('imaging'));
+  itConverts('creates and shows a composite, and explains that a patient was not found', async () => {
+    const tab = await fixture.signedIn(at('imaging'));
     const { page } = tab;
     const form = page.getByRole('region', { name: 'Composite' });
     await form.getByLabel('Patient').fill('1234');
@@ -202,11 +206,11 @@ describeInBrowser('the page of an agent', () => {
     await form.getByLabel('Tooth 30', { exact: true }).check();
     await form.getByRole('button', { name: 'Create composite' }).click();
     await form.getByTestId('composite-status').filter({ hasText: 'success' }).waitFor({ timeout: 60_000 });
-    const picture = form.getByRole('img', { name: 'Composite of teeth 3' });
-    await waitFor('the picture', () => picture.evaluate(isSeen));
+    const image = form.getByRole('img', { name: 'Composite of teeth 3' });
+    await waitFor('the image to load', () => image.evaluate(isLoaded));
     await form.getByText('<b>Ann</b>').waitFor();
 
-    await form.getByLabel('Patient').fill('Nobody, Whosoever');
+    await form.getByLabel('Patient').fill('Nobody, Quillandra');
     await form.getByRole('button', { name: 'Create composite' }).click();
     await form.getByText('Try the PATIMAGEID or the chart number.').waitFor({ timeout: 60_000 });
     expect(await tab.barriers()).toEqual([]);
@@ -214,8 +218,8 @@ describeInBrowser('the page of an agent', () => {
     await tab.close();
   });
 
-  it('is labelled, pinned and given a new key in its settings', async () => {
-    const tab = await lab.signedIn(at('settings'));
+  it('sets labels, pins the agent and rotates its key', async () => {
+    const tab = await fixture.signedIn(at('settings'));
     const { page } = tab;
     await page.getByRole('textbox', { name: 'Labels' }).fill('front-desk, <b>loud</b>');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -224,7 +228,7 @@ describeInBrowser('the page of an agent', () => {
     await page.getByRole('button', { name: 'Pin', exact: true }).click();
     await page.getByText('The agent is pinned. It does not stop').waitFor();
     await page.getByRole('button', { name: 'Undo' }).first().click();
-    await waitFor('that to be undone', async () => {
+    await waitFor('the agent to be unpinned', async () => {
       return !(await api.get(`/api/agents/${agentId}`)).body.idleAutoStopExempt;
     });
     await page
@@ -245,15 +249,15 @@ describeInBrowser('the page of an agent', () => {
     await tab.close();
   });
 
-  it('has its recordings searched by the service, with what is searched in the address', async () => {
+  it('searches recordings in the service, with the search text in the URL', async () => {
     const { organization } = (await api.get('/api/auth/me')).body;
     for (const name of ['Monday', 'Tuesday <b>bold</b>']) {
-      await lab.query(
+      await fixture.query(
         `INSERT INTO recording (id, organization_id, agent_id, name, kind, status) VALUES ($1, $2, $3, $4, 'screen', 'failed')`,
         [randomUUID(), organization.id, agentId, name],
       );
     }
-    const tab = await lab.signedIn(at('recordings'));
+    const tab = await fixture.signedIn(at('recordings'));
     const { page } = tab;
     const recordings = page.getByRole('table', { name: 'Recordings' });
     await recordings.getByText('Monday').waitFor();
@@ -274,8 +278,8 @@ describeInBrowser('the page of an agent', () => {
     { theme: 'light', width: 1440 },
     { theme: 'dark', width: 1440 },
     { theme: 'light', width: 360 },
-  ] as const)('keeps nobody out of any of its parts: $theme, $width px', async (look) => {
-    const tab = await lab.signedIn(`/app/agents/${agentId}`, look);
+  ] as const)('has only accessible tabs: $theme, $width px', async (appearance) => {
+    const tab = await fixture.signedIn(`/app/agents/${agentId}`, appearance);
     const { page } = tab;
     await page.getByTestId('agent-status').waitFor();
     for (const name of ['Overview', 'Commands', 'Recordings', 'Imaging', 'Chat', 'Autopilot', 'Settings']) {
@@ -294,16 +298,16 @@ describeInBrowser('the page of an agent', () => {
 });
 
 describeInBrowser('an agent’s chat without a language model', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
+    fixture = await ConsoleFixture.start();
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
-  it('says in words what is missing, and who can do something about it', async () => {
-    const agentId = (await (await lab.api()).get('/api/agents')).body.agents[0].id;
-    const tab = await lab.signedIn(`/app/agents/${agentId}?tab=chat`);
+  it('explains what is missing, and who can configure it', async () => {
+    const agentId = (await (await fixture.api()).get('/api/agents')).body.agents[0].id;
+    const tab = await fixture.signedIn(`/app/agents/${agentId}?tab=chat`);
     const { page } = tab;
     await page.getByLabel('Message').fill('Hello');
     await page.getByRole('button', { name: 'Send' }).click();
@@ -328,11 +332,11 @@ function makePractice(folder: string): void {
   const tiff = (ordinal: number) => writeTiff({ width: 320, height: 240, ordinal, pixels: (x, y) => (x + y) % 256 });
   writeFileSync(join(images, 'new.dex'), tiff(1));
   writeFileSync(join(images, 'old.dex'), tiff(2));
-  writeFileSync(join(images, hostileName), 'no TIFF at all');
-  // Its last field says which teeth it shows, by the numbers of the FDI.
+  writeFileSync(join(images, hostileName), 'not a TIFF');
+  // The last field lists the teeth, in FDI numbers.
   writeFileSync(join(folder, 'images/images.dat'), '1234|2|new.dex|20250101|101112|5|6|7|8|9|16\r\n');
-  const made = spawnSync('python3', ['-c', makeDatabase, join(folder, 'practice.db')]);
-  if (made.status !== 0) throw new Error(made.stderr.toString());
+  const python = spawnSync('python3', ['-c', makeDatabase, join(folder, 'practice.db')]);
+  if (python.status !== 0) throw new Error(python.stderr.toString());
 }
 
 const makeDatabase = `

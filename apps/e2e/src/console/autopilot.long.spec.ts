@@ -2,15 +2,15 @@
 // Short: apps/standalone/src/autopilot/sessions.spec.ts
 import type { AutopilotTask } from '@muster/contracts';
 import { FakeModel, FakePortal, type HttpClient, waitFor } from '@muster/testing';
-import { ConsoleLab, describeInBrowser, executable } from './console-lab';
-import { hostileText, isSeen } from './strange-content';
+import { ConsoleFixture, describeInBrowser, executable } from './console-fixture';
+import { hostileText, isLoaded } from './strange-content';
 
 jest.setTimeout(300_000);
 
 const title = 'See <b>the</b> sign-in שלום 🦷';
 
 describeInBrowser('the autopilot’s pages', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
   let model: FakeModel;
   let portal: FakePortal;
   let api: HttpClient;
@@ -18,18 +18,22 @@ describeInBrowser('the autopilot’s pages', () => {
 
   beforeAll(async () => {
     [model, portal] = await Promise.all([FakeModel.start(), FakePortal.start()]);
-    lab = await ConsoleLab.startAlone({ ...model.env, CHROMIUM: executable });
-    api = await lab.api();
+    fixture = await ConsoleFixture.startAlone({ ...model.env, CHROMIUM: executable });
+    api = await fixture.api();
     agentId = (await api.get('/api/agents')).body.agents[0].id;
-    await waitFor('it', async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online', 60_000);
+    await waitFor(
+      'the agent to be online',
+      async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online',
+      60_000,
+    );
   });
   afterAll(async () => {
-    await lab?.end();
+    await fixture?.end();
     await Promise.all([model?.close(), portal?.close()]);
   });
   afterEach(() => expect(model.faults).toEqual([]));
 
-  /** Its first step needs no model; of its second nobody knows what to do. */
+  /** The first step needs no model; for the second step the model is unsure, so the session pauses. */
   const task = (): AutopilotTask => ({
     title,
     goal: 'See the sign-in page, then do what nobody knows.',
@@ -48,10 +52,10 @@ describeInBrowser('the autopilot’s pages', () => {
         : undefined,
     );
 
-  it('begins a session from words, shows it live, asks, goes on without a step, and makes a workflow', async () => {
+  it('start a session from a description, show it live, skip a step and create a workflow', async () => {
     unsure();
     model.answers((call) => (call.schemaName === 'autopilot_task' ? { json: whole(task()) } : undefined));
-    const tab = await lab.signedIn('/app');
+    const tab = await fixture.signedIn('/app');
     const { page } = tab;
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Autopilot' }).click();
     await page.getByRole('heading', { level: 1, name: 'Autopilot' }).waitFor();
@@ -76,7 +80,7 @@ describeInBrowser('the autopilot’s pages', () => {
     expect(await page.getByTestId('session-question').textContent()).toContain(hostileText.slice(0, 3000));
     const screenshot = page.getByRole('img', { name: 'The page when the session paused' });
     await screenshot.scrollIntoViewIfNeeded();
-    await waitFor('its picture', () => screenshot.evaluate(isSeen));
+    await waitFor('the screenshot to load', () => screenshot.evaluate(isLoaded));
     expect(await tab.barriers()).toEqual([]);
 
     await page.getByLabel('Skip this step').check();
@@ -89,14 +93,14 @@ describeInBrowser('the autopilot’s pages', () => {
     await tab.close();
   });
 
-  it('finds sessions by their words and states, and cancels one that waits', async () => {
+  it('find sessions by text and status, and cancel a paused session', async () => {
     unsure();
     const { body } = await api.post(`/api/agents/${agentId}/autopilot`, {
       action: 'start',
       task: { ...task(), title: 'Needle in the portal' },
       inputs: { CLAIM_ID: 'C-2' },
     });
-    const tab = await lab.signedIn('/app/autopilot?status=paused');
+    const tab = await fixture.signedIn('/app/autopilot?status=paused');
     const { page } = tab;
     const row = page.getByRole('row', { name: /Needle in the portal/ });
     await row.getByText('paused').waitFor({ timeout: 90_000 });
@@ -120,13 +124,13 @@ describeInBrowser('the autopilot’s pages', () => {
     { theme: 'light', width: 1440 },
     { theme: 'dark', width: 1440 },
     { theme: 'light', width: 360 },
-  ] as const)('keeps nobody out: $theme, $width px', async (look) => {
+  ] as const)('are accessible: $theme, $width px', async (appearance) => {
     const { sessions } = (await api.get('/api/autopilot-sessions')).body;
-    const tab = await lab.signedIn('/app/autopilot', look);
+    const tab = await fixture.signedIn('/app/autopilot', appearance);
     const { page } = tab;
     await page.getByRole('table').waitFor();
     for (const path of ['/app/autopilot', ...sessions.map((each: any) => `/app/autopilot/${each.sessionId}`)]) {
-      await page.goto(`${lab.address}${path}`);
+      await page.goto(`${fixture.address}${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
       await waitFor(`the content of ${path}`, async () => (await page.getByLabel('Loading').count()) === 0);
       expect([path, await tab.barriers()]).toEqual([path, []]);
@@ -138,10 +142,10 @@ describeInBrowser('the autopilot’s pages', () => {
   });
 });
 
-/** As a strict schema has it: every key is there. */
+/** Returns the task with all keys, as a strict schema requires. */
 function whole(task: AutopilotTask): object {
-  const expectation = (given: object | null | undefined) =>
-    given ? { url: null, text: null, notText: null, selector: null, ...given } : null;
+  const expectation = (value: object | null | undefined) =>
+    value ? { url: null, text: null, notText: null, selector: null, ...value } : null;
   return {
     ...task,
     steps: task.steps.map((step) => ({ ...step, expect: expectation(step.expect) })),

@@ -5,11 +5,11 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
-/** The Chromium of this machine, by CHROMIUM or on PATH. */
+/** The path of the Chromium that CHROMIUM names or that is on PATH. */
 export function chromiumPath(): string | undefined {
   const { CHROMIUM, PATH = '' } = process.env;
-  const places = PATH.split(delimiter).flatMap((folder) => names.map((name) => join(folder, name)));
-  return (CHROMIUM ? [CHROMIUM] : places).find((path) => {
+  const candidates = PATH.split(delimiter).flatMap((folder) => names.map((name) => join(folder, name)));
+  return (CHROMIUM ? [CHROMIUM] : candidates).find((path) => {
     try {
       accessSync(path, constants.X_OK);
       return true;
@@ -19,16 +19,16 @@ export function chromiumPath(): string | undefined {
   });
 }
 
-export interface Look {
+export interface Appearance {
   theme?: 'light' | 'dark';
   width?: number;
   height?: number;
 }
 
-/** A page that keeps what the browser complains about: errors of scripts, and what the policy forbids. */
+/** A page that records script errors and violations of the content security policy. */
 export class ConsoleTab {
   readonly complaints: string[] = [];
-  /** Every stream of events that was begun, by any tab of this browser's session. */
+  /** The requests for event streams of all tabs of this browser context. */
   readonly streams = new Set<unknown>();
 
   private constructor(
@@ -37,7 +37,11 @@ export class ConsoleTab {
     private readonly address: string,
   ) {}
 
-  static async open(browser: Browser, address: string, { theme = 'light', width = 1440, height = 900 }: Look = {}) {
+  static async open(
+    browser: Browser,
+    address: string,
+    { theme = 'light', width = 1440, height = 900 }: Appearance = {},
+  ) {
     const context = await browser.newContext({ colorScheme: theme, viewport: { width, height } });
     const tab = new ConsoleTab(await context.newPage(), context, address);
     context.setDefaultTimeout(40_000);
@@ -67,9 +71,9 @@ export class ConsoleTab {
     await this.page.getByRole('navigation', { name: 'Main' }).waitFor();
   }
 
-  /** What axe finds that keeps people out. */
+  /** Returns the serious and critical accessibility violations that axe finds. */
   async barriers(): Promise<string[]> {
-    // As the browser's own tool does it, beside the page's policy.
+    // `evaluate` is not restricted by the content security policy of the page.
     await this.page.evaluate(axeSource);
     const found = await this.page.evaluate<
       { id: string; impact: string; nodes: { target: string[]; html: string }[] }[]
@@ -79,7 +83,7 @@ export class ConsoleTab {
       .flatMap(({ id, nodes }) => nodes.map(({ target, html }) => `${id}: ${target.join(' ')} ${html.slice(0, 160)}`));
   }
 
-  /** The same in the light and in the dark. */
+  /** Returns the violations in the light and in the dark theme. */
   async barriersInBothThemes(): Promise<string[]> {
     const found: string[] = [];
     for (const colorScheme of ['light', 'dark'] as const) {
@@ -94,14 +98,14 @@ export class ConsoleTab {
   }
 }
 
-// The last one says yes to a page that asks for a picture of itself.
+// The last argument accepts the page's request to capture its own tab.
 const args = ['--no-sandbox', '--disable-dev-shm-usage', '--auto-accept-this-tab-capture'];
 
 export async function launchBrowser(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath, args });
 }
 
-/** An answer like 401 before anybody has signed in is no fault of a page. */
+/** Whether a console message only reports a 4xx response, such as 401 before the sign-in. */
 function isRefusal(text: string): boolean {
   return /^Failed to load resource: the server responded with a status of 4\d\d/.test(text);
 }

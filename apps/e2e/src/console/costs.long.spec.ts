@@ -1,20 +1,20 @@
 // Long: walks one page in a browser.
 // Short: apps/gateway/src/pricing/costs.spec.ts
 import { waitFor } from '@muster/testing';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(180_000);
 
-describeInBrowser('costs and returns', () => {
-  let lab: ConsoleLab;
+describeInBrowser('the page of costs and returns', () => {
+  let fixture: ConsoleFixture;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
+    fixture = await ConsoleFixture.start();
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
-  it('lead from each figure to the batches and runs that it is made of', async () => {
-    const api = await lab.api();
+  it('leads from the figures to their batches and runs', async () => {
+    const api = await fixture.api();
     const [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
     const claims = ['eob_uploaded', 'no_eob_found', 'failed'].map((outcome, at) => ({
       claimId: `C-${at}`,
@@ -26,11 +26,11 @@ describeInBrowser('costs and returns', () => {
     const batchSummary = { batchId: '<i>morning</i>', jobId: run.id, startedAt: new Date().toISOString() };
     const summary = await api.post('/api/pilot/run-summary', { batchSummary, claimResults: claims });
     expect(summary.status).toBe(201);
-    const tab = await lab.signedIn('/app/costs');
+    const tab = await fixture.signedIn('/app/costs');
     const { page } = tab;
     const returns = page.getByRole('table', { name: 'Return on investment' });
     await waitFor('the claims', async () => /Claims attempted\s+3\s/.test(await returns.innerText()));
-    // Each of them says what it means.
+    // Each row explains its figure.
     for (const row of (await returns.getByRole('row').all()).slice(1)) {
       expect((await row.getByRole('cell').last().innerText()).length).toBeGreaterThan(15);
     }
@@ -45,8 +45,8 @@ describeInBrowser('costs and returns', () => {
     await tab.close();
   });
 
-  it('lead from what a workflow cost to its runs, and go out as a table', async () => {
-    const tab = await lab.signedIn('/app/costs');
+  it('leads from the cost of a workflow to its runs, and exports the table', async () => {
+    const tab = await fixture.signedIn('/app/costs');
     const { page } = tab;
     await page.getByRole('combobox', { name: 'Group by', exact: true }).selectOption('workflow');
     const spend = page.getByRole('table', { name: 'Spend' });

@@ -1,26 +1,26 @@
 // Long: walks one page in a browser.
 // Short: apps/gateway/src/feedback/feedback-submissions.spec.ts
 import { waitFor } from '@muster/testing';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(180_000);
 
 const title = '<img src=x onerror=alert(1)> The list stays empty';
-const picture = Buffer.from(
+const pngBytes = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 );
 
 describeInBrowser('feedback', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
+    fixture = await ConsoleFixture.start();
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
-  it('is given from any page, with a picture that was chosen, and its state is told', async () => {
-    const tab = await lab.signedIn('/app/agents');
+  it('is reported from any page with an image file, and shows its status', async () => {
+    const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
     await page.getByRole('button', { name: 'Report a bug or an idea' }).click();
     const dialog = page.getByRole('dialog', { name: 'Report a bug or an idea' });
@@ -28,9 +28,9 @@ describeInBrowser('feedback', () => {
     await dialog.getByLabel('Description').fill('After signing in it shows nothing.');
     await dialog.getByLabel('Severity').selectOption('high');
     await dialog.getByLabel('Agent').selectOption({ label: 'Demo agent' });
-    await dialog.getByLabel('Choose image').setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: picture });
+    await dialog.getByLabel('Choose image').setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: pngBytes });
     await dialog.getByText('Choose a PNG, JPEG or WebP image.').waitFor();
-    await dialog.getByLabel('Choose image').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: picture });
+    await dialog.getByLabel('Choose image').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: pngBytes });
     await dialog.getByRole('img', { name: 'Screenshot in this report' }).waitFor();
     expect(await tab.barriersInBothThemes()).toEqual([]);
     await dialog.getByRole('button', { name: 'Send report' }).click();
@@ -41,9 +41,11 @@ describeInBrowser('feedback', () => {
     const report = page.getByRole('dialog', { name: title });
     await report.getByTestId('feedback-status').filter({ hasText: 'received' }).waitFor();
     await report.getByRole('link', { name: 'Demo agent' }).waitFor();
-    await report.getByText(`${lab.address}/app/agents`).waitFor();
-    const shown = report.getByRole('img', { name: /^Screenshot/ });
-    await waitFor('the picture', () => shown.evaluate((image: { naturalWidth: number }) => image.naturalWidth === 1));
+    await report.getByText(`${fixture.address}/app/agents`).waitFor();
+    const screenshot = report.getByRole('img', { name: /^Screenshot/ });
+    await waitFor('the image to load', () =>
+      screenshot.evaluate((image: { naturalWidth: number }) => image.naturalWidth === 1),
+    );
     await report.getByLabel('New status').selectOption('in_progress');
     await report.getByRole('button', { name: 'Set status' }).click();
     await report.getByText('received → in_progress').waitFor();
@@ -57,38 +59,40 @@ describeInBrowser('feedback', () => {
     await tab.close();
   });
 
-  it('takes a picture that is pasted, and leaves pasted text to the field that it is meant for', async () => {
-    const tab = await lab.signedIn('/app/agents');
+  it('accepts a pasted image, and leaves pasted text to the focused field', async () => {
+    const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
-    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: lab.address });
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: fixture.address });
     await page.getByRole('button', { name: 'Report a bug or an idea' }).click();
     const dialog = page.getByRole('dialog', { name: 'Report a bug or an idea' });
-    const shown = dialog.getByRole('img', { name: 'Screenshot in this report' });
+    const screenshot = dialog.getByRole('img', { name: 'Screenshot in this report' });
     await dialog.getByLabel('Description').fill('As seen.');
     await dialog.getByLabel('Title').focus();
     await page.evaluate(`navigator.clipboard.writeText('Pasted title')`);
     await page.keyboard.press('Control+V');
     await waitFor('the text', async () => (await dialog.getByLabel('Title').inputValue()) === 'Pasted title');
-    expect(await shown.count()).toBe(0);
+    expect(await screenshot.count()).toBe(0);
     await page.evaluate(`(async () => {
-      const bytes = Uint8Array.from(atob('${picture.toString('base64')}'), (letter) => letter.charCodeAt(0));
+      const bytes = Uint8Array.from(atob('${pngBytes.toString('base64')}'), (letter) => letter.charCodeAt(0));
       await navigator.clipboard.write([new ClipboardItem({ 'image/png': new Blob([bytes], { type: 'image/png' }) })]);
     })()`);
     await page.keyboard.press('Control+V');
-    await shown.waitFor();
+    await screenshot.waitFor();
     expect(await dialog.getByLabel('Title').inputValue()).toBe('Pasted title');
     await dialog.getByRole('button', { name: 'Send report' }).click();
     await page.getByRole('status').filter({ hasText: 'Thank you' }).waitFor();
-    await page.goto(`${lab.address}/app/feedback`);
+    await page.goto(`${fixture.address}/app/feedback`);
     await page.getByRole('link', { name: 'Pasted title' }).click();
-    const kept = page.getByRole('dialog', { name: 'Pasted title' }).getByRole('img', { name: /^Screenshot/ });
-    await waitFor('the picture', () => kept.evaluate((image: { naturalWidth: number }) => image.naturalWidth === 1));
+    const storedImage = page.getByRole('dialog', { name: 'Pasted title' }).getByRole('img', { name: /^Screenshot/ });
+    await waitFor('the image to load', () =>
+      storedImage.evaluate((image: { naturalWidth: number }) => image.naturalWidth === 1),
+    );
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
-  it('has a picture of the page itself, without the report in it, and an idea asks for no severity', async () => {
-    const tab = await lab.signedIn('/app/settings');
+  it('takes a screenshot of the page without the dialog, and asks for no severity of an idea', async () => {
+    const tab = await fixture.signedIn('/app/settings');
     const { page } = tab;
     await page.getByRole('button', { name: 'Report a bug or an idea' }).click();
     const dialog = page.getByRole('dialog', { name: 'Report a bug or an idea' });
@@ -97,29 +101,31 @@ describeInBrowser('feedback', () => {
     await dialog.getByLabel('Type').selectOption('feature_request');
     expect(await dialog.getByLabel('Severity').count()).toBe(0);
     await dialog.getByRole('button', { name: 'Take screenshot' }).click();
-    const taken = dialog.getByRole('img', { name: 'Screenshot in this report' });
-    await taken.waitFor();
-    // Where the report stood it would be dark around it.
+    const image = dialog.getByRole('img', { name: 'Screenshot in this report' });
+    await image.waitFor();
+    // With an open dialog, the page around it would be dark.
     expect(await page.evaluate<number[]>(corner)).toEqual([255, 255, 255]);
     expect(await dialog.getByLabel('Title').inputValue()).toBe('Darker nights');
     await dialog.getByRole('button', { name: 'Remove image' }).click();
-    await taken.waitFor({ state: 'detached' });
+    await image.waitFor({ state: 'detached' });
     await dialog.getByRole('button', { name: 'Take screenshot' }).click();
-    await taken.waitFor();
+    await image.waitFor();
     await dialog.getByRole('button', { name: 'Send report' }).click();
     await page.getByRole('status').filter({ hasText: 'Thank you' }).waitFor();
-    const { submissions } = (await (await lab.api()).get('/api/feedback-submissions?type=feature_request')).body;
-    expect(submissions).toMatchObject([{ title: 'Darker nights', severity: null, url: `${lab.address}/app/settings` }]);
+    const { submissions } = (await (await fixture.api()).get('/api/feedback-submissions?type=feature_request')).body;
+    expect(submissions).toMatchObject([
+      { title: 'Darker nights', severity: null, url: `${fixture.address}/app/settings` },
+    ]);
     expect(submissions[0].screenshotUrl).toMatch(/^http/);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
-  it('names the workflow, the run and the machine when a workflow’s issue is told from its run', async () => {
-    const api = await lab.api();
+  it('refers to the workflow and the run if an issue is reported from a run', async () => {
+    const api = await fixture.api();
     const [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
-    const who = await lab.invite('viewer');
-    const tab = await lab.signedIn(`/app/runs/${run.id}`, undefined, who);
+    const viewer = await fixture.invite('viewer');
+    const tab = await fixture.signedIn(`/app/runs/${run.id}`, undefined, viewer);
     const { page } = tab;
     await page.getByRole('button', { name: 'Report issue' }).click();
     const dialog = page.getByRole('dialog', { name: 'Report a workflow issue' });
@@ -129,7 +135,7 @@ describeInBrowser('feedback', () => {
     await dialog.getByRole('button', { name: 'Send report' }).click();
     await page.getByRole('status').filter({ hasText: 'Thank you' }).waitFor();
     await tab.goto('/app/feedback');
-    // One's own, and nobody else's.
+    // A viewer sees only their own report.
     await page.getByText('1 in all').waitFor();
     await page.getByRole('link', { name: 'It greets the wrong one' }).click();
     const report = page.getByRole('dialog', { name: 'It greets the wrong one' });
@@ -141,7 +147,7 @@ describeInBrowser('feedback', () => {
   });
 });
 
-/** The colour of the upper left corner of the dialog's picture. */
+/** Returns the color of the upper left corner of the image in the dialog. */
 const corner = `(() => {
   const image = document.querySelector('[role=dialog] img');
   const canvas = document.createElement('canvas');

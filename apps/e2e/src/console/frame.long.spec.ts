@@ -1,33 +1,33 @@
 // Long: opens every page in a browser.
 // Short: apps/e2e/src/console/stories.spec.ts
 import { waitFor } from '@muster/testing';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(180_000);
 
 describeInBrowser('the frame around every page', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
+    fixture = await ConsoleFixture.start();
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
-  it('asks for a sign-in when the session has ended, and leads back to where one was', async () => {
-    const tab = await lab.signedIn('/app/settings?part=Users');
+  it('asks for a sign-in when the session has ended, and continues to the requested page', async () => {
+    const tab = await fixture.signedIn('/app/settings?part=Users');
     const { page } = tab;
-    await page.getByRole('row', { name: new RegExp(lab.admin[0]) }).waitFor();
+    await page.getByRole('row', { name: new RegExp(fixture.admin[0]) }).waitFor();
     await page.context().clearCookies();
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
-    await tab.signIn(...lab.admin);
+    await tab.signIn(...fixture.admin);
     await page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor();
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
-  it('keeps what was typed over a sign-in, out of sight, and warns before an idle end', async () => {
-    const tab = await lab.signedIn('/app/settings?part=API%20keys');
+  it('keeps typed text hidden during a new sign-in, and warns before the session ends for idleness', async () => {
+    const tab = await fixture.signedIn('/app/settings?part=API%20keys');
     const { page } = tab;
     await page.getByRole('button', { name: 'New API key' }).click();
     await page.getByLabel('Name').fill('half a name');
@@ -36,8 +36,8 @@ describeInBrowser('the frame around every page', () => {
     await page.getByText('Your session has ended').waitFor();
     expect(await page.getByText('half a name').isVisible()).toBe(false);
     const signInAgain = async () => {
-      await page.getByLabel('Email').fill(lab.admin[0]);
-      await page.getByLabel('Password').fill(lab.admin[1]);
+      await page.getByLabel('Email').fill(fixture.admin[0]);
+      await page.getByLabel('Password').fill(fixture.admin[1]);
       await page.getByRole('button', { name: 'Sign in' }).click();
       await page.getByText('Your session has ended').waitFor({ state: 'detached' });
     };
@@ -58,19 +58,19 @@ describeInBrowser('the frame around every page', () => {
     await tab.close();
   });
 
-  it('leads nobody away from here after a sign-in, whatever a link says', async () => {
+  it('does not redirect to another site after a sign-in', async () => {
     for (const from of ['https://example.com/', '//example.com', '/\\example.com', 'javascript:alert(1)']) {
-      const tab = await lab.open();
+      const tab = await fixture.open();
       await tab.goto(`/app/login?from=${encodeURIComponent(from)}`);
-      await tab.signIn(...lab.admin);
+      await tab.signIn(...fixture.admin);
       await tab.page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
-      expect([from, new URL(tab.page.url()).origin]).toEqual([from, lab.address]);
+      expect([from, new URL(tab.page.url()).origin]).toEqual([from, fixture.address]);
       await tab.close();
     }
   });
 
-  it('lets one skip to the content, and gives the focus back when a dialog closes', async () => {
-    const tab = await lab.signedIn('/app/agents');
+  it('has a link that skips to the content, and restores the focus when a dialog closes', async () => {
+    const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
     await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor();
     await page.reload();
@@ -94,8 +94,8 @@ describeInBrowser('the frame around every page', () => {
     await tab.close();
   });
 
-  it('goes to every page by its letters, as its list of keys says', async () => {
-    const tab = await lab.signedIn('/app', undefined, lab.superAdmin);
+  it('opens every page by the keyboard shortcut in its list', async () => {
+    const tab = await fixture.signedIn('/app', undefined, fixture.superAdmin);
     const { page } = tab;
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
     const names = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').allInnerTexts();
@@ -116,8 +116,8 @@ describeInBrowser('the frame around every page', () => {
     await tab.close();
   });
 
-  it('is light or dark by the system, and by one’s own choice, which this browser keeps and nothing else', async () => {
-    const tab = await lab.signedIn('/app', { theme: 'dark' });
+  it('uses the theme of the system or of the user’s choice, which is all that the browser stores', async () => {
+    const tab = await fixture.signedIn('/app', { theme: 'dark' });
     const { page } = tab;
     const background = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
     const dark = await background();
@@ -137,8 +137,8 @@ describeInBrowser('the frame around every page', () => {
     await tab.close();
   });
 
-  it('keeps what was typed while the service is gone, and says so where it was to be sent', async () => {
-    const tab = await lab.signedIn('/app/settings?part=Limits');
+  it('keeps typed text while the service is unreachable, and reports the failed save', async () => {
+    const tab = await fixture.signedIn('/app/settings?part=Limits');
     const { page } = tab;
     await page.getByLabel('Monthly run limit').fill('77');
     await page.context().setOffline(true);

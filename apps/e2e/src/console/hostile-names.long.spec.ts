@@ -3,17 +3,17 @@
 import type { HttpClient } from '@muster/testing';
 import { waitFor } from '@muster/testing';
 import type { ConsoleTab } from './console-browser';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(480_000);
 
-/** Markup that would run, templates that would be filled in, a letter that turns the direction, and no place to break. */
+/** A name with markup, template expressions, a character that reverses the text direction, and a long word. */
 const hostile = (kind: string) =>
   `${kind}<img src=x onerror=window.ran=1>{{1337*1337}}\${1337*1337}\u202Egpj.${'W'.repeat(40)}`.slice(0, 100);
 const email = `{{1337*1337}}'\${1337*1337}-${'w'.repeat(30)}@example.com`;
 
-/** Questions of each kind, all at once. */
-const asks = [
+/** Questions of each kind, which a script asks at the same time. */
+const questions = [
   { question: hostile('Question'), kind: 'choice', choices: [hostile('Choice'), hostile('Other')] },
   { question: hostile('Question'), kind: 'text', context: { [hostile('Context')]: hostile('Value') } },
   {
@@ -32,16 +32,16 @@ threads = [threading.Thread(target=lambda ask=ask: muster.ask(**ask, timeout="1h
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]`;
 
-describeInBrowser('names that an enemy chose', () => {
-  let lab: ConsoleLab;
+describeInBrowser('hostile names', () => {
+  let fixture: ConsoleFixture;
   let api: HttpClient;
   const paths: string[] = [];
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
-    api = await lab.api();
-    const root = await lab.api(lab.superAdmin);
-    const made = async (method: 'post' | 'patch' | 'put', path: string, body: object, by = api) => {
+    fixture = await ConsoleFixture.start();
+    api = await fixture.api();
+    const root = await fixture.api(fixture.superAdmin);
+    const send = async (method: 'post' | 'patch' | 'put', path: string, body: object, by = api) => {
       const answer = await by[method](path, body);
       if (answer.status >= 300) throw new Error(`${path} answered ${answer.status}: ${answer.text}`);
       return answer.body;
@@ -49,52 +49,52 @@ describeInBrowser('names that an enemy chose', () => {
     const [agent] = (await api.get('/api/agents')).body.agents;
     const [workflow] = (await api.get('/api/workflows')).body.workflows;
     const { id: organizationId } = (await api.get('/api/auth/me')).body.organization;
-    await made('patch', `/api/admin/organizations/${organizationId}`, { name: hostile('Organization') }, root);
-    await made('patch', `/api/agents/${agent.id}`, { name: hostile('Agent'), labels: [hostile('Label').slice(0, 64)] });
-    await made('patch', `/api/workflows/${workflow.id}`, { name: hostile('Workflow'), description: hostile('About') });
-    const of = { workflowId: workflow.id, agentId: agent.id, variables: { GREETING: hostile('Variable') } };
+    await send('patch', `/api/admin/organizations/${organizationId}`, { name: hostile('Organization') }, root);
+    await send('patch', `/api/agents/${agent.id}`, { name: hostile('Agent'), labels: [hostile('Label').slice(0, 64)] });
+    await send('patch', `/api/workflows/${workflow.id}`, { name: hostile('Workflow'), description: hostile('About') });
+    const launchInput = { workflowId: workflow.id, agentId: agent.id, variables: { GREETING: hostile('Variable') } };
     const failing = {
       name: hostile('Failing'),
       variables: ['GREETING'],
       script: `raise SystemExit(${quoted('Cause')})`,
     };
-    const { id: failingId } = await made('post', '/api/workflows', failing);
-    const { jobId } = await made('post', '/api/jobs/launch', { ...of, workflowId: failingId });
-    const { batchId } = await made('post', '/api/jobs/batch', {
-      ...{ workflowId: workflow.id, agentIds: [agent.id], rows: [of.variables, of.variables] },
+    const { id: failingId } = await send('post', '/api/workflows', failing);
+    const { jobId } = await send('post', '/api/jobs/launch', { ...launchInput, workflowId: failingId });
+    const { batchId } = await send('post', '/api/jobs/batch', {
+      ...{ workflowId: workflow.id, agentIds: [agent.id], rows: [launchInput.variables, launchInput.variables] },
     });
-    await made('post', `/api/batches/${batchId}/cancel`, { reason: hostile('Reason') });
-    const schedule = await made('post', '/api/schedules', {
+    await send('post', `/api/batches/${batchId}/cancel`, { reason: hostile('Reason') });
+    const schedule = await send('post', '/api/schedules', {
       ...{ name: hostile('Schedule'), cronExpression: '0 3 * * *', timezone: 'UTC' },
-      ...{ agentId: agent.id, scriptId: workflow.id, variables: of.variables },
+      ...{ agentId: agent.id, scriptId: workflow.id, variables: launchInput.variables },
     });
-    await made('put', '/api/process-library/claims.hostile', {
+    await send('put', '/api/process-library/claims.hostile', {
       name: hostile('Process'),
       description: hostile('About'),
     });
-    const pack = await made('post', '/api/workflow-packs', {
+    const pack = await send('post', '/api/workflow-packs', {
       ...{ workerKey: 'claims.hostile', name: hostile('Pack'), description: hostile('About') },
     });
-    await made('post', '/api/users', { email, password: 'a good password', role: 'member' });
-    await made('post', '/api/api-keys', { name: hostile('Key'), scope: 'api' });
+    await send('post', '/api/users', { email, password: 'a good password', role: 'member' });
+    await send('post', '/api/api-keys', { name: hostile('Key'), scope: 'api' });
     const query = encodeURIComponent(hostile('Webhook'));
-    await made('post', '/api/webhook-endpoints', { url: `https://hooks.example.com/?${query}`, events: ['*'] });
-    await made('post', '/api/functions', {
+    await send('post', '/api/webhook-endpoints', { url: `https://hooks.example.com/?${query}`, events: ['*'] });
+    await send('post', '/api/functions', {
       ...{ name: 'hostile', description: hostile('Function'), parameters: {}, code: 'print(1)' },
     });
-    const asking = {
+    const askingWorkflow = {
       name: hostile('Asking'),
       script: [
         'import json, muster, threading',
-        `asks = json.loads(${JSON.stringify(JSON.stringify(asks))})`,
+        `asks = json.loads(${JSON.stringify(JSON.stringify(questions))})`,
         askAll,
       ].join('\n'),
     };
-    const { id: askingId } = await made('post', '/api/workflows', asking);
-    const { jobId: askingJobId } = await made('post', '/api/jobs/launch', { agentId: agent.id, workflowId: askingId });
+    const { id: askingId } = await send('post', '/api/workflows', askingWorkflow);
+    const { jobId: askingJobId } = await send('post', '/api/jobs/launch', { agentId: agent.id, workflowId: askingId });
     await waitFor(
-      'the questions',
-      async () => (await api.get('/api/questions?status=open')).body.questions.length === asks.length,
+      'the questions to be open',
+      async () => (await api.get('/api/questions?status=open')).body.questions.length === questions.length,
       120_000,
     );
     await waitFor(
@@ -112,16 +112,16 @@ describeInBrowser('names that an enemy chose', () => {
       `/app/packs/${pack.id}`,
     );
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
   const quoted = (kind: string) => JSON.stringify(hostile(kind));
 
-  const settled = async ({ page }: ConsoleTab) => {
+  const loaded = async ({ page }: ConsoleTab) => {
     await page.getByRole('heading', { level: 1 }).waitFor();
-    await waitFor('the content', async () => (await page.getByLabel('Loading').count()) === 0);
+    await waitFor('the content to load', async () => (await page.getByLabel('Loading').count()) === 0);
   };
 
-  /** What is wrong with the page as it is: what ran, what is wider than the window, and whose words are turned round. */
+  /** Returns the page's faults: markup that ran, overflow, and text whose direction a name has reversed. */
   const faultsOf = ({ page }: ConsoleTab): Promise<string[]> =>
     page.evaluate(() => {
       const { document, getComputedStyle } = globalThis as any;
@@ -139,7 +139,7 @@ describeInBrowser('names that an enemy chose', () => {
           node.parentElement.closest('textarea, pre, script, .cm-editor, option, title, [role=log]')
         )
           continue;
-        // Up to where the direction ends: an element that isolates, or a block. Behind the name it has nothing.
+        // The nearest element that limits the text direction: isolated, or a block. Nothing may follow the name in it.
         let at = node.parentElement;
         const isolates = () => /isolate|plaintext/.test(getComputedStyle(at).unicodeBidi);
         while (!isolates() && /^(inline|contents)$/.test(getComputedStyle(at).display)) at = at.parentElement;
@@ -148,14 +148,14 @@ describeInBrowser('names that an enemy chose', () => {
         range.setEndAfter(at.lastChild);
         const [line] = /^pre/.test(getComputedStyle(at).whiteSpace) ? range.toString().split('\n') : [range.toString()];
         if (!/^\u202eg?p?j?\.?W*…?\s*$/.test(line)) {
-          faults.push(`what is behind a name is turned round: ${at.textContent.slice(0, 60)} … ${range.toString()}`);
+          faults.push(`the text after a name is reversed: ${at.textContent.slice(0, 60)} … ${range.toString()}`);
         }
       }
       return [...new Set(faults)];
     });
 
-  /** Each action of a page's first menu is chosen: what asks first is looked at and left, what is done at once says so. */
-  const lookAtDialogs = async (tab: ConsoleTab, path: string, look: (what: string) => Promise<void>) => {
+  /** Chooses each action of the page's first menu, and checks the dialog or the status message that follows. */
+  const checkDialogs = async (tab: ConsoleTab, path: string, checkPage: (label: string) => Promise<void>) => {
     const { page } = tab;
     const menu = page.getByRole('main').getByRole('button', { name: /^Actions/ });
     const actions = async () => {
@@ -168,7 +168,7 @@ describeInBrowser('names that an enemy chose', () => {
     for (let index = 0; index < length; index += 1) {
       const action = (await actions())[index]!;
       const name = await action.innerText();
-      await look(`${path}, its menu`);
+      await checkPage(`${path}, menu`);
       if ((await action.getAttribute('aria-disabled')) === 'true') {
         await page.keyboard.press('Escape');
         continue;
@@ -179,16 +179,16 @@ describeInBrowser('names that an enemy chose', () => {
         .first()
         .waitFor({ timeout: 5000 })
         .catch(() => undefined);
-      await look(`${path}, ${name}`);
+      await checkPage(`${path}, ${name}`);
       await page.keyboard.press('Escape');
       const isElsewhere = !page.url().endsWith(path) || (await page.getByRole('dialog').count()) > 0;
       if (isElsewhere) await tab.goto(path);
-      await settled(tab);
+      await loaded(tab);
     }
   };
 
-  it.each([1440, 390])('run nowhere, and turn and break no page at %d px', async (width) => {
-    const tab = await lab.signedIn('/app', { width });
+  it.each([1440, 390])('run no code, reverse no text and overflow no page at %d px', async (width) => {
+    const tab = await fixture.signedIn('/app', { width });
     const { page } = tab;
     const dialogs: string[] = [];
     page.on('dialog', (dialog) => {
@@ -196,25 +196,25 @@ describeInBrowser('names that an enemy chose', () => {
       void dialog.dismiss();
     });
     const links = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').all();
-    const places = await Promise.all(links.map((link) => link.getAttribute('href')));
+    const hrefs = await Promise.all(links.map((link) => link.getAttribute('href')));
     const found: Record<string, string[]> = {};
-    const look = async (what: string) => {
+    const checkPage = async (label: string) => {
       const faults = await faultsOf(tab);
-      if (faults.length) found[what] = faults;
+      if (faults.length) found[label] = faults;
     };
-    for (const path of [...places.map((each) => each!), ...paths]) {
+    for (const path of [...hrefs.map((each) => each!), ...paths]) {
       await tab.goto(path);
-      await settled(tab);
-      await look(path);
-      if (width > 1000) await lookAtDialogs(tab, path, look);
+      await loaded(tab);
+      await checkPage(path);
+      if (width > 1000) await checkDialogs(tab, path, checkPage);
       for (const part of await page.getByRole('tab').all()) {
         await part.click();
-        await settled(tab);
-        await look(`${path} ${await part.innerText()}`);
+        await loaded(tab);
+        await checkPage(`${path} ${await part.innerText()}`);
       }
     }
     await tab.goto('/app');
-    await settled(tab);
+    await loaded(tab);
     for (const [q, kind] of [
       ['Agent', /agent/],
       ['Workflow', /workflow/],
@@ -223,7 +223,7 @@ describeInBrowser('names that an enemy chose', () => {
       await page.keyboard.press('ControlOrMeta+k');
       await page.getByRole('dialog').getByRole('combobox').fill(q);
       await page.getByRole('option').filter({ hasText: kind }).first().waitFor();
-      await look(`the palette's ${q}`);
+      await checkPage(`search dialog with ${q}`);
       await page.keyboard.press('Escape');
     }
     expect(found).toEqual({});

@@ -2,21 +2,21 @@
 // Short: apps/standalone/src/questions.spec.ts
 import { type HttpClient, waitFor } from '@muster/testing';
 import type { Page } from 'playwright-core';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(240_000);
 
 describeInBrowser('the inbox', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
   let api: HttpClient;
   let agentId: string;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
-    api = await lab.api();
+    fixture = await ConsoleFixture.start();
+    api = await fixture.api();
     agentId = (await api.get('/api/agents')).body.agents[0].id;
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
   afterEach(async () => {
     const { jobs } = (await api.get('/api/jobs?status=running')).body;
     for (const { id } of jobs) await api.post(`/api/jobs/${id}/cancel`, {});
@@ -43,9 +43,9 @@ describeInBrowser('the inbox', () => {
   const overflow = (page: Page) =>
     page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
-  it('shows a question within a second, and gives its answer to the script once: another one sees who answered', async () => {
-    const [admin, member] = [await lab.signedIn('/app/inbox'), await lab.invite('member')];
-    const other = await lab.signedIn('/app/inbox', { width: 360, height: 740 }, member);
+  it('shows a question, returns the first answer to the script, and shows other users who answered', async () => {
+    const [admin, member] = [await fixture.signedIn('/app/inbox'), await fixture.invite('member')];
+    const other = await fixture.signedIn('/app/inbox', { width: 360, height: 740 }, member);
     await Promise.all([admin, other].map(({ page }) => page.getByText('No open questions.').waitFor()));
     expect(await count(admin.page).count()).toBe(0);
     const jobId = await launch('Eligibility', [
@@ -58,7 +58,7 @@ describeInBrowser('the inbox', () => {
     expect(await card(other.page, 'Which plan?').innerText()).toMatch(/(9 min \d\d|10 min 00) s left/);
     await card(other.page, 'Which plan?').click({ position: { x: 5, y: 5 } });
     await card(admin.page, 'Which plan?').getByRole('button', { name: 'Gold' }).click();
-    await card(other.page, 'Which plan?').getByText(`Answered by ${lab.admin[0]}`).waitFor();
+    await card(other.page, 'Which plan?').getByText(`Answered by ${fixture.admin[0]}`).waitFor();
     expect(await card(other.page, 'Which plan?').getByRole('button').count()).toBe(0);
     await card(other.page, 'Send it?').getByRole('button', { name: 'Decline' }).click();
     const dialog = other.page.getByRole('dialog', { name: 'Decline this question?' });
@@ -72,16 +72,16 @@ describeInBrowser('the inbox', () => {
     await Promise.all([admin.close(), other.close()]);
   });
 
-  it('is answered without an account by the link of a message, on a phone', async () => {
+  it('accepts an answer without an account by the link in an email, on a phone', async () => {
     const jobId = await launch('Link', [
       'muster.result(muster.ask("Who <approves>?", kind="form", fields=[{"name": "by", "label": "Approved by"}]))',
     ]);
     const open = await waitFor('the question', async () => {
       return (await api.get(`/api/questions?jobId=${jobId}&status=open`)).body.questions[0];
     });
-    const tab = await lab.open({ width: 360, height: 740 });
+    const tab = await fixture.open({ width: 360, height: 740 });
     const { page } = tab;
-    // No mail is sent here: the token stands for the question, which is the service's own.
+    // No email is sent in this test, so the route maps an invented token to the real question.
     await page.route('**/api/answer-links/*', async (route) => {
       const { token, answer } = route.request().postDataJSON();
       if (token !== 'of-the-mail') return route.continue();
@@ -104,7 +104,7 @@ describeInBrowser('the inbox', () => {
     await tab.close();
   });
 
-  it('is worked through by the keyboard, and by a phone, and keeps nobody out', async () => {
+  it('is accessible, and usable by the keyboard and on a phone', async () => {
     const fields =
       '[{"name": "npi", "label": "NPI"}, {"name": "paid", "type": "number", "required": False}, {"name": "urgent", "type": "boolean"}, {"name": "payer", "type": "choice", "choices": ["Delta", "Cigna"]}]';
     const jobId = await launch('Remittance', [
@@ -113,7 +113,7 @@ describeInBrowser('the inbox', () => {
       'text = muster.ask("Anything else?")',
       'muster.result({"length": len(code), "form": form, "text": text})',
     ]);
-    const tab = await lab.signedIn('/app/inbox', { width: 360, height: 740 });
+    const tab = await fixture.signedIn('/app/inbox', { width: 360, height: 740 });
     const { page } = tab;
     const code = card(page, 'Code from the phone');
     await code.waitFor();
@@ -149,35 +149,35 @@ describeInBrowser('the inbox', () => {
     await tab.close();
   });
 
-  it('leaves to others what they were asked, on the page of a run too, which shows what became of a question', async () => {
-    const [person, stranger] = [await lab.invite('member'), await lab.invite('member')];
+  it('lets only the addressed users answer, also on the page of a run, which shows each outcome', async () => {
+    const [person, otherMember] = [await fixture.invite('member'), await fixture.invite('member')];
     const jobId = await launch('Approval', [
       `muster.ask("Approve?", kind="confirm", to=["${person[0]}", "role:admin"])`,
       'muster.ask("For a moment?", timeout="2s", default=None)',
     ]);
-    const [asked, other] = [
-      await lab.signedIn(`/app/runs/${jobId}`, { width: 360 }, person),
-      await lab.signedIn(`/app/runs/${jobId}`, undefined, stranger),
+    const [addressee, other] = [
+      await fixture.signedIn(`/app/runs/${jobId}`, { width: 360 }, person),
+      await fixture.signedIn(`/app/runs/${jobId}`, undefined, otherMember),
     ];
     await card(other.page, 'Approve?').getByText('every administrator').waitFor();
     expect(await card(other.page, 'Approve?').innerText()).toContain(person[0]);
     expect(await card(other.page, 'Approve?').getByRole('button').count()).toBe(0);
     expect(await count(other.page).count()).toBe(0);
-    expect(await overflow(asked.page)).toBeLessThanOrEqual(0);
-    await card(asked.page, 'Approve?').getByRole('button', { name: 'Yes' }).click();
+    expect(await overflow(addressee.page)).toBeLessThanOrEqual(0);
+    await card(addressee.page, 'Approve?').getByRole('button', { name: 'Yes' }).click();
     await card(other.page, 'Approve?').getByText(`Answered by ${person[0]}`).waitFor();
     await card(other.page, 'For a moment?').getByText('Nobody answered in time.').waitFor();
     expect(await resultOf(jobId)).toMatchObject({ status: 'completed' });
-    expect([...asked.complaints, ...other.complaints]).toEqual([]);
-    await Promise.all([asked.close(), other.close()]);
+    expect([...addressee.complaints, ...other.complaints]).toEqual([]);
+    await Promise.all([addressee.close(), other.close()]);
   });
 
-  it('counts and shows more questions than one page has, and closes those of a run that is cancelled', async () => {
+  it('counts and shows more questions than one page holds, and removes the questions of a cancelled run', async () => {
     const jobId = await launch('Many', ['muster.ask("The first?")']);
-    const tab = await lab.signedIn('/app/inbox');
+    const tab = await fixture.signedIn('/app/inbox');
     const { page } = tab;
     await card(page, 'The first?').waitFor();
-    await lab.query(
+    await fixture.query(
       `INSERT INTO question (id, organization_id, job_id, agent_id, workflow_id, question_key, question, kind, expires_at)
        SELECT gen_random_uuid(), organization_id, id, agent_id, workflow_id, n::text, 'Question ' || n, 'confirm',
               now() + interval '1 hour' FROM job, generate_series(1, 250) n WHERE id = $1`,
@@ -188,10 +188,10 @@ describeInBrowser('the inbox', () => {
     await page.getByRole('button', { name: 'More questions' }).click();
     await count(page).getByText('200+').waitFor();
     await page.getByRole('button', { name: 'More questions' }).click();
-    await waitFor('all of them', async () => (await page.getByRole('article').count()) === 251);
+    await waitFor('all questions', async () => (await page.getByRole('article').count()) === 251);
     expect(await count(page).innerText()).toMatch(/^251\b/);
     await api.post(`/api/jobs/${jobId}/cancel`, {});
-    await waitFor('the end of all of them', async () => (await page.getByRole('article').count()) === 0, 15_000);
+    await waitFor('all questions to disappear', async () => (await page.getByRole('article').count()) === 0, 15_000);
     await page.getByText('No open questions.').waitFor();
     expect(tab.complaints).toEqual([]);
     await tab.close();

@@ -2,11 +2,11 @@
 // Short: apps/e2e/src/console/stories.spec.ts
 import { randomUUID } from 'node:crypto';
 import { type HttpClient, waitFor } from '@muster/testing';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(240_000);
 
-/** Where lists are, and their searchboxes. */
+/** The pages with lists, and the names of their search boxes. */
 const searched = [
   ['/app/agents', 'Search agents'],
   ['/app/runs', 'Search runs'],
@@ -24,37 +24,37 @@ const searched = [
   ['/app/admin', 'Search organizations'],
 ] as const;
 
-describeInBrowser('lists, and what leads to them', () => {
-  let lab: ConsoleLab;
+describeInBrowser('lists and the links to them', () => {
+  let fixture: ConsoleFixture;
   let api: HttpClient;
   let agentId: string;
   let organizationId: string;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
-    api = await lab.api();
+    fixture = await ConsoleFixture.start();
+    api = await fixture.api();
     agentId = (await api.get('/api/agents')).body.agents[0].id;
     organizationId = (await api.get('/api/auth/me')).body.organization.id;
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
-  it('each have a searchbox, to which a key leads, and which says what is searched', async () => {
-    const tab = await lab.signedIn('/app', undefined, lab.superAdmin);
+  it('have a search box that a key focuses and that keeps its text in the URL', async () => {
+    const tab = await fixture.signedIn('/app', undefined, fixture.superAdmin);
     const { page } = tab;
     for (const [path, name] of searched) {
       await tab.goto(path);
       const box = page.getByRole('searchbox', { name });
       await box.waitFor();
       await page.keyboard.press('/');
-      await page.keyboard.type('nobody is called so');
+      await page.keyboard.type('no such name');
       await waitFor(
-        `the address of ${path}`,
-        () => new URL(page.url()).searchParams.get('q') === 'nobody is called so',
+        `the search in the URL of ${path}`,
+        () => new URL(page.url()).searchParams.get('q') === 'no such name',
       );
-      await waitFor('the answer', async () => (await page.getByLabel('Loading').count()) === 0);
+      await waitFor('the search result', async () => (await page.getByLabel('Loading').count()) === 0);
       expect([path, await page.getByRole('alert').count()]).toEqual([path, 0]);
     }
-    // A link to the page as it is leads there, and the box says so.
+    // The navigation link to the same page removes the search, and the box is empty.
     await tab.goto('/app/runs?q=nothing');
     await page.getByText('No matching runs.').waitFor();
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Runs' }).click();
@@ -64,16 +64,16 @@ describeInBrowser('lists, and what leads to them', () => {
     await tab.close();
   });
 
-  it('are narrowed by state: schedules to those that are paused', async () => {
+  it('are filtered by status, such as paused schedules', async () => {
     const { id: scriptId } = (await api.post('/api/workflows', { name: 'Nightly', script: 'print(1)' })).body;
     for (const enabled of [true, false]) {
-      const name = enabled ? 'Goes on' : 'Is paused';
+      const name = enabled ? 'Is enabled' : 'Is paused';
       await api.post('/api/schedules', { name, scriptId, agentId, cronExpression: '0 3 * * *', enabled });
     }
-    const tab = await lab.signedIn('/app/schedules');
+    const tab = await fixture.signedIn('/app/schedules');
     const { page } = tab;
     await page.getByLabel('Status').selectOption('disabled');
-    await page.getByRole('link', { name: 'Goes on' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Is enabled' }).waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'Is paused' }).waitFor();
     expect(new URL(page.url()).search).toBe('?enabled=false');
     expect(await tab.barriersInBothThemes()).toEqual([]);
@@ -81,9 +81,9 @@ describeInBrowser('lists, and what leads to them', () => {
     await tab.close();
   });
 
-  it('tell of agents what they cost, and several are pinned and drained at once', async () => {
+  it('show the cost of agents, and pin several agents at once', async () => {
     const other = (await api.post('/api/agents', { name: 'Other', provider: 'external' })).body.agent.id;
-    const tab = await lab.signedIn('/app/agents');
+    const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
     await page.getByRole('columnheader', { name: 'Cost' }).waitFor();
     await page
@@ -96,7 +96,7 @@ describeInBrowser('lists, and what leads to them', () => {
     for (const id of [agentId, other]) {
       expect((await api.get(`/api/agents/${id}`)).body.idleAutoStopExempt).toBe(true);
     }
-    // One of them is let go again, and that is taken back.
+    // One agent is unpinned, and that is undone.
     await page.getByRole('button', { name: 'Actions for Other' }).click();
     await page.getByRole('menuitem', { name: 'Unpin' }).click();
     await page.getByRole('status').filter({ hasText: 'Other is no longer pinned.' }).waitFor();
@@ -106,37 +106,37 @@ describeInBrowser('lists, and what leads to them', () => {
     await tab.close();
   });
 
-  it('are led to from home by what needs attention: dead letters, for those who may see them', async () => {
-    await lab.query(
+  it('are linked from home for dead letters, if the user may see them', async () => {
+    await fixture.query(
       `INSERT INTO outbox (id, queue, name, payload, organization_id, next_publish_at, attempts)
        VALUES ($1, 'dispatch', 'dispatch-agent', '{}', $2, NULL, 5)`,
       [randomUUID(), organizationId],
     );
-    const tab = await lab.signedIn('/app');
+    const tab = await fixture.signedIn('/app');
     const { page } = tab;
     await page.getByRole('link', { name: '1 dead letter' }).click();
     await page.getByRole('heading', { level: 1, name: 'Queues' }).waitFor();
     await page.getByRole('row', { name: /dispatch-agent/ }).waitFor();
     expect(tab.complaints).toEqual([]);
     await tab.close();
-    const viewer = await lab.signedIn('/app', undefined, await lab.invite('viewer'));
+    const viewer = await fixture.signedIn('/app', undefined, await fixture.invite('viewer'));
     await viewer.page.getByRole('region', { name: 'Needs attention' }).waitFor();
-    await waitFor('the content', async () => (await viewer.page.getByLabel('Loading').count()) === 0);
+    await waitFor('the content to load', async () => (await viewer.page.getByLabel('Loading').count()) === 0);
     expect(await viewer.page.getByText('dead letter').count()).toBe(0);
     expect(viewer.complaints).toEqual([]);
     await viewer.close();
   });
 
-  it('are led to from home by machines, also by those that no single page of them holds', async () => {
-    const name = 'ZZ the last of them';
-    await lab.query(
+  it('are linked from home for agents, also for more agents than one page holds', async () => {
+    const name = 'ZZ the last agent';
+    await fixture.query(
       `INSERT INTO agent (id, organization_id, name, status, provider)
        SELECT gen_random_uuid(), $1, CASE WHEN n = 450 THEN $2 ELSE 'Machine ' || n END,
               CASE WHEN n = 450 THEN 'offline' ELSE 'stopped' END, 'external'
        FROM generate_series(1, 450) n`,
       [organizationId, name],
     );
-    const tab = await lab.signedIn('/app');
+    const tab = await fixture.signedIn('/app');
     const { page } = tab;
     await page.getByRole('region', { name: 'Machines' }).getByRole('link', { name: '449 stopped' }).waitFor();
     const unconnected = /^\d+ offline never connected$/;
@@ -144,16 +144,16 @@ describeInBrowser('lists, and what leads to them', () => {
     await page.getByRole('region', { name: 'Needs attention' }).getByRole('link', { name }).click();
     await page.getByRole('heading', { level: 1, name }).waitFor();
     await tab.close();
-    await lab.query(`DELETE FROM agent WHERE name = $1 OR name LIKE 'Machine %'`, [name]);
+    await fixture.query(`DELETE FROM agent WHERE name = $1 OR name LIKE 'Machine %'`, [name]);
   });
 
-  it('are led to from home by runs that failed today, also those that were queued days ago', async () => {
+  it('are linked from home for runs that failed today, also if they were queued days ago', async () => {
     const [late, old] = [randomUUID(), randomUUID()];
     for (const [id, endedAgo] of [
       [late, '1 minute'],
       [old, '26 hours'],
     ] as const) {
-      await lab.query(
+      await fixture.query(
         `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status, queued_at, started_at,
                           finished_at, error)
          SELECT $1, organization_id, workflow_id, workflow_revision, agent_id, 'failed', now() - interval '40 hours',
@@ -162,7 +162,7 @@ describeInBrowser('lists, and what leads to them', () => {
         [id, organizationId, endedAgo],
       );
     }
-    const tab = await lab.signedIn('/app');
+    const tab = await fixture.signedIn('/app');
     const { page } = tab;
     const linkOf = (id: string) => page.locator(`a[href$="/runs/${id}"]`);
     await linkOf(late).waitFor();
@@ -175,8 +175,8 @@ describeInBrowser('lists, and what leads to them', () => {
     await tab.close();
   });
 
-  it('say what could not be had, with a way to try again, also on home', async () => {
-    const tab = await lab.signedIn('/app');
+  it('show a failed request with a button to try again, also on home', async () => {
+    const tab = await fixture.signedIn('/app');
     const { page } = tab;
     await page.route(/\/api\/(usage|costs)/, (route) =>
       route.fulfill({ status: 503, json: { code: 'service_unavailable' } }),
@@ -190,8 +190,8 @@ describeInBrowser('lists, and what leads to them', () => {
     await tab.close();
   });
 
-  it('are left for one thing by its id, whatever it is', async () => {
-    const tab = await lab.signedIn('/app');
+  it('are skipped by entering an id in the search dialog', async () => {
+    const tab = await fixture.signedIn('/app');
     const { page } = tab;
     const [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
     for (const [id, path] of [
@@ -210,49 +210,49 @@ describeInBrowser('lists, and what leads to them', () => {
     await tab.close();
   });
 
-  it('go on over parts in which nothing is found, and ask once for what they could not have', async () => {
+  it('continue over pages without a match, and do not repeat a failed request', async () => {
     const endpoint = await api.post('/api/webhook-endpoints', { url: 'https://example.com/told', events: ['*'] });
     const endpointId = endpoint.body.id ?? endpoint.body.webhookEndpoint.id;
     const far = '00000000-0000-7000-8000-0000feedbeef';
-    // Ids by chance are all above that one: it is the oldest of all, more than an answer looks through.
-    await lab.query(
+    // The id `far` is below all random ids, so its row is the oldest; a single response does not search that far.
+    await fixture.query(
       `INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence, body, fanned_out_at)
        SELECT CASE n WHEN 0 THEN $2::uuid ELSE gen_random_uuid() END, $1, 'job.completed', $2, n, '{}', now()
        FROM generate_series(0, 6000) n`,
       [organizationId, far],
     );
-    await lab.query(
+    await fixture.query(
       `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, status, due_at)
        SELECT id, organization_id, $1, id, type, CASE id WHEN $2 THEN 'dead' ELSE 'delivered' END, now()
        FROM webhook_event WHERE subject_id = $2`,
       [endpointId, far],
     );
-    await lab.query(
+    await fixture.query(
       `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status, finished_at)
        SELECT CASE n WHEN 0 THEN $1::uuid ELSE overlay(gen_random_uuid()::text PLACING '0a1b2c3d' FROM 29)::uuid END,
               organization_id, workflow_id, workflow_revision, agent_id, 'cancelled', now()
        FROM (SELECT * FROM job WHERE organization_id = $2 LIMIT 1) run, generate_series(0, 6000) n`,
       [far, organizationId],
     );
-    const tab = await lab.signedIn(`/app/settings?part=Webhooks&endpoint=${endpointId}&status=dead`);
+    const tab = await fixture.signedIn(`/app/settings?part=Webhooks&endpoint=${endpointId}&status=dead`);
     const { page } = tab;
     await page.getByTestId('webhook-delivery').getByText('dead').waitFor();
     expect(await page.getByText('No matching deliveries.').count()).toBe(0);
-    // A run is found by the end of its id, however long ago it was.
+    // A run is found by the end of its id, even if it is old.
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox').fill('feedbeef');
     await page.getByRole('option', { name: /run feedbeef, cancelled/ }).waitFor();
     await page.keyboard.press('Enter');
     await page.waitForURL((url) => url.pathname === `/app/runs/${far}`);
-    let asked = 0;
+    let requests = 0;
     await page.route(/\/api\/jobs\?.*cursor=/, (route) => {
-      asked += 1;
+      requests += 1;
       return route.fulfill({ status: 500, json: { code: 'internal_error' } });
     });
     await tab.goto('/app/runs?q=feedbeef');
     await page.getByRole('alert').waitFor();
     await page.waitForTimeout(1000);
-    expect(asked).toBeLessThanOrEqual(2);
+    expect(requests).toBeLessThanOrEqual(2);
     await page.unroute(/\/api\/jobs\?.*cursor=/);
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('link', { name: /feedbeef/ }).waitFor();

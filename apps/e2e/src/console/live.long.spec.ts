@@ -1,7 +1,7 @@
 // Long: kills the service behind an open page.
 // Short: apps/e2e/src/console/stories.spec.ts
 import { type HttpClient, waitFor } from '@muster/testing';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(240_000);
 
@@ -13,35 +13,35 @@ for number in range(${lines}):
     time.sleep(0.2)
 `;
 
-describeInBrowser('a page that is looked at', () => {
-  let lab: ConsoleLab;
+describeInBrowser('an open page', () => {
+  let fixture: ConsoleFixture;
   let api: HttpClient;
   let agentId: string;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.startAlone();
-    api = await lab.api();
+    fixture = await ConsoleFixture.startAlone();
+    api = await fixture.api();
     agentId = (await api.get('/api/agents')).body.agents[0].id;
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
   const launch = async () => {
     const workflow = await api.post('/api/workflows', { name: `Lines ${Date.now()}`, script });
     return (await api.post('/api/jobs/launch', { agentId, workflowId: workflow.body.id })).body.jobId as string;
   };
 
-  it('shows each line of a run once and in order, though the service is killed meanwhile', async () => {
-    const tab = await lab.signedIn(`/app/runs/${await launch()}`);
+  it('shows each line of a run once and in order even if the service is killed', async () => {
+    const tab = await fixture.signedIn(`/app/runs/${await launch()}`);
     const { page } = tab;
     await page
       .getByTestId('log-line')
       .filter({ hasText: /line 5$/ })
       .waitFor();
-    lab.killService();
+    fixture.killService();
     await page.getByText('the connection is lost').waitFor();
     await page.getByText('the connection is lost').waitFor({ state: 'detached', timeout: 60_000 });
     await page.getByTestId('run-status').filter({ hasText: 'completed' }).waitFor({ timeout: 120_000 });
-    // While lines come, the page follows its end.
+    // While lines arrive, the page follows the end of the log.
     await page
       .getByTestId('log-line')
       .filter({ hasText: `line ${lines - 1}` })
@@ -51,8 +51,8 @@ describeInBrowser('a page that is looked at', () => {
     await tab.close();
   });
 
-  it('shows within a second or so what happened to a machine', async () => {
-    const tab = await lab.signedIn(`/app/agents/${agentId}`);
+  it('shows a change of an agent without a reload', async () => {
+    const tab = await fixture.signedIn(`/app/agents/${agentId}`);
     const { page } = tab;
     await page.getByTestId('timeline-entry').first().waitFor();
     const began = performance.now();
@@ -65,32 +65,32 @@ describeInBrowser('a page that is looked at', () => {
     await tab.close();
   });
 
-  it('lists a run within a second of its launch, and what became of it while the service was away', async () => {
-    const tab = await lab.signedIn('/app/runs');
+  it('lists a run right after its launch, and shows its outcome after a restart of the service', async () => {
+    const tab = await fixture.signedIn('/app/runs');
     const { page } = tab;
     const rows = page.getByRole('row');
     await rows.nth(1).waitFor();
     const workflow = await api.post('/api/workflows', { name: 'Short', script: 'import time\ntime.sleep(8)\n' });
-    const shown = page.getByRole('row', { name: /Short/ });
-    // The stream may be younger than the page.
+    const row = page.getByRole('row', { name: /Short/ });
+    // The stream may be opened after the page is shown.
     await waitFor('the stream', () => tab.streams.size > 0);
     await page.waitForTimeout(500);
     const began = performance.now();
     await api.post('/api/jobs/launch', { agentId, workflowId: workflow.body.id });
-    await shown.waitFor();
+    await row.waitFor();
     const tookMs = Math.round(performance.now() - began);
     process.stdout.write(`console: a launched run is in the list after ${tookMs} ms\n`);
-    await shown.getByText('running').waitFor();
-    lab.killService();
+    await row.getByText('running').waitFor();
+    fixture.killService();
     await page.getByText('the connection is lost').waitFor();
     await page.getByText('the connection is lost').waitFor({ state: 'detached', timeout: 60_000 });
-    await shown.getByText('completed').waitFor({ timeout: 60_000 });
-    expect(await shown.count()).toBe(1);
+    await row.getByText('completed').waitFor({ timeout: 60_000 });
+    expect(await row.count()).toBe(1);
     await tab.close();
   });
 
-  it('sorts and searches runs where the address says so, and hands them out as a table', async () => {
-    const tab = await lab.signedIn('/app/runs');
+  it('sorts and searches runs with the parameters in the URL, and exports the table', async () => {
+    const tab = await fixture.signedIn('/app/runs');
     const { page } = tab;
     const took = page.getByRole('columnheader', { name: 'Took' });
     expect(await page.getByRole('columnheader', { name: 'Queued' }).getAttribute('aria-sort')).toBe('descending');
@@ -115,10 +115,10 @@ describeInBrowser('a page that is looked at', () => {
     await tab.close();
   });
 
-  it('has one stream of each thing for all the tabs of a browser, and the next tab takes it over', async () => {
-    const tab = await lab.signedIn(`/app/agents/${agentId}`);
+  it('shares one stream per resource among all tabs of a browser, and another tab takes the streams over', async () => {
+    const tab = await fixture.signedIn(`/app/agents/${agentId}`);
     const second = await tab.another(`/app/agents/${agentId}`);
-    // The organization's and the agent's.
+    // The streams of the organization and of the agent.
     await waitFor('the leader’s streams', () => tab.streams.size === 2);
     await second.getByTestId('timeline-entry').first().waitFor();
     expect(tab.streams.size).toBe(2);
@@ -131,7 +131,7 @@ describeInBrowser('a page that is looked at', () => {
   });
 });
 
-/** What the log holds, by scrolling through it: only what is in sight is in the document. */
+/** Returns all lines of the log by scrolling through it, because only the visible lines are in the document. */
 const allLines = `(async () => {
   const log = document.querySelector('[role=log]');
   const seen = new Map();

@@ -2,25 +2,25 @@
 // Short: apps/gateway/src/packs/versions.spec.ts
 import { waitFor } from '@muster/testing';
 import type { Page } from 'playwright-core';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(240_000);
 
 describeInBrowser('the pages of packs', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
 
-  beforeAll(async () => void (lab = await ConsoleLab.start()));
-  afterAll(() => lab?.end());
+  beforeAll(async () => void (fixture = await ConsoleFixture.start()));
+  afterAll(() => fixture?.end());
 
-  it('bring a process from files to where it runs, and back', async () => {
-    const tab = await lab.signedIn('/app/packs');
+  it('publish files as versions, pin them for an installation, and roll back', async () => {
+    const tab = await fixture.signedIn('/app/packs');
     const { page } = tab;
     await page.getByText('No packs yet.').waitFor();
     await page.getByRole('button', { name: 'New pack' }).click();
-    const made = page.getByRole('dialog', { name: 'New pack' });
-    await made.getByLabel('Worker key').fill('eob-download');
-    await made.getByLabel('Name', { exact: true }).fill('EOB <b>download</b>');
-    await made.getByRole('button', { name: 'Create pack' }).click();
+    const newPackDialog = page.getByRole('dialog', { name: 'New pack' });
+    await newPackDialog.getByLabel('Worker key').fill('eob-download');
+    await newPackDialog.getByLabel('Name', { exact: true }).fill('EOB <b>download</b>');
+    await newPackDialog.getByRole('button', { name: 'Create pack' }).click();
     await page.getByRole('heading', { level: 1, name: 'EOB <b>download</b>' }).waitFor();
 
     await addFiles(page, { 'main.py': 'print("one")\n', 'notes.txt': 'for people\n' });
@@ -35,8 +35,8 @@ describeInBrowser('the pages of packs', () => {
     await installed.getByLabel('Name', { exact: true }).fill('Main Street');
     await installed.getByLabel('Version').selectOption({ label: 'Version 1 (first), pilot' });
     await installed.getByRole('button', { name: 'Create installation' }).click();
-    const place = page.getByTestId('installation').filter({ hasText: 'Main Street' });
-    await place.getByText('Version 1 (first)').waitFor();
+    const installation = page.getByTestId('installation').filter({ hasText: 'Main Street' });
+    await installation.getByText('Version 1 (first)').waitFor();
 
     await addFiles(page, { 'main.py': 'print("two")\n', 'helper.py': 'x = 1\n' });
     await page.getByRole('button', { name: 'Actions for notes.txt' }).click();
@@ -58,24 +58,24 @@ describeInBrowser('the pages of packs', () => {
     const pin = page.getByRole('dialog', { name: 'Pin Main Street' });
     await pin.getByLabel('Version').selectOption({ label: 'Version 2 (second), pilot' });
     await pin.getByRole('button', { name: 'Pin', exact: true }).click();
-    await place.getByText('before: Version 1 (first)').waitFor();
+    await installation.getByText('before: Version 1 (first)').waitFor();
     await page.getByRole('button', { name: 'Actions for Main Street' }).click();
     await page.getByRole('menuitem', { name: 'Roll back' }).click();
     const back = page.getByRole('dialog', { name: 'Roll back Main Street?' });
     await back.getByText('From Version 2 (second) to Version 1 (first)').waitFor();
     await back.getByRole('button', { name: 'Roll back' }).click();
-    await place.getByText('before: Version 2 (second)').waitFor();
-    await place.getByRole('button', { name: 'History' }).click();
-    const history = place.getByRole('list', { name: 'History of Main Street' });
-    await waitFor('its history', async () => (await history.getByRole('listitem').count()) === 3);
+    await installation.getByText('before: Version 2 (second)').waitFor();
+    await installation.getByRole('button', { name: 'History' }).click();
+    const history = installation.getByRole('list', { name: 'History of Main Street' });
+    await waitFor('the history', async () => (await history.getByRole('listitem').count()) === 3);
     expect(await history.getByRole('listitem').first().innerText()).toMatch(/^Rolled back to Version 1 \(first\) from/);
     expect(await tab.barriers()).toEqual([]);
 
-    // Somebody else pins it while it is asked: nothing is rolled back but what is shown.
+    // Another user pins a version while the dialog is open: the dialog is updated, and nothing is rolled back.
     await page.getByRole('button', { name: 'Actions for Main Street' }).click();
     await page.getByRole('menuitem', { name: 'Roll back' }).click();
     await back.getByText('From Version 1 (first) to Version 2 (second)').waitFor();
-    const api = await lab.api();
+    const api = await fixture.api();
     const { packs } = (await api.get('/api/workflow-packs')).body;
     const { installations } = (await api.get(`/api/workflow-packs/${packs[0].id}`)).body;
     const [{ id, previousVersionId: versionId }] = installations;
@@ -85,7 +85,7 @@ describeInBrowser('the pages of packs', () => {
     await back.getByText('From Version 2 (second) to Version 1 (first)').waitFor();
     expect((await api.get(`/api/workflow-pack-installations/${id}`)).body.pinnedVersionId).toBe(versionId);
     await back.getByRole('button', { name: 'Roll back' }).click();
-    await waitFor('it', async () => {
+    await waitFor('the rollback', async () => {
       const { pinnedVersionId, previousVersionId } = (await api.get(`/api/workflow-pack-installations/${id}`)).body;
       return pinnedVersionId !== versionId && previousVersionId === versionId;
     });
@@ -94,38 +94,38 @@ describeInBrowser('the pages of packs', () => {
     await tab.close();
   });
 
-  it('show mine and theirs where somebody else has uploaded meanwhile, and one is chosen', async () => {
-    const tab = await lab.signedIn('/app/packs');
+  it('show both versions if another user has uploaded files, and apply the chosen one', async () => {
+    const tab = await fixture.signedIn('/app/packs');
     const { page } = tab;
-    const other = await lab.signedIn('/app/packs');
+    const other = await fixture.signedIn('/app/packs');
     await newPack(page, 'contested');
     await addFiles(page, { 'main.py': 'print("base")\n' });
     await other.goto(new URL(page.url()).pathname);
-    for (const [theirs, choice, kept, left] of [
+    for (const [otherFile, choice, keptFile, removedFile] of [
       ['theirs.py', 'Take theirs', 'theirs.py', 'mine.py'],
       ['later.py', 'Keep mine', 'mine.py', 'later.py'],
     ] as const) {
       await page.getByRole('button', { name: 'Add files' }).click();
       const dialog = page.getByRole('dialog', { name: 'Add files' });
       await dialog.getByLabel('Files').setInputFiles(fileOf('mine.py', 'x = 1\n'));
-      await addFiles(other.page, { [theirs]: 'x = 2\n' });
+      await addFiles(other.page, { [otherFile]: 'x = 2\n' });
       await dialog.getByRole('button', { name: 'Add', exact: true }).click();
       const conflict = page.getByRole('dialog', { name: 'Somebody else has changed it' });
-      await conflict.getByLabel('Files: theirs').getByText(theirs).waitFor();
+      await conflict.getByLabel('Files: theirs').getByText(otherFile).waitFor();
       expect(await conflict.getByLabel('Files: mine').innerText()).toContain('mine.py');
       expect(await tab.barriers()).toEqual([]);
       await conflict.getByRole('button', { name: choice }).click();
       await conflict.waitFor({ state: 'detached' });
-      await page.getByRole('button', { name: `Actions for ${kept}` }).waitFor();
-      await page.getByRole('button', { name: `Actions for ${left}` }).waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: `Actions for ${keptFile}` }).waitFor();
+      await page.getByRole('button', { name: `Actions for ${removedFile}` }).waitFor({ state: 'detached' });
     }
     expect([...tab.complaints, ...other.complaints]).toEqual([]);
     await other.close();
     await tab.close();
   });
 
-  it('move a version by the keyboard alone', async () => {
-    const tab = await lab.signedIn('/app/packs');
+  it('promote a version by the keyboard alone', async () => {
+    const tab = await fixture.signedIn('/app/packs');
     const { page } = tab;
     await newPack(page, 'by-keyboard');
     await addFiles(page, { 'main.py': 'print(1)\n' });
@@ -145,10 +145,10 @@ describeInBrowser('the pages of packs', () => {
   it.each([
     { theme: 'light', width: 360 },
     { theme: 'dark', width: 1440 },
-  ] as const)('keep nobody out: $theme, $width px', async (look) => {
-    const tab = await lab.signedIn('/app/packs', look);
+  ] as const)('are accessible: $theme, $width px', async (appearance) => {
+    const tab = await fixture.signedIn('/app/packs', appearance);
     const { page } = tab;
-    await newPack(page, `look-${look.theme}`);
+    await newPack(page, `look-${appearance.theme}`);
     await addFiles(page, { [`${'very-'.repeat(20)}long.py`]: 'print(1)\n' });
     await publish(page, 'مرحبا');
     await page.getByRole('button', { name: 'History' }).first().click();

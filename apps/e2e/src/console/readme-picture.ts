@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { ConsoleTab, chromiumPath, launchBrowser } from './console-browser';
 
-// The picture of the console in the README, of the first page of a service that runs:
+// Takes the screenshot of the console for the README, of the home page of a running service:
 //   node dist/apps/e2e/src/console/readme-picture.js <address> <email> <password>
 async function main([address, email, password]: string[]): Promise<void> {
   const executable = chromiumPath();

@@ -1,69 +1,69 @@
 // Long: opens many pages in a browser and changes what they show.
 // Short: apps/e2e/src/console/stories.spec.ts
 import { type HttpClient, waitFor } from '@muster/testing';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(240_000);
 
-describeInBrowser('a page that renews itself', () => {
-  let lab: ConsoleLab;
+describeInBrowser('a page that is updated while it is used', () => {
+  let fixture: ConsoleFixture;
   let api: HttpClient;
   let demoId: string;
-  /** A machine that nobody has installed: what it is given waits. */
+  /** An agent without a worker, so its runs stay queued. */
   let silentId: string;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
-    api = await lab.api();
+    fixture = await ConsoleFixture.start();
+    api = await fixture.api();
     demoId = (await api.get('/api/agents')).body.agents[0].id;
     silentId = (await api.post('/api/agents', { name: 'Silent', provider: 'external' })).body.agent.id;
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
   const workflow = async (name: string, more: object = {}) =>
     (await api.post('/api/workflows', { name, script: 'print("hello")\n', ...more })).body;
 
-  it('leaves open what was asked about a run, however many newer ones push it out of sight', async () => {
+  it('keeps a dialog about a run open while newer runs push the run out of the list', async () => {
     const { id: workflowId } = await workflow('Many', { variables: ['N'] });
     const { jobId } = (await api.post('/api/jobs/launch', { agentId: silentId, workflowId, variables: { N: '0' } }))
       .body;
-    const tab = await lab.signedIn('/app/runs');
+    const tab = await fixture.signedIn('/app/runs');
     const { page } = tab;
     await page.getByRole('button', { name: `Actions for run ${jobId.slice(-8)}` }).click();
     const item = page.getByRole('menuitem', { name: 'Cancel run' });
     await item.waitFor();
     const rows = Array.from({ length: 80 }, (_, n) => ({ N: String(n + 1) }));
-    const seen = page.waitForResponse(
+    const refreshed = page.waitForResponse(
       async (answer) => /\/api\/jobs\?/.test(answer.url()) && (await answer.json()).jobs?.length > 80,
     );
     expect((await api.post('/api/jobs/batch', { workflowId, agentIds: [silentId], rows })).status).toBe(202);
-    await seen;
+    await refreshed;
     await item.click();
     const dialog = page.getByRole('dialog', { name: 'Cancel this run?' });
     await dialog.waitFor();
-    // Its row no longer fits what the list is asked for, either.
+    // The run no longer matches the filter of the list either.
     await api.post(`/api/jobs/${jobId}/cancel`, {});
     await page.waitForResponse((answer) => /\/api\/jobs\?/.test(answer.url()));
     await dialog.getByRole('button', { name: 'Go back' }).click();
     await dialog.waitFor({ state: 'detached' });
-    // Then the list is as it is.
+    // After the dialog is closed, the list is up to date.
     await page.getByRole('row').nth(1).getByText('queued').waitFor();
     await page.getByRole('button', { name: `Actions for run ${jobId.slice(-8)}` }).waitFor({ state: 'detached' });
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
-  it('keeps a name that is being typed, though its row no longer fits the filter', async () => {
-    const tab = await lab.signedIn('/app/agents?status=online');
+  it('keeps a name that is being typed even if its row no longer matches the filter', async () => {
+    const tab = await fixture.signedIn('/app/agents?status=online');
     const { page } = tab;
     await page.getByRole('button', { name: 'Actions for Demo agent' }).click();
     await page.getByRole('menuitem', { name: 'Rename' }).click();
     await page.getByLabel('Name').fill('Front');
-    const seen = page.waitForResponse(
+    const refreshed = page.waitForResponse(
       async (answer) => answer.url().includes('status=online') && (await answer.json()).agents.length === 0,
     );
     await api.post(`/api/agents/${demoId}/drain`, { mode: 'finish' });
-    await seen;
+    await refreshed;
     await page.keyboard.type(' desk');
     expect(await page.getByLabel('Name').inputValue()).toBe('Front desk');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -76,9 +76,9 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('keeps what is written on while a workflow is being saved', async () => {
+  it('keeps text that is typed while a workflow is being saved', async () => {
     const { id } = await workflow('Written on');
-    const tab = await lab.signedIn(`/app/workflows/${id}`);
+    const tab = await fixture.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
     let answer: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
@@ -113,19 +113,19 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('puts an edited step in its own place, though others were taken away meanwhile', async () => {
+  it('applies an edited step to the right step even if other steps were removed', async () => {
     const { id } = await workflow('Steps', { script: '' });
     const step = (name: string) => ({ id: name, type: 'goto', url: `https://example.com/${name}` });
-    const kept = await api.post(`/api/workflows/${id}/save`, { script: '', steps: ['a', 'b', 'c'].map(step) });
-    expect(kept.status).toBe(200);
-    const tab = await lab.signedIn(`/app/workflows/${id}`);
+    const saved = await api.post(`/api/workflows/${id}/save`, { script: '', steps: ['a', 'b', 'c'].map(step) });
+    expect(saved.status).toBe(200);
+    const tab = await fixture.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Actions for step 2' }).click();
     await page.getByRole('menuitem', { name: 'Edit' }).click();
     const dialog = page.getByRole('dialog', { name: 'Edit step b' });
     await dialog.getByLabel('URL').fill('https://example.com/changed');
     await api.post(`/api/workflows/${id}/save`, { script: '', steps: ['b', 'c'].map(step) });
-    // It looks at everything again when it comes back.
+    // The page fetches everything again when the connection is back.
     await page.context().setOffline(true);
     await page.getByText('the connection is lost').waitFor();
     await page.context().setOffline(false);
@@ -136,16 +136,16 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('stays as it is when a part of it does not come, and is loaded anew where the service has a newer build', async () => {
+  it('keeps working if a script does not load, and is reloaded if the service has a newer build', async () => {
     const { id } = await workflow('Parts', { script: 'print("hello")\n' });
-    const tab = await lab.signedIn('/app/workflows');
+    const tab = await fixture.signedIn('/app/workflows');
     const { page } = tab;
     await page.route('**/code-mirror-*.js', (route) => route.abort('internetdisconnected'));
-    const asked = page.waitForEvent('requestfailed', (request) => request.url().includes('/code-mirror-'));
+    const failedRequest = page.waitForEvent('requestfailed', (request) => request.url().includes('/code-mirror-'));
     await page.goto(page.url().replace('/app/workflows', `/app/workflows/${id}`));
     const names = page.getByLabel('Names of variables');
     await names.fill('PAYER');
-    await asked;
+    await failedRequest;
     await page.getByRole('textbox', { name: 'Script' }).fill('print("typed")\n');
     expect(await names.inputValue()).toBe('PAYER');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
@@ -161,9 +161,9 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('loses no key that is pressed while the editor takes the place of the plain field', async () => {
+  it('loses no key while the editor replaces the plain text field', async () => {
     const { id } = await workflow('Typed', { script: 'print(1)\n' });
-    const tab = await lab.signedIn('/app/workflows');
+    const tab = await fixture.signedIn('/app/workflows');
     const { page } = tab;
     await page.route('**/code-mirror-*.js', (route) => setTimeout(() => void route.continue(), 300));
     await page.goto(page.url().replace('/app/workflows', `/app/workflows/${id}`));
@@ -177,9 +177,9 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('keeps what is typed about an agent while somebody else renames it, and changes nothing else', async () => {
+  it('keeps typed labels of an agent while another user renames it, and saves only the labels', async () => {
     const { agent } = (await api.post('/api/agents', { name: 'Lab', provider: 'external', labels: ['old'] })).body;
-    const tab = await lab.signedIn(`/app/agents/${agent.id}?tab=settings`);
+    const tab = await fixture.signedIn(`/app/agents/${agent.id}?tab=settings`);
     const { page } = tab;
     const labels = page.getByLabel('Labels');
     await labels.fill('old, new');
@@ -198,33 +198,33 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('launches on the machine that was chosen, whatever becomes of the others', async () => {
+  it('launches on the chosen agent or not at all', async () => {
     const { id } = await workflow('Chosen');
     const { agent } = (await api.post('/api/agents', { name: 'Chosen one', provider: 'external' })).body;
-    const tab = await lab.signedIn(`/app/workflows/${id}`);
+    const tab = await fixture.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     const choice = page.getByRole('dialog').getByLabel('Agent');
     await choice.selectOption({ label: 'Chosen one (offline)' });
-    const seen = page.waitForResponse(
+    const refreshed = page.waitForResponse(
       async (answer) => /\/api\/agents\?/.test(answer.url()) && !(await answer.text()).includes(agent.id),
     );
-    // Terminated agents are on no list.
+    // Terminated agents are not listed.
     await api.post(`/api/agent/${agent.id}/action`, { action: 'terminate' });
     await api.delete(`/api/agents/${agent.id}`);
-    await seen;
+    await refreshed;
     expect(await choice.inputValue()).toBe(agent.id);
     await page.getByRole('dialog').getByRole('button', { name: 'Run now' }).click();
-    // It is refused, and nothing runs elsewhere.
+    // The launch is refused, and no run is created on another agent.
     await page.getByRole('dialog').getByRole('alert').waitFor();
     expect((await api.get(`/api/jobs?workflowId=${id}`)).body.jobs).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
-  it('plans a schedule once more that was planned and deleted before', async () => {
+  it('creates a schedule again that was created and deleted before', async () => {
     await workflow('Planned twice');
-    const tab = await lab.signedIn('/app/schedules');
+    const tab = await fixture.signedIn('/app/schedules');
     const { page } = tab;
     const plan = async () => {
       await page.getByRole('button', { name: 'New schedule' }).click();
@@ -250,10 +250,10 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('queues a run again once, however often it is pressed', async () => {
+  it('replays a run once if the button is double-clicked', async () => {
     const { id: workflowId } = await workflow('Pressed');
     const { jobId } = (await api.post('/api/jobs/launch', { agentId: demoId, workflowId })).body;
-    const tab = await lab.signedIn(`/app/runs/${jobId}`);
+    const tab = await fixture.signedIn(`/app/runs/${jobId}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Replay' }).dblclick({ delay: 5 });
     await page.waitForURL((url) => !url.pathname.endsWith(jobId));
@@ -261,9 +261,9 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('is another page for another thing: what was typed about one is not said of the other', async () => {
+  it('does not carry typed text over to the page of another agent', async () => {
     const { agent } = (await api.post('/api/agents', { name: 'Reception', provider: 'external' })).body;
-    const tab = await lab.signedIn(`/app/agents/${agent.id}`);
+    const tab = await fixture.signedIn(`/app/agents/${agent.id}`);
     const { page } = tab;
     const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
     const go = async (id: string) => {
@@ -273,7 +273,7 @@ describeInBrowser('a page that renews itself', () => {
       await page.keyboard.press('Enter');
     };
     await heading('Reception');
-    // Both are known by then, and neither is waited for.
+    // Visits both agents first, so that both are in the cache.
     await go(demoId);
     await heading('Demo agent');
     await go(agent.id);
@@ -288,8 +288,8 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('begins at its top, and stays where it is while it is narrowed', async () => {
-    const tab = await lab.signedIn('/app/costs', { height: 500 });
+  it('starts at its top, and keeps its scroll position when a filter changes', async () => {
+    const tab = await fixture.signedIn('/app/costs', { height: 500 });
     const { page } = tab;
     await page.getByText('What it means').waitFor();
     const scrolled = () => page.evaluate<number>('document.querySelector("#content").scrollTop');
@@ -304,43 +304,43 @@ describeInBrowser('a page that renews itself', () => {
     await tab.close();
   });
 
-  it('asks for a day once its year is typed', async () => {
-    const tab = await lab.signedIn('/app/costs');
+  it('requests a date only after its year is complete', async () => {
+    const tab = await fixture.signedIn('/app/costs');
     const { page } = tab;
     await page.getByText('What it means').waitFor();
-    const shown = await page.getByLabel('From').inputValue();
-    const asked: string[] = [];
+    const displayed = await page.getByLabel('From').inputValue();
+    const requestedDates: string[] = [];
     page.on('request', (request) => {
       const url = new URL(request.url());
-      // What is shown may renew itself meanwhile.
+      // Requests for the displayed date may be repeated.
       const from = url.searchParams.get('from') ?? '';
-      if (url.pathname.startsWith('/api/costs') && from !== shown) asked.push(from);
+      if (url.pathname.startsWith('/api/costs') && from !== displayed) requestedDates.push(from);
     });
     const year = new Date().getFullYear();
     await page.getByLabel('From').focus();
     await page.keyboard.type(`0101${year}`, { delay: 30 });
     await page.waitForURL(new RegExp(`from=${year}-01-01`));
-    await waitFor('the answer', () => asked.length > 0);
-    expect(new Set(asked)).toEqual(new Set([`${year}-01-01`]));
+    await waitFor('the answer', () => requestedDates.length > 0);
+    expect(new Set(requestedDates)).toEqual(new Set([`${year}-01-01`]));
     expect(await page.getByRole('alert').count()).toBe(0);
     await tab.close();
   });
 
-  it('does not take away what is written, or shown this once, at a press beside it', async () => {
-    const tab = await lab.signedIn('/app/agents');
+  it('does not close a dialog with typed text or a key when the user clicks outside', async () => {
+    const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
     const dialog = page.getByRole('dialog', { name: 'New agent' });
-    const beside = () => page.mouse.click(5, 5);
+    const clickOutside = () => page.mouse.click(5, 5);
     await page.getByRole('button', { name: 'New agent' }).click();
     await dialog.waitFor();
-    await beside();
+    await clickOutside();
     await dialog.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'New agent' }).click();
     await dialog.getByLabel('Name').fill('Kept');
-    await beside();
+    await clickOutside();
     await dialog.getByRole('button', { name: 'Create agent' }).click();
     await dialog.getByText(/^msk_/).waitFor();
-    await beside();
+    await clickOutside();
     await dialog.getByRole('button', { name: 'Done' }).click();
     await dialog.waitFor({ state: 'detached' });
     expect(tab.complaints).toEqual([]);

@@ -2,23 +2,23 @@
 // Short: apps/standalone/src/routes.spec.ts
 import { waitFor } from '@muster/testing';
 import type { ConsoleTab } from './console-browser';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(240_000);
 
-describeInBrowser('what one may not do', () => {
-  let lab: ConsoleLab;
+describeInBrowser('forbidden content and actions', () => {
+  let fixture: ConsoleFixture;
   let run: { id: string; agentId: string; workflowId: string };
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
-    const api = await lab.api();
+    fixture = await ConsoleFixture.start();
+    const api = await fixture.api();
     [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
-    // What is offered of it depends on whether it has ended.
+    // The buttons on the page of a run depend on whether the run has ended.
     const hasEnded = async () => (await api.get(`/api/jobs/${run.id}`)).body.status === 'completed';
     await waitFor('the end of the example', hasEnded, 120_000);
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
   const pathsOf = async ({ page }: ConsoleTab) => {
     const links = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').all();
@@ -27,9 +27,9 @@ describeInBrowser('what one may not do', () => {
   };
 
   it.each(['viewer', 'member', 'admin'] as const)(
-    'is not asked for by any page that a %s is offered, nor by any part of it',
+    'are not requested by any page or tab that a %s can open',
     async (role) => {
-      const tab = await lab.signedIn('/app', undefined, await lab.invite(role));
+      const tab = await fixture.signedIn('/app', undefined, await fixture.invite(role));
       const { page } = tab;
       const refused: string[] = [];
       page.on('response', (response) => {
@@ -37,11 +37,11 @@ describeInBrowser('what one may not do', () => {
       });
       for (const path of await pathsOf(tab)) {
         await tab.goto(path!);
-        await settled(tab);
+        await loaded(tab);
         const parts = await page.getByRole('tab').all();
         for (const part of parts) {
           await part.click();
-          await settled(tab);
+          await loaded(tab);
         }
         expect([path, refused]).toEqual([path, []]);
       }
@@ -50,19 +50,19 @@ describeInBrowser('what one may not do', () => {
     },
   );
 
-  const settled = async ({ page }: ConsoleTab) => {
+  const loaded = async ({ page }: ConsoleTab) => {
     await page.getByRole('heading', { level: 1 }).waitFor();
-    await waitFor('the content', async () => (await page.getByLabel('Loading').count()) === 0);
+    await waitFor('the content to load', async () => (await page.getByLabel('Loading').count()) === 0);
   };
 
   const offered = async (tab: ConsoleTab, path: string) => {
     await tab.goto(path);
-    await settled(tab);
+    await loaded(tab);
     return tab.page.getByRole('main').getByRole('button').allInnerTexts();
   };
 
-  it('is not offered to a viewer, who sees everything else', async () => {
-    const tab = await lab.signedIn('/app', undefined, await lab.invite('viewer'));
+  it('are not offered to a viewer', async () => {
+    const tab = await fixture.signedIn('/app', undefined, await fixture.invite('viewer'));
     const { page } = tab;
     const navigation = await page.getByRole('navigation', { name: 'Main' }).innerText();
     expect(navigation).not.toContain('Admin');
@@ -73,7 +73,7 @@ describeInBrowser('what one may not do', () => {
     await tab.goto('/app/agents');
     await page.getByRole('link', { name: 'Demo agent' }).waitFor();
     expect(await page.getByRole('button', { name: /^Actions for|New agent|^Select/ }).count()).toBe(0);
-    for (const [path, deeds] of [
+    for (const [path, actions] of [
       [`/app/runs/${run.id}`, ['Replay', 'Cancel run']],
       [`/app/workflows/${run.workflowId}`, ['Run', 'Batch', 'Save']],
       ['/app/schedules', ['New schedule']],
@@ -84,32 +84,32 @@ describeInBrowser('what one may not do', () => {
       ['/app/settings?part=Prices', ['New price', 'Recompute costs']],
     ] as const) {
       const buttons = await offered(tab, path);
-      expect([path, deeds.filter((deed) => buttons.includes(deed))]).toEqual([path, []]);
+      expect([path, actions.filter((action) => buttons.includes(action))]).toEqual([path, []]);
     }
     await tab.goto('/app/settings');
     const parts = await page.getByRole('tab').allInnerTexts();
     for (const name of ['API keys', 'Vault', 'Model', 'Audit']) expect(parts).not.toContain(name);
-    // Nor by an address that somebody sent them.
+    // A link to a forbidden tab shows the first tab instead.
     await tab.goto('/app/settings?part=Vault');
     await page.getByRole('tab', { name: 'Organization', selected: true }).waitFor();
     await tab.close();
   });
 
-  it('is told plainly where its address is known: a viewer on the administration', async () => {
-    const tab = await lab.signedIn('/app/admin', undefined, await lab.invite('viewer'));
+  it('are explained if a viewer opens the administration by its URL', async () => {
+    const tab = await fixture.signedIn('/app/admin', undefined, await fixture.invite('viewer'));
     await tab.page.getByText('This page is for admins.').waitFor();
     expect(await tab.barriersInBothThemes()).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
-  it('is offered to whoever may: a member works, an admin sets', async () => {
-    const member = await lab.signedIn('/app', undefined, await lab.invite('member'));
+  it('are offered to the roles that may use them: runs to a member, settings to an admin', async () => {
+    const member = await fixture.signedIn('/app', undefined, await fixture.invite('member'));
     expect(await offered(member, `/app/runs/${run.id}`)).toContain('Replay');
     expect(await offered(member, `/app/workflows/${run.workflowId}`)).toContain('Run');
     expect(await offered(member, '/app/settings?part=Users')).not.toContain('Invite user');
     await member.close();
-    const admin = await lab.signedIn('/app', undefined, await lab.invite('admin'));
+    const admin = await fixture.signedIn('/app', undefined, await fixture.invite('admin'));
     expect(await offered(admin, '/app/settings?part=Users')).toContain('Invite user');
     expect(await offered(admin, '/app/settings')).toContain('Save');
     await admin.goto('/app/agents');

@@ -1,21 +1,21 @@
 // Long: walks one page in a browser.
 // Short: apps/e2e/src/console/stories.spec.ts
 import { type HttpClient, waitFor } from '@muster/testing';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(240_000);
 
 describeInBrowser('the page of a run', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
   let api: HttpClient;
   let agentId: string;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
-    api = await lab.api();
+    fixture = await ConsoleFixture.start();
+    api = await fixture.api();
     agentId = (await api.get('/api/agents')).body.agents[0].id;
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
   const launch = async (script: string, more: object = {}) => {
     const workflow = await api.post('/api/workflows', { name: `W ${Date.now()}`, script });
@@ -24,26 +24,26 @@ describeInBrowser('the page of a run', () => {
     return launched.body.jobId as string;
   };
 
-  it('shows how a run is ended: told to, and confirmed by its machine', async () => {
-    // It does not care for TERM.
+  it('shows the steps of a cancellation: the request, TERM, and the confirmation of the machine', async () => {
+    // A script that ignores TERM.
     const id = await launch(`
 import signal, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-print("deaf", flush=True)
+print("ignores TERM", flush=True)
 time.sleep(300)
 `);
-    const tab = await lab.signedIn(`/app/runs/${id}`);
+    const tab = await fixture.signedIn(`/app/runs/${id}`);
     const { page } = tab;
-    await page.getByTestId('log-line').filter({ hasText: 'deaf' }).waitFor();
+    await page.getByTestId('log-line').filter({ hasText: 'ignores TERM' }).waitFor();
     await page.getByRole('button', { name: 'Cancel run' }).press('Enter');
-    const asked = page.getByRole('dialog', { name: 'Cancel this run?' });
-    await asked.getByRole('button', { name: 'Cancel run' }).press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Cancel this run?' });
+    await dialog.getByRole('button', { name: 'Cancel run' }).press('Enter');
     const stage = (name: string) => page.getByTestId('cancel-step').filter({ hasText: name });
     await stage('TERM').getByText('passed').waitFor();
     await stage('Confirmed').getByText('pending').waitFor();
     expect(await page.getByTestId('run-status').innerText()).toContain('running');
     expect(await tab.barriers()).toEqual([]);
-    // KILL comes 10 s after TERM.
+    // KILL follows 10 s after TERM.
     await page.getByTestId('run-status').filter({ hasText: 'cancelled' }).waitFor({ timeout: 60_000 });
     await stage('Confirmed').getByText('All processes of the run have ended.').waitFor();
     expect(await tab.barriers()).toEqual([]);
@@ -55,16 +55,16 @@ time.sleep(300)
     await tab.close();
   });
 
-  it('leads from attempt to attempt, and says why each failed', async () => {
+  it('links the attempts of a run, and shows why an attempt failed', async () => {
     const id = await launch('raise SystemExit("no <b>portal</b>")\n', { maxRetries: 1, retryDelayMs: 0 });
-    const tab = await lab.signedIn(`/app/runs/${id}`);
+    const tab = await fixture.signedIn(`/app/runs/${id}`);
     const { page } = tab;
     await page.getByTestId('run-why').filter({ hasText: 'no <b>portal</b>' }).waitFor();
-    await waitFor('its retry', async () => (await page.getByTestId('attempt').count()) === 2);
+    await waitFor('the retry', async () => (await page.getByTestId('attempt').count()) === 2);
     await page.getByTestId('attempt').nth(1).getByRole('link').click();
     await page.getByTestId('attempt').nth(1).getByText('this one').waitFor();
     await page.getByTestId('attempt').nth(0).getByRole('link').click();
-    await waitFor('the first one again', () => page.url().endsWith(id));
+    await waitFor('the page of the first attempt', () => page.url().endsWith(id));
     expect(await tab.barriers()).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
@@ -73,7 +73,7 @@ time.sleep(300)
   it.each([
     { theme: 'light', width: 360 },
     { theme: 'dark', width: 1440 },
-  ] as const)('keeps nobody out, whatever a script says: $theme, $width px', async (look) => {
+  ] as const)('is accessible with hostile output of a script: $theme, $width px', async (appearance) => {
     const id = await launch(`
 import muster
 for number in range(120):
@@ -83,7 +83,7 @@ muster.log("warn", "<script>alert(1)</script>")
 print("x" * 10000)
 muster.result({"html": "<b>bold</b>"})
 `);
-    const tab = await lab.signedIn(`/app/runs/${id}`, look);
+    const tab = await fixture.signedIn(`/app/runs/${id}`, appearance);
     const { page } = tab;
     await page.getByTestId('run-status').filter({ hasText: 'completed' }).waitFor({ timeout: 60_000 });
     await page.getByTestId('log-line').filter({ hasText: '<script>alert(1)</script>' }).waitFor();

@@ -1,50 +1,55 @@
 // Long: walks one page in a browser.
 // Short: apps/e2e/src/console/stories.spec.ts
 import { type HttpClient, waitFor } from '@muster/testing';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(240_000);
 
 describeInBrowser('the pages of schedules', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
   let api: HttpClient;
   let agentId: string;
   let scriptId: string;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
-    api = await lab.api();
+    fixture = await ConsoleFixture.start();
+    api = await fixture.api();
     agentId = (await api.get('/api/agents')).body.agents[0].id;
-    const made = await api.post('/api/workflows', { name: 'Nightly', script: 'print(1)\n', variables: ['PAYER'] });
-    scriptId = made.body.id;
+    const created = await api.post('/api/workflows', { name: 'Nightly', script: 'print(1)\n', variables: ['PAYER'] });
+    scriptId = created.body.id;
     await api.patch('/api/organization/settings', { timezone: 'America/Chicago' });
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
   const make = async (body: object) => {
-    const rest = { agentId, scriptId, variables: { PAYER: 'Acme' }, timezone: 'America/Chicago' };
-    const made = await api.post('/api/schedules', { name: 'S', cronExpression: '0 6 * * 1-5', ...rest, ...body });
-    expect(made.status).toBe(201);
-    return made.body.id as string;
+    const defaults = { agentId, scriptId, variables: { PAYER: 'Acme' }, timezone: 'America/Chicago' };
+    const created = await api.post('/api/schedules', {
+      name: 'S',
+      cronExpression: '0 6 * * 1-5',
+      ...defaults,
+      ...body,
+    });
+    expect(created.status).toBe(201);
+    return created.body.id as string;
   };
   const read = async (id: string) => (await api.get(`/api/schedules/${id}`)).body;
 
-  it('plan, change, try, run, pause and delete one', async () => {
-    const tab = await lab.signedIn('/app/schedules');
+  it('create, edit, dry-run, run, pause and delete a schedule', async () => {
+    const tab = await fixture.signedIn('/app/schedules');
     const { page } = tab;
     await page.getByRole('button', { name: 'New schedule' }).click();
-    const made = page.getByRole('dialog', { name: 'New schedule' });
-    await made.getByLabel('Name', { exact: true }).fill('Claims <b>at night</b>');
-    await made.getByLabel('Workflow').selectOption({ label: 'Nightly' });
-    await made.getByLabel('PAYER').fill('Acme');
-    await made.getByLabel('Cron expression').fill('30 2 * * 1-5');
-    const preview = made.getByTestId('cron-preview');
+    const dialog = page.getByRole('dialog', { name: 'New schedule' });
+    await dialog.getByLabel('Name', { exact: true }).fill('Claims <b>at night</b>');
+    await dialog.getByLabel('Workflow').selectOption({ label: 'Nightly' });
+    await dialog.getByLabel('PAYER').fill('Acme');
+    await dialog.getByLabel('Cron expression').fill('30 2 * * 1-5');
+    const preview = dialog.getByTestId('cron-preview');
     await preview.getByText('At 02:30, Monday to Friday.').waitFor();
-    await waitFor('its times', async () => (await preview.getByRole('listitem').count()) === 5);
-    await made.getByText('Guards and limits').click();
-    await made.getByLabel('Runs at once').fill('1');
+    await waitFor('the times of the preview', async () => (await preview.getByRole('listitem').count()) === 5);
+    await dialog.getByText('Guards and limits').click();
+    await dialog.getByLabel('Runs at once').fill('1');
     expect(await tab.barriers()).toEqual([]);
-    await made.getByRole('button', { name: 'Create schedule' }).click();
+    await dialog.getByRole('button', { name: 'Create schedule' }).click();
     await page.getByRole('link', { name: 'Claims <b>at night</b>' }).click();
     await page.getByRole('heading', { level: 1, name: 'Claims <b>at night</b>' }).waitFor();
     await page.getByText('At 02:30, Monday to Friday.').waitFor();
@@ -59,7 +64,7 @@ describeInBrowser('the pages of schedules', () => {
     await edited.getByLabel('Key', { exact: true }).fill('portal:{{PAYER}}');
     expect(await tab.barriers()).toEqual([]);
     await edited.getByRole('button', { name: 'Save' }).click();
-    // Its preview has the same words.
+    // The preview in the dialog contains the same text, so the dialog must be closed first.
     await edited.waitFor({ state: 'hidden' });
     await page.getByText('At 03:00, every day.').waitFor();
     expect(await read(id)).toMatchObject({
@@ -97,9 +102,9 @@ describeInBrowser('the pages of schedules', () => {
     await tab.close();
   });
 
-  it('show mine and theirs where two change the same schedule', async () => {
+  it('show both versions if two users change the same schedule', async () => {
     const id = await make({ name: 'Contested' });
-    const tab = await lab.signedIn(`/app/schedules/${id}`);
+    const tab = await fixture.signedIn(`/app/schedules/${id}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Edit schedule' }).click();
     const edited = page.getByRole('dialog', { name: /^Edit / });
@@ -117,11 +122,11 @@ describeInBrowser('the pages of schedules', () => {
     await tab.close();
   });
 
-  it('say in words why a time would be skipped, and why it was', async () => {
+  it('explain why a run would be skipped and why it was skipped', async () => {
     await api.put('/api/vault/GONE', { value: 'x' });
     const id = await make({ name: 'Needs a secret', vaultKeys: ['GONE'] });
     await api.delete('/api/vault/GONE');
-    const tab = await lab.signedIn(`/app/schedules/${id}`);
+    const tab = await fixture.signedIn(`/app/schedules/${id}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Actions for Needs a secret' }).click();
     await page.getByRole('menuitem', { name: 'Dry run' }).click();
@@ -136,7 +141,7 @@ describeInBrowser('the pages of schedules', () => {
     await tab.close();
   });
 
-  it('show the week by the organization’s clocks, also what runs all the time', async () => {
+  it('show the week in the organization’s time zone, with very frequent schedules listed separately', async () => {
     const chicago = new Intl.DateTimeFormat('en-GB', {
       timeZone: 'America/Chicago',
       hour: '2-digit',
@@ -147,20 +152,20 @@ describeInBrowser('the pages of schedules', () => {
     await waitFor('a time before the last minute of the day', () => chicago.format() !== '23:59', 65_000);
     await make({ name: 'Every weekday', cronExpression: '59 23 * * 1-5' });
     await make({ name: 'All the time', cronExpression: '*/5 * * * *' });
-    // The same time told by clocks of elsewhere.
-    await make({ name: 'From afar', cronExpression: '0 12 * * *', timezone: 'Etc/UTC' });
-    const tab = await lab.signedIn('/app/schedules');
+    // A schedule in another time zone.
+    await make({ name: 'Daily noon', cronExpression: '0 12 * * *', timezone: 'Etc/UTC' });
+    const tab = await fixture.signedIn('/app/schedules');
     const { page } = tab;
     await page.getByRole('button', { name: 'Week', exact: true }).press('Enter');
     await page.getByTestId('week-day').first().waitFor();
     expect(await page.getByTestId('week-day').count()).toBe(7);
     await page.getByRole('list', { name: 'All through the week' }).getByText('Every 5 minutes, every day.').waitFor();
-    const shown = await page.getByTestId('week-day').filter({ hasText: 'Every weekday' }).count();
-    expect(shown).toBe(5);
-    // Noon in UTC, as the clocks of Chicago show it on that day: the second noon from now, in case the first one passes.
+    const weekdayCount = await page.getByTestId('week-day').filter({ hasText: 'Every weekday' }).count();
+    expect(weekdayCount).toBe(5);
+    // Noon UTC in the time zone of Chicago. The first noon from now may pass during the test, so the second is used.
     const dayMs = 86_400_000;
     const secondNoon = new Date((Math.ceil(Date.now() / dayMs - 0.5) + 1.5) * dayMs);
-    const day = page.getByTestId('week-day').filter({ hasText: 'From afar' }).nth(1);
+    const day = page.getByTestId('week-day').filter({ hasText: 'Daily noon' }).nth(1);
     expect(await day.innerText()).toContain(chicago.format(secondNoon));
     expect(page.url()).toContain('view=week');
     expect(await tab.barriers()).toEqual([]);
@@ -171,10 +176,10 @@ describeInBrowser('the pages of schedules', () => {
   it.each([
     { theme: 'light', width: 360 },
     { theme: 'dark', width: 1440 },
-  ] as const)('keep nobody out, by the keyboard too: $theme, $width px', async (look) => {
-    const name = `${'long'.repeat(40)} ${look.theme}`;
+  ] as const)('are accessible and usable by the keyboard: $theme, $width px', async (appearance) => {
+    const name = `${'long'.repeat(40)} ${appearance.theme}`;
     const id = await make({ name, variables: { PAYER: 'x'.repeat(10_000) } });
-    const tab = await lab.signedIn('/app/schedules?view=week', look);
+    const tab = await fixture.signedIn('/app/schedules?view=week', appearance);
     const { page } = tab;
     await page.getByTestId('week-day').first().waitFor();
     const overflow = () => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');

@@ -3,9 +3,9 @@ import { join, resolve } from 'node:path';
 import { ConsoleTab, chromiumPath, launchBrowser } from './console-browser';
 import { pagesOfOneThing } from './pages';
 
-// Pictures of every page in both themes and at two widths, for people to look at; with what axe and the browser say.
+// Takes screenshots of every page in both themes and at two widths, and prints what axe and the browser report:
 //   node dist/apps/e2e/src/console/screenshots.js <address> <email> <password> [folder]
-const looks = [
+const appearances = [
   { name: 'light', theme: 'light', width: 1440 },
   { name: 'dark', theme: 'dark', width: 1440 },
   { name: 'phone', theme: 'light', width: 360 },
@@ -19,23 +19,23 @@ async function main([address, email, password, folder = 'dist/screenshots']: str
   await mkdir(folder, { recursive: true });
   const browser = await launchBrowser(executable);
   try {
-    for (const { name, theme, width } of looks) {
+    for (const { name, theme, width } of appearances) {
       const tab = await ConsoleTab.open(browser, address, { theme, width });
       await tab.goto('/app/login');
       await tab.page.getByLabel('Email').waitFor();
-      await picture(tab, folder, `${name}-login`);
+      await takeScreenshot(tab, folder, `${name}-login`);
       await tab.signIn(email, password);
       for (const [page, path] of await pathsOf(tab)) {
         await tab.goto(path);
         await tab.page.getByRole('heading', { level: 1 }).waitFor();
-        // What is still being asked for.
+        // Waits for the remaining requests.
         await tab.page.waitForLoadState('networkidle', { timeout: 4000 }).catch(() => undefined);
-        await picture(tab, folder, `${name}-${page}`);
+        await takeScreenshot(tab, folder, `${name}-${page}`);
         for (const part of (await tab.page.getByRole('tab').all()).slice(1)) {
           await part.click();
           await tab.page.waitForLoadState('networkidle', { timeout: 4000 }).catch(() => undefined);
-          const words = (await part.innerText()).toLowerCase().replaceAll(' ', '-');
-          await picture(tab, folder, `${name}-${page}-${words}`);
+          const tabName = (await part.innerText()).toLowerCase().replaceAll(' ', '-');
+          await takeScreenshot(tab, folder, `${name}-${page}-${tabName}`);
         }
       }
       for (const complaint of tab.complaints) process.stdout.write(`${name}: ${complaint}\n`);
@@ -44,15 +44,15 @@ async function main([address, email, password, folder = 'dist/screenshots']: str
   } finally {
     await browser.close();
   }
-  process.stdout.write(`pictures are in ${resolve(folder)}\n`);
+  process.stdout.write(`The screenshots are in ${resolve(folder)}\n`);
 }
 
-async function picture(tab: ConsoleTab, folder: string, name: string): Promise<void> {
+async function takeScreenshot(tab: ConsoleTab, folder: string, name: string): Promise<void> {
   await tab.page.screenshot({ path: join(folder, `${name}.png`) });
   for (const barrier of await tab.barriers()) process.stdout.write(`${name}: ${barrier}\n`);
 }
 
-/** The pages of the navigation, and the first thing of each list. */
+/** The pages of the navigation, and the page of the first resource of each list. */
 async function pathsOf({ page }: ConsoleTab): Promise<[string, string][]> {
   const links = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').all();
   const paths = await Promise.all(
@@ -62,8 +62,8 @@ async function pathsOf({ page }: ConsoleTab): Promise<[string, string][]> {
     ]),
   );
   const things = await Promise.all(
-    pagesOfOneThing.map(async ({ name, path, list, of }): Promise<[string, string][]> => {
-      const first = `fetch('${list}?limit=1').then((r) => r.json()).then((d) => d.${of}[0]?.id ?? d.${of}[0]?.sessionId)`;
+    pagesOfOneThing.map(async ({ name, path, list, field }): Promise<[string, string][]> => {
+      const first = `fetch('${list}?limit=1').then((r) => r.json()).then((d) => d.${field}[0]?.id ?? d.${field}[0]?.sessionId)`;
       const id = await page.evaluate<string | undefined>(first);
       if (!id) return [];
       return [[name, `/app${path.replace('$id', id)}`]];

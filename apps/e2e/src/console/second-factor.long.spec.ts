@@ -2,21 +2,21 @@
 // Short: apps/gateway/src/auth/second-factor.spec.ts
 import { authenticatorCode, waitFor } from '@muster/testing';
 import { ConsoleTab } from './console-browser';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(180_000);
 
 describeInBrowser('a second factor in the console', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
+    fixture = await ConsoleFixture.start();
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
-  /** As after 15 minutes. */
+  /** Backdates the proof of the second factor, so that it has expired. */
   const forgetProof = (email: string) =>
-    lab.query(
+    fixture.query(
       `WITH aged AS (
          UPDATE user_session SET second_factor_at = second_factor_at - interval '1 hour'
          WHERE user_id = (SELECT id FROM app_user WHERE email = $1) RETURNING id)
@@ -24,16 +24,16 @@ describeInBrowser('a second factor in the console', () => {
       [email],
     );
 
-  it('is set up with an app, signs in from then on, and is asked for again before sensitive acts', async () => {
-    const [email, password] = await lab.invite('admin');
-    const tab = await lab.signedIn('/app/settings?part=Security', undefined, [email, password]);
+  it('is set up with an app, required at sign-in, and required again before sensitive actions', async () => {
+    const [email, password] = await fixture.invite('admin');
+    const tab = await fixture.signedIn('/app/settings?part=Security', undefined, [email, password]);
     const { page } = tab;
     await page.getByRole('button', { name: 'Set up' }).click();
     const dialog = page.getByRole('dialog', { name: 'Set up a second factor' });
     await dialog.getByRole('button', { name: 'Set up' }).click();
-    const picture = dialog.getByRole('img', { name: 'The secret as a QR code' });
-    await waitFor('the picture to be shown', () =>
-      picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth > 0),
+    const qrCode = dialog.getByRole('img', { name: 'The secret as a QR code' });
+    await waitFor('the image to load', () =>
+      qrCode.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth > 0),
     );
     const secret = (await dialog.getByLabel('Secret').textContent())!;
     expect(await tab.barriersInBothThemes()).toEqual([]);
@@ -47,7 +47,7 @@ describeInBrowser('a second factor in the console', () => {
     await page.getByText('Recovery codes left').waitFor();
     await tab.close();
 
-    const next = await lab.open();
+    const next = await fixture.open();
     await next.goto('/app/settings?part=API%20keys');
     await next.page.getByLabel('Email').fill(email);
     await next.page.getByLabel('Password').fill(password);
@@ -71,9 +71,9 @@ describeInBrowser('a second factor in the console', () => {
     await next.close();
   });
 
-  it('is a passkey, which signs in without a password, proves the factor again, and is removed', async () => {
-    const [email, password] = await lab.invite('admin');
-    const tab = await ConsoleTab.open(lab.browser, lab.address.replace('127.0.0.1', 'localhost'));
+  it('can be a passkey, which signs in without a password, confirms actions, and can be removed', async () => {
+    const [email, password] = await fixture.invite('admin');
+    const tab = await ConsoleTab.open(fixture.browser, fixture.address.replace('127.0.0.1', 'localhost'));
     const { page } = tab;
     const devTools = await page.context().newCDPSession(page);
     await devTools.send('WebAuthn.enable');
@@ -128,22 +128,22 @@ describeInBrowser('a second factor in the console', () => {
     await tab.close();
   });
 
-  it('is no passkey at a bare address, where the page says at which one it is', async () => {
-    const tab = await lab.open();
+  it('cannot be a passkey at an IP address, and the page names the right address', async () => {
+    const tab = await fixture.open();
     await tab.goto('/app');
     await tab.page.getByRole('button', { name: 'Use a passkey' }).click();
-    const place = lab.address.replace('127.0.0.1', 'localhost');
-    await tab.page.getByText(`Passkeys of this service work at ${place} and not at 127.0.0.1`).waitFor();
+    const address = fixture.address.replace('127.0.0.1', 'localhost');
+    await tab.page.getByText(`Passkeys of this service work at ${address} and not at 127.0.0.1`).waitFor();
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
-  it('is asked for of an admin whose service others can reach, and of nobody on this machine', async () => {
-    const near = await lab.signedIn('/app');
-    const exposed = lab.address.replace('127.0.0.1', 'muster.localhost');
-    const far = await ConsoleTab.open(lab.browser, exposed);
+  it('is suggested to an admin if the address is reachable by others, but not on 127.0.0.1', async () => {
+    const near = await fixture.signedIn('/app');
+    const exposed = fixture.address.replace('127.0.0.1', 'muster.localhost');
+    const far = await ConsoleTab.open(fixture.browser, exposed);
     await far.goto('/app');
-    await far.signIn(...lab.admin);
+    await far.signIn(...fixture.admin);
     const note = far.page.getByRole('note', { name: 'Second factor' });
     await note.getByRole('link', { name: 'Set up a second factor' }).click();
     await far.page.getByText('your password alone signs you in').waitFor();
@@ -156,14 +156,14 @@ describeInBrowser('a second factor in the console', () => {
     await near.close();
   });
 
-  it('is set up before anything else where an organization requires it, and reset by an admin', async () => {
-    const [email, password] = await lab.invite('viewer');
-    const admin = await lab.api();
-    const tab = await lab.signedIn('/app/settings?part=Sign-in');
+  it('must be set up first if the organization requires it, and can be reset by an admin', async () => {
+    const [email, password] = await fixture.invite('viewer');
+    const admin = await fixture.api();
+    const tab = await fixture.signedIn('/app/settings?part=Sign-in');
     await tab.page.getByLabel('Require a second factor').check();
     await tab.page.getByRole('button', { name: 'Save' }).click();
     await tab.page.getByRole('status').filter({ hasText: 'Saved.' }).waitFor();
-    const other = await lab.open();
+    const other = await fixture.open();
     try {
       const { page } = other;
       await other.goto('/app');

@@ -2,25 +2,25 @@
 // Short: apps/gateway/src/organization/organization.spec.ts
 import { waitFor } from '@muster/testing';
 import type { Page } from 'playwright-core';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(180_000);
 
 describeInBrowser('the settings', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
+    fixture = await ConsoleFixture.start();
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
   const part = (page: Page, name: string) => page.getByRole('tab', { name, exact: true }).click();
   const statusWith = async (key: string) =>
-    (await fetch(`${lab.address}/api/agents`, { headers: { 'x-api-key': key } })).status;
-  const said = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
+    (await fetch(`${fixture.address}/api/agents`, { headers: { 'x-api-key': key } })).status;
+  const expectStatus = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
 
-  it('invite somebody, who signs in with the role that was chosen, and is let out again', async () => {
-    const tab = await lab.signedIn('/app/settings?part=Users');
+  it('invite a user with a role, change the role, and disable the user', async () => {
+    const tab = await fixture.signedIn('/app/settings?part=Users');
     const { page } = tab;
     await page.getByRole('button', { name: 'Invite user' }).click();
     const dialog = page.getByRole('dialog', { name: 'Invite user' });
@@ -31,7 +31,7 @@ describeInBrowser('the settings', () => {
     await dialog.getByRole('button', { name: 'Invite' }).click();
     const row = page.getByRole('row', { name: /dana@example.com/ });
     await row.getByText('viewer').waitFor();
-    const dana = await lab.signedIn('/app', undefined, ['dana@example.com', 'a good password']);
+    const dana = await fixture.signedIn('/app', undefined, ['dana@example.com', 'a good password']);
     await page.getByRole('button', { name: 'Actions for dana@example.com' }).click();
     await page.getByRole('menuitem', { name: 'Make member' }).click();
     await row.getByText('member').waitFor();
@@ -46,11 +46,11 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('pause a key that runs ask for, say what waits for it, and let it go on', async () => {
-    const api = await lab.api();
+  it('pause a concurrency key, show the runs that wait for it, and resume it', async () => {
+    const api = await fixture.api();
     const [{ id: agentId }] = (await api.get('/api/agents')).body.agents;
     const { id: workflowId } = (await api.post('/api/workflows', { name: 'Keyed', script: 'pass' })).body;
-    const tab = await lab.signedIn('/app/settings?part=Concurrency');
+    const tab = await fixture.signedIn('/app/settings?part=Concurrency');
     const { page } = tab;
     await page.getByText('No run holds a key').waitFor();
     await page.getByRole('button', { name: 'Set a limit' }).click();
@@ -76,11 +76,11 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('let a program in that shows a code, once its person allows it', async () => {
-    const api = await lab.api();
+  it('sign in a program by its device code after the user allows it', async () => {
+    const api = await fixture.api();
     const codes = (await api.post('/api/auth/device', { device_name: 'muster on front-desk-3' })).body;
-    const ask = () => api.post('/api/auth/device/token', { device_code: codes.device_code });
-    const tab = await lab.signedIn('/app/device', { width: 390, height: 800 });
+    const requestToken = () => api.post('/api/auth/device/token', { device_code: codes.device_code });
+    const tab = await fixture.signedIn('/app/device', { width: 390, height: 800 });
     const { page } = tab;
     await page.getByLabel('Code').fill('BBBB-BBBB');
     await page.getByRole('button', { name: 'Continue' }).click();
@@ -89,19 +89,19 @@ describeInBrowser('the settings', () => {
     await page.getByLabel('Code').fill(codes.user_code);
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('heading', { name: 'muster on front-desk-3' }).waitFor();
-    expect((await ask()).body.code).toBe('authorization_pending');
+    expect((await requestToken()).body.code).toBe('authorization_pending');
     expect(await tab.barriersInBothThemes()).toEqual([]);
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await page.getByText('muster on front-desk-3 is signed in').waitFor();
-    expect((await ask()).body.access_token).toMatch(/^msk_/);
+    expect((await requestToken()).body.access_token).toMatch(/^msk_/);
     expect(tab.complaints.filter((each) => !each.includes('404'))).toEqual([]);
     await tab.close();
   });
 
-  it('list one’s sessions, and end those in other browsers', async () => {
-    const robin = await lab.invite('viewer');
-    const tab = await lab.signedIn('/app/settings?part=Security', undefined, robin);
-    const other = await lab.signedIn('/app/agents', undefined, robin);
+  it('list the user’s sessions, and end the sessions in other browsers', async () => {
+    const robin = await fixture.invite('viewer');
+    const tab = await fixture.signedIn('/app/settings?part=Security', undefined, robin);
+    const other = await fixture.signedIn('/app/agents', undefined, robin);
     const { page } = tab;
     await page.getByRole('cell', { name: /\(this one\)/ }).waitFor();
     await page.getByRole('button', { name: 'End all others' }).click();
@@ -115,8 +115,8 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('make a key that is shown once, and rotate it: the new one works when the old one has gone', async () => {
-    const tab = await lab.signedIn('/app/settings?part=API%20keys');
+  it('create a key that is shown once, and rotate it: the new key works after the old one is revoked', async () => {
+    const tab = await fixture.signedIn('/app/settings?part=API%20keys');
     const { page } = tab;
     await page.getByRole('button', { name: 'New API key' }).click();
     const dialog = page.getByRole('dialog', { name: 'New API key' });
@@ -129,22 +129,22 @@ describeInBrowser('the settings', () => {
     await page.getByRole('menuitem', { name: 'Rotate' }).click();
     const rotation = page.getByRole('dialog', { name: 'Rotate nightly' });
     await rotation.getByRole('button', { name: 'Create new key' }).click();
-    const fresh = await rotation.getByText(/^msk_\S+$/).innerText();
-    const answers = async () => [await statusWith(old), await statusWith(fresh)];
+    const newKey = await rotation.getByText(/^msk_\S+$/).innerText();
+    const answers = async () => [await statusWith(old), await statusWith(newKey)];
     expect(await answers()).toEqual([200, 200]);
     await rotation.getByRole('button', { name: 'Revoke the old key' }).click();
-    await said(page, 'The old key of nightly is revoked.');
+    await expectStatus(page, 'The old key of nightly is revoked.');
     await waitFor('the end of the old key', async () => (await statusWith(old)) === 401);
     expect(await answers()).toEqual([401, 200]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
-  it('give a machine’s worker a new key, with which it works on when the old ones are revoked', async () => {
-    const api = await lab.api();
+  it('send a worker a new key, with which it keeps working after the old keys are revoked', async () => {
+    const api = await fixture.api();
     const agentId = (await api.get('/api/agents')).body.agents[0].id;
     const isOnline = async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online';
-    await waitFor('the agent', isOnline, 60_000);
+    await waitFor('the agent to be online', isOnline, 60_000);
     const keys = async (): Promise<{ id: string; lastUsedAt: string | null }[]> => {
       const { apiKeys } = (await api.get('/api/api-keys?limit=200')).body;
       return apiKeys.filter(
@@ -152,7 +152,7 @@ describeInBrowser('the settings', () => {
       );
     };
     const former = await keys();
-    const tab = await lab.signedIn(`/app/agents/${agentId}?tab=settings`);
+    const tab = await fixture.signedIn(`/app/agents/${agentId}?tab=settings`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Rotate key' }).click();
     const dialog = page.getByRole('dialog', { name: 'New worker key' });
@@ -182,8 +182,8 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('keep a secret whose value nobody sees again, and a model that is called with it', async () => {
-    const tab = await lab.signedIn('/app/settings?part=Vault');
+  it('store a secret whose value is not shown again, and a model that uses it', async () => {
+    const tab = await fixture.signedIn('/app/settings?part=Vault');
     const { page } = tab;
     await page.getByRole('button', { name: 'New secret' }).click();
     const dialog = page.getByRole('dialog', { name: 'New secret' });
@@ -197,14 +197,14 @@ describeInBrowser('the settings', () => {
     await page.getByLabel('Model name').fill('small');
     await page.getByLabel('Secret with its API key').selectOption('MODEL_KEY');
     await page.getByRole('button', { name: 'Save' }).click();
-    await said(page, 'Saved.');
-    expect((await (await lab.api()).get('/api/organization/model')).body).toMatchObject({
+    await expectStatus(page, 'Saved.');
+    expect((await (await fixture.api()).get('/api/organization/model')).body).toMatchObject({
       name: 'small',
       apiKeyVaultKey: 'MODEL_KEY',
     });
     expect(await tab.barriersInBothThemes()).toEqual([]);
-    // Another admin has saved it meanwhile.
-    const api = await lab.api();
+    // Another admin saves the model at the same time.
+    const api = await fixture.api();
     const { visionName: _, ...model } = (await api.get('/api/organization/model')).body;
     expect((await api.put('/api/organization/model', { ...model, name: 'theirs', visionName: 'eyes' })).status).toBe(
       200,
@@ -216,12 +216,12 @@ describeInBrowser('the settings', () => {
     await conflict.getByText('They have also changed Model for images').waitFor();
     await conflict.getByRole('button', { name: 'Keep mine' }).click();
     await conflict.waitFor({ state: 'detached' });
-    await waitFor('what is kept', async () => {
+    await waitFor('both changes to be saved', async () => {
       const { name, visionName } = (await api.get('/api/organization/model')).body;
       return name === 'mine' && visionName === 'eyes';
     });
     await waitFor(
-      'theirs in the form',
+      'the other admin’s change in the form',
       async () => (await page.getByLabel('Model for images').inputValue()) === 'eyes',
     );
     await page.getByRole('button', { name: 'Remove' }).click();
@@ -231,8 +231,8 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('show both lists of prices where another admin has saved one meanwhile', async () => {
-    const api = await lab.api();
+  it('show both lists of prices if another admin has saved a list', async () => {
+    const api = await fixture.api();
     const price = (model: string) => ({
       ...{ provider: 'acme', model, inputUsdPerMillion: 1, outputUsdPerMillion: 2, from: '2026-01-01' },
     });
@@ -240,9 +240,9 @@ describeInBrowser('the settings', () => {
       const { prices } = (await api.get('/api/organization/model-prices')).body;
       return prices.flatMap(({ source, model }: Record<string, string>) => (source === 'organization' ? [model] : []));
     };
-    const tab = await lab.signedIn('/app/settings?part=Prices');
+    const tab = await fixture.signedIn('/app/settings?part=Prices');
     const { page } = tab;
-    for (const [choice, kept] of [
+    for (const [choice, savedModel] of [
       ['Take theirs', 'theirs'],
       ['Keep mine', 'mine'],
     ] as const) {
@@ -262,15 +262,15 @@ describeInBrowser('the settings', () => {
       expect(await tab.barriersInBothThemes()).toEqual([]);
       await conflict.getByRole('button', { name: choice }).click();
       await conflict.waitFor({ state: 'detached' });
-      await waitFor('the list', async () => (await own()).includes(kept));
+      await waitFor('the list', async () => (await own()).includes(savedModel));
     }
     expect(await own()).toEqual(['mine', 'theirs']);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
-  it('set a limit, and say beside the field what is wrong with one', async () => {
-    const tab = await lab.signedIn('/app/settings?part=Limits');
+  it('set a limit, and mark an invalid limit in its field', async () => {
+    const tab = await fixture.signedIn('/app/settings?part=Limits');
     const { page } = tab;
     await page.getByLabel('Monthly run limit').fill('5000000000');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -287,9 +287,9 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('show both versions to whoever saves what somebody else has changed, and lose neither’s other changes', async () => {
-    const api = await lab.api();
-    const tab = await lab.signedIn('/app/settings');
+  it('show both versions if another user has changed the same field, and keep both users’ other changes', async () => {
+    const api = await fixture.api();
+    const tab = await fixture.signedIn('/app/settings');
     const { page } = tab;
     await page.getByLabel('Idle minutes before a stop').fill('45');
     await api.patch('/api/organization/settings', { idleStopMinutes: 60, timezone: 'America/Chicago' });
@@ -301,10 +301,10 @@ describeInBrowser('the settings', () => {
     expect(await conflict.innerText()).toContain('Timezone');
     expect(await tab.barriersInBothThemes()).toEqual([]);
     await conflict.getByRole('button', { name: 'Keep mine' }).click();
-    await said(page, 'Saved.');
+    await expectStatus(page, 'Saved.');
     const settings = async () => (await api.get('/api/organization/settings')).body;
     expect(await settings()).toMatchObject({ idleStopMinutes: 45, timezone: 'America/Chicago' });
-    // What is sent next is what is seen.
+    // The form shows the merged settings, which the next save sends.
     await waitFor(
       'their time zone',
       async () => (await page.getByLabel('Timezone').inputValue()) === 'America/Chicago',
@@ -319,8 +319,8 @@ describeInBrowser('the settings', () => {
     await tab.close();
   });
 
-  it('keep prices of models, and find a change in the audit', async () => {
-    const tab = await lab.signedIn('/app/settings?part=Prices');
+  it('add and remove a model price, and find a change in the audit', async () => {
+    const tab = await fixture.signedIn('/app/settings?part=Prices');
     const { page } = tab;
     await page.getByRole('button', { name: 'New price' }).click();
     const dialog = page.getByRole('dialog', { name: 'New price' });
@@ -339,11 +339,11 @@ describeInBrowser('the settings', () => {
     await part(page, 'Audit');
     await page.getByLabel('Action').fill('no.such.action');
     await page.getByText('No matching changes.').waitFor();
-    const { entries } = (await (await lab.api()).get('/api/audit?limit=1')).body;
+    const { entries } = (await (await fixture.api()).get('/api/audit?limit=1')).body;
     await page.getByLabel('Action').fill(entries[0].action);
     await page.getByRole('button', { name: entries[0].action }).first().click();
     const entry = page.getByRole('dialog', { name: entries[0].action });
-    expect(await entry.innerText()).toContain(lab.admin[0]);
+    expect(await entry.innerText()).toContain(fixture.admin[0]);
     expect(await tab.barriersInBothThemes()).toEqual([]);
     expect(new URL(page.url()).searchParams.get('action')).toBe(entries[0].action);
     expect(tab.complaints).toEqual([]);

@@ -1,20 +1,20 @@
-// Long: it walks through each task of an operator in a browser.
+// Long: walks through the tasks of an operator in a browser.
 // Short: apps/e2e/src/console/stories.spec.ts
 import { waitFor } from '@muster/testing';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(180_000);
 
 describeInBrowser('the console', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
+    fixture = await ConsoleFixture.start();
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
-  it('renames an agent where it stands, by the keyboard alone', async () => {
-    const tab = await lab.signedIn('/app/agents');
+  it('renames an agent in its list by the keyboard alone', async () => {
+    const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
     await page.getByRole('button', { name: 'Actions for Demo agent' }).press('Enter');
     await page.getByRole('menuitem', { name: 'Rename' }).press('Enter');
@@ -30,8 +30,8 @@ describeInBrowser('the console', () => {
     await tab.close();
   });
 
-  it('plans a schedule, showing its times before it is made, and pauses it', async () => {
-    const tab = await lab.signedIn('/app/schedules');
+  it('previews the times of a schedule, creates it, and pauses it', async () => {
+    const tab = await fixture.signedIn('/app/schedules');
     const { page } = tab;
     await page.getByRole('button', { name: 'New schedule' }).click();
     const dialog = page.getByRole('dialog', { name: 'New schedule' });
@@ -42,7 +42,10 @@ describeInBrowser('the console', () => {
     await dialog.getByTestId('cron-preview').locator('.text-bad').waitFor();
     await dialog.getByLabel('Cron expression').fill('30 2 * * *');
     await dialog.getByLabel('Timezone').fill('America/Chicago');
-    await waitFor('its times', async () => (await dialog.getByTestId('cron-preview').locator('li').count()) === 5);
+    await waitFor(
+      'the times of the preview',
+      async () => (await dialog.getByTestId('cron-preview').locator('li').count()) === 5,
+    );
     expect(await tab.barriers()).toEqual([]);
     await dialog.getByRole('button', { name: 'Create schedule' }).click();
     await page.getByRole('link', { name: 'Every morning' }).waitFor();
@@ -56,8 +59,8 @@ describeInBrowser('the console', () => {
     await tab.close();
   });
 
-  it('makes an agent, whose key is shown once, and says how its worker is installed', async () => {
-    const tab = await lab.signedIn('/app/agents');
+  it('creates an agent, shows its key once, and shows how to install its worker', async () => {
+    const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
     await page.getByRole('button', { name: 'New agent' }).click();
     const dialog = page.getByRole('dialog', { name: 'New agent' });
@@ -75,8 +78,8 @@ describeInBrowser('the console', () => {
     await tab.close();
   });
 
-  it('says that the service is gone, and catches up by itself', async () => {
-    const tab = await lab.signedIn('/app/agents');
+  it('reports a lost connection, and recovers automatically', async () => {
+    const tab = await fixture.signedIn('/app/agents');
     const { page } = tab;
     await page.getByTestId('agent-status').first().waitFor();
     await page.context().setOffline(true);

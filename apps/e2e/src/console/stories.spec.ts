@@ -1,48 +1,48 @@
 import { waitFor } from '@muster/testing';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(180_000);
 
 describeInBrowser('the console', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
+    fixture = await ConsoleFixture.start();
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
-  it('says in words what is wrong with a sign-in, and leads back to where one came from', async () => {
-    const tab = await lab.open();
+  it('reports a failed sign-in, and continues to the requested page after a successful one', async () => {
+    const tab = await fixture.open();
     const { page } = tab;
     await tab.goto('/app/agents?status=online');
-    await page.getByLabel('Email').fill(lab.admin[0]);
+    await page.getByLabel('Email').fill(fixture.admin[0]);
     await page.getByLabel('Password').fill('not the password');
     await page.getByRole('button', { name: 'Sign in' }).click();
     expect(await page.getByRole('alert').innerText()).toContain('unauthenticated');
-    await tab.signIn(...lab.admin);
+    await tab.signIn(...fixture.admin);
     await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor();
     expect(new URL(page.url()).search).toBe('?status=online');
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
-  it('launches a workflow, and shows its run as it goes', async () => {
-    const tab = await lab.signedIn('/app/workflows');
+  it('launches a workflow, and shows its run live', async () => {
+    const tab = await fixture.signedIn('/app/workflows');
     const { page } = tab;
     await page.getByRole('link', { name: 'Hello, Muster' }).click();
-    // The list has a button of that name in each row.
+    // The list has a button with the same name in each row, so the page of the workflow must be shown first.
     await page.getByRole('heading', { level: 1, name: 'Hello, Muster' }).waitFor();
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Run Hello, Muster' });
     await dialog.getByLabel('GREETING').fill('Good <b>evening</b>');
-    // Without an agent the browser lets nobody press it.
+    // The form cannot be submitted before an agent is selected.
     await dialog.getByLabel('Agent').locator('option').first().waitFor({ state: 'attached' });
     await dialog.getByRole('button', { name: 'Run now' }).click();
     await page.getByTestId('run-status').filter({ hasText: 'completed' }).waitFor();
-    // What a script writes is a text, and not a part of the page.
+    // The output of a script is shown as text, not as markup.
     await page.getByTestId('log-line').filter({ hasText: 'Good <b>evening</b>, Muster!' }).waitFor();
     await waitFor(
-      'its steps',
+      'the steps of the run',
       async () => (await page.getByTestId('step').filter({ hasText: 'passed' }).count()) === 3,
     );
     expect(await tab.barriers()).toEqual([]);
@@ -54,8 +54,8 @@ describeInBrowser('the console', () => {
     { theme: 'light', width: 1440 },
     { theme: 'dark', width: 1440 },
     { theme: 'light', width: 360 },
-  ] as const)('keeps nobody out and forbids itself nothing: $theme, $width px', async (look) => {
-    const tab = await lab.signedIn('/app', look);
+  ] as const)('has only accessible pages without browser errors: $theme, $width px', async (appearance) => {
+    const tab = await fixture.signedIn('/app', appearance);
     const links = tab.page.getByRole('navigation', { name: 'Main' }).getByRole('link');
     for (let at = 0; at < (await links.count()); at += 1) {
       await links.nth(at).click();
@@ -70,8 +70,8 @@ describeInBrowser('the console', () => {
     await tab.close();
   });
 
-  it('goes everywhere by the keyboard', async () => {
-    const tab = await lab.signedIn();
+  it('is navigated by the keyboard', async () => {
+    const tab = await fixture.signedIn();
     const { page } = tab;
     const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
     await heading('Home');
@@ -93,8 +93,8 @@ describeInBrowser('the console', () => {
     await tab.close();
   });
 
-  it('ends a session by its account menu', async () => {
-    const tab = await lab.signedIn();
+  it('signs out by the account menu', async () => {
+    const tab = await fixture.signedIn();
     const { page } = tab;
     await page.getByRole('button', { name: 'Account' }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();

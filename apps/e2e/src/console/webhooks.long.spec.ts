@@ -4,18 +4,18 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { waitFor } from '@muster/testing';
 import { Webhook } from 'standardwebhooks';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(240_000);
 
 describeInBrowser('the page of webhooks', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
   let receiver: Server;
   let status = 204;
   const received: { headers: Record<string, string>; body: string }[] = [];
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
+    fixture = await ConsoleFixture.start();
     receiver = createServer((request, response) => {
       let body = '';
       request.on('data', (chunk: Buffer) => (body += chunk.toString()));
@@ -27,13 +27,13 @@ describeInBrowser('the page of webhooks', () => {
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   });
   afterAll(async () => {
-    await lab?.end();
+    await fixture?.end();
     receiver?.closeAllConnections();
     await new Promise((resolve) => receiver.close(resolve));
   });
 
-  it('names an address, tests it, shows what it was told, sends it again, and says why one was turned off', async () => {
-    const tab = await lab.signedIn('/app/settings?part=Webhooks');
+  it('creates and tests an endpoint, repeats a delivery, and explains why an endpoint was turned off', async () => {
+    const tab = await fixture.signedIn('/app/settings?part=Webhooks');
     const { page } = tab;
     await page.getByText('No endpoints yet.').waitFor();
     await page.getByRole('button', { name: 'New endpoint' }).click();
@@ -46,9 +46,9 @@ describeInBrowser('the page of webhooks', () => {
     await making.getByLabel('All events').uncheck();
     await making.getByLabel('job.failed').check();
     await making.getByRole('button', { name: 'Create endpoint' }).click();
-    const shown = page.getByRole('dialog', { name: 'Signing secret' });
-    const secret = (await shown.locator('pre').textContent())!;
-    await shown.getByRole('button', { name: 'Done' }).click();
+    const secretDialog = page.getByRole('dialog', { name: 'Signing secret' });
+    const secret = (await secretDialog.locator('pre').textContent())!;
+    await secretDialog.getByRole('button', { name: 'Done' }).click();
 
     const row = page.getByTestId('webhook-endpoint').filter({ hasText: url });
     await row.getByText('job.failed').waitFor();
@@ -68,14 +68,14 @@ describeInBrowser('the page of webhooks', () => {
     await one.getByRole('cell', { name: '204', exact: true }).waitFor();
     expect(await tab.barriers()).toEqual([]);
     await one.getByRole('button', { name: 'Redeliver' }).click();
-    await waitFor('it to come again', () => received.length === 2);
+    await waitFor('the delivery to be repeated', () => received.length === 2);
     expect(received[1]!.headers['webhook-id']).toBe(received[0]!.headers['webhook-id']);
 
     status = 410;
     await act('Send test');
     await waitFor('the test', () => received.length === 3);
-    const api = await lab.api();
-    await waitFor('it to be turned off', async () => {
+    const api = await fixture.api();
+    await waitFor('the endpoint to be turned off', async () => {
       const { body } = await api.get('/api/webhook-endpoints');
       return body.webhookEndpoints[0].enabled === false;
     });

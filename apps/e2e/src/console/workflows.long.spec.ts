@@ -6,34 +6,34 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeModel, type HttpClient, waitFor } from '@muster/testing';
 import type { Page } from 'playwright-core';
-import { ConsoleLab, describeInBrowser } from './console-lab';
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
 jest.setTimeout(300_000);
 
 const hasFfmpeg = spawnSync('ffmpeg', ['-version']).status === 0;
-/** Where there is no ffmpeg no machine takes pictures of a film. */
-const itFilms = hasFfmpeg ? it : it.skip;
+/** Without ffmpeg, no worker can extract frames from a video. */
+const itWithFfmpeg = hasFfmpeg ? it : it.skip;
 
 describeInBrowser('the pages of workflows', () => {
-  let lab: ConsoleLab;
+  let fixture: ConsoleFixture;
   let api: HttpClient;
 
   beforeAll(async () => {
-    lab = await ConsoleLab.start();
-    api = await lab.api();
+    fixture = await ConsoleFixture.start();
+    api = await fixture.api();
   });
-  afterAll(() => lab?.end());
+  afterAll(() => fixture?.end());
 
   const make = async (body: object) => {
-    const made = await api.post('/api/workflows', { name: `W ${Date.now()}`, ...body });
-    expect(made.status).toBe(201);
-    return made.body.id as string;
+    const created = await api.post('/api/workflows', { name: `W ${Date.now()}`, ...body });
+    expect(created.status).toBe(201);
+    return created.body.id as string;
   };
   const read = async (id: string) => (await api.get(`/api/workflows/${id}`)).body;
 
-  it('change script, steps and variables as one revision, and bring an old one back', async () => {
+  it('save script, steps and variables as one revision, and restore an old revision', async () => {
     const id = await make({ script: 'print("one")\n' });
-    const tab = await lab.signedIn(`/app/workflows/${id}`);
+    const tab = await fixture.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
     const save = page.getByRole('button', { name: 'Save', exact: true });
     await script(page).fill('print("two")');
@@ -52,7 +52,7 @@ describeInBrowser('the pages of workflows', () => {
       variables: ['PAYER', 'MONTH'],
       steps: [{ id: 'goto-1', type: 'goto', url: 'https://portal.example/{{PAYER}}' }],
     });
-    await waitFor('a saved page', async () => save.isDisabled());
+    await waitFor('the page to be saved', async () => save.isDisabled());
 
     await page.getByRole('button', { name: 'Revisions' }).click();
     await page.getByRole('button', { name: 'Compare' }).click();
@@ -69,9 +69,9 @@ describeInBrowser('the pages of workflows', () => {
     await tab.close();
   });
 
-  it('lose nothing where two people save: both versions are shown, and one is chosen', async () => {
+  it('show both versions if two users save, and apply the chosen one', async () => {
     const id = await make({ script: 'print("base")\n', description: 'old' });
-    const tab = await lab.signedIn(`/app/workflows/${id}`);
+    const tab = await fixture.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
     await script(page).fill('print("mine")');
     await api.post(`/api/workflows/${id}/save`, { script: 'print("theirs")\n', variables: ['THEIRS'] });
@@ -98,19 +98,19 @@ describeInBrowser('the pages of workflows', () => {
     await tab.close();
   });
 
-  itFilms('make a draft of a film, whose uncertain step a person confirms', async () => {
+  itWithFfmpeg('create a draft from a video, and let a person confirm its uncertain step', async () => {
     const model = await FakeModel.start();
     const folder = mkdtempSync(join(tmpdir(), 'muster-film-'));
     try {
       expect((await api.put('/api/vault/MODEL_KEY', { value: model.key })).status).toBeLessThan(300);
       const own = { baseUrl: model.url, name: model.name, visionName: model.visionName, apiKeyVaultKey: 'MODEL_KEY' };
       expect((await api.put('/api/organization/model', own)).status).toBe(200);
-      model.answers(({ schemaName }) => (schemaName === 'video_steps' ? { json: { steps: seenInFilm } } : undefined));
-      const tab = await lab.signedIn('/app/workflows');
+      model.answers(({ schemaName }) => (schemaName === 'video_steps' ? { json: { steps: videoSteps } } : undefined));
+      const tab = await fixture.signedIn('/app/workflows');
       const { page } = tab;
       await page.getByRole('button', { name: 'New from video' }).click();
       const dialog = page.getByRole('dialog', { name: 'New from video' });
-      await dialog.getByLabel('File').setInputFiles(film(folder));
+      await dialog.getByLabel('File').setInputFiles(makeVideo(folder));
       await dialog.getByLabel('Name').fill('Of a <i>film</i>');
       expect(await tab.barriers()).toEqual([]);
       await dialog.getByRole('button', { name: 'Analyze' }).click();
@@ -134,20 +134,20 @@ describeInBrowser('the pages of workflows', () => {
     }
   });
 
-  it('take a table of 5,000 rows, ask which column is which, and name each row that is wrong', async () => {
+  it('accept a table of 5,000 rows, map its columns to variables, and list each invalid row', async () => {
     const id = await make({ name: 'Claims', script: 'print(1)\n', variables: ['PATIENT', 'PAYER'] });
-    const tab = await lab.signedIn(`/app/workflows/${id}`);
+    const tab = await fixture.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Batch' }).click();
     const dialog = page.getByRole('dialog', { name: 'Batch Claims' });
-    // Every fifth row has a cell too many.
+    // Every fifth row has one surplus cell.
     const rows = Array.from({ length: 5000 }, (_, at) => `"Doe, <b>${at}</b>",Acme${at % 5 === 0 ? ',surplus' : ''}`);
     const csv = `Patient,payer\n${rows.join('\n')}\n`;
     await dialog.getByLabel('CSV file').setInputFiles(fileOf('claims.csv', csv));
     await dialog.getByRole('cell', { name: 'Doe, <b>0</b>' }).waitFor();
     expect(await dialog.getByLabel('PATIENT').inputValue()).toBe('Patient');
     expect(await dialog.getByLabel('PAYER').inputValue()).toBe('payer');
-    // Before anything is queued, and anew with each choice of a column.
+    // The rows are checked before a run is queued, and again after each change of a column.
     await dialog.getByText('1,000 of 5,000 rows are invalid and cannot be queued.').waitFor();
     await dialog.getByRole('region', { name: 'Rows that cannot be queued' }).getByText('Row 1:').waitFor();
     expect(await dialog.getByTestId('row-errors').count()).toBe(1);
@@ -161,7 +161,9 @@ describeInBrowser('the pages of workflows', () => {
     const began = performance.now();
     await dialog.getByRole('button', { name: 'Queue batch' }).click();
     await dialog.getByText('4,000 runs are queued, 1,000 rows were rejected.').waitFor();
-    process.stdout.write(`console: a batch of 5,000 rows is told after ${Math.round(performance.now() - began)} ms\n`);
+    process.stdout.write(
+      `console: the result of a batch of 5,000 rows is shown after ${Math.round(performance.now() - began)} ms\n`,
+    );
     const refused = dialog.getByRole('region', { name: 'Rejected rows' });
     await refused.getByText('Row 1:').waitFor();
     expect(await refused.getByRole('listitem').count()).toBeLessThan(100);
@@ -177,9 +179,9 @@ describeInBrowser('the pages of workflows', () => {
     await tab.close();
   });
 
-  it('launch once though the answer is lost, and keep nothing of it in the browser', async () => {
+  it('launch once even if the response is lost, and store no variable in the browser', async () => {
     const id = await make({ name: 'Once', script: 'print(1)\n', variables: ['SECRET'] });
-    const tab = await lab.signedIn(`/app/workflows/${id}`);
+    const tab = await fixture.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
     let lost = 0;
     await page.route('**/api/jobs/launch', async (route) => {
@@ -190,7 +192,7 @@ describeInBrowser('the pages of workflows', () => {
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Run Once' });
     await dialog.getByLabel('SECRET').fill('of a tenant');
-    // Without an agent the browser lets nobody press it.
+    // The form cannot be submitted before an agent is selected.
     await dialog.getByLabel('Agent').locator('option').first().waitFor({ state: 'attached' });
     await dialog.getByRole('button', { name: 'Run now' }).click();
     await dialog.getByRole('alert').waitFor();
@@ -204,9 +206,9 @@ describeInBrowser('the pages of workflows', () => {
     await tab.close();
   });
 
-  it('name the keys that so many of their runs hold at once, and a run names its own', async () => {
+  it('set the concurrency keys of a workflow and of a single run', async () => {
     const id = await make({ name: 'Keyed', script: 'print(1)\n', variables: ['PAYER'] });
-    const tab = await lab.signedIn(`/app/workflows/${id}`);
+    const tab = await fixture.signedIn(`/app/workflows/${id}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Edit details' }).click();
     const details = page.getByRole('dialog', { name: 'Edit Keyed' });
@@ -245,10 +247,10 @@ describeInBrowser('the pages of workflows', () => {
   it.each([
     { theme: 'light', width: 360 },
     { theme: 'dark', width: 1440 },
-  ] as const)('keep nobody out, by the keyboard too: $theme, $width px', async (look) => {
+  ] as const)('are accessible and usable by the keyboard: $theme, $width px', async (appearance) => {
     const step = { id: 'a', type: 'fill', field: 'مرحبا <b>', value: 'x'.repeat(10_000) };
     const id = await make({ name: `${'long'.repeat(40)} 🦷`, script: 'print(1)\n', steps: [step] });
-    const tab = await lab.signedIn(`/app/workflows/${id}`, look);
+    const tab = await fixture.signedIn(`/app/workflows/${id}`, appearance);
     const { page } = tab;
     await script(page).waitFor();
     expect(await tab.barriers()).toEqual([]);
@@ -268,24 +270,24 @@ describeInBrowser('the pages of workflows', () => {
   });
 });
 
-const seenInFilm = [
-  seen({ type: 'navigate', title: 'Open the portal', url: 'https://portal.example/', selectors: [], atMs: 0 }),
-  seen({ title: 'Open the claims', atMs: 2000, frame: 2, confidence: 0.4 }),
+const videoSteps = [
+  videoStep({ type: 'navigate', title: 'Open the portal', url: 'https://portal.example/', selectors: [], atMs: 0 }),
+  videoStep({ title: 'Open the claims', atMs: 2000, frame: 2, confidence: 0.4 }),
 ];
 
-function seen(more: object): object {
+function videoStep(more: object): object {
   const click = { type: 'click', title: '', url: '', selectors: ['aria/Claims'], value: '' };
   return { ...click, atMs: 1000, frame: 1, confidence: 0.9, ...more };
 }
 
-/** Three scenes, a second each. */
-function film(folder: string): { name: string; mimeType: string; buffer: Buffer } {
+/** Creates a video of three scenes of one second each. */
+function makeVideo(folder: string): { name: string; mimeType: string; buffer: Buffer } {
   const file = join(folder, 'film.mkv');
   const scenes = ['red', 'blue', 'green'].flatMap((color) => [
     ...['-f', 'lavfi', '-i', `color=c=${color}:s=320x240:d=1:r=5`],
   ]);
-  const made = spawnSync('ffmpeg', [...scenes, '-filter_complex', 'concat=n=3:v=1', '-c:v', 'mpeg4', file]);
-  if (made.status !== 0) throw new Error(made.stderr.toString());
+  const ffmpeg = spawnSync('ffmpeg', [...scenes, '-filter_complex', 'concat=n=3:v=1', '-c:v', 'mpeg4', file]);
+  if (ffmpeg.status !== 0) throw new Error(ffmpeg.stderr.toString());
   return { name: 'film.mkv', mimeType: 'video/x-matroska', buffer: readFileSync(file) };
 }
 

@@ -21,17 +21,17 @@ const inputs = [
   ...['files: { path: string; size: number; sha256: string }[]', 'secondFiles: typeof files'],
 ];
 
-describe('the SDK, as its users get it', () => {
+describe('the SDK package, installed as a user does', () => {
   let folder: string;
   let practice: Practice;
   let base: string;
-  let given: Record<string, unknown>;
+  let exampleInputs: Record<string, unknown>;
   let api: HttpClient;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-sdk-'));
-    const said = execFileSync(process.execPath, [join(root, 'libs/sdk/pack.mjs'), join(folder, 'packed')]).toString();
-    process.stdout.write(said);
+    const output = execFileSync(process.execPath, [join(root, 'libs/sdk/pack.mjs'), join(folder, 'packed')]).toString();
+    process.stdout.write(output);
     const tarball = readdirSync(join(folder, 'packed')).find((name) => name.endsWith('.tgz'))!;
     mkdirSync(join(folder, 'user'));
     const install = ['install', '--offline', '--no-audit', '--no-fund', '--silent', `../packed/${tarball}`];
@@ -44,7 +44,7 @@ describe('the SDK, as its users get it', () => {
     const [email, password] = practice.admin;
     base = practice.address;
     api = new HttpClient(base).withKey(apiKey);
-    given = { baseUrl: base, apiKey, email, password, ...webhook(), ...bundles() };
+    exampleInputs = { baseUrl: base, apiKey, email, password, ...webhook(), ...bundles() };
   });
   afterAll(async () => {
     await removeAgents(practice.api);
@@ -59,24 +59,28 @@ describe('the SDK, as its users get it', () => {
   const strict = ['--strict', '--target', 'es2022', '--module', 'nodenext'];
   const ofNode = ['--typeRoots', join(root, 'node_modules/@types'), '--types', 'node', '--lib', 'es2023'];
   const online = () =>
-    waitFor('an agent', async () => (await api.get('/api/agents?status=online')).body.agents.length > 0, 60_000);
+    waitFor(
+      'an agent to be online',
+      async () => (await api.get('/api/agents?status=online')).body.agents.length > 0,
+      60_000,
+    );
 
-  it('has types that hold for whoever compiles against it, in Node and in browsers, as ES and CommonJS modules', () => {
+  it('has types that compile in Node and in browsers, as ES and as CommonJS modules', () => {
     expect(tsc(...strict, ...ofNode, '--skipLibCheck', '--outDir', 'built', 'examples.mts')).toBe('');
     expect(tsc(...strict, '--lib', 'es2023,dom,dom.iterable', '--noEmit', 'examples.mts')).toBe('');
     const common =
-      "import { Muster, type Job } from '@muster/sdk';\nconst of = (m: Muster): Promise<Job> => m.jobs.wait('');\n";
-    writeFileSync(join(folder, 'user/common.cts'), `${common}export const wrong: number = of;\n`);
+      "import { Muster, type Job } from '@muster/sdk';\nconst wait = (m: Muster): Promise<Job> => m.jobs.wait('');\n";
+    writeFileSync(join(folder, 'user/common.cts'), `${common}export const wrong: number = wait;\n`);
     expect(tsc(...strict, ...ofNode, '--skipLibCheck', '--noEmit', 'common.cts')).toMatch(/TS2322/);
-    writeFileSync(join(folder, 'user/common.cts'), `${common}export = of;\n`);
+    writeFileSync(join(folder, 'user/common.cts'), `${common}export = wait;\n`);
     expect(tsc(...strict, ...ofNode, '--skipLibCheck', '--noEmit', 'common.cts')).toBe('');
   });
 
-  it('does what each example of its README says, in Node', async () => {
+  it('runs every example of its README in Node', async () => {
     await online();
     writeFileSync(
       join(folder, 'user/run.mjs'),
-      `import { examples } from './built/examples.mjs';\nawait examples(${JSON.stringify(given)});\n`,
+      `import { examples } from './built/examples.mjs';\nawait examples(${JSON.stringify(exampleInputs)});\n`,
     );
     const run = spawnSync(process.execPath, ['run.mjs'], { cwd: join(folder, 'user'), encoding: 'utf8' });
     expect([run.status, run.stderr]).toEqual([0, '']);
@@ -88,7 +92,7 @@ describe('the SDK, as its users get it', () => {
     expect(common.stdout).toBe('function function\n');
   });
 
-  itInBrowser('does the same in Chromium, where the session is the browser’s', async () => {
+  itInBrowser('runs every example in Chromium with the session of the browser', async () => {
     await online();
     const { outputFiles } = buildSync({
       entryPoints: [join(folder, 'user/built/examples.mjs')],
@@ -101,23 +105,23 @@ describe('the SDK, as its users get it', () => {
     const browser = await launchBrowser(chromium!);
     try {
       const page = await browser.newPage();
-      const said: string[] = [];
-      page.on('console', (message) => said.push(message.text()));
-      // A page of the service's own address, as an application beside it would be.
+      const output: string[] = [];
+      page.on('console', (message) => output.push(message.text()));
+      // A page with the same origin as the service.
       await page.route(`${base}/an-application`, (route) =>
         route.fulfill({ contentType: 'text/html', body: `<script>${outputFiles[0]!.text}</script>` }),
       );
       await page.goto(`${base}/an-application`);
-      const input = JSON.stringify({ ...given, baseUrl: '', ...webhook() });
+      const input = JSON.stringify({ ...exampleInputs, baseUrl: '', ...webhook() });
       await page.evaluate(`page.examples(${input})`);
-      expect(said.join('\n')).toContain('claim C-1042');
+      expect(output.join('\n')).toContain('claim C-1042');
     } finally {
       await browser.close();
     }
   });
 });
 
-/** The README's examples, one after the other, as one function of what they take for granted. */
+/** Returns a module that runs all examples of the README in one function, whose parameters are the examples' inputs. */
 function examples(): string {
   const readme = readFileSync(join(root, 'libs/sdk/package/README.md'), 'utf8');
   const lines = [...readme.matchAll(/```ts\n([^]*?)```/g)].flatMap(([, block]) => block!.split('\n'));
@@ -125,8 +129,8 @@ function examples(): string {
   const names = inputs.map((input) => input.split(':')[0]!);
   return [
     ...imports,
-    `type Given = { ${inputs.join('; ').replace('typeof files', '{ path: string; size: number; sha256: string }[]')} };`,
-    `export async function examples({ ${names.join(', ')} }: Given): Promise<void> {`,
+    `type Inputs = { ${inputs.join('; ').replace('typeof files', '{ path: string; size: number; sha256: string }[]')} };`,
+    `export async function examples({ ${names.join(', ')} }: Inputs): Promise<void> {`,
     "  const request = new Request('http://localhost/hook', { method: 'POST', body: delivery[0], headers: delivery[1] });",
     '  const zip = Uint8Array.from(atob(firstZip), (character) => character.charCodeAt(0));',
     ...lines.filter((line) => !line.startsWith('import ')),
@@ -145,10 +149,10 @@ function webhook() {
 }
 
 function bundles() {
-  const of = (text: string) => ({
+  const bundleOf = (text: string) => ({
     zip: packed({ 'claims.py': text }).toString('base64'),
     files: [{ path: 'claims.py', size: text.length, sha256: createHash('sha256').update(text).digest('hex') }],
   });
-  const [first, second] = [of('version = 1\n'), of('version = 2\n')];
+  const [first, second] = [bundleOf('version = 1\n'), bundleOf('version = 2\n')];
   return { firstZip: first.zip, files: first.files, secondZip: second.zip, secondFiles: second.files };
 }

@@ -5,22 +5,22 @@ import { HttpClient } from '@muster/testing';
 import { Client } from 'pg';
 import type { Browser } from 'playwright-core';
 import { processesOf } from '../npm-start';
-import { chromiumPath, ConsoleTab, type Look } from './console-browser';
+import { chromiumPath, ConsoleTab, type Appearance } from './console-browser';
 import { makeExample, openPractice, type Person, removeAgents, sharedBrowser, startService } from '../shared-service';
 
-/** The browser that looks at the pages. */
+/** The path of the browser, or undefined if none is installed. */
 export const executable = chromiumPath();
 if (!executable)
-  process.stdout.write('console: no Chromium on PATH or in CHROMIUM, so nobody looks at its pages here\n');
+  process.stdout.write('console: no Chromium on PATH or in CHROMIUM, so the tests of its pages are skipped\n');
 
-/** Tests that need a browser: skipped, with that word, where there is none. */
+/** `describe` for tests that need a browser; they are skipped if there is none. */
 export const describeInBrowser = executable ? describe : describe.skip;
 
 /**
- * A service as `npm start` brings it up, a browser beside it, and an organization with the example in it. Files of one of
- * jest's workers share the service and the browser; the organization is the file's own.
+ * A service that `npm start` has started, a browser, and an organization with the example. The spec files of one Jest
+ * worker share the service and the browser; each file has its own organization.
  */
-export class ConsoleLab {
+export class ConsoleFixture {
   private constructor(
     readonly address: string,
     readonly admin: Person,
@@ -30,64 +30,64 @@ export class ConsoleLab {
     private readonly whenEnded: () => Promise<void>,
   ) {}
 
-  static async start(): Promise<ConsoleLab> {
+  static async start(): Promise<ConsoleFixture> {
     const [practice, browser] = await Promise.all([openPractice(), sharedBrowser()]);
     const { address, superAdmin, admin, api, dataDir } = practice;
     await makeExample(api);
-    return new ConsoleLab(address, admin, superAdmin, browser, dataDir, async () => {
+    return new ConsoleFixture(address, admin, superAdmin, browser, dataDir, async () => {
       await Promise.all(browser.contexts().map((context) => context.close()));
       await removeAgents(api);
     });
   }
 
-  /** A service of the file's own: with settings, or one that is about to be killed. */
-  static async startAlone(env: NodeJS.ProcessEnv = {}): Promise<ConsoleLab> {
+  /** Starts a separate service, for tests that need other settings or that kill the service. */
+  static async startAlone(env: NodeJS.ProcessEnv = {}): Promise<ConsoleFixture> {
     const [service, browser] = await Promise.all([startService(env), sharedBrowser()]);
     const { address, admin, superAdmin, dataDir, start } = service;
-    return new ConsoleLab(address, admin, superAdmin, browser, dataDir, async () => {
+    return new ConsoleFixture(address, admin, superAdmin, browser, dataDir, async () => {
       await Promise.all(browser.contexts().map((context) => context.close()));
       await start.end('SIGTERM');
       await rm(dataDir, { recursive: true, force: true });
     });
   }
 
-  open(look?: Look): Promise<ConsoleTab> {
-    return ConsoleTab.open(this.browser, this.address, look);
+  open(appearance?: Appearance): Promise<ConsoleTab> {
+    return ConsoleTab.open(this.browser, this.address, appearance);
   }
 
-  async signedIn(path = '/app', look?: Look, who = this.admin): Promise<ConsoleTab> {
-    const tab = await this.open(look);
+  async signedIn(path = '/app', appearance?: Appearance, person = this.admin): Promise<ConsoleTab> {
+    const tab = await this.open(appearance);
     await tab.goto(path);
-    await tab.signIn(...who);
+    await tab.signIn(...person);
     return tab;
   }
 
-  api(who = this.admin): Promise<HttpClient> {
-    return new HttpClient(this.address).signIn(...who);
+  api(person = this.admin): Promise<HttpClient> {
+    return new HttpClient(this.address).signIn(...person);
   }
 
-  /** Somebody new in the example's organization. */
+  /** Adds a user to the organization. */
   async invite(role: 'viewer' | 'member' | 'admin'): Promise<Person> {
     const person: Person = [`${role}-${randomUUID().slice(0, 8)}@example.com`, 'a good password'];
     await (await this.api()).post('/api/users', { email: person[0], password: person[1], role });
     return person;
   }
 
-  /** Asks its database, for what no caller of the service can bring about. */
+  /** Runs a statement in the service's database, for states that the API cannot create. */
   async query(text: string, values: unknown[]): Promise<void> {
     const client = new Client({ connectionString: this.databaseUrl() });
     await client.connect();
     await client.query(text, values).finally(() => client.end());
   }
 
-  /** Where the service keeps everything, for what would take too long by its API. */
+  /** URL of the service's database, for data that would take too long to create by the API. */
   databaseUrl(): string {
     const { pid } = this.standalone();
     const settings = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
     return settings.find((each) => each.startsWith('DATABASE_URL='))!.slice('DATABASE_URL='.length);
   }
 
-  /** As a crash would end it; the start brings it back. */
+  /** Kills the service process, as in a crash; `npm start` restarts it. */
   killService(): void {
     process.kill(this.standalone().pid, 'SIGKILL');
   }

@@ -6,8 +6,8 @@ import { HttpClient, testEnvironment, testPassword } from '@muster/testing';
 import { Client } from 'pg';
 import { type DevStack, startDevStack } from '../../../tools/dev-stack/src/dev-stack';
 
-/** A Postgres and a Redis of the test's own, to be treated badly, and the environment of services that use them. */
-export interface FaultLab {
+/** A separate Postgres and Redis that a test can pause, kill or empty, and the environment of their services. */
+export interface FaultFixture {
   stack: DevStack;
   env: NodeJS.ProcessEnv;
   signIn(url: string): Promise<HttpClient>;
@@ -16,7 +16,7 @@ export interface FaultLab {
   close(): Promise<void>;
 }
 
-export async function openFaultLab(): Promise<FaultLab> {
+export async function openFaultFixture(): Promise<FaultFixture> {
   const dataDir = await mkdtemp(join(tmpdir(), 'muster-faults-'));
   const stack = await startDevStack({
     dataDir,
@@ -48,7 +48,7 @@ export async function openFaultLab(): Promise<FaultLab> {
     },
     query: async <T>(sql: string, values: unknown[] = []) => {
       const client = new Client({ connectionString: stack.databaseUrl });
-      // Told of a server that is killed before the query is, which then fails too.
+      // Emitted if the server is killed; the query fails too, so the event needs no handling.
       client.on('error', () => undefined);
       await client.connect();
       try {
@@ -70,9 +70,9 @@ export interface ProbeCounts {
   publishedAgain: number;
 }
 
-/** What became of the accepted canaries: their rows are the ledger, whatever a queue forgot. */
-export async function countProbes(lab: FaultLab): Promise<ProbeCounts> {
-  const [row] = await lab.query<ProbeCounts>(`
+/** Counts the canaries by their rows, which are authoritative even if a queue lost messages. */
+export async function countProbes(fixture: FaultFixture): Promise<ProbeCounts> {
+  const [row] = await fixture.query<ProbeCounts>(`
     SELECT count(*)::int AS accepted, count(handled_at)::int AS handled,
            COALESCE(sum(GREATEST(deliveries - 1, 0)), 0)::int AS "publishedAgain"
     FROM queue_probe`);
