@@ -32,7 +32,7 @@ for part in range(6):
     muster.artifact("a%d.txt" % part)
 `;
 
-  it('sends again what was taken without an answer, word for word', async () => {
+  it('repeats a request that was accepted without an answer, with the same text', async () => {
     const seen = new Map<string, string[]>();
     const taken: string[] = [];
     service.interfere = ({ path, body }) => {
@@ -49,7 +49,7 @@ for part in range(6):
     await service.until('the end', () => service.terminal(run.jobId));
     for (const [key, texts] of seen) {
       expect(texts.length).toBe(2);
-      // Logs that came meanwhile may go along; what was sent before is the same.
+      // A repeated log request may also contain newer entries.
       if (!key.includes('job-logs')) expect(texts[1]).toBe(texts[0]);
     }
     expect(service.logs(run.jobId).map(({ message }) => message)).toEqual(
@@ -57,7 +57,7 @@ for part in range(6):
     );
   });
 
-  it('sends an end that is refused without what may be wrong with it, and a usage’s step without the usage', async () => {
+  it('sends a refused final report again without its result, and a refused step without its usage', async () => {
     service.interfere = ({ path, body }) => {
       if (body?.result) return { status: 400, body: { detail: 'the result is nested too deeply' } };
       return path.endsWith('/step-status') && body.usage ? { status: 400 } : undefined;
@@ -79,7 +79,7 @@ for part in range(6):
     );
   });
 
-  it('stops a script that writes more than can be kept, and lets it go on when there is room', async () => {
+  it('pauses a script that fills the spool, and resumes it when the spool has room', async () => {
     await worker.kill();
     await worker.start({ MUSTER_SPOOL_LIMIT_BYTES: '400000' });
     service.interfere = ({ path }) => (path === '/api/job-logs' ? { status: 503 } : undefined);

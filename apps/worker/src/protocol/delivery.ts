@@ -12,8 +12,9 @@ import { sendUpload } from './upload';
 const logsPerRequest = 1000;
 const logBytesPerRequest = 900 * 1024;
 /**
- * The store, unlike the service, may refuse a file for good without saying so; and a service that is older than its
- * workers does not take their summaries: the run's end waits behind them, but not for ever.
+ * Maximum number of attempts for uploads, and for summaries that are refused unread. The store may refuse a file
+ * permanently without saying so, and a service older than its workers does not accept summaries. The run's end is
+ * delivered after them, so it must not wait for ever.
  */
 const patientAttempts = 20;
 
@@ -22,7 +23,7 @@ export interface DeliveryContext {
   agentId: string;
   signingSecret: () => string;
   log: LocalLog;
-  /** The service says that the job is over. */
+  /** Called when the service says that the job has ended. */
   onJobOver: (jobId: string) => void;
 }
 
@@ -31,18 +32,18 @@ interface Attempt {
   why: string;
   retryAfterMs: number;
   screenshotKey?: string;
-  /** It may be that it never will be taken, though nobody said so. */
+  /** Whether the item may never be accepted although no answer says so: the number of such attempts is limited. */
   isPatient?: boolean;
 }
 
 /**
- * Delivers one run's spool: first that it runs, then three lanes side by side, each in order, and last its end. What
- * the service can't take now is tried again for ever; what it refuses is left out, which the run's log and its end say,
- * and holds nothing back.
+ * Delivers one run's spool: first the report that the job runs, then three streams in parallel, each in order, and last
+ * the run's end. An item that the service cannot accept now is retried for ever. A refused item is left out and does not
+ * delay the others; the run's log and its end report that it is missing.
  */
 export class Delivery {
   private readonly stopping = new AbortController();
-  /** How many logs go out at once: fewer after a refusal, to find the one that is meant. */
+  /** Maximum number of log entries in a request. Halved after a refusal, to find the refused entry. */
   private logLimit = logsPerRequest;
 
   constructor(
@@ -54,12 +55,12 @@ export class Delivery {
     return this.spool.state.jobId;
   }
 
-  /** Resolves when all is delivered (true), or delivery was stopped (false). */
+  /** Resolves to true when everything is delivered, to false if the delivery was stopped. */
   async run(): Promise<boolean> {
     try {
       await this.deliverFirst();
       const others = Promise.all([this.deliverLane('uploads'), this.deliverLane('events')]);
-      // What the others leave out, the log says.
+      // The log ends last, because it reports the items that the other streams leave out.
       await Promise.all([others, this.deliverLane('logs', others)]);
       await this.deliverLast();
       return true;
@@ -73,7 +74,7 @@ export class Delivery {
     this.stopping.abort();
   }
 
-  /** The service hears that the job runs before it hears anything else of it. */
+  /** Reports that the job runs, before any other report of the job. */
   private async deliverFirst(): Promise<void> {
     const first = this.take('events')[0];
     if (first?.item.kind === 'webhook') await this.deliver('events', [first]);
@@ -115,13 +116,13 @@ export class Delivery {
     this.spool.delivered(lane, entries.at(-1)!.after, screenshotKey);
   }
 
-  /** It was refused for good: less of it may be taken, and what is missing then is noted. */
+  /** Handles a refused item: sends reduced items that the service may accept, and notes what will be missing. */
   private async leaveOut(lane: Lane, item: Item, why: string): Promise<void> {
     const less = lessOf(item);
     this.context.log('error', 'a callback was refused and is dropped', { jobId: this.jobId, kind: item.kind, why });
-    // Of several claims each is judged by itself.
+    // Several claims are sent again one by one, and each refused claim is noted then.
     if (item.kind !== 'claims' || !less) this.spool.noteLack(lackOf(item, why));
-    // The log goes out in front of the end.
+    // The log is delivered before the end, because it reports what is missing.
     if (item.kind === 'terminal') await this.deliverLane('logs');
     for (const each of less ?? []) {
       const again = await this.insist(lane, [each]);
@@ -129,7 +130,7 @@ export class Delivery {
     }
   }
 
-  /** Until it is delivered, or nobody will ever take it. */
+  /** Repeats the attempt until the items are delivered, are refused, or have used up their limited attempts. */
   private async insist(lane: Lane, items: Item[]): Promise<Attempt> {
     let patience = patientAttempts;
     for (let attempt = 1; ; attempt += 1) {

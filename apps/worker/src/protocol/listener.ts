@@ -5,13 +5,13 @@ import { signedAtMs, verify } from './signature';
 
 const bodyBytes = 8 * 1024 * 1024;
 
-/** What became of a command that was offered. */
+/** Outcome of offering a command to this worker. */
 export type Taking = 'taken' | 'known' | 'busy' | 'stopping';
 const statusOf: Record<Taking, number> = { taken: 202, known: 200, busy: 409, stopping: 503 };
 
 export interface ListenerOptions {
   agentId: string;
-  /** Null until the handshake: nobody can be believed before. */
+  /** Null until the handshake: before it, no signature can be verified. */
   signingSecret: () => string | null;
   take: (command: Command) => Taking;
 }
@@ -21,7 +21,7 @@ export interface Listener {
   close: () => void;
 }
 
-/** Hears pushed commands: POST /commands, signed by the service. */
+/** Accepts pushed commands: POST /commands, signed by the service. */
 export async function listen(at: { host: string; port: number }, options: ListenerOptions): Promise<Listener> {
   const server: Server = createServer((request, response) => {
     void answer(request, response, options).catch(() => response.destroy());

@@ -30,7 +30,7 @@ const types: Record<string, string> = {
   '.mkv': 'video/x-matroska',
 };
 
-/** One attempt: asks where to, and sends the file there. */
+/** Makes one attempt: requests an upload URL and sends the file to it. */
 export async function sendUpload(
   service: Service,
   { path, filename, jobId, agentId }: Upload,
@@ -48,7 +48,7 @@ export async function sendUpload(
     return { verdict: verdict === 'delivered' ? 'later' : verdict, why, retryAfterMs: asked.retryAfterMs };
   }
 
-  // Our key is for the service alone: the store gets only the headers that were asked for.
+  // The API key is for the service only: the store gets just the headers that the service returned.
   const response = await within(sendMs, [signal], async (signal) => {
     const answer = await fetch(new URL(textOf(uploadUrl), service.baseUrl), {
       method: textOf(method) || 'PUT',
@@ -65,7 +65,7 @@ export async function sendUpload(
     return answer;
   });
   return {
-    // An address that is refused may have expired: the next attempt asks for another.
+    // A URL that the store refuses may have expired; the next attempt requests a new one.
     verdict: response.ok ? 'delivered' : 'later',
     key: textOf(key),
     why: `the store answered ${response.status}`,

@@ -17,7 +17,7 @@ import { readJson, writeWhole } from '../host/files';
 import { laneOf, lanes, type Item, type Lack, type Lane } from './spool-item';
 import type { RunState } from '../runs/run-state';
 
-/** Up to where a lane has been delivered: the item `index` of the record at `offset` comes next. */
+/** Position up to which a stream is delivered: item `index` of the record at `offset` is next. */
 export interface Position {
   segment: number;
   offset: number;
@@ -33,16 +33,16 @@ interface Cursor {
   lacks?: Lack[];
 }
 
-/** As many as the service takes with a run's end. */
+/** Maximum number of lacks that the service accepts with a run's end. */
 const mostLacks = 50;
 const longestReason = 500;
 const segmentBytes = 4 * 1024 * 1024;
 const start: Position = { segment: 0, offset: 0, index: 0 };
 
 /**
- * What a run has still to report, on disk and in order. Each record holds some items and the state of the run after
- * them (positions in its output, sequence numbers), so a worker that is killed goes on exactly behind the last record.
- * A record is a line: the letters of its lanes, a space, JSON.
+ * Items of a run that are not delivered yet, on disk and in order. Each record contains some items and the state of the
+ * run after them (positions in its output, sequence numbers), so a worker that was killed resumes exactly after the last
+ * record. A record is a line: the first letters of its streams, a space, JSON.
  */
 export class Spool {
   private readonly sizes = new Map<number, number>();
@@ -51,7 +51,7 @@ export class Spool {
   private last = 0;
   private waiting: (() => void)[] = [];
   private closed = false;
-  /** The record that each lane is in: one of many events is not parsed for each of them. */
+  /** The current record of each stream, so that a record with many events is not parsed again for each event. */
   private readonly parsed = new Map<Lane, RecordAt>();
 
   private constructor(
@@ -71,7 +71,7 @@ export class Spool {
     return spool;
   }
 
-  /** The spool as it was left; null when its first record was never finished. */
+  /** Opens an existing spool; returns null if its first record is incomplete. */
   static open(folder: string): Spool | null {
     const segments = segmentsIn(folder);
     for (const segment of segments) dropTornLine(join(folder, nameOf(segment)));
@@ -83,7 +83,7 @@ export class Spool {
     return spool;
   }
 
-  /** How much waits to be delivered. */
+  /** Number of bytes that are not delivered yet. */
   get bytes(): number {
     const positions = lanes.map((lane) => this.cursor.positions[lane]);
     const first = Math.min(...positions.map(({ segment }) => segment));
@@ -96,14 +96,14 @@ export class Spool {
     return this.cursor.screenshotKey;
   }
 
-  /** What the service will never have of the run. */
+  /** Items of the run that the service will never receive. */
   get lacks(): Lack[] {
     return this.cursor.lacks ?? [];
   }
 
   /**
-   * Notes that something will be missing: it stands in the run's log, and goes along with its end. Past the limit, and
-   * where it was noted before, nothing more is: a script may report the same ten thousand times.
+   * Records that an item will be missing: in the run's log, and for the report of its end. Does nothing past the limit or
+   * if the same lack is recorded already, because a script may report the same item ten thousand times.
    */
   noteLack({ kind, reason }: Lack): void {
     const lack = { kind, reason: [...reason].slice(0, longestReason).join('') };
@@ -124,7 +124,7 @@ export class Spool {
     for (let at = 0; at < line.length;) at += writeSync(this.file, line, at);
     this.state = state;
     this.sizes.set(this.last, this.sizes.get(this.last)! + line.length);
-    // The end of a run must outlive a power cut; its output may as well be read again.
+    // The end of a run must survive a power cut. Its output can be read again.
     if (state.ended) fsyncSync(this.file);
     if (this.sizes.get(this.last)! > segmentBytes && !state.ended) {
       this.openSegment(this.last + 1);
@@ -133,7 +133,7 @@ export class Spool {
     this.wake();
   }
 
-  /** What a lane delivers next. Nothing is moved by it. */
+  /** Returns the next items of a stream, without marking them as delivered. */
   next(lane: Lane, limits: { items: number; bytes: number }): Entry[] {
     const found: Entry[] = [];
     let bytes = 0;
@@ -148,7 +148,7 @@ export class Spool {
         found.push({ item, after: { segment: record.segment, offset: record.offset, index: index + 1 } });
       }
       at = { segment: record.segment, offset: record.end, index: 0 };
-      // A lane that has nothing here passes on, or it would hold the segment for ever.
+      // A stream without items in this record moves past it; otherwise its segment could never be deleted.
       if (!found.length) this.cursor.positions[lane] = at;
     }
     if (!found.length) this.removeDelivered();
@@ -171,7 +171,7 @@ export class Spool {
     return this.next(lane, { items: 1, bytes: 1 }).length === 0;
   }
 
-  /** Resolves with the next append, or when the spool is closed. */
+  /** Resolves at the next append, or when the spool is closed. */
   appended(): Promise<void> {
     return this.closed ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve));
   }
