@@ -8,8 +8,8 @@ export const callbackBackoff: BackoffLimits = { firstMs: 250, capMs: 30_000 };
 export const refusedKeyBackoff: BackoffLimits = { firstMs: 5_000, capMs: 60_000 };
 
 /**
- * Returns the delay before the next attempt. It doubles with each attempt and is randomized over its upper half, so that
- * many workers do not return at the same time after an outage. Retry-After, up to 5 minutes, is a lower bound.
+ * Returns the delay before the next attempt. It doubles with each attempt and is randomized over its upper half, so
+ * that many workers do not return at the same time after an outage. Retry-After, up to 5 minutes, is a lower bound.
  */
 export function backoffMs(
   attempt: number,

@@ -48,9 +48,9 @@ export type Result = { [Name in keyof CommandResultBody]: NonNullable<CommandRes
 const id = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 
 /**
- * Returns the command, or a description of what is wrong with it. The service sets the deadline by its own clock, so the
- * deadline is moved by the difference of the clocks. Otherwise a machine whose clock is 90 s ahead would refuse a snippet
- * with a deadline in 30 s.
+ * Returns the command, or a description of what is wrong with it. The service sets the deadline by its own clock, so
+ * the deadline is moved by the difference of the clocks. Otherwise a machine whose clock is 90 s ahead would refuse a
+ * snippet with a deadline in 30 s.
  */
 export function readCommand(body: unknown, agentId: string, aheadMs: number): Command | string {
   if (!isObject(body)) return 'a command is an object';

@@ -38,8 +38,8 @@ interface Attempt {
 
 /**
  * Delivers one run's spool: first the report that the job runs, then three streams in parallel, each in order, and last
- * the run's end. An item that the service cannot accept now is retried for ever. A refused item is left out and does not
- * delay the others; the run's log and its end report that it is missing.
+ * the run's end. An item that the service cannot accept now is retried for ever. A refused item is left out and does
+ * not delay the others; the run's log and its end report that it is missing.
  */
 export class Delivery {
   private readonly stopping = new AbortController();

@@ -23,8 +23,8 @@ export interface PollOptions {
 }
 
 /**
- * Fetches commands from the service by long polling, even while pushes arrive: that a tunnel fails is noticed only after
- * a command was lost in it.
+ * Fetches commands from the service by long polling, even while pushes arrive: that a tunnel fails is noticed only
+ * after a command was lost in it.
  */
 export class PollLoop {
   private nudged = new AbortController();

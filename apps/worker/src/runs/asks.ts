@@ -11,15 +11,15 @@ import { type Answer as ServiceAnswer, messageOf, type Service, textOfBody, verd
 import { sendUpload } from '../protocol/upload';
 import type { KnownSecrets } from './redactor';
 
-/** Where the script puts what it asks, and finds the answers: both last from one worker to the next. */
+/** Folders for the script's questions and their answers. Both survive a restart of the worker. */
 export const asksFolder = 'asks';
 export const answersFolder = 'answers';
 
-/** An answer that no command brought is looked for this often. */
+/** Interval at which an answer is fetched, in case the command with the answer is lost. */
 const lookEveryMs = 20_000;
 const waitSeconds = 25;
 const longestAsk = 1024 * 1024;
-/** A code may be the next window's, and is answered when that begins. */
+/** Timeout of a request for a TOTP code. The code may be the next window's; it is answered when that window starts. */
 const longestWindowMs = 10 * 60_000;
 
 export interface AsksContext {
@@ -29,18 +29,18 @@ export interface AsksContext {
   secrets: KnownSecrets;
 }
 
-/** What the script reads. */
+/** Content of an answer file, which the script reads. */
 interface Answer {
   status: string;
   answer?: unknown;
   reason?: string | null;
-  /** What the service refused about the question itself. */
+  /** Why the question itself was refused. */
   error?: string;
-  /** Not to be seen in what the run says. */
+  /** Whether the answer must be redacted in the run's output. */
   secret?: boolean;
 }
 
-/** The codes that a run has been given: another worker than the one that gave them has to know them. */
+/** Returns the codes that the run has received, because a worker that takes it over must redact them too. */
 export function codesIn(root: string): string[] {
   return namesIn(join(root, answersFolder)).flatMap((name) => {
     const { secret, answer } = readJson<Partial<Answer>>(join(root, answersFolder, name)) ?? {};
@@ -49,8 +49,8 @@ export function codesIn(root: string): string[] {
 }
 
 /**
- * What a run asks people. The script writes a question into a file and waits for another one with the answer, so it
- * neither knows the service nor minds when the worker is another one meanwhile; the service takes a question once.
+ * Questions of a run to people. The script writes a question to a file and waits for a file with the answer, so it does
+ * not need the service, and a restart of the worker does not affect it. The service stores each question once.
  */
 export class Asks {
   private readonly known = new Set<string>();
@@ -62,7 +62,7 @@ export class Asks {
     private readonly context: AsksContext,
   ) {}
 
-  /** Takes up what the script has asked since. */
+  /** Sends the script's new questions to the service. */
   look(): void {
     for (const name of namesIn(join(this.root, asksFolder))) {
       const key = basename(name, '.json');
@@ -75,11 +75,11 @@ export class Asks {
     }
   }
 
-  /** What a command brought. */
+  /** Stores the answer that an `answer` command contains. */
   give({ questionKey, status, answer, reason, kind }: Record<string, unknown>): void {
     const key = textOf(questionKey);
     if (!keyPattern.test(key)) return;
-    // It is sealed as a text, whatever it is.
+    // An answer of any type arrives as JSON text.
     const value: unknown = typeof answer === 'string' ? JSON.parse(answer) : undefined;
     this.write(key, { status: textOf(status), answer: value, reason: textOf(reason) || null, secret: kind === 'code' });
   }
@@ -111,7 +111,7 @@ export class Asks {
       return this.write(key, { status: 'refused', error: whyOf(answer) });
     }
     log('info', 'the run waits for an answer', { jobId: this.jobId, questionId });
-    // What was answered while nobody was here, is there at once.
+    // A question that was answered while no worker ran has its answer at once.
     let wait = answer.body.status === 'open' ? 0 : waitSeconds;
     while (!this.isAnswered(key)) {
       if (wait === 0) await rest(lookEveryMs, this.over.signal);
@@ -146,7 +146,7 @@ export class Asks {
     });
   }
 
-  /** The picture that the script gave with it: without one it is asked all the same. */
+  /** Uploads the question's screenshot and returns its key. If that fails, the question is sent without one. */
   private async screenshotOf({ screenshotFile }: Record<string, unknown>): Promise<string | undefined> {
     const { service, facts, log } = this.context;
     const name = textOf(screenshotFile);
@@ -172,7 +172,7 @@ export class Asks {
     }
   }
 
-  /** The first one counts. What is secret is covered from here on, so before the script has it. */
+  /** Writes an answer if there is none yet. A secret answer is redacted before the script can read it. */
   private write(key: string, answer: Answer): void {
     if (this.over.signal.aborted || this.isAnswered(key)) return;
     if (answer.secret && typeof answer.answer === 'string') this.context.secrets.learn(answer.answer);

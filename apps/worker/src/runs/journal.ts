@@ -16,8 +16,8 @@ const keepMs = 7 * 24 * 3600_000;
 const keepCount = 10_000;
 
 /**
- * Which commands were started here. An id is on disk before its command starts, so no command starts twice, whatever
- * dies. Ids and kinds only: a command's environment holds secrets.
+ * Commands that were started on this machine. An id is on disk before its command starts, so no command starts twice,
+ * even after a crash. Only ids and kinds are stored, because a command's environment contains secrets.
  */
 export class Journal {
   private readonly entries = new Map<string, Entry>();
@@ -38,7 +38,7 @@ export class Journal {
     return this.entries.has(id);
   }
 
-  /** Whether a stop for this job was taken here. */
+  /** Whether this machine has accepted a stop_job command for the job. */
   hasStopped(jobId: string): boolean {
     return [...this.entries.values()].some((entry) => entry.kind === 'stop_job' && entry.jobId === jobId);
   }
@@ -81,7 +81,7 @@ export class Journal {
   private load(): void {
     if (!existsSync(this.path)) return;
     const bytes = readFileSync(this.path);
-    // Died while writing: the last line counts only with its end.
+    // A crash during a write leaves an incomplete last line, which is dropped.
     const whole = bytes.lastIndexOf(10) + 1;
     if (whole < bytes.length) truncateSync(this.path, whole);
     for (const line of bytes.subarray(0, whole).toString().split('\n')) {

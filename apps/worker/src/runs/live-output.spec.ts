@@ -2,8 +2,8 @@ import { waitFor } from '@muster/testing';
 import { tellOutput } from './live-output';
 import { Redactor } from './redactor';
 
-describe('what code prints while it runs', () => {
-  /** Prints what is pushed, and tells what it was told. */
+describe('Live output', () => {
+  /** Streams the printed text and records each output that is sent. */
   const telling = (secrets: string[], answer: () => Promise<boolean> = () => Promise.resolve(true)) => {
     let printed = '';
     const told: string[] = [];
@@ -18,7 +18,7 @@ describe('what code prints while it runs', () => {
     return { told, end, print: (text: string) => void (printed += Buffer.from(text).toString('latin1')) };
   };
 
-  it('is told as it comes, and only when there is more', async () => {
+  it('is sent as it is printed, and only if it has grown', async () => {
     const { told, end, print } = telling([]);
     print('first 🦷\n');
     await waitFor('the first line', () => told.length === 1);
@@ -28,17 +28,17 @@ describe('what code prints while it runs', () => {
     expect(told).toEqual(['first 🦷\n', 'first 🦷\nsecond\n']);
   });
 
-  it('never shows a secret, nor the beginning of one', async () => {
+  it('never contains a secret or the beginning of one', async () => {
     const { told, end, print } = telling(['horse battery staple']);
     print('the key is horse batt');
-    await waitFor('what is before it', () => told.length === 1);
+    await waitFor('the text before it', () => told.length === 1);
     print('ery staple, as ever\n');
-    await waitFor('what is behind it', () => told.length === 2);
+    await waitFor('the text after it', () => told.length === 2);
     end();
     expect(told).toEqual(['the key is ', 'the key is [redacted], as ever\n']);
   });
 
-  it('is its end where it is long, from the beginning of a line, and not the end of a secret', async () => {
+  it('is cut to its end if it is long, starting at a line and without the end of a secret', async () => {
     const { told, end, print } = telling(['horse battery staple']);
     print('x'.repeat(60_000));
     print(' horse battery staple');
@@ -50,7 +50,7 @@ describe('what code prints while it runs', () => {
     expect(told[0]).not.toContain('staple');
   });
 
-  it('is told no more once the service wants no more of it', async () => {
+  it('is not sent any more once the service has refused it', async () => {
     const { told, end, print } = telling([], () => Promise.resolve(false));
     print('first');
     await waitFor('the first', () => told.length === 1);

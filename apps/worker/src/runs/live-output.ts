@@ -4,19 +4,19 @@ import { readable, type Redactor } from './redactor';
 
 const everyMs = 500;
 const shownBytes = 48 * 1024;
-/** Before what is shown: a secret that lies across its beginning is whole in here, and so is found. */
+/** Bytes that are read before the sent ones, so that a secret across their start is complete and is found. */
 const marginBytes = 64 * 1024;
-/** What the service takes; covered secrets may have made it longer. */
+/** Maximum length that the service accepts. Redaction may make the output longer. */
 const mostCharacters = 65_536;
 
 interface Printed {
-  /** How much it is by now. */
+  /** Returns the number of bytes printed so far. */
   total(): number;
-  /** Its last bytes, one character each. */
+  /** Returns the last bytes, one character each. */
   tail(bytes: number): string;
 }
 
-/** Tells what code prints while it runs: its end, twice a second at most. Answers what ends the telling. */
+/** Sends the end of the output while code runs, at most twice a second. Returns a function that stops it. */
 export function tellOutput(
   printed: Printed,
   redactor: Redactor,
@@ -32,7 +32,7 @@ export function tellOutput(
     tell(shown(printed.tail(shownBytes + marginBytes), redactor))
       .then(
         (goesOn) => goesOn || clearInterval(timer),
-        // The next one says it too.
+        // After a failure, the output is sent again at the next tick.
         () => (told = 0),
       )
       .finally(() => (isTelling = false));
@@ -40,7 +40,7 @@ export function tellOutput(
   return () => clearInterval(timer);
 }
 
-/** Whole lines where it is cut, without secrets, and without what may be the beginning of one. */
+/** Returns the end of the output, from the start of a line, without secrets and without a possible beginning of one. */
 function shown(raw: string, redactor: Redactor): string {
   const { spans, heldFrom } = redactor.find(raw);
   let from = Math.max(0, heldFrom - shownBytes);
@@ -51,7 +51,7 @@ function shown(raw: string, redactor: Redactor): string {
     .slice(-mostCharacters);
 }
 
-/** Tells the service; false: it wants to hear no more of it. */
+/** Sends a command's output so far. Returns false if the service accepts no more of it. */
 export async function sendOutput(
   service: Service,
   { agentId, commandId, output }: { agentId: string; commandId: string; output: string },

@@ -5,7 +5,7 @@ import { runOf, WorkerHarness } from '../testing/worker-process.harness';
 
 const path = '/api/pilot/run-summary';
 
-describe('a run’s summary', () => {
+describe('A run’s summary', () => {
   let service: FakeService;
   let worker: WorkerHarness;
 
@@ -23,7 +23,7 @@ describe('a run’s summary', () => {
   const told = (jobId: string) => service.accepted(path).filter(({ text }) => text.includes(jobId));
   const end = (jobId: string) => service.until('the end', () => service.terminal(jobId));
 
-  it('is sent until it is taken, also by a service that does not know of summaries yet, and before the end', async () => {
+  it('is sent until the service accepts it, even if the service has no summaries yet, and before the end', async () => {
     const ways = [{ status: 503 }, 'hang up' as const, { status: 404, body: { code: 'not_found' } }, { status: 405 }];
     service.interfere = (heard) => (heard.path === path ? ways.shift() : undefined);
     const run = runOf('import muster\nmuster.run_summary("b", claims=[{"claim_id": "c", "outcome": "failed"}])');
@@ -36,7 +36,7 @@ describe('a run’s summary', () => {
     );
   });
 
-  it('is given up where the service refuses it by its code, holds nothing back, and is named with the end', async () => {
+  it('is dropped if the service refuses it with a code of its own, and is reported as missing', async () => {
     const asked: string[] = [];
     service.interfere = (heard) => {
       if (heard.path !== path) return undefined;
@@ -57,7 +57,7 @@ describe('a run’s summary', () => {
     expect(asked).toEqual(['gone', 'gone too']);
   });
 
-  it('outlives the worker that was killed before it was taken', async () => {
+  it('is delivered by the next worker if the first one was killed before', async () => {
     service.interfere = (heard) => (heard.path === path ? { status: 503 } : undefined);
     const claims = 'claims=[{"claim_id": "c%d" % n, "outcome": "failed"} for n in range(5000)]';
     const run = runOf(`import muster\nmuster.run_summary("kept", ${claims})`);

@@ -5,7 +5,7 @@ const now = Date.parse('2026-03-02T09:00:00Z');
 
 describe('hearEvents', () => {
   it.each([1e13, -1, Number.MAX_VALUE, NaN, '1767225600', null, undefined])(
-    'takes the time at which it reads a step whose own is none: %p',
+    'uses the time of reading if the time of an event is invalid: %p',
     (at) => {
       const events = [
         { type: 'step_started', key: 'a', name: 'Open the portal', at },
@@ -23,7 +23,7 @@ describe('hearEvents', () => {
     },
   );
 
-  it('takes the script’s own time', () => {
+  it('uses the time of the event if it is valid', () => {
     const { items } = hearEvents(
       [{ type: 'step_started', key: 'a', at: 1767225600.25 }],
       firstState('job', '/run'),

@@ -5,18 +5,18 @@ import { levelOf, type OpenStep, type RunState } from './run-state';
 import type { Item } from '../spool/spool-item';
 
 const claimsPerRequest = 100;
-/** The year 10000, in seconds: nobody takes a time behind it. */
+/** The year 10000, in seconds since 1970. The service accepts no later time. */
 const endOfTime = 253_402_300_800;
 
 export interface Heard {
   items: Item[];
   state: RunState;
-  /** Set when the script gave a result. */
+  /** Set if the script reported a result. */
   result?: { of: unknown };
   strange: string[];
 }
 
-/** What lines of events.jsonl (parsed and redacted) mean, in their order. Pure: the same lines, the same numbers. */
+/** Converts events (parsed and redacted lines of events.jsonl) to items. Pure: repeating it gives the same numbers. */
 export function hearEvents(events: unknown[], before: RunState, now: number): Heard {
   const heard: Heard = { items: [], strange: [], state: { ...before, openSteps: { ...before.openSteps } } };
   let progressed = false;
@@ -25,7 +25,7 @@ export function hearEvents(events: unknown[], before: RunState, now: number): He
     else if (event.type === 'progress') progressed = hearProgress(heard, event);
     else hearEvent(heard, event, now);
   }
-  // A script may report progress for every row: of each reading the last one is enough.
+  // A script may report progress for every row; only the last progress of a read is sent.
   if (progressed) heard.items.push(progressOf(heard.state));
   return heard;
 }
@@ -38,7 +38,7 @@ export function progressOf(state: RunState): Item {
   return { kind: 'webhook', body: { status: 'running', progress, seq: state.callbackSeq } };
 }
 
-/** The steps that the script left open when it ended. */
+/** Closes the steps that the script left open when it ended, and returns their reports. */
 export function closeSteps(state: RunState, completed: boolean, now: number): Item[] {
   const open = Object.values(state.openSteps).sort((a, b) => a.order - b.order);
   state.openSteps = {};
@@ -118,7 +118,7 @@ function hearProgress({ state }: Heard, { percent, currentStep }: Record<string,
   return true;
 }
 
-/** A summary that names no batch is of the run's own. */
+/** A summary without a batch id is for the run's own batch. */
 function summaryOf(body: Record<string, unknown>, jobId: string): Record<string, unknown> {
   const given = isObject(body.batchSummary) ? body.batchSummary : {};
   return { ...body, batchSummary: { jobId, batchId: jobId, ...given } };
@@ -130,7 +130,7 @@ function newStep(state: RunState, name: string, at: number, stepId?: string): Op
   return { order: state.stepOrder, name: name.slice(0, 500), startedAt, ...(stepId ? { stepId } : {}) };
 }
 
-/** The service refuses larger metadata, and the step with it: of those the short entries stay. */
+/** Reduces metadata that is too large to its short entries, because the service would refuse the whole step. */
 function smallEnough(metadata: Record<string, unknown>): Record<string, unknown> {
   if (Buffer.byteLength(JSON.stringify(metadata)) <= 60_000 && Object.keys(metadata).length <= 200) return metadata;
   const short = Object.entries(metadata).filter(([key, value]) => `${key}${JSON.stringify(value)}`.length <= 500);

@@ -41,8 +41,8 @@ const start: Position = { segment: 0, offset: 0, index: 0 };
 
 /**
  * Items of a run that are not delivered yet, on disk and in order. Each record contains some items and the state of the
- * run after them (positions in its output, sequence numbers), so a worker that was killed resumes exactly after the last
- * record. A record is a line: the first letters of its streams, a space, JSON.
+ * run after them (positions in its output, sequence numbers), so a worker that was killed resumes exactly after the
+ * last record. A record is a line: the first letters of its streams, a space, JSON.
  */
 export class Spool {
   private readonly sizes = new Map<number, number>();
@@ -102,8 +102,8 @@ export class Spool {
   }
 
   /**
-   * Records that an item will be missing: in the run's log, and for the report of its end. Does nothing past the limit or
-   * if the same lack is recorded already, because a script may report the same item ten thousand times.
+   * Records that an item will be missing: in the run's log, and for the report of its end. Does nothing past the limit
+   * or if the same lack is recorded already, because a script may report the same item ten thousand times.
    */
   noteLack({ kind, reason }: Lack): void {
     const lack = { kind, reason: [...reason].slice(0, longestReason).join('') };
