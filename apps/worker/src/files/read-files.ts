@@ -16,10 +16,10 @@ import { textOf, type Command, type Result } from '../protocol/command';
 const largestFile = 1024 * 1024;
 const longestPath = 1000;
 const mostEntries = 500;
-/** Written out in JSON a control character takes six bytes, and a result may have four mebibytes. */
+/** Maximum bytes of the content in JSON, where a control character has six bytes. A result may have 4 MiB. */
 const largestAnswer = 3 * 1024 * 1024;
 
-/** Why nothing is shown, with a word for programs. */
+/** Reason why a file is not shown, with an error code. */
 class Refusal extends Error {
   constructor(
     readonly code: string,
@@ -30,8 +30,8 @@ class Refusal extends Error {
 }
 
 /**
- * Lists a folder or reads a text below the folder of runs, and nothing else of this machine. What scripts leave there
- * is theirs to make, links and devices included, and theirs to change while we look: so it is judged by what was opened.
+ * Lists a folder or reads a text in the folder of runs, and nothing else on this machine. Scripts may create links and
+ * devices there and may change them at any time, so the checks are made on the opened file.
  */
 export function readFiles({ payload }: Command, runs: string, redact: (text: string) => string): Result {
   try {
@@ -46,12 +46,12 @@ export function readFiles({ payload }: Command, runs: string, redact: (text: str
 
 class Place {
   readonly path: string;
-  /** Where it must be, if no link leads there. */
+  /** Real path of the opened file, unless a link is in the path. */
   readonly wanted: string;
 
   constructor(runs: string, path: string) {
     const segments = path.split('/').filter((part) => part !== '' && part !== '.');
-    if (path.length > longestPath || path.includes('\0')) throw new Refusal('invalid_payload', 'that is no path');
+    if (path.length > longestPath || path.includes('\0')) throw new Refusal('invalid_payload', 'the path is not valid');
     if (path.startsWith('/') || segments.includes('..')) {
       throw new Refusal('permission_denied', 'a path is relative to the folder of runs and stays in it');
     }
@@ -60,7 +60,7 @@ class Place {
   }
 
   open<T>(wants: 'folder' | 'file', work: (file: number, stats: Stats) => T): T {
-    // A device or a pipe is not even opened.
+    // Checked before opening too, because a device or a pipe must not be opened.
     requireKind(lstatSync(this.wanted), wants);
     const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
     const file = openSync(this.wanted, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -102,7 +102,7 @@ function describe(path: string, name: string): Record<string, unknown>[] {
     const kind = stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : stats.isSymbolicLink() ? 'link' : 'other';
     return [{ name, kind, size: stats.size, modifiedAt: stats.mtime.toISOString() }];
   } catch {
-    // It has just gone.
+    // The entry has just been removed.
     return [];
   }
 }
@@ -134,7 +134,7 @@ function requireKind(stats: Stats, wants: 'folder' | 'file'): void {
   if (wants === 'folder' ? stats.isDirectory() : stats.isFile()) return;
   const isPlain = stats.isDirectory() || stats.isFile();
   if (!isPlain) throw new Refusal('permission_denied', 'it is neither a file nor a folder');
-  throw new Refusal('invalid_payload', wants === 'folder' ? 'it is no folder' : 'it is no file');
+  throw new Refusal('invalid_payload', wants === 'folder' ? 'it is not a folder' : 'it is not a file');
 }
 
 function outside(): Refusal {

@@ -8,10 +8,10 @@ import type { MachineSettings } from '../settings';
 const tryMs = 20_000;
 
 type Found = Pick<MachineCapability, 'available' | 'detail'>;
-/** Null: it could not be found out in time, and nothing is said of it. */
+/** Null if the check did not finish in time; the capability is not reported then. */
 type Answer = Found | null;
 
-/** What this machine has of what commands need, each asked of the thing itself. */
+/** Checks, by trying each of them, which of the programs and features that commands need this machine has. */
 export async function capabilitiesOf(machine: MachineSettings): Promise<(MachineCapability & { name: MachinePart })[]> {
   const { scriptBase } = machine;
   const found: Record<MachinePart, Answer | Promise<Answer>> = {
@@ -27,7 +27,7 @@ export async function capabilitiesOf(machine: MachineSettings): Promise<(Machine
   return all.flatMap(({ name, answer }) => (answer ? [{ name, ...answer }] : []));
 }
 
-/** The same question that imaging commands ask when they begin. */
+/** Python code of the check that imaging commands make when they start. */
 function hasPillow(): string {
   const question = imagingPackage()['muster_imaging/pillow.py']!.replace(/if __name__[^]*$/, '');
   return `${question}\nif not has_pillow():\n    raise SystemExit(1)\nimport PIL\nprint(PIL.__version__)`;
@@ -42,14 +42,14 @@ function programOf(path: string | null, otherwise: string): Found {
   return path === null ? { available: false, detail: otherwise } : { available: true, detail: shown(path) };
 }
 
-/** Whether a browser keeps its pages in one: it does not for root, nor where the system gives it no namespaces. */
+/** Whether a browser can isolate its pages in a sandbox: not as root, and not if the system denies user namespaces. */
 async function sandboxOf(env: Record<string, string>): Promise<Answer> {
   if (process.geteuid?.() === 0) return { available: false, detail: 'the worker runs as root' };
   if (process.platform !== 'linux') return { available: true, detail: null };
   return ask('unshare', ['--user', '--map-root-user', 'true'], env, 'the system gives ordinary users no namespaces');
 }
 
-/** Whether the program succeeds, with what it prints. */
+/** Returns whether the program succeeds, and what it prints. */
 function ask(program: string, args: string[], env: Record<string, string>, otherwise: string): Promise<Answer> {
   return new Promise((done) => {
     const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'ignore'], cwd: '/' });

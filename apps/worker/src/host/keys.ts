@@ -7,12 +7,12 @@ import type { Service } from '../protocol/service';
 import type { Settings } from '../settings';
 import { rest } from './waiting';
 
-/** Not known, not for workers or not for this agent, of another organization: none of it passes by itself. */
+/** Whether the key is refused permanently: it is unknown, not for this agent, or of another organization. */
 export const refusesKey = (status: number): boolean => [401, 403, 404].includes(status);
 
 const trialMs = 60_000;
 
-/** The environment's key, and before it the one that a repair left in the folder. */
+/** The environment's key and, preferred to it, the key that a repair stored in the worker's folder. */
 export class Keys {
   private readonly path: string;
   private readonly given: string;
@@ -39,8 +39,8 @@ export class Keys {
   }
 
   /**
-   * The service refuses the current key: takes the other one, if there is one. Answers whether it is worth a try at
-   * once; after the environment's key, all have been tried.
+   * Switches to the other key, if there is one, because the service refuses the current key. Returns whether to try it
+   * at once; after the environment's key, both have been tried.
    */
   takeOther(): boolean {
     if (this.kept === null || this.kept === this.given) return false;
@@ -48,7 +48,7 @@ export class Keys {
     return this.chosen === this.given;
   }
 
-  /** The service takes the current key. A kept one that it refused before is of no use any more. */
+  /** Notes that the service accepts the current key. A stored key that was refused before is removed. */
   confirm(): void {
     if (this.kept === null || this.chosen === this.kept) return;
     rmSync(this.path, { force: true });
@@ -56,14 +56,16 @@ export class Keys {
   }
 }
 
-/** Keeps a new key for the worker's next start, once the service has taken it: with a wrong one no command would come. */
+/**
+ * Stores a new key for the worker's next start if the service accepts it. With an invalid key, no command would arrive.
+ */
 export async function repairKey(
   { keys, service, agentId }: { keys: Keys; service: Service; agentId: string },
   { payload: { apiKey } }: Command,
   stopping: AbortSignal,
 ): Promise<Result> {
   if (typeof apiKey !== 'string' || !/^[\x21-\x7e]{8,500}$/.test(apiKey)) {
-    return { status: 'failed', error: 'the apiKey is none' };
+    return { status: 'failed', error: 'the apiKey is not a valid key' };
   }
   const path = `/api/agents/${agentId}/commands?wait=0`;
   const until = Date.now() + trialMs;

@@ -9,13 +9,13 @@ import { closeTemporaryFolder, openTemporaryFolder } from '../host/short-folder'
 import { type Command, isObject, textOf } from '../protocol/command';
 import { isAlive, readEnvironment, readProcess } from '../runs/processes';
 
-/** What a later start of the worker finds it by. */
+/** The process that keeps the browser. It is on disk, so that a restarted worker finds the process. */
 interface Keeper {
   pid: number;
   startTime: string;
   openedBy: string;
   deadline: number;
-  /** Their values are in the environment of the process alone. */
+  /** Names of the secrets. Their values are only in the environment of the process. */
   secretNames: string[];
 }
 
@@ -27,13 +27,13 @@ interface Machine {
 
 export type Outcome =
   | { is: 'answered'; output: Record<string, unknown>; picture: string | null }
-  /** Its browser has ended meanwhile, or did not answer before the deadline. */
+  /** The browser has ended, or did not answer before the deadline. */
   | { is: 'gone' | 'late'; attempted: InterruptedAttempt; why: string }
-  /** It goes on for the next start of the worker. */
+  /** The command continues, and the next start of the worker reads its answer. */
   | { is: 'detached' };
 
 const pollMs = 20;
-/** For the picture to be sent, and the answer. */
+/** Time for uploading the screenshot and sending the answer. */
 const reserveMs = 5_000;
 const usualMs = 120_000;
 const mostMemoryBytes = 2 * 1024 ** 3;
@@ -41,8 +41,8 @@ const idleMinutes = 24 * 60;
 const folders = ['asked', 'answers', 'pictures', 'journal', 'tmp'];
 
 /**
- * A process that keeps a browser, and its folder, by which they talk: a question is a file, and so is its answer. So
- * nothing is lost between them, whichever of the two is killed.
+ * A process that keeps a browser, and the folder through which the worker and the process communicate. Each command and
+ * each answer is a file, so nothing is lost if either of the two is killed.
  */
 export class Session {
   private waiting = 0;
@@ -93,7 +93,7 @@ export class Session {
     });
     closeSync(silence);
     closeSync(messages);
-    // What is wrong with it is seen by what does not live.
+    // If the process cannot start, isAlive() is false.
     child.once('error', () => undefined);
     child.unref();
     const pid = child.pid ?? 0;
@@ -108,7 +108,7 @@ export class Session {
     return new Session(folder, textOf(payload.sessionId), keeper);
   }
 
-  /** What another start of the worker has left, alive or not. */
+  /** Returns the session that an earlier start of the worker has left, alive or not. */
   static find(folder: string, sessionId: string): Session {
     return new Session(folder, sessionId, readJson<Keeper>(join(folder, 'keeper.json')) ?? null);
   }
@@ -130,7 +130,7 @@ export class Session {
     return this.isOpening(commandId) || ['asked', 'answers'].some((place) => existsSync(this.path(place, commandId)));
   }
 
-  /** What must not show in what it answers. */
+  /** Returns the values that must be redacted in the answers. */
   secrets(): string[] {
     if (!this.keeper) return [];
     const { pid, secretNames } = this.keeper;
@@ -151,7 +151,7 @@ export class Session {
     try {
       const deadline = this.deadlineOf(commandId) - reserveMs / 2;
       for (;;) {
-        // Looked at first: what it answers before it ends counts.
+        // Checked before the answer is read, because an answer that was written before the end counts.
         const isAlive = this.isAlive();
         const answer = this.readAnswer(commandId);
         if (answer) return answer;
@@ -173,7 +173,9 @@ export class Session {
     rmSync(join(this.folder, 'journal', `${commandId}.jsonl`), { force: true });
   }
 
-  /** Its processes are. Whoever waits for an answer has then looked for the last time. */
+  /**
+   * Removes the session's files after its processes have ended, once the calls that wait for an answer have returned.
+   */
   async gone(): Promise<void> {
     this.isGone = true;
     while (this.waiting) await sleep(pollMs);
@@ -206,7 +208,7 @@ export class Session {
     return existsSync(path) ? path : null;
   }
 
-  /** What was written down of an attempt before each thing that it did. */
+  /** Returns how far an interrupted attempt got, from the journal that it writes before each action. */
   private interruption(commandId: string): InterruptedAttempt {
     const known: InterruptedAttempt = { submit: 'none', at: 0 };
     const path = join(this.folder, 'journal', `${commandId}.jsonl`);

@@ -1,4 +1,4 @@
-// Long: drives a real browser.
+// Long: it drives a real browser.
 // Short: apps/standalone/src/autopilot/sessions.spec.ts
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -18,7 +18,7 @@ describe(`The browser of a session${noChromium}`, () => {
     expect(session.service.faults).toEqual([]);
   });
 
-  itOpens('shows its start page as a tree, with a picture', async () => {
+  itOpens('shows its start page as a tree, with a screenshot', async () => {
     const opened = await session.open('/login');
     expect(opened).toMatchObject({ status: 'success', output: { reused: false, startError: null } });
     const { look } = opened.output;
@@ -37,7 +37,7 @@ describe(`The browser of a session${noChromium}`, () => {
     expect(await session.open('/claims')).toMatchObject({ output: { reused: true, look: { title: 'Sign in' } } });
   });
 
-  itOpens('does the actions of an attempt, ranks what finds their elements, and tells them as steps', async () => {
+  itOpens('performs the actions of an attempt, ranks the selectors of elements, and returns steps', async () => {
     await session.goTo('/login');
     const attempt = await session.act(
       [
@@ -69,7 +69,7 @@ describe(`The browser of a session${noChromium}`, () => {
     );
     const scores = first!.candidates.map(({ score }) => score);
     expect(scores).toEqual([...scores].sort((a, b) => b - a));
-    // A heading says the same, so that the text alone is not its own.
+    // A heading has the same text, so the text alone is not unique.
     expect(attempt.done[2]!.candidates.find(({ selector }) => selector === 'text/Sign in')?.uniqueNow ?? false).toBe(
       false,
     );
@@ -83,7 +83,7 @@ describe(`The browser of a session${noChromium}`, () => {
     ]);
   });
 
-  itOpens('opens the row of an input, and finds it by the input when the portal has another design', async () => {
+  itOpens('opens the row of an input, and finds elements again in another design of the portal', async () => {
     await session.goTo('/claims');
     const opened = await session.act(
       [
@@ -97,7 +97,7 @@ describe(`The browser of a session${noChromium}`, () => {
     expect(candidates.every(({ selector }) => selector.includes('{{CLAIM_ID}}'))).toBe(true);
     session.portal.design = 'second';
     await session.goTo('/submit?claim=C-1003');
-    // What was learned of the first design: ids and classes are gone, what people read is not.
+    // Selectors of the first design. The second design has other ids and classes, but the same visible texts.
     const learned = [
       { kind: 'role' as const, selector: 'aria/Amount[role="textbox"]' },
       { kind: 'css' as const, selector: '#amount' },
@@ -113,7 +113,7 @@ describe(`The browser of a session${noChromium}`, () => {
     session.portal.design = 'first';
   });
 
-  itOpens('tells what is expected and does not hold, and what does not fit', async () => {
+  itOpens('reports unmet expectations, and selectors without a match', async () => {
     await session.goTo('/claims');
     expect(await session.look({ expect: { url: '/claims', text: 'Page  1', notText: 'Page 2' } })).toMatchObject({
       holds: true,
@@ -130,7 +130,7 @@ describe(`The browser of a session${noChromium}`, () => {
     });
   });
 
-  itOpens('extracts one and all, waits, and stops what asks for names that it does not have', async () => {
+  itOpens('extracts one element and all elements, waits, and refuses actions with unknown names', async () => {
     await session.goTo('/claims');
     const read = await session.act([
       action('wait', 'aria/Next page[role="link"]'),
@@ -150,7 +150,7 @@ describe(`The browser of a session${noChromium}`, () => {
     expect(session.portal.requests.length).toBe(before);
   });
 
-  itOpens('sees that a one-time code or a captcha is asked for', async () => {
+  itOpens('detects pages that ask for a one-time code or a captcha', async () => {
     await session.goTo('/captcha');
     expect((await session.look()).asksFor).toBe('captcha');
     await session.goTo('/code');
@@ -159,13 +159,13 @@ describe(`The browser of a session${noChromium}`, () => {
     expect((await session.look()).asksFor).toBe(null);
   });
 
-  itOpens('waits for a page that is slow', async () => {
+  itOpens('waits for a slow page', async () => {
     expect(await session.act([action('navigate', '', { value: '/slow' })], { text: 'At last' })).toMatchObject({
       outcome: 'passed',
     });
   });
 
-  itOpens('never tells a vault key’s value: not in tree, title, address, extract, picture or name', async () => {
+  itOpens('never shows a vault key’s value in the tree, title, URL, extracted text or screenshot', async () => {
     const seen = await session.attempt({
       screenshot: true,
       actions: [
@@ -189,7 +189,7 @@ describe(`The browser of a session${noChromium}`, () => {
     expect(session.worker.stderr).not.toContain(password);
     const picture = session.service.uploads.get(seen.look.screenshotKey!)!;
     if (!findProgram('ffmpeg', process.env)) return;
-    // Heading, sentence and halves: where they stand, all is covered.
+    // The rows of the heading, the sentence and the two halves are covered.
     const toGray = ['-v', 'error', '-i', '-', '-f', 'rawvideo', '-pix_fmt', 'gray', '-'];
     const pixels = execFileSync('ffmpeg', toGray, { input: picture, maxBuffer: 2 ** 24 });
     const shades = [40, 89, 123].flatMap((y) =>
@@ -199,7 +199,7 @@ describe(`The browser of a session${noChromium}`, () => {
   });
 
   itOpens(
-    'keeps a vault key’s value to the task’s pages: no address, no selector, no key, no frame of others',
+    'refuses a vault key’s value in a URL, in a selector and as a key press',
     async () => {
       await session.goTo('/claims');
       for (const [each, why] of [
@@ -231,7 +231,7 @@ describe(`The browser of a session${noChromium}`, () => {
     ['javascript', action('navigate', '', { value: 'javascript:location="http://127.0.0.1:1/"' })],
     ['address', action('navigate', '', { value: 'http://127.0.0.1:1/' })],
     ['redirect of an address', action('navigate', '', { value: '/leave' })],
-  ])('stays on the task’s addresses: by %s', async (_, each) => {
+  ])('does not leave the task’s origins by %s', async (_, each) => {
     await session.goTo('/ways-out');
     const attempt = await session.act([each]);
     expect([attempt.outcome, attempt.why]).toEqual(['failed', 'address']);
@@ -240,7 +240,7 @@ describe(`The browser of a session${noChromium}`, () => {
     expect(new URL((await session.look()).url).origin).toBe(session.portal.url);
   });
 
-  itOpens('stays there too by what the browser itself refuses', async () => {
+  itOpens('does not leave the task’s origins by links that the browser itself refuses', async () => {
     for (const link of ['aria/By file', 'aria/By data']) {
       await session.goTo('/ways-out');
       await session.act([action('click', link)]);

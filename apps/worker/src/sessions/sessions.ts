@@ -31,11 +31,11 @@ export function isOfSession(kind: Kind): boolean {
   return sessionKinds.includes(kind);
 }
 
-/** The browsers of sessions: one at a time, each with a program that keeps it, which outlives this worker. */
+/** The browsers of sessions, one at a time. A separate process keeps each browser and survives this worker. */
 export class Sessions {
   private readonly folder: string;
   private readonly open = new Map<string, Session>();
-  /** Whose close was taken here: an open that it has overtaken begins nothing. */
+  /** Sessions that were closed here. If their open command arrives later, it starts nothing. */
   private readonly closed = new Set<string>();
   private watch: NodeJS.Timeout | undefined;
   private isDetached = false;
@@ -49,12 +49,12 @@ export class Sessions {
     this.watchOver();
   }
 
-  /** What another start of the worker had open lives on, or is cleared away. */
+  /** Removes the sessions of an earlier start of the worker that are not alive. The others continue. */
   async recover(): Promise<void> {
     await Promise.all([...this.open.values()].filter((session) => !session.isAlive()).map((each) => this.clear(each)));
   }
 
-  /** Null: it goes on, and the next start of the worker settles it. */
+  /** Returns the result; null if the command continues and the next start of the worker returns its result. */
   async perform(command: Command): Promise<Result | null> {
     const sessionId = textOf(command.payload.sessionId);
     if (!/^[A-Za-z0-9][\w-]{0,99}$/.test(sessionId)) return { status: 'failed', error: 'sessionId must be an id' };
@@ -66,19 +66,19 @@ export class Sessions {
     return this.settle(session, command.commandId);
   }
 
-  /** A command that another start of the worker began. */
+  /** Returns the result of a command that an earlier start of the worker began. */
   async resume(commandId: string): Promise<Result | null> {
     const session = [...this.open.values()].find((each) => each.wasAsked(commandId));
     if (session) return this.settle(session, commandId);
     return interrupted('the worker was restarted before it was begun', { submit: 'none', at: 0 });
   }
 
-  /** Its result is on its way. */
+  /** Removes the files of a command whose result is in the spool. */
   forget(commandId: string): void {
     for (const session of this.open.values()) session.forget(commandId);
   }
 
-  /** The worker begins again, and finds its browsers again. */
+  /** Stops watching the browsers, because the worker restarts and takes them over. */
   detach(): void {
     this.isDetached = true;
     clearInterval(this.watch);
@@ -99,7 +99,7 @@ export class Sessions {
       known.ask(command, Date.now());
       return this.settle(known, command.commandId);
     }
-    // One at a time: whoever opens another has done with the one before.
+    // Only one session at a time: opening another one ends the previous one.
     await Promise.all([...this.open.values()].map((session) => this.clear(session)));
     const env = { ...base, CHROMIUM: program };
     const session = Session.start(join(this.folder, sessionId), command, {
@@ -138,7 +138,7 @@ export class Sessions {
     return { status: 'success', output: opened };
   }
 
-  /** Its name says nothing of what it shows. */
+  /** Uploads the screenshot, under a name that does not reveal its content. */
   private async show(session: Session, commandId: string, picture: string | null): Promise<Record<string, unknown>> {
     if (!picture) return {};
     const { agentId, service, stopping } = this.options;
@@ -169,7 +169,7 @@ export class Sessions {
     return { status: 'failed', output, error: `${remaining} processes could not be killed` };
   }
 
-  /** Ends all of it, and takes its profile and its files away; answers how many processes could not be killed. */
+  /** Kills the session's processes and removes its files. Returns the number of processes that could not be killed. */
   private async clear(session: Session): Promise<number> {
     const { sessionId } = session;
     const remaining = await killProcesses({ runId: sessionId, root: session.root }, killGraceMs);
@@ -178,7 +178,7 @@ export class Sessions {
     return remaining;
   }
 
-  /** A keeper that has ended, whyever, leaves no browser behind. */
+  /** Kills the browser of a keeper that has ended for any reason. */
   private watchOver(): void {
     clearInterval(this.watch);
     if (!this.open.size) return;
