@@ -1,4 +1,4 @@
-"""imaging_images: of each image file a JPEG of its size and a small one, sent to their places."""
+"""imaging_images: converts each image file to a full-size JPEG and a thumbnail, and uploads both."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from .pool import Pool
 from .progress import Progress
 from .upload import Uploader
 
-# Sent together: two pictures of each.
+# Number of images that are uploaded together, with two files each.
 AT_ONCE = 25
 VARIANTS = {
     "full": {"format": "JPEG", "quality": 90},
@@ -37,7 +37,7 @@ def run(job):
 
 
 class Work:
-    """What was sent stands in a file of the command's folder, so that whoever goes on with it does not make it again."""
+    """Lists uploaded images in a file of the command's folder, so that the next worker does not convert them again."""
 
     def __init__(self, job):
         self.job = job
@@ -52,7 +52,7 @@ class Work:
         left = [image for image in images if image["ordinal"] not in self.said]
         batch = []
         for image in left:
-            # Made by a worker that did not get to send it.
+            # Converted by an earlier worker that did not upload it.
             if answer := self.read_made(image["ordinal"]):
                 batch.append((image["ordinal"], answer))
         made = {ordinal for ordinal, _ in batch}
@@ -77,7 +77,7 @@ class Work:
         return {**of, "ordinal": ordinal, "filename": image["filename"], "variants": variants}
 
     def send(self, batch):
-        """Sends the first of them, and answers the others."""
+        """Uploads the first images of the batch and returns the others."""
         some, others = batch[:AT_ONCE], batch[AT_ONCE:]
         objects = [
             {"name": name, "ordinal": ordinal, "size": answer["bytes"][name], "path": self.path_of(ordinal, name)}
@@ -121,7 +121,7 @@ class Work:
 
 
 class Sent:
-    """Has each image written down once all of its pictures are there, and not before."""
+    """Lists an image as uploaded only when all of its files are uploaded."""
 
     def __init__(self, answers, keep):
         self.answers = dict(answers)
@@ -138,7 +138,7 @@ class Sent:
 
 
 def append_line(path, value):
-    # In front too: whoever wrote here before may have ended amid a line.
+    # Starts with a line break, because an earlier worker may have ended in the middle of a line.
     with open(path, "a") as file:
         file.write("\n" + json.dumps(value) + "\n")
 
