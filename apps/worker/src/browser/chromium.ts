@@ -6,19 +6,19 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeTemporaryFolder, openTemporaryFolder } from '../host/short-folder';
 
-/** The protocol's messages are of many shapes. */
+/** Fields of a message of the protocol, which has many forms. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type Params = Record<string, any>;
 type Listener = (method: string, params: Params, sessionId: string | undefined) => void;
 
 export interface ChromiumOptions {
   program: string;
-  /** A folder of its own: its profile, its messages and its temporary files, all gone when it is closed. */
+  /** Folder for the profile, the messages and the temporary files. It is removed when the browser is closed. */
   folder: string;
   env: Record<string, string>;
-  /** Without one, it shows itself to nobody. */
+  /** Whether the browser runs without a display. */
   headless: boolean;
-  /** Unpacked, to begin with. */
+  /** Folders of unpacked extensions that are loaded at the start. */
   extensions: string[];
   flags?: string[];
 }
@@ -35,8 +35,8 @@ const answerMs = 30_000;
 const closeMs = 5_000;
 
 /**
- * A browser of ours, over the pipe of the DevTools protocol: alone by that may extensions be loaded, and it ends with
- * the worker that holds the other end.
+ * A browser that the worker controls over the pipe of the DevTools protocol. Only over the pipe can extensions be
+ * loaded, and the browser ends with the worker, which holds the other end.
  */
 export class Chromium {
   private readonly waiting = new Map<number, { settle: (answer: Params) => void; fail: (error: Error) => void }>();
@@ -75,7 +75,7 @@ export class Chromium {
         '--disable-gpu',
         '--mute-audio',
         '--password-store=basic',
-        // Frames of other sites stay within reach of one session.
+        // Keeps frames of other sites in the session of their page.
         '--disable-site-isolation-trials',
         '--disable-features=IsolateOrigins,site-per-process,Translate',
         '--enable-unsafe-extension-debugging',
@@ -130,7 +130,7 @@ export class Chromium {
     return (await this.call('Extensions.getExtensions')).extensions as LoadedExtension[];
   }
 
-  /** Asked, it clears up after itself; what does not listen is made to end. */
+  /** Asks the browser to close, so that it can clean up, and kills it if it does not end. */
   async close(): Promise<void> {
     void this.call('Browser.close').catch(() => undefined);
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
@@ -139,7 +139,7 @@ export class Chromium {
       this.child.kill(signal);
     }
     closeTemporaryFolder(this.folder);
-    // Its children may write for a moment longer than it lives.
+    // Child processes may still write for a moment after the browser has ended.
     await rm(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 

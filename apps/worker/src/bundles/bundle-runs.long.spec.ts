@@ -33,7 +33,7 @@ describe('A run with a bundle', () => {
     const command = runOf(script, { bundle: given(bundle), ...payload });
     expect(await service.push(command)).toBe(202);
     const terminal = await service.until('the end', () => service.terminal(command.jobId));
-    // The next one is taken when this one's folder is closed.
+    // The worker accepts the next run only after it has closed this run's folder.
     await service.until('its rest', () => {
       const heartbeats = service.accepted('/api/agent/heartbeat');
       return heartbeats.at(-1)?.body.runningJobIds.length === 0;
@@ -41,7 +41,7 @@ describe('A run with a bundle', () => {
     return { ...terminal, root: join(worker.folder, 'runs', command.jobId), bundle };
   };
 
-  it('begins with main.py of the bundle where the workflow’s script is empty', async () => {
+  it('starts main.py of the bundle if the workflow’s script is empty', async () => {
     await worker.start();
     const main = 'import muster, os, helper\nmuster.result([helper.word, muster.variables, os.getcwd()])';
     const files = [
@@ -57,7 +57,7 @@ describe('A run with a bundle', () => {
     });
   });
 
-  it('is not misled by an earlier run that changed what the worker keeps', async () => {
+  it('is not affected by an earlier run that changed the worker’s stored bundles', async () => {
     await worker.start();
     const bundle = store.put(zipOf([{ name: 'pack.py', content: 'word = "mine"' }]));
     const script = 'import pack, muster\nmuster.result(pack.word)';
@@ -75,7 +75,7 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
     expect(store.fetched(bundle)).toBe(2);
   });
 
-  it('goes on with a download that another worker’s death cut off, and says so when none can be had', async () => {
+  it('resumes the download of a worker that was killed, and fails with a code if there is no bundle', async () => {
     await worker.start();
     const bytes = zipOf([{ name: 'pack.py', content: `word = "${'long'.repeat(1000)}"` }]);
     const padded = zipOf([
@@ -104,7 +104,7 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
     });
   });
 
-  it('keeps what it ran for a while, but not the bundles of all that it ran', async () => {
+  it('retains the folders of runs for a while, but the unpacked bundles of only the newest', async () => {
     await worker.start();
     const content = 'word = "packed"';
     const bundle = store.put(zipOf([{ name: 'pack.py', content }]));
@@ -119,7 +119,7 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
     expect(store.fetched(bundle)).toBe(1);
   });
 
-  it('shares it with the builder, which fetches it once with others that come at that moment', async () => {
+  it('shares the bundle with concurrent builder commands, and downloads it once', async () => {
     await worker.start();
     const bundle = store.put(zipOf([{ name: 'pack.py', content: 'word = "built"' }]));
     const commands = Array.from({ length: 4 }, () =>

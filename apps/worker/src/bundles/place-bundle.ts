@@ -15,7 +15,7 @@ interface Manifest {
   bundle?: { digest: string };
 }
 
-/** Puts a bundle into `bundle/` of a run root, and each of its files with its digest into the root's manifest. */
+/** Unpacks a bundle to `bundle/` in a run root, and adds its files with their checksums to the root's manifest. */
 export async function placeBundle(
   cache: BundleCache,
   bundle: Bundle,
@@ -31,13 +31,15 @@ export async function placeBundle(
   writeWhole(path, JSON.stringify(manifest));
 }
 
-/** What a run without a script of its own starts. */
+/** Returns the file that a run without a script of its own starts; null if the bundle has none. */
 export function mainOf(root: string): string | null {
   const path = join(root, 'bundle', 'main.py');
   return existsSync(path) ? path : null;
 }
 
-/** Run folders are kept for a while, and with each a whole bundle would be: it can be had again by its digest. */
+/**
+ * Removes the unpacked bundles of old runs, whose folders are retained. A bundle can be fetched again by its digest.
+ */
 export async function removeOldBundles(runs: string, isNeeded: (name: string) => boolean): Promise<void> {
   if (!existsSync(runs)) return;
   const unpacked = readdirSync(runs)
@@ -56,7 +58,7 @@ async function unpack(bytes: Buffer, folder: string, options: UnzipOptions): Pro
   try {
     return await unzip(bytes, folder, limits, options);
   } catch (error) {
-    // Half a bundle is none.
+    // An incomplete bundle is removed.
     rmSync(folder, { recursive: true, force: true });
     if (error instanceof ZipFault) throw new BundleRejected(error.message);
     if (isDiskFull(error))

@@ -9,13 +9,13 @@ interface Memory {
 
 type Place = { folder: string; service: string; pack: string };
 
-/** The draft that was published from this folder last: what the next one is meant to replace. */
+/** Returns the draft that was last published from this folder, which the next draft should replace. */
 export function lastDraftOf({ folder, service, pack }: Place): string | null {
   const found = read(folder).drafts.find((draft) => draft.service === service && draft.pack === pack);
   return found?.runtimeBundleId ?? null;
 }
 
-/** Answers whether it could be kept: a folder may be read-only. */
+/** Stores the draft in the folder. Returns false if the folder is read-only. */
 export function keepDraft(
   { folder, service, pack }: Place,
   { runtimeBundleId, digest }: { runtimeBundleId: string; digest: string },

@@ -8,21 +8,21 @@ import { Unpublishable } from './read-folder';
 
 export const packHelp = `muster-worker pack publish <folder> --pack <id>
 
-Makes a bundle of a folder and publishes it as the draft of a workflow pack. Left out are __pycache__ and .git; links
-are refused. The same files make the same bundle. A draft that somebody else has published meanwhile is not replaced.
+Makes a bundle of a folder and publishes it as the draft of a workflow pack. __pycache__ and .git are left out; links
+are refused. The same files make the same bundle. A draft that another user has published since then is not replaced.
 
   --pack <id>         the pack
-  --base <id>|none    the draft that this one is to replace; without it the one that was published from this folder
-                      last, which ${'`.muster-pack.json`'} in it remembers, or none
-  --force             replace whatever draft there is
-  --service <url>     the service; without it SERVICE_BASE_URL, or that of the worker that runs on this machine
-  --key-file <path>   holds the key; without it SERVICE_API_KEY, or that worker's
-  --worker-dir <path> that worker's folder; without it MUSTER_WORKER_DIR, or ~/.muster-worker
-  --dry-run           say what would be published
-  --json              the answer as JSON
+  --base <id>|none    the draft to replace; default: the draft that was last published from this folder, which is
+                      stored in its ${'`.muster-pack.json`'}, or none
+  --force             replace any current draft
+  --service <url>     the service; default: SERVICE_BASE_URL, or the service of the worker that runs on this machine
+  --key-file <path>   the file with the key; default: SERVICE_API_KEY, or that worker's key
+  --worker-dir <path> that worker's folder; default: MUSTER_WORKER_DIR, or ~/.muster-worker
+  --dry-run           print what would be published
+  --json              print the result as JSON
 
-Ends with 0 when it is published, 1 when it is refused, 2 when something about the call is wrong, 3 when another draft
-is there, 4 when the service or its store gave no answer.
+The exit code is 0 if the draft is published, 1 if it is refused, 2 if the arguments are wrong, 3 if the current draft
+is another one, and 4 if the service or its store does not answer.
 `;
 
 export interface Streams {
@@ -37,7 +37,7 @@ const codes: [new (...given: never[]) => Error, number][] = [
   [Unreached, 4],
 ];
 
-/** `muster-worker pack …`: answers the exit code. */
+/** Runs `muster-worker pack …` and returns the exit code. */
 export async function packCommand(args: string[], { out, err }: Streams, stop: AbortSignal): Promise<number> {
   try {
     return await run(args, out, stop);
@@ -69,7 +69,7 @@ async function run(args: string[], out: (text: string) => void, stop: AbortSigna
     return 0;
   }
   if (verb !== 'publish' || !folder || more.length)
-    throw new Error('say: pack publish <folder> --pack <id>, or --help');
+    throw new Error('usage: pack publish <folder> --pack <id>, or --help');
   const pack = idOf('--pack', values.pack);
   const bundle = makeBundle(folder);
   const bytes = bundle.files.reduce((sum, { size }) => sum + size, 0);
@@ -95,7 +95,7 @@ async function run(args: string[], out: (text: string) => void, stop: AbortSigna
   const published = await publishBundle({ service, pack, bundle, base, force: values.force, stop });
   say(`published as the draft ${published.runtimeBundleId} of the pack ${pack}`);
   if (!keepDraft(place, published))
-    say(`the folder cannot be written to: next time say --base ${published.runtimeBundleId}`);
+    say(`the folder cannot be written to: next time use --base ${published.runtimeBundleId}`);
   answer(published);
   return 0;
 }
@@ -104,8 +104,8 @@ function explained({ current, expected, since }: HeadMoved): string {
   const there = current ? `the draft there is ${current}${since ? ` (${since})` : ''}` : 'there is no draft';
   const meant = expected ? `this one was to replace ${expected}` : 'this one was to be the first';
   const goOn = current
-    ? `Look at it first; then say --base ${current} to replace exactly that one, or --force to replace whatever is there.`
-    : 'Say --base none to publish all the same.';
+    ? `Check that draft; then use --base ${current} to replace exactly that one, or --force to replace any draft.`
+    : 'Use --base none to publish anyway.';
   return `nothing was published: ${there}, and ${meant} (draft_head_conflict).\n${goOn}`;
 }
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 
 type Said = Record<string, any>;
 
-/** The service's three steps of publishing, and a store that takes one object of what was signed. */
+/** A fake of the service's steps of publishing, and of a store that accepts one object for each signed URL. */
 export class PackService {
   readonly packId = randomUUID();
   url = '';
@@ -13,7 +13,7 @@ export class PackService {
   readonly key = 'msk_author_0123456789abcdef';
   readonly faults: string[] = [];
   readonly published: { zip: Buffer; files: Said[]; base: string | null }[] = [];
-  /** Answers in place of the next ones, by the step. */
+  /** Answers to the next request of a step, instead of the regular answer. */
   instead: { step: 'upload' | 'put' | 'finalize'; status: number; body?: object }[] = [];
   private readonly uploads = new Map<string, Buffer>();
   private readonly server: Server;
@@ -62,7 +62,7 @@ export class PackService {
     const body = JSON.parse(bytes.toString()) as Said;
     if (step === 'upload') {
       const uploadKey = randomUUID();
-      // Below the service's own address, as a store behind it has it.
+      // A path below the service's URL, as for a store behind the service.
       const sent = { 'content-type': body.contentType as string };
       return [201, { uploadUrl: `/store/${uploadKey}`, uploadKey, method: 'PUT', headers: sent }];
     }

@@ -9,11 +9,11 @@ export interface Published {
   digest: string;
 }
 
-/** The service, or its store, said no. */
+/** The service or its store refused the request. */
 export class Refused extends Error {}
-/** There is no answer that could be made something of. */
+/** The service or its store gave no usable answer. */
 export class Unreached extends Error {}
-/** Another draft is the head than the one that this was to replace. */
+/** The current draft is not the draft that this one should replace. */
 export class HeadMoved extends Error {
   constructor(
     readonly current: string | null,
@@ -26,21 +26,21 @@ export class HeadMoved extends Error {
 
 const attempts = 4;
 const putMs = 15 * 60_000;
-/** The service looks through the whole of it. */
+/** The service checks the whole bundle in this time. */
 const finalizeMs = 5 * 60_000;
 
 interface Publishing {
   service: Service;
   pack: string;
   bundle: MadeBundle;
-  /** What it is to replace; null: nothing. */
+  /** Draft to replace; null for none. */
   base: string | null;
-  /** In place of whatever is there. */
+  /** Whether to replace any current draft. */
   force: boolean;
   stop: AbortSignal;
 }
 
-/** Straight to the store, and then the service takes it from there as the pack's draft. */
+/** Uploads the bundle to the store; then the service reads it there and makes it the pack's draft. */
 export async function publishBundle(publishing: Publishing): Promise<Published> {
   const { service, pack, bundle, stop } = publishing;
   const path = `/api/workflow-packs/${pack}/publish-from-vm`;
@@ -55,7 +55,7 @@ export async function publishBundle(publishing: Publishing): Promise<Published> 
       return { runtimeBundleId: textOf(draft.runtimeBundleId), digest: textOf(draft.digest) };
     } catch (error) {
       if (!(error instanceof HeadMoved) || !publishing.force || error.current === base) throw error;
-      // A refused upload may be finalized again, over what is there now.
+      // An upload can be finalized again after a conflict, to replace the current draft.
       base = error.current;
     }
   }
@@ -63,7 +63,7 @@ export async function publishBundle(publishing: Publishing): Promise<Published> 
 
 type Said = Record<string, unknown>;
 
-/** Asks again where no answer came, or a passing one: each of the two may be asked for twice. */
+/** Sends a request, and repeats it after no answer or a temporary error. Both requests may be repeated. */
 async function ask(service: Service, path: string, body: Said, stop: AbortSignal): Promise<Said> {
   const answer = await insist(stop, async () => {
     const got = await service.call({ method: 'POST', path, text: JSON.stringify(body), timeoutMs: finalizeMs });
@@ -79,7 +79,7 @@ async function put(ticket: Said, baseUrl: string, zip: Buffer, stop: AbortSignal
   const url = new URL(textOf(uploadUrl), baseUrl);
   const status = await insist(stop, () =>
     within(putMs, [stop], async (signal) => {
-      // Our key is for the service alone: the store gets only the headers that were asked for.
+      // The API key is for the service only: the store gets just the headers that the service returned.
       const sent = isObject(headers) ? (headers as Record<string, string>) : { 'content-type': 'application/zip' };
       const answer = await fetch(url, {
         method: textOf(method) || 'PUT',

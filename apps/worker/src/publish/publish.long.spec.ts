@@ -49,7 +49,7 @@ describe('muster-worker pack publish', () => {
   const given = () => ({ SERVICE_BASE_URL: service.url, SERVICE_API_KEY: service.key });
   const publish = (...more: string[]) => call(['pack', 'publish', folder, '--pack', service.packId, ...more]);
 
-  it('makes the same bundle of the same files, whenever and in whatever order they were written', async () => {
+  it('makes the same bundle from the same files, for any order and time in which they were written', async () => {
     await publish();
     const copy = join(around, 'copy');
     mkdirSync(join(copy, 'lib'), { recursive: true });
@@ -66,7 +66,7 @@ describe('muster-worker pack publish', () => {
     expect(await digest(copy)).not.toBe(await digest(folder));
   });
 
-  it('goes on from the draft that it published last, and explains a conflict with somebody else’s', async () => {
+  it('replaces the draft that it published last, and explains a conflict with another user’s draft', async () => {
     expect((await publish()).code).toBe(0);
     const first = service.head;
     expect((await publish()).code).toBe(0);
@@ -75,18 +75,18 @@ describe('muster-worker pack publish', () => {
     const { code, err } = await publish();
     expect(code).toBe(3);
     expect(err).toContain('nothing was published: the draft there is theirs, and this one was to replace');
-    expect(err).toContain('say --base theirs to replace exactly that one, or --force to replace whatever is there');
+    expect(err).toContain('use --base theirs to replace exactly that one, or --force to replace any draft');
     expect(service.published).toHaveLength(2);
     expect((await publish('--base', 'theirs')).code).toBe(0);
     service.head = 'theirs again';
     expect((await publish('--force')).code).toBe(0);
     expect(service.published.map(({ base }) => base).slice(2)).toEqual(['theirs', 'theirs again']);
     expect((await publish()).code).toBe(0);
-    // What it remembers is no part of the pack.
+    // The file with the last draft is not part of the pack.
     expect(new Set(service.published.map(({ zip }) => zip.toString('base64'))).size).toBe(1);
   });
 
-  it('lists what is wrong with a bundle by its paths, and asks again only where that may help', async () => {
+  it('lists the errors of a bundle by path, and repeats a request only if that may help', async () => {
     const errors = [
       { path: 'lib/helper.py', reason: 'digest_mismatch' },
       { path: 'main.py', reason: 'missing_in_zip' },
@@ -115,20 +115,20 @@ describe('muster-worker pack publish', () => {
     expect([away.code, away.err]).toEqual([4, expect.stringContaining('ECONNREFUSED')]);
   });
 
-  it('refuses links, folders that are none and empty ones, before anything is sent', async () => {
+  it('refuses links, missing folders and empty folders before anything is sent', async () => {
     symlinkSync('/etc/passwd', join(folder, 'lib', 'link'));
     expect(await publish()).toMatchObject({
       code: 1,
       err: expect.stringContaining('lib/link is a link to /etc/passwd: put the file itself there'),
     });
     const refused = async (path: string) => (await call(['pack', 'publish', path, '--pack', service.packId])).err;
-    expect(await refused(join(around, 'nothing'))).toContain('is no folder');
+    expect(await refused(join(around, 'nothing'))).toContain('is not a folder');
     mkdirSync(join(around, 'empty'));
     expect(await refused(join(around, 'empty'))).toContain('there is no file in');
     expect(service.published).toEqual([]);
   });
 
-  it('takes service and key from the worker of this machine, and a repaired key before its first one', async () => {
+  it('uses the service and the key of this machine’s worker, and prefers the key of a repair', async () => {
     const fake = await FakeService.start();
     fake.apiKeys.push(service.key);
     const worker = new WorkerHarness(fake);
@@ -136,7 +136,7 @@ describe('muster-worker pack publish', () => {
       const bare = ['pack', 'publish', folder, '--pack', service.packId, '--worker-dir', worker.folder];
       expect(await call(bare, {})).toMatchObject({ code: 2, err: expect.stringMatching(/which service.*which key/) });
       await worker.start();
-      // The worker's service is another; its key is none there.
+      // The worker uses another service, so its key is not valid here.
       expect(await call([...bare, '--service', service.url], {})).toMatchObject({
         code: 1,
         err: expect.stringContaining('401'),

@@ -10,7 +10,7 @@ describe('Recorded steps', () => {
     steps = new RecordedSteps();
   });
 
-  it('are one for what was typed, however it was typed, and for where a scroll ended', () => {
+  it('combine successive changes of a field, and successive scrolls, into one step', () => {
     for (const value of ['C', 'C-', 'C-7']) say({ kind: 'change', ...field('#claim'), value });
     for (const y of [10, 90]) say({ kind: 'scroll', x: 0, y });
     say({ kind: 'change', ...field('#claim'), value: 'C-8' });
@@ -21,13 +21,13 @@ describe('Recorded steps', () => {
     ]);
   });
 
-  it('are a double click for the two clicks that it was first', () => {
+  it('replace the two clicks of a double click by one step', () => {
     const at = { ...field('#row'), offsetX: 1, offsetY: 2 };
     for (const kind of ['click', 'click', 'click', 'doubleClick']) say({ kind, ...at });
     expect(kept().map(({ type }) => type)).toEqual(['click', 'doubleClick']);
   });
 
-  it('are a double click too where the page scrolled in between', () => {
+  it('replace the two clicks of a double click even if the page scrolled in between', () => {
     const at = { ...field('#row'), offsetX: 1, offsetY: 2 };
     say({ kind: 'click', ...at });
     say({ kind: 'scroll', x: 0, y: 40 });
@@ -35,7 +35,7 @@ describe('Recorded steps', () => {
     expect(kept().map(({ type }) => type)).toEqual(['scroll', 'doubleClick']);
   });
 
-  it('never hold a password, nor an address or a text that it came to stand in', () => {
+  it('never contain a password, not even in a URL or in another text', () => {
     const secretly = { metadata: { secret: true } };
     const secret = 'p&ss wörd/1';
     say({ kind: 'change', ...field('#secret'), secret: 'p&' });
@@ -67,7 +67,7 @@ describe('Recorded steps', () => {
     expect(JSON.stringify(kept())).not.toContain('other-secret');
   });
 
-  it('are led elsewhere by the last one of their tab, and opened anew by whoever typed an address', () => {
+  it('attach a navigation of the page to the last step of its tab, and record a typed URL as a step', () => {
     steps.navigated('main', 'https://a.example/', false);
     steps.navigated('main', 'https://a.example/welcome', true);
     say({ kind: 'click', ...field('#help') });
@@ -81,7 +81,7 @@ describe('Recorded steps', () => {
     ]);
   });
 
-  it('hold what keys were held', () => {
+  it('contain the modifier keys that were held', () => {
     say({ kind: 'key', key: 'b', held: ['Control', 'Alt'] });
     expect(kept().map(({ type, key }) => `${String(type)} ${String(key)}`)).toEqual([
       'keyDown Control',
@@ -93,7 +93,7 @@ describe('Recorded steps', () => {
     ]);
   });
 
-  it('are none for what a page makes up, and end at as many as a workflow takes', () => {
+  it('ignore invalid events, and end at the maximum number of steps of a workflow', () => {
     for (const text of [
       '',
       '[]',

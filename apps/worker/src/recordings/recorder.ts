@@ -13,7 +13,7 @@ import { Film } from './film';
 export interface RecorderOptions {
   folder: string;
   agentId: string;
-  /** Where programs are, and which screen there is. */
+  /** Environment variables, such as PATH and DISPLAY. */
   base: Record<string, string>;
   service: Service;
   extensions: Extensions;
@@ -38,14 +38,14 @@ const noScreen: Result = {
   error: 'the screen of this machine cannot be recorded: it needs a display and ffmpeg',
 };
 
-/** Records the screen with ffmpeg, or a browser of its own with what is done in it. */
+/** Records the screen with ffmpeg, or a separate browser with the actions in it. */
 export class Recorder {
   private readonly recordings = new Map<string, Going>();
-  /** What was to be stopped: a start that its stop has overtaken begins nothing. */
+  /** Recordings that were stopped. If their start command arrives later, it starts nothing. */
   private readonly stopped = new Set<string>();
 
   constructor(private readonly options: RecorderOptions) {
-    // What a worker that was killed had begun, nobody can end any more.
+    // Recordings of a killed worker cannot be continued, so their files are removed.
     const folder = join(options.folder, 'recordings');
     for (const name of existsSync(folder) ? readdirSync(folder) : [])
       closeTemporaryFolder(join(folder, name, 'browser'));
@@ -63,7 +63,7 @@ export class Recorder {
     return this.stop(recordingId, going);
   }
 
-  /** Its files are of no use without the worker that would send them. */
+  /** Kills all recordings. Their files are useless without the worker, which would send them. */
   close(): void {
     for (const { kill } of this.recordings.values()) kill();
   }
@@ -146,9 +146,9 @@ export class Recorder {
         if (verdict !== 'delivered') throw new Error(why);
         keys[name] = key!;
       }
-      // A service that is older knows one file, by this name.
+      // An older service reads only one file, by this name.
       const key = keys['video'] ?? keys['events'];
-      if (!key) return { status: 'failed', error: 'nothing came of the recording' };
+      if (!key) return { status: 'failed', error: 'the recording has neither a video nor events' };
       return { status: 'success', output: { recordingId, kind, key, ...keys, ...more } };
     } catch (error) {
       return { status: 'failed', error: `the recording could not be sent: ${messageOf(error)}` };

@@ -14,21 +14,21 @@ export interface UnpackedFile {
 }
 
 const inOneGoBytes = 256 * 1024;
-/** What stays in a core's own cache between inflating, summing and writing: of larger pieces each step waits. */
+/** Size of a piece that stays in a core's cache between inflating, hashing and writing. Larger pieces are slower. */
 const pieceBytes = 256 * 1024;
-/** As many as there are threads for it: each is inflated and written on one of them. */
+/** Number of large files in parallel: one for each thread that inflates and writes. */
 const largeAtOnce = 4;
 const longestTurnMs = 20;
 
 export interface UnzipOptions {
   stop?: AbortSignal;
-  /** The SHA-256 of each file, by path, from an earlier unpacking of these very bytes: it is not taken again. */
+  /** SHA-256 of each file, by path, from an earlier unpacking of the same bytes. It is not computed again. */
   sums?: ReadonlyMap<string, string>;
 }
 
 /**
- * Unpacks a zip into a folder that is empty, and answers what lies there now. The whole of it is refused before the
- * first file is written if one entry is wrong by its directory. It yields often: a worker has others to serve.
+ * Unpacks a zip to an empty folder and returns its files. If the zip's directory has a wrong entry, the whole zip is
+ * refused before the first file is written. It yields often, because the worker has other work too.
  */
 export async function unzip(
   bytes: Buffer,
@@ -63,7 +63,7 @@ export async function unzip(
   );
 }
 
-/** After a failure none is begun, and when it is thrown none goes on: the folder is its caller's again. */
+/** Processes entries in parallel. After a failure none is started, and it throws only when none is in progress. */
 async function besideEachOther(entries: ZipEntry[], work: (entry: ZipEntry) => Promise<void>): Promise<void> {
   const left = [...entries];
   const lane = async (): Promise<void> => {
@@ -81,13 +81,13 @@ async function besideEachOther(entries: ZipEntry[], work: (entry: ZipEntry) => P
   if (failed) throw failed.reason;
 }
 
-/** At once: thousands of small files take a fraction of the time that they take with a promise for each step. */
+/** Writes synchronously: thousands of small files take much less time than with a promise for each step. */
 function writeSmall(target: string, entry: ZipEntry, sums: UnzipOptions['sums']): string {
   const { name: path, size, crc } = entry;
   const content = inflated(entry);
   if (content.length !== size) throw new ZipFault('size_mismatch', path);
   if (crc32(content) !== crc) throw new ZipFault('digest_mismatch', path);
-  // `wx`: never through something that already is there.
+  // `wx` never writes to an existing path, such as a link.
   writeFileSync(target, content, { flag: 'wx', mode: entry.isProgram ? 0o700 : 0o600 });
   return sums?.get(path) ?? createHash('sha256').update(content).digest('hex');
 }
@@ -112,7 +112,7 @@ async function write(target: string, entry: ZipEntry, { stop, sums }: UnzipOptio
     for await (const piece of contentOf(entry)) {
       stop?.throwIfAborted();
       seen += piece.length;
-      // The announced size is a limit, and the announced sizes together were looked at: a bomb ends here.
+      // The declared size is a limit, and the sum of the declared sizes was checked, so a zip bomb ends here.
       if (seen > size) break;
       seenCrc = crc32(piece, seenCrc);
       sum?.update(piece);

@@ -1,4 +1,4 @@
-/** What the service calls it when it refuses an upload; what a machine refuses goes by the same words. */
+/** Reasons for refusing a zip, with the names that the service uses when it refuses an upload. */
 export type ZipReason =
   | 'not_a_zip'
   | 'truncated'
@@ -17,24 +17,24 @@ export type ZipReason =
   | 'digest_mismatch';
 
 const words: Record<ZipReason, string> = {
-  not_a_zip: 'this is no zip',
+  not_a_zip: 'this is not a zip',
   truncated: 'the zip is cut off or damaged',
-  encrypted: 'an encrypted zip is not taken',
+  encrypted: 'an encrypted zip is not supported',
   absolute_path: 'an entry that leads outside, by an absolute path',
   parent_path: 'an entry that leads outside, upwards',
   link: 'an entry that is neither file nor folder, but a link',
   device: 'an entry that is neither file nor folder, but a device',
   duplicate_path: 'two entries of one name',
-  case_collision: 'two names that differ in case alone',
-  bad_name: 'an entry whose name is none',
+  case_collision: 'two names that differ only in case',
+  bad_name: 'an entry whose name is not valid',
   too_many_entries: 'the zip has too many entries',
   too_large: 'the zip is too large when unpacked',
   ratio: 'the zip is packed too densely to be honest',
-  size_mismatch: 'an entry that is not as large as it says',
-  digest_mismatch: 'content that is not what its sum says',
+  size_mismatch: 'an entry whose size is not the declared size',
+  digest_mismatch: 'content that does not match its checksum',
 };
 
-/** A zip of which nothing more is unpacked. */
+/** Error of a zip that is refused; nothing more of it is unpacked. */
 export class ZipFault extends Error {
   constructor(
     readonly reason: ZipReason,
