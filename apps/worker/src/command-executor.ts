@@ -31,14 +31,14 @@ export interface CommandExecutorOptions {
   context: ImagingContext;
   onChange: () => void;
   repair: (command: Command) => Promise<Result>;
-  /** The worker is to begin again, with the key that it has by then. */
+  /** Called when the worker must restart, with the key that it has stored by then. */
   onRestart: (commandId: string) => void;
-  /** What of our own must not be shown. */
+  /** Returns the worker's own values that must be redacted. */
   secrets: () => string[];
   log: LocalLog;
 }
 
-/** Where commands arrive, pushed or fetched: each is started once, and all but a run are answered with a result. */
+/** Accepts commands, pushed or fetched. Starts each command once, and reports a result for all except runs. */
 export class CommandExecutor {
   private readonly working = new Map<string, Promise<void>>();
   private closed = false;
@@ -53,12 +53,12 @@ export class CommandExecutor {
     return inOrigin(originOf(command), () => this.begin(command));
   }
 
-  /** Commands that another start of the worker began, and whose end it didn't see: imaging goes on where it was. */
+  /** Continues session and imaging commands that an earlier start of the worker began, and fails the others. */
   async recover(): Promise<void> {
     const { folder, journal, results, log } = this.options;
     for (const { id, kind } of journal.unfinished().filter(({ kind }) => kind !== 'run')) {
       if (isOfSession(kind) && !results.has(id)) {
-        // Its browser may be at it still; the worker goes on meanwhile.
+        // The browser may still execute the command, so the worker does not wait for it here.
         this.settle(id, kind, this.options.sessions.resume(id), {});
         continue;
       }
@@ -66,13 +66,13 @@ export class CommandExecutor {
       const kept = results.has(id) ? null : keptCommand(folder, id, Date.now());
       if (kept) {
         inOrigin(originOf(kept), () => {
-          log('info', 'a command goes on', { commandId: id, kind: kept.kind });
+          log('info', 'a command is continued', { commandId: id, kind: kept.kind });
           this.work(kept);
         });
         continue;
       }
       if (!results.has(id)) results.put(id, { status: 'failed', error: restarted });
-      // What it was asked, and what it had made by then.
+      // Removes the inputs of the command and its partial results.
       for (const place of ['commands', 'imaging']) rmSync(join(folder, place, id), { recursive: true, force: true });
       journal.finish(id);
     }
@@ -96,7 +96,7 @@ export class CommandExecutor {
     if (journal.knows(commandId)) return 'known';
     if (this.closed) return 'stopping';
     if (kind === 'run' && journal.hasStopped(jobId!)) {
-      // The stop overtook the run, and was answered: nothing of this job runs any more, nor ever will.
+      // The job's stop arrived before its run and was answered, so the job must never run.
       log('info', 'a run came after its stop', { commandId, jobId });
       return 'known';
     }
@@ -113,7 +113,7 @@ export class CommandExecutor {
     try {
       runs.start(command);
     } catch (error) {
-      // Journaled and not begun: the next start of the worker reports it.
+      // The run is in the journal but not started, so the next start of the worker reports it as failed.
       log('error', 'a run could not be started', { jobId: command.jobId, why: messageOf(error) });
     }
   }
@@ -122,7 +122,7 @@ export class CommandExecutor {
     this.settle(command.commandId, command.kind, this.perform(command), originOf(command));
   }
 
-  /** Without a result, it is left to the next start of the worker. */
+  /** Stores the result of a command. Without a result, the next start of the worker continues the command. */
   private settle(commandId: string, kind: Kind, performed: Promise<Result | null>, origin: Origin): void {
     const { journal, results, sessions, onChange, log } = this.options;
     const done = performed
@@ -211,7 +211,7 @@ function stoppedBy({ jobId, payload }: Command): string {
   return textOf(payload.jobId) || jobId || '';
 }
 
-/** A folder for each session of the builder, kept: its sources tell what ran. */
+/** Returns the folder of a builder session. It is retained, because its sources show what ran. */
 function sessionRoot(folder: string, { commandId, payload }: Command): string {
   const asked = textOf(payload.runRoot);
   return join(folder, /^builder\/[A-Za-z0-9][\w-]{0,99}$/.test(asked) ? asked : `builder/${commandId}`);

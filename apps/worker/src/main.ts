@@ -7,11 +7,11 @@ import { Worker } from './worker';
 
 const help = `muster-worker
 
-Without a word it is this machine's worker; SERVICE_BASE_URL, SERVICE_API_KEY and AGENT_ID say whose.
+Without arguments, runs this machine's worker for the agent in SERVICE_BASE_URL, SERVICE_API_KEY and AGENT_ID.
 
 muster-worker capabilities [--json]
 
-Says what this machine has of what commands need: one line each, its name, yes or no, and more about it.
+Prints which of the programs and features that commands need this machine has: name, yes or no, and details.
 
 ${packHelp}`;
 
@@ -30,7 +30,7 @@ async function main(): Promise<number> {
     return 0;
   }
   if (word !== undefined) {
-    process.stderr.write(`muster-worker: there is no command ${word}; --help says what there is\n`);
+    process.stderr.write(`muster-worker: there is no command ${word}; --help lists the commands\n`);
     return 2;
   }
   const settings = readSettings();

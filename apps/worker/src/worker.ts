@@ -27,7 +27,7 @@ import { Service } from './protocol/service';
 import type { Settings } from './settings';
 import { tunnelOf } from './protocol/tunnel';
 
-/** How the worker ends: with an exit code, or to begin again at once. */
+/** How the worker ends: with an exit code, or with an immediate restart. */
 export type Outcome = { exitCode: number } | 'restart';
 
 const lastDeliveryMs = 10_000;
@@ -43,19 +43,21 @@ const failedWith = (errorCode: RunErrorCode, error: string): Ending => ({
   graceMs: 3_000,
 });
 
-/** A machine that was stopped and still is there, as after hibernation, reports as another boot. */
+/**
+ * Outcomes of a boot that the service has ended. A machine that still runs, as after hibernation, starts a new boot.
+ */
 const afterBoot: Record<BootOver['end'], [Outcome, Ending | null]> = {
   ended: ['restart', null],
   superseded: [{ exitCode: 3 }, failedWith('worker_stopped', 'another worker took over')],
   terminated: [{ exitCode: 3 }, failedWith('agent_not_ready', 'the agent was terminated')],
 };
 
-/** One start of the worker: from the handshake to its end. */
+/** One start of the worker, from the handshake to its end. */
 export class Worker {
   private readonly bootId = randomUUID();
-  /** First: no more commands, no more heartbeats. */
+  /** Aborted first: no more commands and no more heartbeats. */
   private readonly stopping = new AbortController();
-  /** Then: no more requests at all. */
+  /** Aborted last: no more requests at all. */
   private readonly ended = new AbortController();
   private readonly keys: Keys;
   private readonly context: RunContext;
@@ -67,7 +69,7 @@ export class Worker {
   private readonly commands: CommandExecutor;
   private readonly fence: Fence;
   private readonly began = Date.now();
-  /** Asked once, while everything else begins. */
+  /** Determined once, in parallel with the rest of the start. */
   private readonly machine: ReturnType<typeof capabilitiesOf>;
   private heartbeat: Heartbeat | null = null;
   private polling: PollLoop | null = null;
@@ -123,7 +125,7 @@ export class Worker {
     });
   }
 
-  /** What must not show in the local log. */
+  /** Returns the values that must be redacted in the local log. */
   secrets(): string[] {
     const { PRACTICE_DATABASE: practiceDatabase } = this.settings.imaging.variables;
     return [...this.keys.all(), this.context.facts.signingSecret, ...(practiceDatabase ? [practiceDatabase] : [])];
@@ -149,7 +151,7 @@ export class Worker {
     return this.end.outcome;
   }
 
-  /** The first reason counts. `ending` is what becomes of a run; without one it lives on for the next worker. */
+  /** Ends the worker; the first reason counts. `ending` is the end of a run; null lets it run for the next worker. */
   stop(
     why: string,
     outcome: Outcome = { exitCode: 0 },
@@ -202,7 +204,7 @@ export class Worker {
     await Promise.all([this.heartbeat.run(), this.polling.run()]);
   }
 
-  /** Answers how often the service wants to hear of us. */
+  /** Makes the handshake. Returns the interval of heartbeats that the service requests. */
   private async introduce(tunnel: string | null): Promise<number> {
     const { service, facts } = this.context;
     const { agentId } = facts;
@@ -239,11 +241,11 @@ export class Worker {
     });
   }
 
-  /** Looks regularly after what ends a run or the worker without anybody saying so. */
+  /** Checks regularly for what ends a run or the worker: the service is not reached, or the lease is too old. */
   private guard(): void {
     const { fenceMs, leaseFile } = this.settings;
     if (this.runs.isBusy && this.fence.isLost) {
-      // The service may have given this job to another worker: two must not work on one claim.
+      // The service may have assigned this job to another worker, and two must not work on one claim.
       void this.runs.stopAll(
         failedWith('service_unreachable', `fenced: the service was not reached for ${fenceMs} ms`),
       );
@@ -272,9 +274,9 @@ export class Worker {
   }
 
   private async restart(commandId: string): Promise<void> {
-    // With the old key, if that is still good; if not, the answer goes out with the new one.
+    // The result is sent with the old key if it is still valid, or else after the restart with the new key.
     await Promise.race([this.results.settled(commandId), sleep(lastDeliveryMs / 2, undefined, { ref: false })]);
-    this.stop('it begins again', 'restart', null);
+    this.stop('it restarts', 'restart', null);
   }
 }
 

@@ -34,7 +34,7 @@ describe('A run with a bundle', () => {
     expect(await service.push(command)).toBe(202);
     const terminal = await service.until('the end', () => service.terminal(command.jobId));
     // The worker accepts the next run only after it has closed this run's folder.
-    await service.until('its rest', () => {
+    await service.until('the worker to be idle', () => {
       const heartbeats = service.accepted('/api/agent/heartbeat');
       return heartbeats.at(-1)?.body.runningJobIds.length === 0;
     });

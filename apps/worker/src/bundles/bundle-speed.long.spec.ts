@@ -36,7 +36,7 @@ describe('Many runs of one bundle', () => {
         expect(await service.push(command)).toBe(202);
         const { result, status, error } = await service.until('the end', () => service.terminal(command.jobId));
         expect([status, error]).toEqual(['completed', undefined]);
-        await service.until('its rest', () => {
+        await service.until('the worker to be idle', () => {
           const heartbeats = service.accepted('/api/agent/heartbeat');
           return heartbeats.at(-1)?.body.runningJobIds.length === 0;
         });
