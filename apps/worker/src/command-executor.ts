@@ -5,8 +5,8 @@ import { textOf, type Command, type Kind, type Result } from './protocol/command
 import { readFiles } from './files/read-files';
 import { writeWhole } from './host/files';
 import type { Journal } from './runs/journal';
-import type { Taking } from './protocol/listener';
-import { type ImagingContext, keptCommand, runImaging } from './imaging/run-imaging';
+import type { OfferOutcome } from './protocol/listener';
+import { type ImagingContext, readStoredCommand, runImaging } from './imaging/run-imaging';
 import { inOrigin, type LocalLog } from './host/local-log';
 import { killProcesses } from './runs/processes';
 import { Redactor } from './runs/redactor';
@@ -49,7 +49,7 @@ export class CommandExecutor {
     return this.working.size > 0;
   }
 
-  take(command: Command): Taking {
+  take(command: Command): OfferOutcome {
     return inOrigin(originOf(command), () => this.begin(command));
   }
 
@@ -59,27 +59,27 @@ export class CommandExecutor {
     for (const { id, kind } of journal.unfinished().filter(({ kind }) => kind !== 'run')) {
       if (isOfSession(kind) && !results.has(id)) {
         // The browser may still execute the command, so the worker does not wait for it here.
-        this.settle(id, kind, this.options.sessions.resume(id), {});
+        this.finish(id, kind, this.options.sessions.resume(id), {});
         continue;
       }
       await killProcesses({ runId: id, root: null }, 0);
-      const kept = results.has(id) ? null : keptCommand(folder, id, Date.now());
-      if (kept) {
-        inOrigin(originOf(kept), () => {
-          log('info', 'a command is continued', { commandId: id, kind: kept.kind });
-          this.work(kept);
+      const stored = results.has(id) ? null : readStoredCommand(folder, id, Date.now());
+      if (stored) {
+        inOrigin(originOf(stored), () => {
+          log('info', 'a command is continued', { commandId: id, kind: stored.kind });
+          this.work(stored);
         });
         continue;
       }
       if (!results.has(id)) results.put(id, { status: 'failed', error: restarted });
       // Removes the inputs of the command and its partial results.
-      for (const place of ['commands', 'imaging']) rmSync(join(folder, place, id), { recursive: true, force: true });
+      for (const parent of ['commands', 'imaging']) rmSync(join(folder, parent, id), { recursive: true, force: true });
       journal.finish(id);
     }
   }
 
-  reject(commandId: string, why: string): void {
-    if (/^[\w-]{1,100}$/.test(commandId)) this.options.results.put(commandId, { status: 'failed', error: why });
+  reject(commandId: string, reason: string): void {
+    if (/^[\w-]{1,100}$/.test(commandId)) this.options.results.put(commandId, { status: 'failed', error: reason });
   }
 
   close(): void {
@@ -90,7 +90,7 @@ export class CommandExecutor {
     await Promise.all(this.working.values());
   }
 
-  private begin(command: Command): Taking {
+  private begin(command: Command): OfferOutcome {
     const { journal, runs, log } = this.options;
     const { commandId, kind, jobId } = command;
     if (journal.knows(commandId)) return 'known';
@@ -119,11 +119,11 @@ export class CommandExecutor {
   }
 
   private work(command: Command): void {
-    this.settle(command.commandId, command.kind, this.perform(command), originOf(command));
+    this.finish(command.commandId, command.kind, this.perform(command), originOf(command));
   }
 
   /** Stores the result of a command. Without a result, the next start of the worker continues the command. */
-  private settle(commandId: string, kind: Kind, performed: Promise<Result | null>, origin: Origin): void {
+  private finish(commandId: string, kind: Kind, performed: Promise<Result | null>, origin: Origin): void {
     const { journal, results, sessions, onChange, log } = this.options;
     const done = performed
       .catch((error: unknown): Result => ({ status: 'failed', error: messageOf(error) }))
@@ -159,7 +159,7 @@ export class CommandExecutor {
       case 'stop_job':
         return this.stopJob(command);
       case 'script':
-        return keepScript(folder, payload);
+        return storeScript(folder, payload);
       case 'repair':
         return this.options.repair(command);
       case 'restart':
@@ -213,11 +213,11 @@ function stoppedBy({ jobId, payload }: Command): string {
 
 /** Returns the folder of a builder session. It is retained, because its sources show what ran. */
 function sessionRoot(folder: string, { commandId, payload }: Command): string {
-  const asked = textOf(payload.runRoot);
-  return join(folder, /^builder\/[A-Za-z0-9][\w-]{0,99}$/.test(asked) ? asked : `builder/${commandId}`);
+  const requested = textOf(payload.runRoot);
+  return join(folder, /^builder\/[A-Za-z0-9][\w-]{0,99}$/.test(requested) ? requested : `builder/${commandId}`);
 }
 
-function keepScript(folder: string, { action, filename, script }: Record<string, unknown>): Result {
+function storeScript(folder: string, { action, filename, script }: Record<string, unknown>): Result {
   if (action !== 'push') return { status: 'failed', error: 'only the action push is for a worker' };
   const parts = textOf(filename).split('/');
   const bad = parts.some((part) => !/^[^\0\\/]{1,200}$/.test(part) || part.startsWith('.'));

@@ -68,7 +68,7 @@ describe('Commands', () => {
 
   it('are fetched when a heartbeat reports that they are pending', async () => {
     await worker.start();
-    await service.until('the first poll', () => service.heard.find(({ method }) => method === 'GET'));
+    await service.until('the first poll', () => service.requests.find(({ method }) => method === 'GET'));
     const snippet = commandOf('snippet', { code: 'print(2)' });
     service.pending.push(snippet);
     await service.until('the result', () => service.result(snippet.commandId));
@@ -155,8 +155,8 @@ print(len(here) > 60, os.path.samefile(os.environ["TMPDIR"], here), os.environ["
     const run = runOf(`${code}\nimport muster, time\nmuster.result(os.environ["TMPDIR"])\ntime.sleep(600)`);
     await service.push(run);
     const lines = () => service.logs(run.jobId).map(({ message }) => String(message));
-    const [said] = await service.until('its word', () => lines().length > 0 && lines());
-    const link = said!.split(' ')[2]!;
+    const [firstLine] = await service.until('the first line', () => lines().length > 0 && lines());
+    const link = firstLine!.split(' ')[2]!;
     expect(lstatSync(link).isSymbolicLink()).toBe(true);
     // The next worker removes the link of a killed worker too.
     await worker.kill('SIGKILL');

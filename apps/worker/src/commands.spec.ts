@@ -113,8 +113,8 @@ describe('Commands', () => {
 
   it('store a pushed script, but never outside of its folder', async () => {
     await worker.start();
-    const kept = await answer(commandOf('script', { action: 'push', filename: 'portals/a.py', script: 'pass' }));
-    expect(kept.status).toBe('success');
+    const pushed = await answer(commandOf('script', { action: 'push', filename: 'portals/a.py', script: 'pass' }));
+    expect(pushed.status).toBe('success');
     expect(readFileSync(join(worker.folder, 'scripts/portals/a.py'), 'utf8')).toBe('pass');
     for (const filename of ['../a.py', '/a.py', 'a/../../b.py', 'a\\..\\b', '.hidden', 'a//b', '']) {
       expect(await answer(commandOf('script', { action: 'push', filename, script: 'x' }))).toMatchObject({

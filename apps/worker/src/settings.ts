@@ -98,7 +98,7 @@ export function readMachine(env: Variables = process.env): MachineSettings {
     python: env.PYTHON?.trim() || 'python3',
     scriptBase: pick(env, ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SSL_CERT_FILE', 'CHROMIUM']),
     imaging: {
-      variables: standing(pick(env, imagingVariables)),
+      variables: withAbsolutePaths(pick(env, imagingVariables)),
       pythonPath: env.IMAGING_PYTHONPATH?.trim() ?? '',
       libraryPath: env.IMAGING_LIBRARY_PATH?.trim() ?? '',
     },
@@ -121,8 +121,8 @@ export function readPublishSettings(
   const worker = environmentOfWorker(folder);
   const ofWorker = (readText(join(folder, 'service-key')) ?? worker.SERVICE_API_KEY)?.trim();
   const baseUrl = (flags.service ?? env.SERVICE_BASE_URL?.trim()) || worker.SERVICE_BASE_URL || '';
-  const given = flags.keyFile ? (readText(flags.keyFile)?.trim() ?? '') : env.SERVICE_API_KEY?.trim();
-  const apiKey = given || (flags.keyFile ? '' : ofWorker) || '';
+  const ownKey = flags.keyFile ? (readText(flags.keyFile)?.trim() ?? '') : env.SERVICE_API_KEY?.trim();
+  const apiKey = ownKey || (flags.keyFile ? '' : ofWorker) || '';
   const faults = [
     ...(isHttpUrl(baseUrl) ? [] : ['which service? Use --service <url>, or set SERVICE_BASE_URL']),
     ...(apiKey
@@ -175,19 +175,19 @@ function isHttpUrl(text: string): boolean {
 }
 
 /** Makes relative paths of the practice's database and folders absolute, because its commands run in another folder. */
-function standing(variables: Record<string, string>): Record<string, string> {
+function withAbsolutePaths(variables: Record<string, string>): Record<string, string> {
   const { PRACTICE_DATABASE: address, IMAGING_ROOT: root, IMAGING_ALLOWED_ROOTS: allowed } = variables;
   const path = address && /^sqlite:\/\/\/(.+)$/.exec(address.trim())?.[1];
   return {
     ...variables,
     ...(path ? { PRACTICE_DATABASE: `sqlite:///${resolve(path)}` } : {}),
-    ...(root ? { IMAGING_ROOT: fromHere(root) } : {}),
-    ...(allowed ? { IMAGING_ALLOWED_ROOTS: allowed.split(';').map(fromHere).join(';') } : {}),
+    ...(root ? { IMAGING_ROOT: absolutePath(root) } : {}),
+    ...(allowed ? { IMAGING_ALLOWED_ROOTS: allowed.split(';').map(absolutePath).join(';') } : {}),
   };
 }
 
 /** Returns an absolute path, but leaves shares and paths of other operating systems unchanged. */
-function fromHere(path: string): string {
+function absolutePath(path: string): string {
   const text = path.trim();
   return text === '' || /^[/\\]|^[A-Za-z]:/.test(text) ? text : resolve(text);
 }

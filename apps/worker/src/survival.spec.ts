@@ -39,8 +39,8 @@ muster.result(n)
     const run = runOf(counting);
     await service.push(run);
     for (let kills = 1; kills <= 3; kills += 1) {
-      const seen = service.logs(run.jobId).length;
-      await service.until('more logs', () => service.logs(run.jobId).length > seen + 50);
+      const before = service.logs(run.jobId).length;
+      await service.until('more logs', () => service.logs(run.jobId).length > before + 50);
       await worker.kill('SIGKILL');
       await worker.start();
     }

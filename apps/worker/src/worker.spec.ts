@@ -112,7 +112,7 @@ describe('A boot that the service does not know', () => {
     };
     const again = await service.until('the second handshake', () => service.handshake(2));
     expect(again.body.bootId).toBe(bootId);
-    await service.until('a heartbeat', () => service.heard.at(-1)!.path === '/api/agent/heartbeat');
+    await service.until('a heartbeat', () => service.requests.at(-1)!.path === '/api/agent/heartbeat');
     writeFileSync(join(worker.folder, 'runs', run.jobId, 'go'), '');
     expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
   });

@@ -6,7 +6,7 @@ import { BundleCache } from './bundles/bundle-cache';
 import { Extensions } from './browser/extensions';
 import { CommandExecutor } from './command-executor';
 import { capabilitiesOf } from './host/capabilities';
-import { takeFolder } from './host/folder-lock';
+import { lockFolder } from './host/folder-lock';
 import { BootOver, shakeHands } from './protocol/handshake';
 import { Health } from './host/health';
 import { Fence, Heartbeat } from './protocol/heartbeat';
@@ -81,7 +81,7 @@ export class Worker {
   ) {
     const { folder, agentId, baseUrl, scriptBase, python, spoolLimitBytes, bundleCacheBytes, fenceMs } = settings;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    takeFolder(folder);
+    lockFolder(folder);
     this.machine = capabilitiesOf(settings);
     this.keys = new Keys(settings);
     const service = new Service(baseUrl, () => this.keys.current, this.ended.signal);
@@ -115,7 +115,7 @@ export class Worker {
       extensions,
       context: {
         ...{ facts, python, bundles, stopping: this.stopping.signal, folder, imaging: settings.imaging },
-        tell: (commandId, output) => sendOutput(service, { agentId, commandId, output }),
+        sendOutput: (commandId, output) => sendOutput(service, { agentId, commandId, output }),
       },
       onChange,
       repair: (command) => repairKey({ keys: this.keys, service, agentId }, command, this.stopping.signal),
@@ -145,7 +145,7 @@ export class Worker {
       clearInterval(guard);
       listener?.close();
     }
-    await this.wind();
+    await this.windDown();
     this.ended.abort();
     this.journal.close();
     return this.end.outcome;
@@ -153,12 +153,12 @@ export class Worker {
 
   /** Ends the worker; the first reason counts. `ending` is the end of a run; null lets it run for the next worker. */
   stop(
-    why: string,
+    reason: string,
     outcome: Outcome = { exitCode: 0 },
     ending: Ending | null = failedWith('worker_stopped', 'the worker was stopped'),
   ) {
     if (this.stopping.signal.aborted) return;
-    this.log('info', 'the worker ends', { why });
+    this.log('info', 'the worker ends', { why: reason });
     this.end = { outcome, ending };
     this.commands.close();
     this.stopping.abort();
@@ -178,7 +178,7 @@ export class Worker {
         agentId,
         isPushed: () => tunnel !== null && this.heartbeat?.tunnelFails !== true,
         take: (command) => this.commands.take(command),
-        reject: (commandId, why) => this.commands.reject(commandId, why),
+        reject: (commandId, reason) => this.commands.reject(commandId, reason),
         log,
       },
       this.stopping.signal,
@@ -259,7 +259,7 @@ export class Worker {
     }
   }
 
-  private async wind(): Promise<void> {
+  private async windDown(): Promise<void> {
     const { ending } = this.end;
     if (ending) await Promise.all([this.runs.stopAll(ending), this.sessions.endAll()]);
     else this.sessions.detach();
@@ -267,7 +267,7 @@ export class Worker {
     this.recorder.close();
     const isIntroduced = this.context.facts.signingSecret !== '';
     if (ending && isIntroduced) {
-      const all = Promise.all([this.runs.delivered(), this.results.allSettled()]);
+      const all = Promise.all([this.runs.delivered(), this.results.whenAllSent()]);
       await Promise.race([all, sleep(lastDeliveryMs, undefined, { ref: false })]);
     }
     await this.runs.detach();
@@ -275,7 +275,7 @@ export class Worker {
 
   private async restart(commandId: string): Promise<void> {
     // The result is sent with the old key if it is still valid, or else after the restart with the new key.
-    await Promise.race([this.results.settled(commandId), sleep(lastDeliveryMs / 2, undefined, { ref: false })]);
+    await Promise.race([this.results.whenSent(commandId), sleep(lastDeliveryMs / 2, undefined, { ref: false })]);
     this.stop('it restarts', 'restart', null);
   }
 }

@@ -39,7 +39,7 @@ const closeMs = 5_000;
  * loaded, and the browser ends with the worker, which holds the other end.
  */
 export class Chromium {
-  private readonly waiting = new Map<number, { settle: (answer: Params) => void; fail: (error: Error) => void }>();
+  private readonly waiting = new Map<number, { resolve: (answer: Params) => void; fail: (error: Error) => void }>();
   private readonly listeners = new Set<Listener>();
   private count = 0;
   private isGone = false;
@@ -96,16 +96,16 @@ export class Chromium {
       for (const path of extensions) await browser.call('Extensions.loadUnpacked', { path });
       return browser;
     } catch (error) {
-      const said = browser.lastWords();
+      const message = browser.lastMessage();
       await browser.close();
-      throw new Error(`the browser could not be started${said && `: ${said}`}`, { cause: error });
+      throw new Error(`the browser could not be started${message && `: ${message}`}`, { cause: error });
     }
   }
 
   async call(method: string, params: Params = {}, sessionId?: string): Promise<Params> {
     if (this.isGone) throw new Error('the browser has ended');
     const id = (this.count += 1);
-    const answer = new Promise<Params>((settle, fail) => this.waiting.set(id, { settle, fail }));
+    const answer = new Promise<Params>((resolve, fail) => this.waiting.set(id, { resolve, fail }));
     const timer = setTimeout(
       () => this.waiting.get(id)?.fail(new Error(`${method} was not answered within ${answerMs} ms`)),
       answerMs,
@@ -156,14 +156,14 @@ export class Chromium {
         const message = Buffer.concat([...rest, piece.subarray(0, at)]).toString('utf8');
         rest = [];
         piece = piece.subarray(at + 1);
-        this.heard(JSON.parse(message) as Params);
+        this.dispatch(JSON.parse(message) as Params);
       }
       if (piece.length) rest.push(piece);
     });
   }
 
-  private heard(message: Params): void {
-    if (typeof message.id === 'number') return this.waiting.get(message.id)?.settle(message);
+  private dispatch(message: Params): void {
+    if (typeof message.id === 'number') return this.waiting.get(message.id)?.resolve(message);
     const { method, params, sessionId } = message;
     for (const listener of this.listeners) listener(String(method), params as Params, sessionId as string | undefined);
   }
@@ -173,7 +173,7 @@ export class Chromium {
     for (const { fail } of this.waiting.values()) fail(new Error('the browser has ended'));
   }
 
-  private lastWords(): string {
+  private lastMessage(): string {
     try {
       const lines = readFileSync(join(this.folder, 'messages.log'), 'utf8').trim().split('\n');
       return (

@@ -50,7 +50,7 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
     await service.push(command);
     return service.until('the result', () => service.result(command.commandId));
   };
-  const kept = () => {
+  const storedVersions = () => {
     const folder = join(worker.folder, 'browser/extensions');
     const names = existsSync(folder) ? readdirSync(folder) : [];
     return names.map((name) => JSON.parse(readFileSync(join(folder, name, 'manifest.json'), 'utf8')).version).sort();
@@ -72,7 +72,7 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
       output: { version: '1.5' },
     });
     await deploy(zipOf(extension('2.0', { name: 'Another' })), '2.0');
-    expect(kept()).toEqual(['1.5', '2.0']);
+    expect(storedVersions()).toEqual(['1.5', '2.0']);
     expect(readdirSync(join(worker.folder, 'browser'))).toEqual(['extensions']);
     // Other processes of the worker, such as its check for Pillow, end by themselves.
     await waitFor('the browser to be gone', () => processesOf(worker.folder).join() === String(worker.child!.pid));
@@ -97,7 +97,7 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
       status: 'failed',
       code: 'bundle_rejected',
     });
-    expect(kept()).toEqual(['13.1']);
+    expect(storedVersions()).toEqual(['13.1']);
   });
 
   itLoads('refuses an invalid extension with the reason, and leaves the previous version unchanged', async () => {
@@ -123,7 +123,7 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
       expect(result).toMatchObject({ status: 'failed', error: expect.stringContaining(error) });
       expect(result.code).toBe(code);
     }
-    expect(kept()).toEqual(['1.4.0']);
+    expect(storedVersions()).toEqual(['1.4.0']);
     expect(existsSync(join(worker.folder, 'browser/outside'))).toBe(false);
   });
 

@@ -58,8 +58,8 @@ export class Extensions {
       // An interrupted deployment may have left files.
       rmSync(staging, { recursive: true, force: true });
       mkdirSync(staging, { recursive: true, mode: 0o700 });
-      const { downloadUrl, digest, why, code } = await askWhere(service, agentId, commandId);
-      if (!downloadUrl) return { status: 'failed', error: why, ...(code ? { code } : {}) };
+      const { downloadUrl, digest, reason, code } = await requestDownload(service, agentId, commandId);
+      if (!downloadUrl) return { status: 'failed', error: reason, ...(code ? { code } : {}) };
       const bytes = await download(new URL(downloadUrl, service.baseUrl), packedBytes, stopping);
       if (digest && digest !== digestOf(bytes)) {
         return { status: 'failed', code: 'bundle_rejected', error: 'the bundle is not what its digest says' };
@@ -82,16 +82,16 @@ export class Extensions {
    * Replaces the extension's earlier version. If the browser does not load the new version, restores the earlier one.
    */
   private async keep(program: string, staging: string, source: string, found: LoadedExtension) {
-    const place = join(this.folder, placeOf(source, found.name));
+    const target = join(this.folder, placeOf(source, found.name));
     const before = join(staging, 'before');
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
-    if (existsSync(place)) renameSync(place, before);
+    if (existsSync(target)) renameSync(target, before);
     try {
-      renameSync(source, place);
-      return await this.load(program, join(staging, 'browser'), place);
+      renameSync(source, target);
+      return await this.load(program, join(staging, 'browser'), target);
     } catch (error) {
-      rmSync(place, { recursive: true, force: true });
-      if (existsSync(before)) renameSync(before, place);
+      rmSync(target, { recursive: true, force: true });
+      if (existsSync(before)) renameSync(before, target);
       throw error;
     }
   }
@@ -126,13 +126,13 @@ function folderIn(workerFolder: string): string {
   return join(workerFolder, 'browser', 'extensions');
 }
 
-async function askWhere(service: Service, agentId: string, commandId: string) {
+async function requestDownload(service: Service, agentId: string, commandId: string) {
   const text = textOfBody<DownloadBody>({ commandId });
   const call = { method: 'POST' as const, path: `/api/agents/${agentId}/downloads`, text };
   const { status, body } = await service.insist<DownloadTicket>(() => call);
   const downloadUrl = textOf(body.downloadUrl);
-  const why = textOf(body.detail) || `the service does not say where the extension is: it answered ${status}`;
-  return { downloadUrl, digest: textOf(body.digest), why, code: status === 404 ? 'extension_not_found' : undefined };
+  const reason = textOf(body.detail) || `the service does not say where the extension is: it answered ${status}`;
+  return { downloadUrl, digest: textOf(body.digest), reason, code: status === 404 ? 'extension_not_found' : undefined };
 }
 
 function digestOf(bytes: Buffer): string {

@@ -16,7 +16,7 @@ const names = [
 ];
 
 /** Paths at which packages install a browser without a name on PATH. */
-const places = [
+const usualPaths = [
   '/usr/lib/chromium/chromium',
   '/usr/lib/chromium-browser/chromium-browser',
   '/snap/bin/chromium',
@@ -32,7 +32,7 @@ const caches = [
 ];
 
 /** Finds this machine's browser: only the one in CHROMIUM if it is set, else one on PATH or at a usual path. */
-export function findBrowser(env: Variables, usual = places): string | null {
+export function findBrowser(env: Variables, usual = usualPaths): string | null {
   const { CHROMIUM, HOME } = env;
   if (CHROMIUM) return CHROMIUM.includes('/') ? (isProgram(CHROMIUM) ? CHROMIUM : null) : findProgram(CHROMIUM, env);
   const fetched = HOME ? caches.flatMap((pattern) => matching(HOME, pattern.split('/'))) : [];
@@ -41,8 +41,8 @@ export function findBrowser(env: Variables, usual = places): string | null {
 }
 
 export function findProgram(name: string, { PATH = '' }: Variables): string | null {
-  const places = PATH.split(delimiter).map((folder) => join(folder || '.', name));
-  return places.find(isProgram) ?? null;
+  const paths = PATH.split(delimiter).map((folder) => join(folder || '.', name));
+  return paths.find(isProgram) ?? null;
 }
 
 /** Returns the paths that match a pattern, the newest first. */

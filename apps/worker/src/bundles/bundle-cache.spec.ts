@@ -47,7 +47,7 @@ describe('The cache of bundles', () => {
     cache = open();
     expect((await read(bundle)).equals(bytes)).toBe(true);
     expect(store.fetched(bundle)).toBe(1);
-    expect(store.asked[0]!.key).toBeUndefined();
+    expect(store.requests[0]!.key).toBeUndefined();
   });
 
   it('downloads a bundle for waiting callers if the caller that started the download is stopped', async () => {
@@ -105,14 +105,14 @@ describe('The cache of bundles', () => {
     const bundle = store.put(bytes);
     store.cuts = [100_000, 50_000];
     expect((await read(bundle)).equals(bytes)).toBe(true);
-    expect(store.asked.map(({ range }) => range)).toEqual([undefined, 'bytes=100000-', 'bytes=150000-']);
+    expect(store.requests.map(({ range }) => range)).toEqual([undefined, 'bytes=100000-', 'bytes=150000-']);
 
     const other = store.put(randomBytes(300_000));
     writeFileSync(pathOf(other, 'part'), (await read(other)).subarray(0, 200_000));
     rmSync(pathOf(other));
     cache = open();
     await read(other);
-    expect(store.asked.at(-1)!.range).toBe('bytes=200000-');
+    expect(store.requests.at(-1)!.range).toBe('bytes=200000-');
     expect(readdirSync(join(folder, 'bundles')).filter((name) => name.endsWith('.part'))).toEqual([]);
   });
 
@@ -125,10 +125,10 @@ describe('The cache of bundles', () => {
     const long = store.put(randomBytes(2000));
     writeFileSync(pathOf(long, 'part'), randomBytes(5000));
     expect(await read(long)).toHaveLength(2000);
-    const anew = store.put(randomBytes(3000));
-    writeFileSync(pathOf(anew, 'part'), randomBytes(500));
+    const restarted = store.put(randomBytes(3000));
+    writeFileSync(pathOf(restarted, 'part'), randomBytes(500));
     store.ignoresRanges = true;
-    expect(await read(anew)).toHaveLength(3000);
+    expect(await read(restarted)).toHaveLength(3000);
   });
 
   it('retries after a failure of the store, but not after a refusal', async () => {

@@ -56,19 +56,19 @@ export class BundleCache {
         // The caller that downloaded it may have been stopped, which does not affect this caller.
         continue;
       }
-      const fetched = this.keptOrFetched(bundle, stop).finally(() => this.fetching.delete(bundle.digest));
+      const fetched = this.readOrDownload(bundle, stop).finally(() => this.fetching.delete(bundle.digest));
       this.fetching.set(bundle.digest, fetched);
       return fetched;
     }
   }
 
-  private async keptOrFetched(bundle: Bundle, stop: AbortSignal): Promise<Buffer> {
+  private async readOrDownload(bundle: Bundle, stop: AbortSignal): Promise<Buffer> {
     const path = join(this.folder, `${bundle.digest}.zip`);
-    const kept = await readVerified(path, bundle.digest);
-    if (kept) {
+    const cached = await readVerified(path, bundle.digest);
+    if (cached) {
       const now = new Date();
       utimesSync(path, now, now);
-      return kept;
+      return cached;
     }
     try {
       return await this.fetch(bundle, path, stop);
@@ -81,8 +81,8 @@ export class BundleCache {
       return await this.fetch(bundle, path, stop);
     } catch (error) {
       if (!isDiskFull(error)) throw error;
-      const why = `the disk is full: there is no room in ${this.folder} for the bundle`;
-      throw new BundleUnavailable(why, { cause: error });
+      const reason = `the disk is full: there is no room in ${this.folder} for the bundle`;
+      throw new BundleUnavailable(reason, { cause: error });
     }
   }
 
@@ -159,14 +159,14 @@ async function readRegular(path: string): Promise<Buffer | null> {
   }
 }
 
-interface Kept {
+interface CachedFile {
   path: string;
   digest: string;
   size: number;
   usedAt: number;
 }
 
-function filesIn(folder: string): Kept[] {
+function filesIn(folder: string): CachedFile[] {
   const names = lstatOf(folder) ? readdirSync(folder) : [];
   return names.flatMap((name) => {
     const path = join(folder, name);

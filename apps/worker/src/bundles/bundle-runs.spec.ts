@@ -24,11 +24,11 @@ describe('A run with a bundle', () => {
     expect(service.faults).toEqual([]);
   });
 
-  const given = ({ digest, url }: Bundle) => ({ digest: `sha256:${digest}`, url });
+  const referenceOf = ({ digest, url }: Bundle) => ({ digest: `sha256:${digest}`, url });
   const sumOf = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
   const run = async (script: string, files: ZipFile[] | Bundle, payload = {}): Promise<Json> => {
     const bundle = Array.isArray(files) ? store.put(zipOf(files)) : files;
-    const command = runOf(script, { bundle: given(bundle), ...payload });
+    const command = runOf(script, { bundle: referenceOf(bundle), ...payload });
     expect(await service.push(command)).toBe(202);
     const terminal = await service.until('the end', () => service.terminal(command.jobId));
     // The worker accepts the next run only after it has closed this run's folder.
@@ -97,12 +97,12 @@ muster.result([word, os.path.relpath(pack.__file__, os.environ["MUSTER_RUN_ROOT"
       ['not_a_zip', store.put(Buffer.from('print("no zip")'))],
       ['the bundle is not what its digest says', store.put(zipOf([right]), '0'.repeat(64))],
     ];
-    for (const [why, files] of hostile) {
+    for (const [reason, files] of hostile) {
       const { root, status, errorCode, error } = await run(script, files);
       expect({ status, errorCode, error }).toEqual({
         status: 'failed',
         errorCode: 'bundle_rejected',
-        error: expect.stringContaining(why),
+        error: expect.stringContaining(reason),
       });
       expect([existsSync(join(root, 'started')), existsSync(join(root, 'bundle'))]).toEqual([false, false]);
     }

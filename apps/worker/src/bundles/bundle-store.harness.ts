@@ -7,7 +7,7 @@ import type { Bundle } from './bundle';
 /** An object store that serves whole objects and ranges, and interrupts its responses on demand. */
 export class BundleStore {
   /** Requests that were received. */
-  readonly asked: { path: string; range: string | undefined; key: string | undefined }[] = [];
+  readonly requests: { path: string; range: string | undefined; key: string | undefined }[] = [];
   private readonly objects = new Map<string, Buffer>();
   /** Number of bytes after which each of the next responses is interrupted. */
   cuts: number[] = [];
@@ -21,7 +21,7 @@ export class BundleStore {
   private constructor() {
     this.server = createServer((request, response) => {
       const { range } = request.headers;
-      this.asked.push({ path: request.url!, range, key: request.headers['x-api-key'] as string | undefined });
+      this.requests.push({ path: request.url!, range, key: request.headers['x-api-key'] as string | undefined });
       void this.gate.then(() => {
         const refusal = this.refusals.shift();
         const object = this.objects.get(request.url!);
@@ -61,6 +61,6 @@ export class BundleStore {
 
   /** Returns how often an object was requested, whole or in part. */
   fetched({ digest }: Bundle): number {
-    return this.asked.filter(({ path }) => path.includes(digest)).length;
+    return this.requests.filter(({ path }) => path.includes(digest)).length;
   }
 }

@@ -36,8 +36,8 @@ export class NothingToRun extends Error {
 
 /** Returns the code of the error, if it has one. */
 export function codeOf(error: unknown): RunErrorCode | undefined {
-  const ours = [BundleRejected, BundleUnavailable, NothingToRun].find((each) => error instanceof each);
-  return ours && (error as InstanceType<typeof ours>).code;
+  const coded = [BundleRejected, BundleUnavailable, NothingToRun].find((each) => error instanceof each);
+  return coded && (error as InstanceType<typeof coded>).code;
 }
 
 export function isDiskFull(error: unknown): boolean {

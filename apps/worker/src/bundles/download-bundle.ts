@@ -39,8 +39,8 @@ async function fetchRest(url: URL, path: string, { stop, makeRoom }: DownloadOpt
   const file = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
   try {
     const before = (await file.stat()).size;
-    const asked = before ? { range: `bytes=${before}-` } : undefined;
-    const response = await fetch(url, { headers: asked, redirect: 'error', signal: stop });
+    const headers = before ? { range: `bytes=${before}-` } : undefined;
+    const response = await fetch(url, { headers, redirect: 'error', signal: stop });
     const from = startOf(response, before);
     if (from === null) {
       await response.body?.cancel();
@@ -90,11 +90,11 @@ async function append(file: FileHandle, from: number, response: Response, stop: 
 }
 
 function refusalOf(status: number): Error {
-  const why = `the bundle's address answered ${status}`;
+  const reason = `the bundle's address answered ${status}`;
   // An expired URL does not become valid again; the run's next attempt gets another URL.
   return status >= 400 && status < 500 && ![408, 425, 429].includes(status)
-    ? new BundleUnavailable(why)
-    : new Error(why);
+    ? new BundleUnavailable(reason)
+    : new Error(reason);
 }
 
 function tooLarge(): Error {

@@ -8,7 +8,7 @@ import { type Bundle, BundleRejected, BundleUnavailable, isDiskFull } from './bu
 import type { BundleCache } from './bundle-cache';
 
 const limits = { bytes: 512 * 1024 * 1024, entries: 10_000, ratio: 100 };
-const keptUnpacked = 3;
+const maxUnpacked = 3;
 
 interface Manifest {
   files: Record<string, { sha256: string; size: number }>;
@@ -22,9 +22,9 @@ export async function placeBundle(
   { root, stop }: { root: string; stop: AbortSignal },
 ): Promise<void> {
   const files = await cache.use(bundle, stop, (bytes) =>
-    unpack(bytes, join(root, 'bundle'), { stop, sums: cache.sums.of(bundle.digest) }),
+    unpack(bytes, join(root, 'bundle'), { stop, sums: cache.sums.get(bundle.digest) }),
   );
-  cache.sums.keep(bundle.digest, files);
+  cache.sums.set(bundle.digest, files);
   const path = join(root, 'manifest.json');
   const manifest: Manifest = { files: {}, ...readJson<Manifest>(path), bundle: { digest: `sha256:${bundle.digest}` } };
   for (const { path: name, sha256, size } of files) manifest.files[`bundle/${name}`] = { sha256, size };
@@ -49,7 +49,7 @@ export async function removeOldBundles(runs: string, isNeeded: (name: string) =>
       return found ? [{ ...each, at: found.mtimeMs }] : [];
     })
     .sort((a, b) => b.at - a.at);
-  const old = unpacked.slice(keptUnpacked).filter(({ name }) => !isNeeded(name));
+  const old = unpacked.slice(maxUnpacked).filter(({ name }) => !isNeeded(name));
   for (const { path } of old) await rm(path, { recursive: true, force: true });
 }
 

@@ -15,7 +15,7 @@ import { textOf, type Command, type Result } from '../protocol/command';
 
 const largestFile = 1024 * 1024;
 const longestPath = 1000;
-const mostEntries = 500;
+const maxEntries = 500;
 /** Maximum bytes of the content in JSON, where a control character has six bytes. A result may have 4 MiB. */
 const largestAnswer = 3 * 1024 * 1024;
 
@@ -35,8 +35,8 @@ class Refusal extends Error {
  */
 export function readFiles({ payload }: Command, runs: string, redact: (text: string) => string): Result {
   try {
-    const place = new Place(runs, textOf(payload.path));
-    const output = payload.action === 'list' ? list(place, redact) : read(place, redact);
+    const path = new CheckedPath(runs, textOf(payload.path));
+    const output = payload.action === 'list' ? list(path, redact) : read(path, redact);
     return { status: 'success', output };
   } catch (error) {
     const { code, message } = refusalOf(error);
@@ -44,7 +44,7 @@ export function readFiles({ payload }: Command, runs: string, redact: (text: str
   }
 }
 
-class Place {
+class CheckedPath {
   readonly path: string;
   /** Real path of the opened file, unless a link is in the path. */
   readonly wanted: string;
@@ -75,24 +75,24 @@ class Place {
   }
 }
 
-function list(place: Place, redact: (text: string) => string): Record<string, unknown> {
-  return place.open('folder', (folder) => {
+function list(path: CheckedPath, redact: (text: string) => string): Record<string, unknown> {
+  return path.open('folder', (folder) => {
     const opened = `/proc/self/fd/${folder}`;
     const directory = opendirSync(opened);
     const names: string[] = [];
     try {
-      for (let entry = directory.readSync(); entry && names.length <= mostEntries; entry = directory.readSync()) {
+      for (let entry = directory.readSync(); entry && names.length <= maxEntries; entry = directory.readSync()) {
         names.push(entry.name);
       }
     } finally {
       directory.closeSync();
     }
-    const isCut = names.length > mostEntries;
+    const isCut = names.length > maxEntries;
     const files = names
-      .slice(0, mostEntries)
+      .slice(0, maxEntries)
       .sort()
       .flatMap((name) => describe(join(opened, name), redact(name)));
-    return { path: place.path, files, ...(isCut ? { cut: `only ${mostEntries} of its entries are shown` } : {}) };
+    return { path: path.path, files, ...(isCut ? { cut: `only ${maxEntries} of its entries are shown` } : {}) };
   });
 }
 
@@ -107,14 +107,14 @@ function describe(path: string, name: string): Record<string, unknown>[] {
   }
 }
 
-function read(place: Place, redact: (text: string) => string): Record<string, unknown> {
-  return place.open('file', (file, { size }) => {
+function read(path: CheckedPath, redact: (text: string) => string): Record<string, unknown> {
+  return path.open('file', (file, { size }) => {
     if (size > largestFile) throw tooLarge(size);
     const bytes = readFileSync(file);
     if (bytes.length > largestFile) throw tooLarge(bytes.length);
     const content = redact(asText(bytes));
     if (Buffer.byteLength(JSON.stringify(content)) > largestAnswer) throw tooLarge(bytes.length);
-    return { path: place.path, size: bytes.length, content };
+    return { path: path.path, size: bytes.length, content };
   });
 }
 

@@ -39,7 +39,7 @@ function askPython({ python, scriptBase, imaging }: MachineSettings, question: s
 }
 
 function programOf(path: string | null, otherwise: string): Found {
-  return path === null ? { available: false, detail: otherwise } : { available: true, detail: shown(path) };
+  return path === null ? { available: false, detail: otherwise } : { available: true, detail: detailOf(path) };
 }
 
 /** Whether a browser can isolate its pages in a sandbox: not as root, and not if the system denies user namespaces. */
@@ -63,11 +63,11 @@ function ask(program: string, args: string[], env: Record<string, string>, other
     child.once('close', (exitCode) => {
       clearTimeout(late);
       if (child.killed) done(null);
-      else done(exitCode === 0 ? { available: true, detail: shown(text) } : { available: false, detail: otherwise });
+      else done(exitCode === 0 ? { available: true, detail: detailOf(text) } : { available: false, detail: otherwise });
     });
   });
 }
 
-function shown(text: string): string | null {
+function detailOf(text: string): string | null {
   return text.trim().slice(0, 300) || null;
 }

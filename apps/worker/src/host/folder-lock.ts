@@ -3,7 +3,7 @@ import { readJson, writeWhole } from './files';
 import { isAlive, readProcess } from '../runs/processes';
 
 /** Locks the folder for this worker. Two workers in one folder would each take over the runs of the other. */
-export function takeFolder(folder: string): void {
+export function lockFolder(folder: string): void {
   const path = join(folder, 'worker.lock');
   const holder = readJson<{ pid: number; startTime: string }>(path);
   if (holder && holder.pid !== process.pid && isAlive(holder)) {

@@ -57,7 +57,7 @@ describe('A worker with a problem', () => {
       const { bootId } = service.handshake()!.body;
       mkdirSync(join(worker.folder, 'health'));
       await service.until('the report', () =>
-        service.heard.some(({ path, body }) => path === '/api/agent/heartbeat' && body.healthy === false),
+        service.requests.some(({ path, body }) => path === '/api/agent/heartbeat' && body.healthy === false),
       );
       rmSync(join(worker.folder, 'health'), { recursive: true });
       const restart = commandOf('restart', {});

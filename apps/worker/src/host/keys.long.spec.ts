@@ -29,7 +29,7 @@ describe('The key of a worker', () => {
     expect(await service.push(command)).toBe(202);
     return service.until('the result', () => service.result(command.commandId));
   };
-  const lastKey = () => service.heard.findLast(({ path }) => path === '/api/agent/heartbeat')?.headers['x-api-key'];
+  const lastKey = () => service.requests.findLast(({ path }) => path === '/api/agent/heartbeat')?.headers['x-api-key'];
 
   it.each([
     ['an unknown key', 401],
@@ -51,11 +51,11 @@ describe('The key of a worker', () => {
   it('is tried again during a repair while the service does not answer', async () => {
     await worker.start();
     service.apiKeys.push(repaired);
-    let asked = 0;
+    let polls = 0;
     service.interfere = ({ path, method }) => {
       if (method !== 'GET' || !path.endsWith('/commands')) return undefined;
-      asked += 1;
-      return asked === 1 ? 'hang up' : asked === 2 ? { status: 503 } : undefined;
+      polls += 1;
+      return polls === 1 ? 'hang up' : polls === 2 ? { status: 503 } : undefined;
     };
     expect((await answer(commandOf('repair', { apiKey: repaired }))).status).toBe('success');
     expect(readFileSync(file, 'utf8')).toBe(repaired);

@@ -53,11 +53,11 @@ describe('The key of a worker', () => {
     try {
       writeFileSync(join(folder, 'service-key'), `${repaired}\n`);
       const keys = new Keys({ folder, apiKey: refused });
-      expect([keys.current, keys.takeOther(), keys.current]).toEqual([repaired, true, refused]);
-      expect([keys.takeOther(), keys.current]).toEqual([false, repaired]);
+      expect([keys.current, keys.switchKey(), keys.current]).toEqual([repaired, true, refused]);
+      expect([keys.switchKey(), keys.current]).toEqual([false, repaired]);
       keys.confirm();
       expect(new Keys({ folder, apiKey: refused }).current).toBe(repaired);
-      expect(new Keys({ folder, apiKey: repaired }).takeOther()).toBe(false);
+      expect(new Keys({ folder, apiKey: repaired }).switchKey()).toBe(false);
     } finally {
       rmSync(folder, { recursive: true });
     }

@@ -15,15 +15,15 @@ const trialMs = 60_000;
 /** The environment's key and, preferred to it, the key that a repair stored in the worker's folder. */
 export class Keys {
   private readonly path: string;
-  private readonly given: string;
-  private kept: string | null;
+  private readonly environmentKey: string;
+  private storedKey: string | null;
   private chosen: string;
 
   constructor({ folder, apiKey }: Pick<Settings, 'folder' | 'apiKey'>) {
     this.path = join(folder, 'service-key');
-    this.given = apiKey;
-    this.kept = (existsSync(this.path) && readFileSync(this.path, 'utf8').trim()) || null;
-    this.chosen = this.kept ?? apiKey;
+    this.environmentKey = apiKey;
+    this.storedKey = (existsSync(this.path) && readFileSync(this.path, 'utf8').trim()) || null;
+    this.chosen = this.storedKey ?? apiKey;
   }
 
   get current(): string {
@@ -31,10 +31,10 @@ export class Keys {
   }
 
   all(): string[] {
-    return this.kept ? [this.kept, this.given] : [this.given];
+    return this.storedKey ? [this.storedKey, this.environmentKey] : [this.environmentKey];
   }
 
-  keep(key: string): void {
+  store(key: string): void {
     writeWhole(this.path, key);
   }
 
@@ -42,17 +42,17 @@ export class Keys {
    * Switches to the other key, if there is one, because the service refuses the current key. Returns whether to try it
    * at once; after the environment's key, both have been tried.
    */
-  takeOther(): boolean {
-    if (this.kept === null || this.kept === this.given) return false;
-    this.chosen = this.chosen === this.kept ? this.given : this.kept;
-    return this.chosen === this.given;
+  switchKey(): boolean {
+    if (this.storedKey === null || this.storedKey === this.environmentKey) return false;
+    this.chosen = this.chosen === this.storedKey ? this.environmentKey : this.storedKey;
+    return this.chosen === this.environmentKey;
   }
 
   /** Notes that the service accepts the current key. A stored key that was refused before is removed. */
   confirm(): void {
-    if (this.kept === null || this.chosen === this.kept) return;
+    if (this.storedKey === null || this.chosen === this.storedKey) return;
     rmSync(this.path, { force: true });
-    this.kept = null;
+    this.storedKey = null;
   }
 }
 
@@ -77,11 +77,14 @@ export async function repairKey(
       return { status: 'failed', error };
     }
     if (stopping.aborted || Date.now() > until) {
-      const why = answer ? `it answered ${answer.status}` : 'it gave no answer';
-      return { status: 'failed', error: `the service could not be asked about the new key: ${why}; the old one stays` };
+      const reason = answer ? `it answered ${answer.status}` : 'it gave no answer';
+      return {
+        status: 'failed',
+        error: `the service could not be asked about the new key: ${reason}; the old one stays`,
+      };
     }
     await rest(backoffMs(attempt, undefined, answer?.retryAfterMs), stopping);
   }
-  keys.keep(apiKey);
+  keys.store(apiKey);
   return { status: 'success', output: { restarting: true } };
 }

@@ -49,22 +49,22 @@ describe('A composite on a worker that ends', () => {
     expect(service.faults).toEqual([]);
   });
 
-  const begun = async () => {
+  const startComposite = async () => {
     const command = commandOf('imaging_composite', { patientLookup: lookup, teeth: [3], secretNames: [] });
     expect(await service.push(command)).toBe(202);
     const folder = join(worker.folder, 'commands', command.commandId);
     // The command has read its inputs and waits for the practice's database.
-    await service.until('its beginning', () => existsSync(join(folder, 'manifest.json')));
+    await service.until('its start', () => existsSync(join(folder, 'manifest.json')));
     await service.until('its first step', () => !existsSync(join(folder, 'inputs.json')));
     return command.commandId as string;
   };
   const left = () => ['commands', 'imaging'].flatMap((name) => filesIn(join(worker.folder, name)));
 
   itReads('fails as restarted after a kill of the worker, and leaves no files and no processes', async () => {
-    const commandId = await begun();
-    const seen = processesOf(commandId).map((pid) => ['cmdline', 'environ'].map((file) => ofProcess(pid, file)));
-    expect(seen.length).toBeGreaterThan(0);
-    expect(String(seen)).not.toContain('Zyxwvut');
+    const commandId = await startComposite();
+    const observed = processesOf(commandId).map((pid) => ['cmdline', 'environ'].map((file) => ofProcess(pid, file)));
+    expect(observed.length).toBeGreaterThan(0);
+    expect(String(observed)).not.toContain('Zyxwvut');
     expect(worker.allText()).not.toContain('Zyxwvut');
     await worker.kill('SIGKILL');
     await worker.start();
@@ -76,7 +76,7 @@ describe('A composite on a worker that ends', () => {
   });
 
   itReads('fails as stopped with the worker, and leaves no files', async () => {
-    const commandId = await begun();
+    const commandId = await startComposite();
     await worker.kill('SIGTERM');
     expect(service.result(commandId)).toEqual({ status: 'failed', error: 'the worker was stopped' });
     expect(left()).toEqual([]);

@@ -58,11 +58,11 @@ describeWhere('imaging_images (requires Pillow)', () => {
     head.writeUInt32LE(8, 4);
     head.writeUInt16LE(entries.length, 8);
     for (const [at, [tag, kind, count, number]] of entries.entries()) {
-      const place = 10 + at * 12;
-      head.writeUInt16LE(tag!, place);
-      head.writeUInt16LE(kind!, place + 2);
-      head.writeUInt32LE(count!, place + 4);
-      head.writeUInt32LE(number!, place + 8);
+      const position = 10 + at * 12;
+      head.writeUInt16LE(tag!, position);
+      head.writeUInt16LE(kind!, position + 2);
+      head.writeUInt32LE(count!, position + 4);
+      head.writeUInt32LE(number!, position + 8);
     }
     mkdirSync(root, { recursive: true });
     writeFileSync(join(root, name), Buffer.concat([Buffer.alloc(behind, 'DEX '), head, pixels, Buffer.from(tail)]));
@@ -89,9 +89,9 @@ describeWhere('imaging_images (requires Pillow)', () => {
     await worker.start({ IMAGING_PYTHONPATH: '', IMAGING_LIBRARY_PATH: '', PYTHON: bare(worker.folder) });
     expect(service.handshake()!.body.capabilities).not.toContain('imaging');
     expect(machine()).toMatchObject({ python: { available: true }, pillow: { available: false } });
-    const said = await answer(imagingOf(['a.dex']));
-    expect(said).toMatchObject({ status: 'failed', code: 'imaging_unavailable' });
-    expect(said.error).toContain('apt-get install python3-pil');
+    const result = await answer(imagingOf(['a.dex']));
+    expect(result).toMatchObject({ status: 'failed', code: 'imaging_unavailable' });
+    expect(result.error).toContain('apt-get install python3-pil');
   });
 
   it('sends only the pixels of a file that is also a page and an archive', async () => {
@@ -100,8 +100,8 @@ describeWhere('imaging_images (requires Pillow)', () => {
     write('both.dex', { behind: 16, tail: `${page}${zip}` });
     writeFileSync(join(root, 'page.dex'), `\xff\xd8\xff\xe0${page}${zip}`, 'latin1');
     await worker.start();
-    const said = await answer(imagingOf(['both.dex', 'page.dex']));
-    expect(said.output.images).toMatchObject([{ ordinal: 1, width: 40 }, { code: 'not_a_tiff' }]);
+    const result = await answer(imagingOf(['both.dex', 'page.dex']));
+    expect(result.output.images).toMatchObject([{ ordinal: 1, width: 40 }, { code: 'not_a_tiff' }]);
     expect([...service.uploads.keys()].sort()).toEqual(['1-full', '1-thumbnail']);
     for (const sent of service.uploads.values()) {
       expect((await sharp(sent).metadata()).format).toBe('jpeg');
@@ -114,8 +114,8 @@ describeWhere('imaging_images (requires Pillow)', () => {
     write('b.tif');
     writeFileSync(join(root, 'text.dex'), 'no image');
     await worker.start();
-    const said = await answer(imagingOf(['a.dex', 'none.dex', 'b.tif', 'text.dex']));
-    expect(said).toEqual({
+    const result = await answer(imagingOf(['a.dex', 'none.dex', 'b.tif', 'text.dex']));
+    expect(result).toEqual({
       status: 'success',
       output: {
         images: [
@@ -163,8 +163,8 @@ describeWhere('imaging_images (requires Pillow)', () => {
     };
     service.interfere = ({ path, count }) => (path.endsWith('/uploads') && count === 1 ? { status: 503 } : undefined);
     await worker.start();
-    const said = await answer(imagingOf(['a', 'b', 'c']));
-    expect(said.output.images.map(({ width }: Json) => width)).toEqual([40, 40, 40]);
+    const result = await answer(imagingOf(['a', 'b', 'c']));
+    expect(result.output.images.map(({ width }: Json) => width)).toEqual([40, 40, 40]);
     expect(service.uploads.size).toBe(6);
     expect(tries.get('3-full')).toBe(3);
   });
@@ -173,8 +173,8 @@ describeWhere('imaging_images (requires Pillow)', () => {
     for (const name of ['a', 'b']) write(name);
     service.refuse = (key) => (key === '1-thumbnail' ? 403 : 200);
     await worker.start();
-    const said = await answer(imagingOf(['a', 'b']));
-    expect(said.output.images).toMatchObject([
+    const result = await answer(imagingOf(['a', 'b']));
+    expect(result.output.images).toMatchObject([
       { ordinal: 1, code: 'upload_failed' },
       { ordinal: 2, width: 40 },
     ]);
@@ -201,8 +201,8 @@ describeWhere('imaging_images (requires Pillow)', () => {
       expect(service.result(command.commandId)).toBeUndefined();
       await worker.start();
       isOpen = Infinity;
-      const said = await service.until('the result', () => service.result(command.commandId));
-      expect(said.output.images.map(({ width }: Json) => width)).toEqual(names.map(() => 40));
+      const result = await service.until('the result', () => service.result(command.commandId));
+      expect(result.output.images.map(({ width }: Json) => width)).toEqual(names.map(() => 40));
       expect(sent).toHaveLength(120);
       expect(new Set(sent).size).toBe(120);
       expect(existsSync(join(worker.folder, 'imaging', command.commandId))).toBe(false);
@@ -223,8 +223,8 @@ describeWhere('imaging_images (requires Pillow)', () => {
     write('Doe, Jane.dex');
     writeFileSync(join(root, 'Roe, Richard.dex'), 'no image');
     await worker.start();
-    const said = await answer(imagingOf(['Doe, Jane.dex', 'Roe, Richard.dex', 'Poe.dex']));
-    expect(JSON.stringify(said)).not.toMatch(/Doe|Roe|Poe|771400917/);
+    const result = await answer(imagingOf(['Doe, Jane.dex', 'Roe, Richard.dex', 'Poe.dex']));
+    expect(JSON.stringify(result)).not.toMatch(/Doe|Roe|Poe|771400917/);
     expect(worker.stderr).not.toMatch(/Doe|Roe|Poe|771400917|hunter/);
     expect(JSON.stringify(progress())).not.toMatch(/Doe|Roe|Poe|771400917/);
     expect(worker.allText()).not.toMatch(/Doe|Roe|Poe|hunter/);

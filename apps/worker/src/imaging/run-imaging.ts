@@ -20,14 +20,15 @@ const secretNames = ['PRACTICE_DATABASE'];
 
 /**
  * Runs the package muster_imaging for a command. A conversion and its files are stored until there is an outcome.
- * Returns null if the worker ends first; the next worker then continues the conversion (`keptCommand`). A composite has
- * a patient's name in its inputs, which are not stored, so the next worker reports that the command was interrupted.
+ * Returns null if the worker ends first; the next worker then continues the conversion (`readStoredCommand`). A
+ * composite has a patient's name in its inputs, which are not stored, so the next worker reports that the command was
+ * interrupted.
  */
 export async function runImaging(command: Command, context: ImagingContext): Promise<Result | null> {
   const { folder, imaging } = context;
-  const place = placeOf(folder, command.commandId);
-  mkdirSync(place, { recursive: true, mode: 0o700 });
-  if (command.kind === 'imaging_images') keep(command, place);
+  const commandFolder = placeOf(folder, command.commandId);
+  mkdirSync(commandFolder, { recursive: true, mode: 0o700 });
+  if (command.kind === 'imaging_images') storeCommand(command, commandFolder);
   const { commandId, kind } = command;
   const result = await runCode(command, join(folder, 'commands', commandId), false, context, {
     sources: { script, inputs: command.payload, others: imagingPackage() },
@@ -35,15 +36,15 @@ export async function runImaging(command: Command, context: ImagingContext): Pro
       ...imaging.variables,
       ...pillowEnvironment(imaging),
       MUSTER_IMAGING_KIND: kind,
-      MUSTER_IMAGING_FOLDER: place,
+      MUSTER_IMAGING_FOLDER: commandFolder,
     },
     secretNames,
     pythonPath: imaging.pythonPath,
   });
-  const outcome = readJson<Outcome>(join(place, 'outcome.json'));
+  const outcome = readJson<Outcome>(join(commandFolder, 'outcome.json'));
   const isStopped = !outcome && result.code !== 'execution_timeout' && context.stopping.aborted;
   if (isStopped && kind === 'imaging_images') return null;
-  rmSync(place, { recursive: true, force: true });
+  rmSync(commandFolder, { recursive: true, force: true });
   if (outcome) return outcome;
   // The program's output may name the files that it read, so only its exit is reported.
   const { code, exitCode } = result;
@@ -51,17 +52,17 @@ export async function runImaging(command: Command, context: ImagingContext): Pro
   return { status: 'failed', error: `imaging ended without an outcome (exit code ${exitCode ?? 'unknown'})` };
 }
 
-function keep(command: Command, place: string): void {
+function storeCommand(command: Command, commandFolder: string): void {
   const { MUSTER_REQUEST_ID, TRACEPARENT } = command.env;
   // Stores only the variables that are not secret. The worker has the secret ones itself.
   const origin = Object.entries({ MUSTER_REQUEST_ID, TRACEPARENT }).filter(([, value]) => value !== undefined);
-  writeWhole(join(place, 'command.json'), JSON.stringify({ ...command, env: Object.fromEntries(origin) }));
+  writeWhole(join(commandFolder, 'command.json'), JSON.stringify({ ...command, env: Object.fromEntries(origin) }));
 }
 
 /** Returns a command that an earlier worker began, if it can be continued. */
-export function keptCommand(folder: string, commandId: string, now: number): Command | null {
-  const kept = readJson<Command>(join(placeOf(folder, commandId), 'command.json'));
-  if (kept && (kept.deadline === null || kept.deadline > now)) return kept;
+export function readStoredCommand(folder: string, commandId: string, now: number): Command | null {
+  const stored = readJson<Command>(join(placeOf(folder, commandId), 'command.json'));
+  if (stored && (stored.deadline === null || stored.deadline > now)) return stored;
   rmSync(placeOf(folder, commandId), { recursive: true, force: true });
   return null;
 }

@@ -103,43 +103,46 @@ export function lessOf(item: Item): Item[] | null {
 }
 
 /** Describes a missing item to a user who looks for it: which item it was, and why it was refused. */
-export function lackOf(item: Item, why: string): Lack {
+export function lackOf(item: Item, reason: string): Lack {
   switch (item.kind) {
     case 'claims':
-      return { kind: 'claim', reason: `claim ${shown(item.claims[0]?.claimId)}: ${why}` };
+      return { kind: 'claim', reason: `claim ${shortened(item.claims[0]?.claimId)}: ${reason}` };
     case 'step': {
-      const step = `of the step ${shown(item.body.name)}`;
-      if (item.body.usage === undefined) return { kind: 'step', reason: `a report ${step}: ${why}` };
-      return { kind: 'ai_usage', reason: `usage ${step}: ${why}` };
+      const step = `of the step ${shortened(item.body.name)}`;
+      if (item.body.usage === undefined) return { kind: 'step', reason: `a report ${step}: ${reason}` };
+      return { kind: 'ai_usage', reason: `usage ${step}: ${reason}` };
     }
     case 'summary': {
       const batch = item.body['batchSummary'];
       const batchId = isObject(batch) ? batch['batchId'] : '';
-      return { kind: 'run_summary', reason: `summary of the batch ${shown(batchId)}: ${why}` };
+      return { kind: 'run_summary', reason: `summary of the batch ${shortened(batchId)}: ${reason}` };
     }
     case 'upload':
-      return { kind: item.screenshot ? 'screenshot' : 'artifact', reason: `the file ${shown(item.filename)}: ${why}` };
+      return {
+        kind: item.screenshot ? 'screenshot' : 'artifact',
+        reason: `the file ${shortened(item.filename)}: ${reason}`,
+      };
     case 'terminal':
-      return { kind: 'result', reason: `the run’s result: ${why}` };
+      return { kind: 'result', reason: `the run’s result: ${reason}` };
     case 'webhook':
-      return { kind: 'progress', reason: `its progress: ${why}` };
+      return { kind: 'progress', reason: `its progress: ${reason}` };
     case 'log':
-      return { kind: 'log', reason: `a line of the log: ${why}` };
+      return { kind: 'log', reason: `a line of the log: ${reason}` };
   }
 }
 
-function shown(name: unknown): string {
+function shortened(name: unknown): string {
   const text = typeof name === 'string' ? name : String(JSON.stringify(name));
   return text.length > longestName ? `${text.slice(0, longestName)}…` : text;
 }
 
 /** Returns the status of an answer, with the reason if its body contains one. */
-export function whyOf({ status, body: { errors, detail } }: Pick<Answer, 'status' | 'body'>): string {
+export function reasonOf({ status, body: { errors, detail } }: Pick<Answer, 'status' | 'body'>): string {
   const fields = (Array.isArray(errors) ? (errors as unknown[]) : []).map((each) =>
     isObject(each) ? [textOf(each['field']), textOf(each['message'])].filter(Boolean).join(': ') : '',
   );
-  const why = fields.filter(Boolean).slice(0, 3).join('; ') || textOf(detail);
-  return why ? `answered ${status}: ${why}` : `answered ${status}`;
+  const reason = fields.filter(Boolean).slice(0, 3).join('; ') || textOf(detail);
+  return reason ? `answered ${status}: ${reason}` : `answered ${status}`;
 }
 
 const over: CallbackReason = 'job_over';

@@ -54,13 +54,13 @@ const id = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
  */
 export function readCommand(body: unknown, agentId: string, aheadMs: number): Command | string {
   if (!isObject(body)) return 'a command is an object';
-  const given: Fields<AgentCommand> = body;
-  const { commandId, kind, deadline, organizationId } = given;
+  const fields: Fields<AgentCommand> = body;
+  const { commandId, kind, deadline, organizationId } = fields;
   // An absent field and null have the same meaning.
-  const [jobId, env, payload] = [given.jobId ?? null, given.env ?? {}, given.payload ?? {}];
+  const [jobId, env, payload] = [fields.jobId ?? null, fields.env ?? {}, fields.payload ?? {}];
   if (typeof commandId !== 'string' || !id.test(commandId)) return 'commandId must be an id';
   if (typeof kind !== 'string' || !Object.hasOwn(kinds, kind)) return 'kind is not one that this worker knows';
-  if (given.agentId !== agentId) return 'the command is for another agent';
+  if (fields.agentId !== agentId) return 'the command is for another agent';
   if (jobId !== null && (typeof jobId !== 'string' || !id.test(jobId))) return 'jobId must be an id';
   if (kind === 'run' && jobId === null) return 'a run needs its jobId';
   if (!isObject(env)) return 'env must be an object';

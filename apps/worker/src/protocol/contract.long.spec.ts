@@ -42,16 +42,16 @@ describe('The worker uses the field names of the contract', () => {
   /** Returns the compiler's errors in the worker's files, by file name, if files of the contract have these texts. */
   const faultsOf = (changed: ReadonlyMap<string, string>): Record<string, string> => {
     const plain = host.getSourceFile.bind(host);
-    const ours: ts.CompilerHost = {
+    const changedHost: ts.CompilerHost = {
       ...host,
       getSourceFile: (name, target) => {
         const text = changed.get(name);
         if (text !== undefined) return ts.createSourceFile(name, text, target, true);
-        const known = program?.getSourceFile(name);
-        return known && known.text === host.readFile(name) ? known : plain(name, target);
+        const cached = program?.getSourceFile(name);
+        return cached && cached.text === host.readFile(name) ? cached : plain(name, target);
       },
     };
-    program = ts.createProgram({ rootNames: [main], options, host: ours, oldProgram: program });
+    program = ts.createProgram({ rootNames: [main], options, host: changedHost, oldProgram: program });
     const sources = program.getSourceFiles().filter(({ fileName }) => fileName.includes('/apps/worker/'));
     const faults = sources.map((source) => {
       const found = program!.getSemanticDiagnostics(source);

@@ -33,13 +33,13 @@ for part in range(6):
 `;
 
   it('repeats a request that was accepted without an answer, with the same text', async () => {
-    const seen = new Map<string, string[]>();
+    const textsByKey = new Map<string, string[]>();
     const taken: string[] = [];
     service.interfere = ({ path, body }) => {
       if (!/job-|step-status/.test(path)) return undefined;
       const key = `${path} ${body.logs?.[0].seq ?? body.seq}`;
-      const texts = seen.get(key) ?? [];
-      seen.set(key, [...texts, JSON.stringify(body)]);
+      const texts = textsByKey.get(key) ?? [];
+      textsByKey.set(key, [...texts, JSON.stringify(body)]);
       if (texts.length) return undefined;
       taken.push(key);
       return 'hang up';
@@ -47,7 +47,7 @@ for part in range(6):
     const run = runOf(script);
     await service.push(run);
     await service.until('the end', () => service.terminal(run.jobId));
-    for (const [key, texts] of seen) {
+    for (const [key, texts] of textsByKey) {
       expect(texts.length).toBe(2);
       // A repeated log request may also contain newer entries.
       if (!key.includes('job-logs')) expect(texts[1]).toBe(texts[0]);
@@ -96,8 +96,8 @@ muster.result(n)
     const states = () =>
       readdirSync('/proc').filter((pid) => {
         try {
-          const ours = readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`MUSTER_RUN_ID=${run.commandId}`);
-          return ours && readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.startsWith('T');
+          const isOfRun = readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`MUSTER_RUN_ID=${run.commandId}`);
+          return isOfRun && readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.startsWith('T');
         } catch {
           return false;
         }

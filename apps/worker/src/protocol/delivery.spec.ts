@@ -59,7 +59,7 @@ for part in range(6):
     const seqs = steps.map(({ seq }) => seq);
     expect(seqs).toEqual([...seqs].sort((a, b) => a - b));
     expect([...service.uploads.values()].map(String).sort()).toEqual(['0', '1', '2', '3', '4', '5']);
-    expect(service.heard.filter(({ path }) => /job-|step|claim|uploads/.test(path)).at(-1)!.body.status).toBe(
+    expect(service.requests.filter(({ path }) => /job-|step|claim|uploads/.test(path)).at(-1)!.body.status).toBe(
       'completed',
     );
   });
@@ -153,7 +153,7 @@ raise RuntimeError("failed with " + secret)
     service.interfere = () => undefined;
     const terminal = await service.until('the end', () => service.terminal(run.jobId));
 
-    const everything = disk + worker.stderr + service.heard.map(({ text }) => text).join('\n');
+    const everything = disk + worker.stderr + service.requests.map(({ text }) => text).join('\n');
     for (const secret of ['tr0ub4dor-and-3', 'dor-and-3', 'msk_another_key_0123456789', service.signingSecret]) {
       const searched = everything.replaceAll(`"signingSecret":"${secret}"`, '');
       const at = searched.indexOf(secret);

@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallbackAnswer, JobWebhookAnswer } from '@muster/contracts';
 import { backoffMs } from './backoff';
-import { callbackOf, isRefusedUnread, lackOf, lessOf, saysJobIsOver, whyOf } from './callbacks';
+import { callbackOf, isRefusedUnread, lackOf, lessOf, saysJobIsOver, reasonOf } from './callbacks';
 import type { LocalLog } from '../host/local-log';
 import { messageOf, verdictOf, type Service, type Verdict } from './service';
 import type { Entry, Spool } from '../spool/spool';
-import type { Item, Lane } from '../spool/spool-item';
+import type { Item, Stream } from '../spool/spool-item';
 import { sendUpload } from './upload';
 
 const logsPerRequest = 1000;
@@ -29,7 +29,7 @@ export interface DeliveryContext {
 
 interface Attempt {
   verdict: Verdict;
-  why: string;
+  reason: string;
   retryAfterMs: number;
   screenshotKey?: string;
   /** Whether the item may never be accepted although no answer says so: the number of such attempts is limited. */
@@ -59,9 +59,9 @@ export class Delivery {
   async run(): Promise<boolean> {
     try {
       await this.deliverFirst();
-      const others = Promise.all([this.deliverLane('uploads'), this.deliverLane('events')]);
+      const others = Promise.all([this.deliverStream('uploads'), this.deliverStream('events')]);
       // The log ends last, because it reports the items that the other streams leave out.
-      await Promise.all([others, this.deliverLane('logs', others)]);
+      await Promise.all([others, this.deliverStream('logs', others)]);
       await this.deliverLast();
       return true;
     } catch (error) {
@@ -80,12 +80,12 @@ export class Delivery {
     if (first?.item.kind === 'webhook') await this.deliver('events', [first]);
   }
 
-  private async deliverLane(lane: Lane, others?: Promise<unknown>): Promise<void> {
+  private async deliverStream(stream: Stream, others?: Promise<unknown>): Promise<void> {
     for (let behind = others; ;) {
       this.stopping.signal.throwIfAborted();
-      const entries = this.take(lane);
+      const entries = this.take(stream);
       if (entries[0]?.item.kind === 'terminal') return;
-      if (entries.length) await this.deliver(lane, entries);
+      if (entries.length) await this.deliver(stream, entries);
       else if (!this.spool.state.ended) await this.untilAppended();
       else if (behind) {
         await behind;
@@ -99,47 +99,51 @@ export class Delivery {
     if (last.length) await this.deliver('events', last);
   }
 
-  private take(lane: Lane): Entry[] {
-    const items = lane === 'logs' ? this.logLimit : 1;
-    return this.spool.next(lane, { items, bytes: logBytesPerRequest });
+  private take(stream: Stream): Entry[] {
+    const items = stream === 'logs' ? this.logLimit : 1;
+    return this.spool.next(stream, { items, bytes: logBytesPerRequest });
   }
 
-  private async deliver(lane: Lane, entries: Entry[]): Promise<void> {
+  private async deliver(stream: Stream, entries: Entry[]): Promise<void> {
     const items = entries.map(({ item }) => item);
-    const { verdict, why, screenshotKey } = await this.insist(lane, items);
+    const { verdict, reason, screenshotKey } = await this.insist(stream, items);
     if (verdict === 'refused' && entries.length > 1) {
       this.logLimit = Math.ceil(entries.length / 2);
       return;
     }
-    if (verdict !== 'delivered') await this.leaveOut(lane, items[0]!, why);
-    if (lane === 'logs') this.logLimit = Math.min(logsPerRequest, this.logLimit * 2);
-    this.spool.delivered(lane, entries.at(-1)!.after, screenshotKey);
+    if (verdict !== 'delivered') await this.leaveOut(stream, items[0]!, reason);
+    if (stream === 'logs') this.logLimit = Math.min(logsPerRequest, this.logLimit * 2);
+    this.spool.delivered(stream, entries.at(-1)!.after, screenshotKey);
   }
 
   /** Handles a refused item: sends reduced items that the service may accept, and notes what will be missing. */
-  private async leaveOut(lane: Lane, item: Item, why: string): Promise<void> {
+  private async leaveOut(stream: Stream, item: Item, reason: string): Promise<void> {
     const less = lessOf(item);
-    this.context.log('error', 'a callback was refused and is dropped', { jobId: this.jobId, kind: item.kind, why });
+    this.context.log('error', 'a callback was refused and is dropped', {
+      jobId: this.jobId,
+      kind: item.kind,
+      why: reason,
+    });
     // Several claims are sent again one by one, and each refused claim is noted then.
-    if (item.kind !== 'claims' || !less) this.spool.noteLack(lackOf(item, why));
+    if (item.kind !== 'claims' || !less) this.spool.noteLack(lackOf(item, reason));
     // The log is delivered before the end, because it reports what is missing.
-    if (item.kind === 'terminal') await this.deliverLane('logs');
+    if (item.kind === 'terminal') await this.deliverStream('logs');
     for (const each of less ?? []) {
-      const again = await this.insist(lane, [each]);
-      if (again.verdict !== 'delivered') await this.leaveOut(lane, each, again.why);
+      const again = await this.insist(stream, [each]);
+      if (again.verdict !== 'delivered') await this.leaveOut(stream, each, again.reason);
     }
   }
 
   /** Repeats the attempt until the items are delivered, are refused, or have used up their limited attempts. */
-  private async insist(lane: Lane, items: Item[]): Promise<Attempt> {
+  private async insist(stream: Stream, items: Item[]): Promise<Attempt> {
     let patience = patientAttempts;
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.attempt(items);
       this.stopping.signal.throwIfAborted();
-      const { verdict, why, retryAfterMs, isPatient } = outcome;
+      const { verdict, reason, retryAfterMs, isPatient } = outcome;
       if (isPatient) patience -= 1;
       if (verdict !== 'later' || patience === 0) return outcome;
-      if (attempt === 1) this.context.log('warn', 'a callback waits', { jobId: this.jobId, lane, why });
+      if (attempt === 1) this.context.log('warn', 'a callback waits', { jobId: this.jobId, lane: stream, why: reason });
       await sleep(backoffMs(attempt, undefined, retryAfterMs), undefined, { signal: this.stopping.signal });
     }
   }
@@ -160,12 +164,12 @@ export class Delivery {
       const sender = { agentId, jobId, signingSecret: signingSecret(), screenshotKey, lacks };
       const answer = await service.call<CallbackAnswer | JobWebhookAnswer>(callbackOf(items, sender));
       if (saysJobIsOver(answer.body)) onJobOver(jobId);
-      const said = verdictOf(answer.status);
-      const isPatient = said === 'refused' && isRefusedUnread(item, answer.body);
-      const verdict = isPatient ? 'later' : said;
-      return { verdict, why: whyOf(answer), retryAfterMs: answer.retryAfterMs, isPatient };
+      const statusVerdict = verdictOf(answer.status);
+      const isPatient = statusVerdict === 'refused' && isRefusedUnread(item, answer.body);
+      const verdict = isPatient ? 'later' : statusVerdict;
+      return { verdict, reason: reasonOf(answer), retryAfterMs: answer.retryAfterMs, isPatient };
     } catch (error) {
-      return { verdict: 'later', why: messageOf(error), retryAfterMs: 0, isPatient: item.kind === 'upload' };
+      return { verdict: 'later', reason: messageOf(error), retryAfterMs: 0, isPatient: item.kind === 'upload' };
     }
   }
 

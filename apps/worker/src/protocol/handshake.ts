@@ -64,7 +64,7 @@ export async function shakeHands(
       const end = bootEndOf(answer);
       if (end) throw new BootOver(end);
       retryAfterMs = answer.retryAfterMs;
-      if (refusesKey(answer.status) && keys.takeOther()) {
+      if (refusesKey(answer.status) && keys.switchKey()) {
         log('error', 'the service refuses the key of a repair; the one of the environment is tried', {
           status: answer.status,
           agentId,

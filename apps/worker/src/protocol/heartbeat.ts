@@ -26,7 +26,7 @@ export interface HeartbeatOptions {
   log: LocalLog;
 }
 
-const mostJobIds = 100;
+const maxJobIds = 100;
 
 /** Reports that the worker is alive and which jobs it runs: at an interval, and at once when the jobs change. */
 export class Heartbeat {
@@ -82,7 +82,7 @@ export class Heartbeat {
       workerVersion,
       healthy: problems.length === 0,
       activity: active || this.wasActive,
-      runningJobIds: jobIds.slice(0, mostJobIds),
+      runningJobIds: jobIds.slice(0, maxJobIds),
       metrics: { ...(await metrics.read()), ...(problems.length ? { problems } : {}) },
     });
     this.wasActive = false;

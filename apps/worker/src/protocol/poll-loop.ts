@@ -1,7 +1,7 @@
 import type { AgentCommand, AgentCommandList } from '@muster/contracts';
 import { backoffMs } from './backoff';
 import { clockAheadMs, isObject, readCommand, type Command } from './command';
-import type { Taking } from './listener';
+import type { OfferOutcome } from './listener';
 import type { LocalLog } from '../host/local-log';
 import { type Fields, messageOf, verdictOf, type Service } from './service';
 import { rest } from '../host/waiting';
@@ -16,9 +16,9 @@ export interface PollOptions {
   agentId: string;
   /** Whether pushes reach this worker. Polling is then only a fallback, and may pause between polls. */
   isPushed: () => boolean;
-  take: (command: Command) => Taking;
+  take: (command: Command) => OfferOutcome;
   /** Answers a command that cannot run here; otherwise the service would offer it for ever. */
-  reject: (commandId: string, why: string) => void;
+  reject: (commandId: string, reason: string) => void;
   log: LocalLog;
 }
 
@@ -93,8 +93,8 @@ export class PollLoop {
         if (named.agentId === agentId && typeof commandId === 'string') reject(commandId, command);
         continue;
       }
-      const taking = take(command);
-      if (taking === 'busy' || taking === 'stopping') {
+      const offerOutcome = take(command);
+      if (offerOutcome === 'busy' || offerOutcome === 'stopping') {
         stuck = true;
         continue;
       }

@@ -25,7 +25,7 @@ export function verify(secret: string, header: string | undefined, text: string 
   return parts
     .filter((part) => part.startsWith('v1='))
     .map((part) => Buffer.from(part.slice(3)))
-    .map((given) => given.length === expected.length && timingSafeEqual(given, expected))
+    .map((actual) => actual.length === expected.length && timingSafeEqual(actual, expected))
     .includes(true);
 }
 

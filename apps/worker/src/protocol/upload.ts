@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import { Readable } from 'node:stream';
 import type { UploadBody, UploadTicket } from '@muster/contracts';
 import { isObject, textOf } from './command';
-import { whyOf } from './callbacks';
+import { reasonOf } from './callbacks';
 import { textOfBody, verdictOf, type Service, type Verdict } from './service';
 import { within } from '../host/waiting';
 
@@ -35,17 +35,17 @@ export async function sendUpload(
   service: Service,
   { path, filename, jobId, agentId }: Upload,
   signal: AbortSignal,
-): Promise<{ verdict: Verdict; key?: string; why: string; retryAfterMs: number }> {
+): Promise<{ verdict: Verdict; key?: string; reason: string; retryAfterMs: number }> {
   const size = sizeOf(path);
-  if (size === null) return { verdict: 'refused', why: 'the file is gone', retryAfterMs: 0 };
+  if (size === null) return { verdict: 'refused', reason: 'the file is gone', retryAfterMs: 0 };
   const contentType = types[extname(filename).toLowerCase()] ?? 'application/octet-stream';
   const text = textOfBody<UploadBody>({ jobId, filename, contentType, size });
-  const asked = await service.call<UploadTicket>({ method: 'POST', path: `/api/agents/${agentId}/uploads`, text });
-  const { key, uploadUrl, method, headers } = asked.body;
-  const verdict = verdictOf(asked.status);
+  const ticket = await service.call<UploadTicket>({ method: 'POST', path: `/api/agents/${agentId}/uploads`, text });
+  const { key, uploadUrl, method, headers } = ticket.body;
+  const verdict = verdictOf(ticket.status);
   if (verdict !== 'delivered' || !textOf(uploadUrl)) {
-    const why = verdict === 'delivered' ? 'the answer has no uploadUrl' : whyOf(asked);
-    return { verdict: verdict === 'delivered' ? 'later' : verdict, why, retryAfterMs: asked.retryAfterMs };
+    const reason = verdict === 'delivered' ? 'the answer has no uploadUrl' : reasonOf(ticket);
+    return { verdict: verdict === 'delivered' ? 'later' : verdict, reason, retryAfterMs: ticket.retryAfterMs };
   }
 
   // The API key is for the service only: the store gets just the headers that the service returned.
@@ -68,7 +68,7 @@ export async function sendUpload(
     // A URL that the store refuses may have expired; the next attempt requests a new one.
     verdict: response.ok ? 'delivered' : 'later',
     key: textOf(key),
-    why: `the store answered ${response.status}`,
+    reason: `the store answered ${response.status}`,
     retryAfterMs: 0,
   };
 }

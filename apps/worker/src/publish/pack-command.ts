@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { messageOf, Service } from '../protocol/service';
 import { readPublishSettings } from '../settings';
-import { keepDraft, lastDraftOf } from './last-draft';
+import { storeDraft, lastDraftOf } from './last-draft';
 import { makeBundle } from './make-bundle';
 import { HeadMoved, publishBundle, type Published, Refused, Unreached } from './publish-bundle';
 import { Unpublishable } from './read-folder';
@@ -30,7 +30,7 @@ export interface Streams {
   err: (text: string) => void;
 }
 
-const codes: [new (...given: never[]) => Error, number][] = [
+const codes: [new (...args: never[]) => Error, number][] = [
   [Unpublishable, 1],
   [Refused, 1],
   [HeadMoved, 3],
@@ -88,13 +88,13 @@ async function run(args: string[], out: (text: string) => void, stop: AbortSigna
     keyFile: values['key-file'],
     workerFolder: values['worker-dir'],
   });
-  const place = { folder, service: baseUrl, pack };
+  const location = { folder, service: baseUrl, pack };
   const base =
-    values.base === undefined ? lastDraftOf(place) : values.base === 'none' ? null : idOf('--base', values.base);
+    values.base === undefined ? lastDraftOf(location) : values.base === 'none' ? null : idOf('--base', values.base);
   const service = new Service(baseUrl, () => apiKey, stop);
   const published = await publishBundle({ service, pack, bundle, base, force: values.force, stop });
   say(`published as the draft ${published.runtimeBundleId} of the pack ${pack}`);
-  if (!keepDraft(place, published))
+  if (!storeDraft(location, published))
     say(`the folder cannot be written to: next time use --base ${published.runtimeBundleId}`);
   answer(published);
   return 0;

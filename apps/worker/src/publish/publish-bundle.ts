@@ -44,9 +44,9 @@ interface Publishing {
 export async function publishBundle(publishing: Publishing): Promise<Published> {
   const { service, pack, bundle, stop } = publishing;
   const path = `/api/workflow-packs/${pack}/publish-from-vm`;
-  const asked = await ask(service, `${path}/upload`, { fileName: 'bundle.zip', contentType: 'application/zip' }, stop);
-  const uploadKey = textOf((asked as { uploadKey?: unknown }).uploadKey);
-  await put(asked, service.baseUrl, bundle.zip, stop);
+  const ticket = await ask(service, `${path}/upload`, { fileName: 'bundle.zip', contentType: 'application/zip' }, stop);
+  const uploadKey = textOf((ticket as { uploadKey?: unknown }).uploadKey);
+  await put(ticket, service.baseUrl, bundle.zip, stop);
   let { base } = publishing;
   for (;;) {
     const body = { uploadKey, baseRuntimeBundleId: base, files: bundle.files };
@@ -61,20 +61,20 @@ export async function publishBundle(publishing: Publishing): Promise<Published> 
   }
 }
 
-type Said = Record<string, unknown>;
+type JsonObject = Record<string, unknown>;
 
 /** Sends a request, and repeats it after no answer or a temporary error. Both requests may be repeated. */
-async function ask(service: Service, path: string, body: Said, stop: AbortSignal): Promise<Said> {
+async function ask(service: Service, path: string, body: JsonObject, stop: AbortSignal): Promise<JsonObject> {
   const answer = await insist(stop, async () => {
     const got = await service.call({ method: 'POST', path, text: JSON.stringify(body), timeoutMs: finalizeMs });
     if (got.status >= 500 || got.status === 429) throw new Error(`the service answered ${got.status}${detailOf(got)}`);
     return got;
   });
-  if (answer.status < 300) return answer.body as Said;
+  if (answer.status < 300) return answer.body as JsonObject;
   throw refusalOf(answer, body);
 }
 
-async function put(ticket: Said, baseUrl: string, zip: Buffer, stop: AbortSignal): Promise<void> {
+async function put(ticket: JsonObject, baseUrl: string, zip: Buffer, stop: AbortSignal): Promise<void> {
   const { uploadUrl, method, headers } = ticket;
   const url = new URL(textOf(uploadUrl), baseUrl);
   const status = await insist(stop, () =>
@@ -107,22 +107,26 @@ async function insist<T>(stop: AbortSignal, work: () => Promise<T>): Promise<T> 
   }
 }
 
-function refusalOf(answer: Answer, body: Said): Error {
-  const said = answer.body as Said;
-  if (said.code === 'draft_head_conflict') {
-    const since = [textOf(said.createdBy), textOf(said.createdAt)].filter(Boolean).join(', ');
-    return new HeadMoved(textOf(said.currentRuntimeBundleId) || null, body.baseRuntimeBundleId as string | null, since);
+function refusalOf(answer: Answer, body: JsonObject): Error {
+  const response = answer.body as JsonObject;
+  if (response.code === 'draft_head_conflict') {
+    const since = [textOf(response.createdBy), textOf(response.createdAt)].filter(Boolean).join(', ');
+    return new HeadMoved(
+      textOf(response.currentRuntimeBundleId) || null,
+      body.baseRuntimeBundleId as string | null,
+      since,
+    );
   }
-  const faults = Array.isArray(said.errors) ? said.errors.filter(isObject) : [];
+  const faults = Array.isArray(response.errors) ? response.errors.filter(isObject) : [];
   const lines = faults.map(({ path, field, reason, message }) => {
-    const [where, what] = [textOf(path) || textOf(field), textOf(reason) || textOf(message)];
-    return `\n  ${where ? `${where}: ` : ''}${what}`;
+    const [where, reasonText] = [textOf(path) || textOf(field), textOf(reason) || textOf(message)];
+    return `\n  ${where ? `${where}: ` : ''}${reasonText}`;
   });
-  const word = textOf(said.code) ? ` (${textOf(said.code)})` : '';
+  const word = textOf(response.code) ? ` (${textOf(response.code)})` : '';
   return new Refused(`the service answered ${answer.status}${word}${detailOf(answer)}${lines.join('')}`);
 }
 
 function detailOf({ body }: Answer): string {
-  const detail = textOf((body as Said).detail);
+  const detail = textOf((body as JsonObject).detail);
   return detail ? `: ${detail}` : '';
 }

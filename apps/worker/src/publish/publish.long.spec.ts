@@ -36,7 +36,7 @@ describe('muster-worker pack publish', () => {
     }
   }
 
-  async function call(args: string[], env: Record<string, string> = given()) {
+  async function call(args: string[], env: Record<string, string> = credentials()) {
     const child = spawn(process.execPath, [program, ...args], {
       env: { PATH: process.env.PATH!, HOME: around, ...env },
     });
@@ -46,7 +46,7 @@ describe('muster-worker pack publish', () => {
     const [code] = await once(child, 'close');
     return { code: code as number, out, err };
   }
-  const given = () => ({ SERVICE_BASE_URL: service.url, SERVICE_API_KEY: service.key });
+  const credentials = () => ({ SERVICE_BASE_URL: service.url, SERVICE_API_KEY: service.key });
   const publish = (...more: string[]) => call(['pack', 'publish', folder, '--pack', service.packId, ...more]);
 
   it('makes the same bundle from the same files, for any order and time in which they were written', async () => {
@@ -102,7 +102,7 @@ describe('muster-worker pack publish', () => {
       '(bundle_rejected): The bundle is refused.\n  lib/helper.py: digest_mismatch\n  main.py: missing_in_zip',
     );
     const refused = await call(['pack', 'publish', folder, '--pack', service.packId], {
-      ...given(),
+      ...credentials(),
       SERVICE_API_KEY: 'msk_wrong',
     });
     expect([refused.code, refused.err]).toEqual([

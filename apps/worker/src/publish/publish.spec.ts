@@ -33,7 +33,7 @@ describe('muster-worker pack publish', () => {
     }
   }
 
-  async function call(args: string[], env: Record<string, string> = given()) {
+  async function call(args: string[], env: Record<string, string> = credentials()) {
     const child = spawn(process.execPath, [program, ...args], {
       env: { PATH: process.env.PATH!, HOME: around, ...env },
     });
@@ -43,7 +43,7 @@ describe('muster-worker pack publish', () => {
     const [code] = await once(child, 'close');
     return { code: code as number, out, err };
   }
-  const given = () => ({ SERVICE_BASE_URL: service.url, SERVICE_API_KEY: service.key });
+  const credentials = () => ({ SERVICE_BASE_URL: service.url, SERVICE_API_KEY: service.key });
   const publish = (...more: string[]) => call(['pack', 'publish', folder, '--pack', service.packId, ...more]);
 
   it('publishes the files of the folder with their inventory, without caches and metadata of the folder', async () => {

@@ -40,9 +40,9 @@ export class BrowserRecording {
     private readonly browser: Chromium,
     private readonly options: BrowserRecordingOptions,
   ) {
-    const { files, browser: of } = options;
-    this.film = files.film === null ? null : Film.ofPictures(files.film, of.env);
-    browser.listen((method, params, sessionId) => this.heard(method, params, sessionId));
+    const { files, browser: browserOptions } = options;
+    this.film = files.film === null ? null : Film.ofPictures(files.film, browserOptions.env);
+    browser.listen((method, params, sessionId) => this.handle(method, params, sessionId));
   }
 
   static async start(options: BrowserRecordingOptions): Promise<BrowserRecording> {
@@ -87,7 +87,7 @@ export class BrowserRecording {
   }
 
   private async begin(): Promise<void> {
-    await this.film?.begun();
+    await this.film?.started();
     await this.browser.call('Target.setAutoAttach', {
       autoAttach: true,
       waitForDebuggerOnStart: true,
@@ -112,7 +112,7 @@ export class BrowserRecording {
     return [this.main, this.tabs.get(this.main)!] as const;
   }
 
-  private heard(method: string, params: Params, sessionId: string | undefined): void {
+  private handle(method: string, params: Params, sessionId: string | undefined): void {
     if (method === 'Target.attachedToTarget') return this.attached(params);
     if (method === 'Target.detachedFromTarget') return void this.tabs.delete(String(params.sessionId));
     const tab = sessionId === undefined ? undefined : this.tabs.get(sessionId);

@@ -42,7 +42,7 @@ export class Film {
 
   static readonly size = size;
 
-  async begun(): Promise<void> {
+  async started(): Promise<void> {
     await once(this.child, 'spawn');
   }
 

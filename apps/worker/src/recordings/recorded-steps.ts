@@ -46,7 +46,7 @@ export class RecordedSteps {
     const pointed = { ...element, offsetX: int(offsetX), offsetY: int(offsetY), ...(button ? { button } : {}) };
     if (kind === 'click') this.push({ type: 'click', ...pointed });
     if (kind === 'doubleClick') {
-      this.takeBackClicks(element);
+      this.removeClicks(element);
       this.push({ type: 'doubleClick', ...pointed });
     }
   }
@@ -82,7 +82,7 @@ export class RecordedSteps {
   }
 
   /** Removes the two clicks of a double click. A slow page may have scrolled between them. */
-  private takeBackClicks(element: Step): void {
+  private removeClicks(element: Step): void {
     for (let at = this.steps.length - 1, left = 2; at >= 0 && left > 0; at -= 1) {
       const step = this.steps[at]!;
       if (isOf(step, 'click', element)) {
@@ -105,8 +105,8 @@ export class RecordedSteps {
 
   private variableFor({ selectors }: Step, value: string): string {
     const field = JSON.stringify(selectors);
-    const known = this.secrets.get(field);
-    const name = known?.name ?? (this.secrets.size ? `PASSWORD_${this.secrets.size + 1}` : 'PASSWORD');
+    const existing = this.secrets.get(field);
+    const name = existing?.name ?? (this.secrets.size ? `PASSWORD_${this.secrets.size + 1}` : 'PASSWORD');
     this.secrets.set(field, { name, value });
     return `{{${name}}}`;
   }

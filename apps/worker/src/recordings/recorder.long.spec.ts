@@ -186,7 +186,7 @@ describe(`A recorded browser${chromium ? '' : ' (skipped: no browser here)'}`, (
     }
   });
 
-  const allSent = () => service.heard.map(({ text }) => text).join('\n');
+  const allSent = () => service.requests.map(({ text }) => text).join('\n');
   /** Whether the path is a link to a folder of this worker that no longer exists. */
   const isDead = (path: string): boolean =>
     lstatSync(path).isSymbolicLink() && readlinkSync(path).startsWith(worker.folder) && !existsSync(path);

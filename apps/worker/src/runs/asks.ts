@@ -5,7 +5,7 @@ import { readJson, writeWhole } from '../host/files';
 import type { LocalLog } from '../host/local-log';
 import { rest } from '../host/waiting';
 import { backoffMs } from '../protocol/backoff';
-import { whyOf } from '../protocol/callbacks';
+import { reasonOf } from '../protocol/callbacks';
 import { isObject, textOf } from '../protocol/command';
 import { type Answer as ServiceAnswer, messageOf, type Service, textOfBody, verdictOf } from '../protocol/service';
 import { sendUpload } from '../protocol/upload';
@@ -53,7 +53,7 @@ export function codesIn(root: string): string[] {
  * not need the service, and a restart of the worker does not affect it. The service stores each question once.
  */
 export class Asks {
-  private readonly known = new Set<string>();
+  private readonly followed = new Set<string>();
   private readonly over = new AbortController();
 
   constructor(
@@ -66,8 +66,8 @@ export class Asks {
   look(): void {
     for (const name of namesIn(join(this.root, asksFolder))) {
       const key = basename(name, '.json');
-      if (this.known.has(key)) continue;
-      this.known.add(key);
+      if (this.followed.has(key)) continue;
+      this.followed.add(key);
       if (this.isAnswered(key)) continue;
       this.follow(key).catch((error: unknown) => {
         if (!this.over.signal.aborted) this.context.log('error', 'a question is lost', { key, why: messageOf(error) });
@@ -90,16 +90,16 @@ export class Asks {
 
   private async follow(key: string): Promise<void> {
     const { service, log } = this.context;
-    const asked = readJson<Record<string, unknown>>(join(this.root, asksFolder, `${key}.json`));
-    if (!isObject(asked)) return this.write(key, { status: 'refused', error: 'the question cannot be read' });
-    if (textOf(asked.totp)) return this.fetchCode(key, textOf(asked.totp));
-    const question = this.context.secrets.redactor.deep(asked);
+    const request = readJson<Record<string, unknown>>(join(this.root, asksFolder, `${key}.json`));
+    if (!isObject(request)) return this.write(key, { status: 'refused', error: 'the question cannot be read' });
+    if (textOf(request.totp)) return this.fetchCode(key, textOf(request.totp));
+    const question = this.context.secrets.redactor.deep(request);
     const askedAt = Date.now();
-    const screenshotKey = await this.screenshotOf(asked);
-    const given = { ...question, screenshotFile: undefined, questionKey: key, screenshotKey };
+    const screenshotKey = await this.screenshotOf(request);
+    const fields = { ...question, screenshotFile: undefined, questionKey: key, screenshotKey };
     const textNow = (): string =>
       textOfBody<AskQuestionBody>({
-        ...(given as unknown as AskQuestionBody),
+        ...(fields as unknown as AskQuestionBody),
         askedMsAgo: Math.min(600_000, Date.now() - askedAt),
       });
     if (textNow().length > longestAsk)
@@ -108,7 +108,7 @@ export class Asks {
     const answer = await this.insist(() => service.call<AskedQuestion>({ method: 'POST', path, text: textNow() }));
     const questionId = textOf(answer.body.questionId);
     if (verdictOf(answer.status) !== 'delivered' || !questionId) {
-      return this.write(key, { status: 'refused', error: whyOf(answer) });
+      return this.write(key, { status: 'refused', error: reasonOf(answer) });
     }
     log('info', 'the run waits for an answer', { jobId: this.jobId, questionId });
     // A question that was answered while no worker ran has its answer at once.
@@ -128,7 +128,7 @@ export class Asks {
     const call = () => this.context.service.call<GivenTotp>({ method: 'POST', path, text, timeoutMs: longestWindowMs });
     const { status, body } = await this.insist(call);
     if (verdictOf(status) !== 'delivered')
-      return this.write(key, { status: 'refused', error: whyOf({ status, body }) });
+      return this.write(key, { status: 'refused', error: reasonOf({ status, body }) });
     this.write(key, { status: 'answered', answer: textOf(body.code), secret: true });
   }
 
@@ -136,7 +136,8 @@ export class Asks {
     const { service } = this.context;
     const answer = await this.insist(() => service.call<QuestionForWorker>({ method: 'GET', path, timeoutMs: 60_000 }));
     const { status, answer: value, reason, kind } = answer.body;
-    if (verdictOf(answer.status) !== 'delivered') return this.write(key, { status: 'refused', error: whyOf(answer) });
+    if (verdictOf(answer.status) !== 'delivered')
+      return this.write(key, { status: 'refused', error: reasonOf(answer) });
     if (status === 'open') return;
     this.write(key, {
       status: textOf(status),

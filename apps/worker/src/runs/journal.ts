@@ -12,8 +12,8 @@ interface Entry {
 }
 type Line = { start: string; kind: Kind; jobId: string | null; at: number } | { end: string };
 
-const keepMs = 7 * 24 * 3600_000;
-const keepCount = 10_000;
+const retentionMs = 7 * 24 * 3600_000;
+const defaultMaxRetained = 10_000;
 
 /**
  * Commands that were started on this machine. An id is on disk before its command starts, so no command starts twice,
@@ -27,7 +27,7 @@ export class Journal {
 
   constructor(
     folder: string,
-    private readonly keep = keepCount,
+    private readonly maxRetained = defaultMaxRetained,
   ) {
     this.path = join(folder, 'journal.jsonl');
     this.load();
@@ -49,7 +49,7 @@ export class Journal {
 
   start(id: string, kind: Kind, jobId: string | null, now: number): void {
     this.append({ start: id, kind, jobId, at: now });
-    if (this.lines > 4 * this.keep) this.compact(now);
+    if (this.lines > 4 * this.maxRetained) this.compact(now);
   }
 
   finish(id: string): void {
@@ -91,16 +91,16 @@ export class Journal {
 
   private compact(now: number): void {
     const all = [...this.entries.values()];
-    const kept = all.filter(
-      (entry, index) => !entry.finished || index >= all.length - this.keep || entry.at > now - keepMs,
+    const retained = all.filter(
+      (entry, index) => !entry.finished || index >= all.length - this.maxRetained || entry.at > now - retentionMs,
     );
-    const lines = kept.flatMap(({ id, kind, jobId, at, finished }) => [
+    const lines = retained.flatMap(({ id, kind, jobId, at, finished }) => [
       JSON.stringify({ start: id, kind, jobId, at }),
       ...(finished ? [JSON.stringify({ end: id })] : []),
     ]);
     writeWhole(this.path, lines.map((line) => `${line}\n`).join(''));
     this.entries.clear();
-    for (const entry of kept) this.entries.set(entry.id, entry);
+    for (const entry of retained) this.entries.set(entry.id, entry);
     this.lines = lines.length;
     if (this.file !== -1) closeSync(this.file);
     this.file = openSync(this.path, 'a', 0o600);

@@ -7,7 +7,7 @@ const shownBytes = 48 * 1024;
 /** Bytes that are read before the sent ones, so that a secret across their start is complete and is found. */
 const marginBytes = 64 * 1024;
 /** Maximum length that the service accepts. Redaction may make the output longer. */
-const mostCharacters = 65_536;
+const maxCharacters = 65_536;
 
 interface Printed {
   /** Returns the number of bytes printed so far. */
@@ -17,38 +17,38 @@ interface Printed {
 }
 
 /** Sends the end of the output while code runs, at most twice a second. Returns a function that stops it. */
-export function tellOutput(
+export function streamOutput(
   printed: Printed,
   redactor: Redactor,
-  tell: (output: string) => Promise<boolean>,
+  send: (output: string) => Promise<boolean>,
 ): () => void {
-  let told = 0;
-  let isTelling = false;
+  let sentBytes = 0;
+  let isSending = false;
   const timer = setInterval(() => {
     const total = printed.total();
-    if (isTelling || total === told) return;
-    told = total;
-    isTelling = true;
-    tell(shown(printed.tail(shownBytes + marginBytes), redactor))
+    if (isSending || total === sentBytes) return;
+    sentBytes = total;
+    isSending = true;
+    send(visiblePart(printed.tail(shownBytes + marginBytes), redactor))
       .then(
-        (goesOn) => goesOn || clearInterval(timer),
+        (isAccepted) => isAccepted || clearInterval(timer),
         // After a failure, the output is sent again at the next tick.
-        () => (told = 0),
+        () => (sentBytes = 0),
       )
-      .finally(() => (isTelling = false));
+      .finally(() => (isSending = false));
   }, everyMs);
   return () => clearInterval(timer);
 }
 
 /** Returns the end of the output, from the start of a line, without secrets and without a possible beginning of one. */
-function shown(raw: string, redactor: Redactor): string {
+function visiblePart(raw: string, redactor: Redactor): string {
   const { spans, heldFrom } = redactor.find(raw);
   let from = Math.max(0, heldFrom - shownBytes);
   if (from > 0) from = Math.max(from, raw.indexOf('\n', from) + 1);
   const cut = spans.find(({ start, end }) => start < from && end > from);
   return readable(redactor.cover(raw, spans, cut?.end ?? from, heldFrom))
     .replaceAll('\0', '\u{FFFD}')
-    .slice(-mostCharacters);
+    .slice(-maxCharacters);
 }
 
 /** Sends a command's output so far. Returns false if the service accepts no more of it. */

@@ -19,9 +19,21 @@ function readGrowing(output: Buffer, sizes: number[], redactor: Redactor): strin
 describe('Redaction', () => {
   it('finds a secret wherever the output is cut, and the cuts do not change the lines', () => {
     const secrets = ['correct-horse', 'horse-battery', 'über-geheim', 'aab', 'line one of a key\nline two of a key'];
-    const words = fc.constantFrom(...secrets, 'a', 'corr', 'plain', '\n', '\r\n', ' ', 'ü', '…', 'aaab', 'line one of');
+    const fragments = fc.constantFrom(
+      ...secrets,
+      'a',
+      'corr',
+      'plain',
+      '\n',
+      '\r\n',
+      ' ',
+      'ü',
+      '…',
+      'aaab',
+      'line one of',
+    );
     fc.assert(
-      fc.property(fc.array(words, { maxLength: 40 }), fc.array(fc.nat(), { maxLength: 6 }), (parts, cuts) => {
+      fc.property(fc.array(fragments, { maxLength: 40 }), fc.array(fc.nat(), { maxLength: 6 }), (parts, cuts) => {
         const output = Buffer.from(parts.join(''));
         const redactor = new Redactor(secrets);
         const lines = readGrowing(

@@ -14,7 +14,7 @@ import { writeWhole } from '../host/files';
 import { takeLines } from './output-lines';
 import type { KnownSecrets } from './redactor';
 import type { FilePosition, RunState } from './run-state';
-import { hearEvents } from './script-events';
+import { parseEvents, type ParsedEvents, resultKey } from './script-events';
 import type { Spool } from '../spool/spool';
 import type { Item } from '../spool/spool-item';
 
@@ -27,7 +27,7 @@ type Stream = keyof typeof files;
 /** Reads a run's output from the position in the spool's state, and appends it to the spool with the new state. */
 export class RunOutput {
   /** Descriptions of the script's reports that cannot be parsed. */
-  private strange: string[] = [];
+  private invalid: string[] = [];
   private readonly lastGrowth = new Map<Stream, { size: number; at: number }>();
 
   constructor(
@@ -51,17 +51,17 @@ export class RunOutput {
       }
     }
     const { events, position } = this.readEvents(state.events);
-    const heard = hearEvents(events, { ...state, events: position }, now);
-    state = heard.state;
+    const parsed = parseEvents(events, { ...state, events: position }, now);
+    state = parsed.state;
     // Written before the state with the new position. After a crash the same result is written again.
-    if (heard.result) writeWhole(join(this.spool.folder, 'result.json'), JSON.stringify(heard.result));
+    if (parsed.result) writeWhole(join(this.spool.folder, 'result.json'), JSON.stringify(parsed.result));
     if (before === JSON.stringify([state.stdout, state.stderr, state.events])) return false;
-    this.spool.append([...items, ...heard.items], state);
+    this.spool.append([...items, ...parsed.items], state);
     // Noted after the items of this read, because each note uses the next sequence number of the log.
-    for (const what of [...this.strange, ...heard.strange]) {
-      this.spool.noteLack({ kind: 'report', reason: `a report of the script that cannot be read: ${what}` });
+    for (const description of [...this.invalid, ...parsed.invalid]) {
+      this.spool.noteLack({ kind: 'report', reason: `a report of the script that cannot be read: ${description}` });
     }
-    this.strange = [];
+    this.invalid = [];
     return true;
   }
 
@@ -71,7 +71,7 @@ export class RunOutput {
   }
 
   /** Removes what was read from the files. Call it only while the script's processes are stopped; they append later. */
-  forgetRead(): void {
+  removeRead(): void {
     const state = { ...this.spool.state };
     for (const stream of Object.keys(files) as Stream[]) {
       const { offset, skipping } = state[stream];
@@ -131,7 +131,7 @@ export class RunOutput {
     if (position.skipping) begin = bytes.indexOf(10) + 1 || bytes.length;
     else if (!bytes.includes(10)) {
       if (bytes.length < longestEventBytes) return { events: [], position: { ...position, offset } };
-      this.strange.push('an overlong line');
+      this.invalid.push('an overlong line');
       return { events: [], position: { offset: offset + bytes.length, skipping: true } };
     }
     const end = Math.max(begin, bytes.lastIndexOf(10) + 1);
@@ -169,5 +169,7 @@ export class RunOutput {
 /** Returns the last result that the script reported; it is redacted already. */
 export function readResult(spoolFolder: string): unknown {
   const path = join(spoolFolder, 'result.json');
-  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as { of: unknown }).of : undefined;
+  return existsSync(path)
+    ? (JSON.parse(readFileSync(path, 'utf8')) as NonNullable<ParsedEvents['result']>)[resultKey]
+    : undefined;
 }

@@ -36,7 +36,7 @@ with muster.step("one"):
     const { jobId } = run;
     const terminal = await service.until('the end', () => service.terminal(jobId));
     expect(terminal.result).toEqual({ id: 'asked-for', trace: traceparent });
-    const reports = service.heard.filter((h) => h.text.includes(jobId) && !h.path.includes('heartbeat'));
+    const reports = service.requests.filter((h) => h.text.includes(jobId) && !h.path.includes('heartbeat'));
     expect(new Set(reports.map(({ path }) => path.replaceAll(/[0-9a-f]{8}-[0-9a-f-]+/g, '*')))).toEqual(
       new Set(['/api/job-webhook', '/api/job-logs', '/api/agents/*/step-status', '/api/agents/*/uploads']),
     );
@@ -49,8 +49,8 @@ with muster.step("one"):
     const result = await service.until('the result', () => service.result(snippet.commandId));
     expect(result).toMatchObject({ status: 'success', output: 'another\n' });
     expect(result).not.toHaveProperty('origin');
-    const told = service.heard.find(({ path }) => path.endsWith(`${snippet.commandId}/result`));
-    expect(told?.headers).toMatchObject({ 'x-request-id': 'another' });
+    const report = service.requests.find(({ path }) => path.endsWith(`${snippet.commandId}/result`));
+    expect(report?.headers).toMatchObject({ 'x-request-id': 'another' });
   });
 
   it('may report values that JSON or the service does not accept, which are replaced', async () => {

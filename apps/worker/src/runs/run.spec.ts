@@ -54,7 +54,7 @@ print("to stderr", file=sys.stderr)
     expect(terminal).toMatchObject({ status: 'completed', result: { seen: { PORTAL: 'x' } } });
     expect(service.uploads.get(terminal.screenshotKey)?.toString()).toBe('png');
     expect(service.webhooks(jobId)[0]).toEqual({ jobId, status: 'running', seq: 1 });
-    const callbacks = service.heard.filter((h) => h.text.includes(jobId) && !h.path.includes('heartbeat'));
+    const callbacks = service.requests.filter((h) => h.text.includes(jobId) && !h.path.includes('heartbeat'));
     expect(callbacks[0]!.body.status).toBe('running');
     expect(callbacks.at(-1)!.body).toEqual(terminal);
 

@@ -187,7 +187,7 @@ export class Run {
       const more = this.readSome(output);
       if (ended) break;
       this.ending ??= this.overdue();
-      this.sayThatItRuns();
+      this.sendHeartbeat();
       await this.pause(more ? 1 : tickMs);
     }
   }
@@ -196,7 +196,7 @@ export class Run {
     const { python } = this.context;
     const inputs = inputsOf(command, this.record.secretNames);
     makeRunRoot(this.root, { script: textOf(command.payload.script), inputs });
-    const script = await this.bringBundle(command);
+    const script = await this.placeRunBundle(command);
     if (this.ending || this.detached) return;
     const [stdout, stderr] = ['stdout.log', 'stderr.log'].map((name) => openSync(join(this.root, name), 'a', 0o600));
     try {
@@ -223,7 +223,7 @@ export class Run {
   /**
    * Places the run's bundle. Returns the file to start: the workflow's script or, if it is empty, the bundle's main.py.
    */
-  private async bringBundle({ payload }: Command): Promise<string> {
+  private async placeRunBundle({ payload }: Command): Promise<string> {
     const script = join(this.root, 'script.py');
     const bundle = bundleOf(payload);
     if (!bundle) return script;
@@ -247,7 +247,7 @@ export class Run {
       signalProcesses(this.marker, 'SIGSTOP');
       this.stopped = true;
     } else if (this.stopped && !full && !more) {
-      output.forgetRead();
+      output.removeRead();
       signalProcesses(this.marker, 'SIGCONT');
       this.stopped = false;
     }
@@ -261,7 +261,7 @@ export class Run {
     return { status: 'failed', error, errorCode: 'execution_timeout', graceMs: 5_000 };
   }
 
-  private sayThatItRuns(): void {
+  private sendHeartbeat(): void {
     if (Date.now() - this.lastHeartbeat < heartbeatMs) return;
     this.lastHeartbeat = Date.now();
     // While earlier events wait for delivery, another heartbeat would add nothing.
@@ -283,7 +283,7 @@ export class Run {
         const reason = `the last ${unread} bytes of its output: the secrets in them are no longer known`;
         this.spool.noteLack({ kind: 'report', reason });
       }
-      const body = this.lastWord(output);
+      const body = this.finalReport(output);
       const state = { ...this.spool.state };
       const items: Item[] = closeSteps(state, body.status === 'completed', Date.now());
       state.callbackSeq += 1;
@@ -298,21 +298,21 @@ export class Run {
     return remaining;
   }
 
-  private lastWord(output: RunOutput): LastReport {
+  private finalReport(output: RunOutput): LastReport {
     const code = this.exitCode();
     const result = readResult(this.spool.folder);
-    const given: Pick<LastReport, 'result'> = result === undefined || !this.fits(result) ? {} : { result };
+    const resultField: Pick<LastReport, 'result'> = result === undefined || !this.fits(result) ? {} : { result };
     if (this.ending && this.ending.status !== 'silent') {
       const { graceMs: _, ...ending } = this.ending;
-      return { ...ending, error: this.secrets.redactor.text(ending.error), ...given };
+      return { ...ending, error: this.secrets.redactor.text(ending.error), ...resultField };
     }
-    if (code === 0) return { status: 'completed', ...given };
-    const { why, errorCode } = endOf(code, this.record.root !== null);
+    if (code === 0) return { status: 'completed', ...resultField };
+    const { reason, errorCode } = endOf(code, this.record.root !== null);
     return {
       status: 'failed',
-      error: describeFailure(why, this.isUnreadable ? '' : output.lastErrors()),
+      error: describeFailure(reason, this.isUnreadable ? '' : output.lastErrors()),
       errorCode: this.spool.state.errorCode ?? errorCode,
-      ...given,
+      ...resultField,
     };
   }
 

@@ -10,7 +10,7 @@ import {
 import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { firstState } from './run-state';
-import { hearEvents } from './script-events';
+import { parseEvents } from './script-events';
 import type { Item } from '../spool/spool-item';
 
 const jobId = '0190a5b4-0000-7000-8000-000000000002';
@@ -76,8 +76,8 @@ describe('Checks of the muster module', () => {
     const outcomes = JSON.parse(text) as [taken: unknown, refused: unknown][];
     for (const [at, [taken, refused]] of outcomes.entries()) {
       const [call] = calls[at]!;
-      const { items, strange } = hearEvents([taken], firstState(jobId, '/run'), Date.now());
-      expect([call, strange, items.flatMap(faultsOf)]).toEqual([call, [], []]);
+      const { items, invalid } = parseEvents([taken], firstState(jobId, '/run'), Date.now());
+      expect([call, invalid, items.flatMap(faultsOf)]).toEqual([call, [], []]);
       expect(refused).toMatch(/^muster(\.[a-z_]+)?: ./);
     }
   });

@@ -1,9 +1,9 @@
 import { firstState } from './run-state';
-import { hearEvents } from './script-events';
+import { parseEvents } from './script-events';
 
 const now = Date.parse('2026-03-02T09:00:00Z');
 
-describe('hearEvents', () => {
+describe('parseEvents', () => {
   it.each([1e13, -1, Number.MAX_VALUE, NaN, '1767225600', null, undefined])(
     'uses the time of reading if the time of an event is invalid: %p',
     (at) => {
@@ -12,8 +12,8 @@ describe('hearEvents', () => {
         { type: 'step_finished', key: 'a', at },
         { type: 'log', message: 'done', at },
       ];
-      const { items, strange } = hearEvents(events, firstState('job', '/run'), now);
-      expect(strange).toEqual([]);
+      const { items, invalid } = parseEvents(events, firstState('job', '/run'), now);
+      expect(invalid).toEqual([]);
       const time = '2026-03-02T09:00:00.000Z';
       expect(items).toMatchObject([
         { kind: 'step', body: { status: 'running', startedAt: time } },
@@ -24,7 +24,7 @@ describe('hearEvents', () => {
   );
 
   it('uses the time of the event if it is valid', () => {
-    const { items } = hearEvents(
+    const { items } = parseEvents(
       [{ type: 'step_started', key: 'a', at: 1767225600.25 }],
       firstState('job', '/run'),
       now,

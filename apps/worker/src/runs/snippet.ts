@@ -7,7 +7,7 @@ import { placeBundle } from '../bundles/place-bundle';
 import { positiveOf, textOf, type Command, type Result } from '../protocol/command';
 import { launch, readExitCode } from '../host/launcher';
 import { describeFailure } from './ends/describe-failure';
-import { tellOutput } from './live-output';
+import { streamOutput } from './live-output';
 import { cutBytes } from './output-lines';
 import { killProcesses, readProcess } from './processes';
 import { Redactor } from './redactor';
@@ -53,7 +53,7 @@ export interface SnippetContext {
   stopping: AbortSignal;
   bundles: BundleCache;
   /** Sends the output of a command's code so far. Resolves to false if the service accepts no more of it. */
-  tell: (commandId: string, output: string) => Promise<boolean>;
+  sendOutput: (commandId: string, output: string) => Promise<boolean>;
 }
 
 /** Code of the worker itself, which runs for a command instead of code from the command. */
@@ -70,8 +70,8 @@ function sourcesOf({ kind, payload }: Command): SourceFiles {
   // The URL of a bundle gives access to it, so the code must not read it.
   const { code, bundle: _, ...inputs } = payload;
   if (kind !== 'function') return { script: textOf(code), inputs: { ...inputs, variables: inputs.variables ?? {} } };
-  const given = JSON.stringify({ name: textOf(payload.name), args: payload.args ?? null });
-  return { script: callFunction, inputs: {}, others: { 'function.py': textOf(code), 'arguments.json': given } };
+  const argumentsJson = JSON.stringify({ name: textOf(payload.name), args: payload.args ?? null });
+  return { script: callFunction, inputs: {}, others: { 'function.py': textOf(code), 'arguments.json': argumentsJson } };
 }
 
 /** Runs the code of a command other than a run, possibly during a run, and returns what the code printed. */
@@ -90,8 +90,8 @@ export async function runCode(
     const bundle = bundleOf(command.payload);
     if (bundle) await placeBundle(context.bundles, bundle, { root: folder, stop: context.stopping });
     // The output of the worker's own code is not streamed, because it may name the files that it reads.
-    const shown = own ? { ...context, tell: null } : context;
-    return await execute(command, folder, { ...env, TMPDIR: openTemporaryFolder(folder) }, redactor, shown);
+    const executeContext = own ? { ...context, sendOutput: null } : context;
+    return await execute(command, folder, { ...env, TMPDIR: openTemporaryFolder(folder) }, redactor, executeContext);
   } catch (error) {
     const code = codeOf(error);
     return { status: 'failed', error: redactor.text(messageOf(error)), ...(code ? { code } : {}) };
@@ -106,7 +106,11 @@ async function execute(
   folder: string,
   env: Record<string, string>,
   redactor: Redactor,
-  { python, stopping, tell }: Pick<SnippetContext, 'python' | 'stopping'> & { tell: SnippetContext['tell'] | null },
+  {
+    python,
+    stopping,
+    sendOutput,
+  }: Pick<SnippetContext, 'python' | 'stopping'> & { sendOutput: SnippetContext['sendOutput'] | null },
 ): Promise<Result> {
   const timeoutMs = timeoutOf(command, Date.now());
   if (timeoutMs <= 0) return { status: 'failed', code: 'execution_timeout', error: 'the deadline had passed' };
@@ -127,14 +131,15 @@ async function execute(
   const onStop = kill('stopped');
   stopping.addEventListener('abort', onStop, { once: true });
   const launcherGone = new AbortController();
-  const endTelling = tell && tellOutput(stdout!, redactor, (output) => tell(command.commandId, output));
+  const stopStreaming =
+    sendOutput && streamOutput(stdout!, redactor, (output) => sendOutput(command.commandId, output));
   child.once('exit', () => launcherGone.abort());
   try {
     if (!root) await once(child, 'spawn');
     // The launcher does not exit by itself, so that all processes of the code stay its descendants.
     while (readExitCode(exitFile) === null && !launcherGone.signal.aborted) await rest(pollMs, launcherGone.signal);
   } finally {
-    endTelling?.();
+    stopStreaming?.();
     clearTimeout(timer);
     stopping.removeEventListener('abort', onStop);
   }
@@ -157,8 +162,8 @@ async function execute(
 }
 
 function timeoutOf({ payload, deadline }: Command, now: number): number {
-  const asked = positiveOf(payload.timeoutMs) ?? (deadline === null ? defaultTimeoutMs : Infinity);
-  return Math.min(asked, deadline === null ? Infinity : deadline - now);
+  const requestedMs = positiveOf(payload.timeoutMs) ?? (deadline === null ? defaultTimeoutMs : Infinity);
+  return Math.min(requestedMs, deadline === null ? Infinity : deadline - now);
 }
 
 interface Collected {
@@ -172,14 +177,14 @@ interface Collected {
 function collect(stream: NodeJS.ReadableStream): Collected {
   const pieces: Buffer[] = [];
   let total = 0;
-  let kept = 0;
+  let storedBytes = 0;
   let latest = Buffer.alloc(0);
   stream.on('data', (piece: Buffer) => {
     total += piece.length;
     latest = Buffer.concat([latest, piece]).subarray(-latestBytes);
     // Stores a little more than is sent, because a secret across the cut is found only if it is complete.
-    if (kept < outputBytes + 64 * 1024) pieces.push(piece);
-    kept += piece.length;
+    if (storedBytes < outputBytes + 64 * 1024) pieces.push(piece);
+    storedBytes += piece.length;
   });
   return {
     text: () => Buffer.concat(pieces).toString('utf8'),

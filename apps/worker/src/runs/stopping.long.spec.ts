@@ -102,7 +102,7 @@ describe('The end of a run', () => {
     const next = runOf('print("next")');
     expect(await service.push(next)).toBe(202);
     await service.until('the end of the next', () => service.terminal(next.jobId));
-    expect(service.heard.filter(({ text }) => text.includes(late.jobId) && !text.includes('remaining'))).toEqual([]);
+    expect(service.requests.filter(({ text }) => text.includes(late.jobId) && !text.includes('remaining'))).toEqual([]);
   });
 
   it('a run that ends leaves no daemons', async () => {

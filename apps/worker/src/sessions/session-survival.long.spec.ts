@@ -45,29 +45,26 @@ describe(`A session whose worker or browser dies${noChromium}`, () => {
     expect(await session.ask('autopilot_close', {})).toEqual({ status: 'success', output: { remaining: 0 } });
   });
 
-  itOpens(
-    'continues an attempt whose worker is killed, performs it once, and keeps its answer',
-    async () => {
-      await session.open('/login');
-      await session.signIn();
-      const release = isHeldUp();
-      const attempt = await session.send('autopilot_attempt', {
-        maySubmit: true,
-        screenshot: false,
-        actions: submission,
-        expect: { text: 'Claim C-1003 was received' },
-      });
-      await waitFor('the submission', () => session.portal.submitted.length === 1);
-      await session.worker.kill('SIGKILL');
-      release();
-      await session.worker.start();
-      expect(await session.result(attempt)).toMatchObject({
-        status: 'success',
-        output: { outcome: 'passed', submitted: true },
-      });
-      expect(session.portal.submitted).toEqual([{ claim: 'C-1003', amount: '125.50', payer: '' }]);
-    },
-  );
+  itOpens('continues an attempt whose worker is killed, performs it once, and keeps its answer', async () => {
+    await session.open('/login');
+    await session.signIn();
+    const release = isHeldUp();
+    const attempt = await session.send('autopilot_attempt', {
+      maySubmit: true,
+      screenshot: false,
+      actions: submission,
+      expect: { text: 'Claim C-1003 was received' },
+    });
+    await waitFor('the submission', () => session.portal.submitted.length === 1);
+    await session.worker.kill('SIGKILL');
+    release();
+    await session.worker.start();
+    expect(await session.result(attempt)).toMatchObject({
+      status: 'success',
+      output: { outcome: 'passed', submitted: true },
+    });
+    expect(session.portal.submitted).toEqual([{ claim: 'C-1003', amount: '125.50', payer: '' }]);
+  });
 
   itOpens(
     'reports that a submission is unknown if its browser died during it, and that there is none if it died before',

@@ -28,7 +28,7 @@ interface Machine {
 export type Outcome =
   | { is: 'answered'; output: Record<string, unknown>; picture: string | null }
   /** The browser has ended, or did not answer before the deadline. */
-  | { is: 'gone' | 'late'; attempted: InterruptedAttempt; why: string }
+  | { is: 'gone' | 'late'; attempted: InterruptedAttempt; reason: string }
   /** The command continues, and the next start of the worker reads its answer. */
   | { is: 'detached' };
 
@@ -36,7 +36,7 @@ const pollMs = 20;
 /** Time for uploading the screenshot and sending the answer. */
 const reserveMs = 5_000;
 const usualMs = 120_000;
-const mostMemoryBytes = 2 * 1024 ** 3;
+const maxMemoryBytes = 2 * 1024 ** 3;
 const idleMinutes = 24 * 60;
 const folders = ['asked', 'answers', 'pictures', 'journal', 'tmp'];
 
@@ -57,18 +57,18 @@ export class Session {
 
   static start(folder: string, command: Command, { python, env, extensions }: Machine): Session {
     const { commandId, payload, deadline } = command;
-    const given = payload as unknown as OpenSession;
+    const input = payload as unknown as OpenSession;
     const secretNames = (Array.isArray(payload.secretNames) ? payload.secretNames : []).map(String);
     rmSync(folder, { recursive: true, force: true });
     for (const name of folders) mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
     const script = join(folder, 'program.py');
-    writeFileSync(script, textOf(given.program), { mode: 0o600 });
+    writeFileSync(script, textOf(input.program), { mode: 0o600 });
     const opened = {
-      startUrl: textOf(given.startUrl),
-      allowedOrigins: Array.isArray(given.allowedOrigins) ? given.allowedOrigins.map(String) : [],
-      inputs: isObject(given.inputs) ? given.inputs : {},
-      idleMinutes: given.idleMinutes ?? idleMinutes,
-      memoryBytes: Math.min(mostMemoryBytes, totalmem() * 0.6),
+      startUrl: textOf(input.startUrl),
+      allowedOrigins: Array.isArray(input.allowedOrigins) ? input.allowedOrigins.map(String) : [],
+      inputs: isObject(input.inputs) ? input.inputs : {},
+      idleMinutes: input.idleMinutes ?? idleMinutes,
+      memoryBytes: Math.min(maxMemoryBytes, totalmem() * 0.6),
       secretNames,
     };
     writeWhole(join(folder, 'open.json'), JSON.stringify(opened));
@@ -139,10 +139,10 @@ export class Session {
   }
 
   ask({ commandId, kind, payload, deadline }: Command, now: number): void {
-    const { program: _, secretNames: __, ...asked } = payload;
+    const { program: _, secretNames: __, ...request } = payload;
     const until = deadline ?? now + usualMs;
     const left = until - now;
-    const question = { kind, payload: asked, deadline: until, leftMs: Math.max(left / 2, left - 2 * reserveMs) };
+    const question = { kind, payload: request, deadline: until, leftMs: Math.max(left / 2, left - 2 * reserveMs) };
     writeWhole(this.path('asked', commandId), JSON.stringify(question));
   }
 
@@ -157,8 +157,8 @@ export class Session {
         if (answer) return answer;
         if (isDetached()) return { is: 'detached' };
         const attempted = this.interruption(commandId);
-        if (!isAlive) return { is: 'gone', attempted, why: this.lastWords() };
-        if (Date.now() > deadline) return { is: 'late', attempted, why: 'it did not answer in time' };
+        if (!isAlive) return { is: 'gone', attempted, reason: this.endReason() };
+        if (Date.now() > deadline) return { is: 'late', attempted, reason: 'it did not answer in time' };
         await sleep(pollMs);
       }
     } finally {
@@ -183,7 +183,7 @@ export class Session {
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 
-  lastWords(): string {
+  endReason(): string {
     const over = readJson<{ why: string }>(join(this.folder, 'over.json'))?.why;
     if (over) return over;
     try {
@@ -210,24 +210,24 @@ export class Session {
 
   /** Returns how far an interrupted attempt got, from the journal that it writes before each action. */
   private interruption(commandId: string): InterruptedAttempt {
-    const known: InterruptedAttempt = { submit: 'none', at: 0 };
+    const interrupted: InterruptedAttempt = { submit: 'none', at: 0 };
     const path = join(this.folder, 'journal', `${commandId}.jsonl`);
-    if (!existsSync(path)) return known;
+    if (!existsSync(path)) return interrupted;
     const text = readFileSync(path, 'utf8');
     for (const line of text.split('\n').slice(0, -1)) {
       const { at, submit } = JSON.parse(line) as { at: number; submit?: 'ahead' | 'done' };
-      known.at = at;
-      if (submit) known.submit = submit === 'ahead' ? 'unknown' : 'done';
+      interrupted.at = at;
+      if (submit) interrupted.submit = submit === 'ahead' ? 'unknown' : 'done';
     }
-    return known;
+    return interrupted;
   }
 
   private deadlineOf(commandId: string): number {
-    const asked = readJson<{ deadline: number }>(this.path('asked', commandId))?.deadline;
-    return asked ?? (this.isOpening(commandId) ? this.keeper!.deadline : Date.now() + usualMs);
+    const deadline = readJson<{ deadline: number }>(this.path('asked', commandId))?.deadline;
+    return deadline ?? (this.isOpening(commandId) ? this.keeper!.deadline : Date.now() + usualMs);
   }
 
-  private path(place: string, commandId: string): string {
-    return join(this.folder, place, `${commandId}.json`);
+  private path(parent: string, commandId: string): string {
+    return join(this.folder, parent, `${commandId}.json`);
   }
 }

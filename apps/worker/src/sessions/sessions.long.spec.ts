@@ -166,7 +166,7 @@ describe(`The browser of a session${noChromium}`, () => {
   });
 
   itOpens('never shows a vault key’s value in the tree, title, URL, extracted text or screenshot', async () => {
-    const seen = await session.attempt({
+    const attempt = await session.attempt({
       screenshot: true,
       actions: [
         action('navigate', '', { value: '/profile' }),
@@ -176,18 +176,18 @@ describe(`The browser of a session${noChromium}`, () => {
       ],
     });
     const { password } = session.portal;
-    expect(seen).toMatchObject({ outcome: 'passed', look: { title: 'Profile [secret]' } });
-    expect(seen.look.url).toBe(`${session.portal.url}/profile?key=[secret]`);
-    expect(seen.look.tree).toContain('Keep [secret]');
-    expect(seen.extracted.all).toContain('Your password is [secret].');
+    expect(attempt).toMatchObject({ outcome: 'passed', look: { title: 'Profile [secret]' } });
+    expect(attempt.look.url).toBe(`${session.portal.url}/profile?key=[secret]`);
+    expect(attempt.look.tree).toContain('Keep [secret]');
+    expect(attempt.extracted.all).toContain('Your password is [secret].');
     const halves = [password.slice(0, 8), password.slice(8)];
     for (const part of [password, encodeURIComponent(password), ...halves])
-      expect(JSON.stringify(seen)).not.toContain(part);
-    const sent = session.service.heard.map(({ text }) => text).join('\n');
+      expect(JSON.stringify(attempt)).not.toContain(part);
+    const sent = session.service.requests.map(({ text }) => text).join('\n');
     for (const part of [password, ...halves]) expect(sent).not.toContain(part);
     expect(session.worker.allText()).not.toContain(password);
     expect(session.worker.stderr).not.toContain(password);
-    const picture = session.service.uploads.get(seen.look.screenshotKey!)!;
+    const picture = session.service.uploads.get(attempt.look.screenshotKey!)!;
     if (!findProgram('ffmpeg', process.env)) return;
     // The rows of the heading, the sentence and the two halves are covered.
     const toGray = ['-v', 'error', '-i', '-', '-f', 'rawvideo', '-pix_fmt', 'gray', '-'];
@@ -198,23 +198,20 @@ describe(`The browser of a session${noChromium}`, () => {
     expect(shades.filter((shade) => Math.abs(shade - 0x33) > 8)).toEqual([]);
   });
 
-  itOpens(
-    'refuses a vault key’s value in a URL, in a selector and as a key press',
-    async () => {
-      await session.goTo('/claims');
-      for (const [each, why] of [
-        [action('navigate', '', { value: '/claims?q={{PORTAL_PASSWORD}}' }), 'address'],
-        [action('click', 'text/{{PORTAL_PASSWORD}}'), 'address'],
-        [action('press', '', { value: '{{PORTAL_PASSWORD}}' }), 'address'],
-      ] as const) {
-        expect(await session.act([each])).toMatchObject({ outcome: 'failed', why });
-      }
-      expect(JSON.stringify(session.portal.requests)).not.toContain(
-        encodeURIComponent(session.portal.password).slice(0, 9) + 'x',
-      );
-      expect(session.portal.requests.some(({ query }) => query['q'])).toBe(false);
-    },
-  );
+  itOpens('refuses a vault key’s value in a URL, in a selector and as a key press', async () => {
+    await session.goTo('/claims');
+    for (const [each, why] of [
+      [action('navigate', '', { value: '/claims?q={{PORTAL_PASSWORD}}' }), 'address'],
+      [action('click', 'text/{{PORTAL_PASSWORD}}'), 'address'],
+      [action('press', '', { value: '{{PORTAL_PASSWORD}}' }), 'address'],
+    ] as const) {
+      expect(await session.act([each])).toMatchObject({ outcome: 'failed', why });
+    }
+    expect(JSON.stringify(session.portal.requests)).not.toContain(
+      encodeURIComponent(session.portal.password).slice(0, 9) + 'x',
+    );
+    expect(session.portal.requests.some(({ query }) => query['q'])).toBe(false);
+  });
 
   itOpens.each([
     ['link', action('click', 'aria/By link')],

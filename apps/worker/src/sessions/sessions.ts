@@ -61,15 +61,15 @@ export class Sessions {
     if (command.kind === 'autopilot_close') return this.close(sessionId);
     if (command.kind === 'autopilot_open') return this.begin(sessionId, command);
     const session = this.open.get(sessionId);
-    if (!session?.isAlive()) return failed('browser_lost', session?.lastWords() || 'the session has no browser here');
+    if (!session?.isAlive()) return failed('browser_lost', session?.endReason() || 'the session has no browser here');
     session.ask(command, Date.now());
-    return this.settle(session, command.commandId);
+    return this.awaitResult(session, command.commandId);
   }
 
   /** Returns the result of a command that an earlier start of the worker began. */
   async resume(commandId: string): Promise<Result | null> {
     const session = [...this.open.values()].find((each) => each.wasAsked(commandId));
-    if (session) return this.settle(session, commandId);
+    if (session) return this.awaitResult(session, commandId);
     return interrupted('the worker was restarted before it was begun', { submit: 'none', at: 0 });
   }
 
@@ -94,10 +94,10 @@ export class Sessions {
     const program = findBrowser(base);
     if (!program) return noBrowser;
     if (this.closed.has(sessionId)) return failed('browser_lost', 'the session was closed before it was opened');
-    const known = this.open.get(sessionId);
-    if (known?.isAlive()) {
-      known.ask(command, Date.now());
-      return this.settle(known, command.commandId);
+    const existing = this.open.get(sessionId);
+    if (existing?.isAlive()) {
+      existing.ask(command, Date.now());
+      return this.awaitResult(existing, command.commandId);
     }
     // Only one session at a time: opening another one ends the previous one.
     await Promise.all([...this.open.values()].map((session) => this.clear(session)));
@@ -110,28 +110,28 @@ export class Sessions {
     this.open.set(sessionId, session);
     this.watchOver();
     log('info', 'a session has a browser', { sessionId });
-    return this.settle(session, command.commandId);
+    return this.awaitResult(session, command.commandId);
   }
 
-  private async settle(session: Session, commandId: string): Promise<Result | null> {
+  private async awaitResult(session: Session, commandId: string): Promise<Result | null> {
     const outcome = await session.answered(commandId, () => this.isDetached);
     if (outcome.is === 'detached') return null;
     if (outcome.is === 'answered') return this.present(session, commandId, outcome);
-    const { is, why, attempted } = outcome;
+    const { is, reason, attempted } = outcome;
     await this.clear(session);
-    if (is === 'late') return { ...failed('execution_timeout', `the browser was ended: ${why}`), output: attempted };
-    if (session.isOpening(commandId)) return failed('browser_lost', `the browser could not be kept open: ${why}`);
-    return interrupted(why, attempted);
+    if (is === 'late') return { ...failed('execution_timeout', `the browser was ended: ${reason}`), output: attempted };
+    if (session.isOpening(commandId)) return failed('browser_lost', `the browser could not be kept open: ${reason}`);
+    return interrupted(reason, attempted);
   }
 
   private async present(
     session: Session,
     commandId: string,
-    { output: told, picture }: Extract<Outcome, { is: 'answered' }>,
+    { output: answer, picture }: Extract<Outcome, { is: 'answered' }>,
   ): Promise<Result> {
-    const output: Record<string, unknown> = new Redactor(session.secrets(), '[secret]').deep(told);
-    const shown = await this.show(session, commandId, picture);
-    if (isObject(output.look)) Object.assign(output.look, shown);
+    const output: Record<string, unknown> = new Redactor(session.secrets(), '[secret]').deep(answer);
+    const uploaded = await this.show(session, commandId, picture);
+    if (isObject(output.look)) Object.assign(output.look, uploaded);
     if (!('look' in output && output.isOpened)) return { status: 'success', output };
     const { look, startError } = output as unknown as SessionOpened;
     const opened: SessionOpened = { reused: !session.isOpening(commandId), startError: startError ?? null, look };
@@ -146,13 +146,13 @@ export class Sessions {
     for (let tries = 0; tries < uploadTries; tries += 1) {
       const filename = `session-${session.sessionId.slice(0, 8)}-${commandId.slice(0, 8)}.jpg`;
       const upload = { path: picture, filename, agentId };
-      const { verdict, key, why } = await sendUpload(service, upload, stopping).catch((error: Error) => ({
+      const { verdict, key, reason } = await sendUpload(service, upload, stopping).catch((error: Error) => ({
         verdict: 'later' as const,
         key: undefined,
-        why: error.message,
+        reason: error.message,
       }));
       if (verdict === 'delivered' && key) return { screenshotKey: key };
-      fault = why;
+      fault = reason;
       if (verdict === 'refused') break;
     }
     return { screenshotFault: `the picture could not be sent: ${fault}` };
@@ -188,7 +188,7 @@ export class Sessions {
         session.isWatchedOver = true;
         this.options.log('warn', 'the browser of a session has ended', {
           sessionId: session.sessionId,
-          why: session.lastWords(),
+          why: session.endReason(),
         });
         void killProcesses({ runId: session.sessionId, root: session.root }, killGraceMs);
       }
@@ -201,6 +201,6 @@ function failed(code: SessionFault, error: string): Result {
   return { status: 'failed', code, error } as Result;
 }
 
-function interrupted(why: string, output: InterruptedAttempt): Result {
-  return { status: 'failed', code: 'interrupted', error: `the browser ended meanwhile: ${why}`, output } as Result;
+function interrupted(reason: string, output: InterruptedAttempt): Result {
+  return { status: 'failed', code: 'interrupted', error: `the browser ended meanwhile: ${reason}`, output } as Result;
 }

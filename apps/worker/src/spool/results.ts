@@ -8,7 +8,7 @@ import type { Origin } from '../protocol/origin';
 import { textOfBody, verdictOf, type Answer, type Service } from '../protocol/service';
 
 /** Content of a result file. A file of an older worker has no origin. */
-type Kept = Partial<Result> & { origin?: Origin };
+type StoredResult = Partial<Result> & { origin?: Origin };
 
 const shortOutput = 100_000;
 
@@ -32,7 +32,7 @@ export class Results {
   }
 
   put(commandId: string, result: Result, origin: Origin = {}): void {
-    writeWhole(this.pathOf(commandId), JSON.stringify({ ...result, origin } satisfies Kept));
+    writeWhole(this.pathOf(commandId), JSON.stringify({ ...result, origin } satisfies StoredResult));
     this.send(commandId);
   }
 
@@ -44,11 +44,11 @@ export class Results {
   }
 
   /** Resolves when the service has accepted or refused the result. */
-  async settled(commandId: string): Promise<void> {
+  async whenSent(commandId: string): Promise<void> {
     await this.sending.get(commandId);
   }
 
-  async allSettled(): Promise<void> {
+  async whenAllSent(): Promise<void> {
     await Promise.all(this.sending.values());
   }
 
@@ -61,7 +61,7 @@ export class Results {
   }
 
   private deliver(service: Service, commandId: string): Promise<void> {
-    const { origin = {}, ...result } = readJson<Kept>(this.pathOf(commandId)) ?? {};
+    const { origin = {}, ...result } = readJson<StoredResult>(this.pathOf(commandId)) ?? {};
     return inOrigin(origin, () => this.post(service.with(origin), commandId, result));
   }
 

@@ -9,20 +9,20 @@ import type {
 } from '@muster/contracts';
 import type { Fields } from '../protocol/service';
 
-export const lanes = ['events', 'logs', 'uploads'] as const;
-export type Lane = (typeof lanes)[number];
+export const streams = ['events', 'logs', 'uploads'] as const;
+export type Stream = (typeof streams)[number];
 
 /** Picks errorCode from the contract's class, so that a rename there does not compile here. */
 type Failed = { status: 'failed' } & Required<Pick<WebhookReport, 'errorCode'>>;
 
 /** A body with fields that a script reports. They are sent unchecked, because the service validates them. */
-type Said<Body, Names extends keyof Body> = Omit<Body, Names | 'jobId'> & Fields<Pick<Body, Names>>;
-type WebhookReport = Said<JobWebhookBody, never>;
+type ReportedBody<Body, Names extends keyof Body> = Omit<Body, Names | 'jobId'> & Fields<Pick<Body, Names>>;
+type WebhookReport = ReportedBody<JobWebhookBody, never>;
 /** Final report of a run. A failed run has an errorCode. */
 export type LastReport = Omit<WebhookReport, 'status' | 'errorCode'> &
   ({ status: 'completed' | 'cancelled' } | (Failed & { errorCode: RunErrorCode | ScriptErrorCode }));
-export type StepReport = Said<StepStatusBody, 'usage'>;
-export type ClaimReport = Said<ClaimResult, keyof ClaimResult>;
+export type StepReport = ReportedBody<StepStatusBody, 'usage'>;
+export type ClaimReport = ReportedBody<ClaimResult, keyof ClaimResult>;
 
 /** One report about a run for the service. Its texts are redacted already. */
 export type Item =
@@ -42,7 +42,7 @@ export interface Lack {
 }
 
 /** Returns the stream of an item. Streams are delivered independently, so a large upload does not delay the steps. */
-export function laneOf(item: Item): Lane {
+export function streamOf(item: Item): Stream {
   if (item.kind === 'log') return 'logs';
   return item.kind === 'upload' ? 'uploads' : 'events';
 }

@@ -19,9 +19,9 @@ describe('The spool', () => {
     entry: { level: 'info', message, timestamp: 1, seq },
   });
   const step = (seq: number): Item => ({ kind: 'step', body: { stepOrder: seq, status: 'running', seq } });
-  const seqs = (spool: Spool, lane: 'logs' | 'events', limits = all) =>
+  const seqs = (spool: Spool, stream: 'logs' | 'events', limits = all) =>
     spool
-      .next(lane, limits)
+      .next(stream, limits)
       .map(({ item }) => (item.kind === 'log' ? item.entry.seq : (item as { body: Record<string, unknown> }).body.seq));
 
   it('keeps the order and the position of each stream across a restart', () => {
@@ -58,14 +58,14 @@ describe('The spool', () => {
     const message = 'x'.repeat(16_000);
     for (let seq = 1; seq <= 600; seq += 1) spool.append([log(seq, message)], { ...first, logSeq: seq });
     expect(spool.bytes).toBeGreaterThan(600 * message.length);
-    const seen: unknown[] = [];
+    const delivered: unknown[] = [];
     for (let entries = spool.next('logs', all); entries.length; entries = spool.next('logs', all)) {
       expect(entries.length).toBeLessThan(65);
-      seen.push(...entries.map(({ item }) => item.kind === 'log' && item.entry.seq));
+      delivered.push(...entries.map(({ item }) => item.kind === 'log' && item.entry.seq));
       spool.delivered('logs', entries.at(-1)!.after);
-      for (const lane of ['events', 'uploads'] as const) expect(spool.isDrained(lane)).toBe(true);
+      for (const stream of ['events', 'uploads'] as const) expect(spool.isDrained(stream)).toBe(true);
     }
-    expect(seen).toEqual(Array.from({ length: 600 }, (_, index) => index + 1));
+    expect(delivered).toEqual(Array.from({ length: 600 }, (_, index) => index + 1));
     expect(readdirSync(folder).filter((name) => name.endsWith('.jsonl'))).toHaveLength(1);
     expect(spool.bytes).toBe(0);
     spool.close();

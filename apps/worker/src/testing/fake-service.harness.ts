@@ -8,7 +8,7 @@ import { sign, verify } from '../protocol/signature';
 /** JSON that tests inspect. */
 export type Json = any;
 
-export interface Heard {
+export interface ReceivedRequest {
   method: string;
   path: string;
   body: Json;
@@ -23,7 +23,7 @@ export const organizationId = '0190a5b4-0000-7000-8000-0000000000aa';
 
 /** The service for a worker: checks keys, signatures and schemas, stores the requests, and fails on demand. */
 export class FakeService {
-  readonly heard: Heard[] = [];
+  readonly requests: ReceivedRequest[] = [];
   readonly faults: string[] = [];
   readonly pending: Record<string, unknown>[] = [];
   readonly uploads = new Map<string, Buffer>();
@@ -76,12 +76,12 @@ export class FakeService {
   }
 
   /** Waits for a condition, which is checked after every request. */
-  async until<T>(what: string, condition: () => T | undefined | null | false): Promise<T> {
+  async until<T>(description: string, condition: () => T | undefined | null | false): Promise<T> {
     const until = Date.now() + 45_000;
     for (;;) {
       const found = condition();
       if (found) return found;
-      if (Date.now() > until) throw new Error(`never came: ${what}\n${this.lastHeard()}`);
+      if (Date.now() > until) throw new Error(`timed out waiting for ${description}\n${this.lastRequests()}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 100);
         this.waiting.push(() => {
@@ -92,15 +92,17 @@ export class FakeService {
     }
   }
 
-  private lastHeard(): string {
-    const heard = this.heard.filter(({ path }) => path !== '/api/agent/heartbeat').slice(-20);
-    return heard
+  private lastRequests(): string {
+    const recent = this.requests.filter(({ path }) => path !== '/api/agent/heartbeat').slice(-20);
+    return recent
       .map(({ method, path, status, text }) => `${method} ${path} ${status} ${text.slice(0, 200)}`)
       .join('\n');
   }
 
-  accepted(path: string | RegExp): Heard[] {
-    return this.heard.filter((h) => h.status < 300 && (typeof path === 'string' ? h.path === path : path.test(h.path)));
+  accepted(path: string | RegExp): ReceivedRequest[] {
+    return this.requests.filter(
+      (h) => h.status < 300 && (typeof path === 'string' ? h.path === path : path.test(h.path)),
+    );
   }
 
   /** Returns the logs of a job as the service stores them: one entry for each sequence number. */
@@ -131,7 +133,7 @@ export class FakeService {
   }
 
   /** Returns the worker's last handshake if it has made at least `count` handshakes. */
-  handshake(count = 1): Heard | undefined {
+  handshake(count = 1): ReceivedRequest | undefined {
     const all = this.accepted('/api/agents/handshake');
     return all.length >= count ? all.at(-1) : undefined;
   }
@@ -166,18 +168,18 @@ export class FakeService {
     }
     const body = text ? (JSON.parse(text) as Json) : undefined;
     const method = request.method!;
-    const count = this.heard.filter((h) => h.path === path).length + 1;
-    const heard: Heard = { method, path: path!, body, text, headers: request.headers, status: 0 };
-    this.heard.push(heard);
-    const reply = this.interfere({ method, path: path!, body, count }) ?? this.regular(heard);
-    heard.status = reply === 'hang up' ? 599 : (reply?.status ?? 599);
+    const count = this.requests.filter((h) => h.path === path).length + 1;
+    const received: ReceivedRequest = { method, path: path!, body, text, headers: request.headers, status: 0 };
+    this.requests.push(received);
+    const reply = this.interfere({ method, path: path!, body, count }) ?? this.regular(received);
+    received.status = reply === 'hang up' ? 599 : (reply?.status ?? 599);
     const waiting = this.waiting;
     this.waiting = [];
     waiting.forEach((wake) => wake());
     return reply;
   }
 
-  private regular({ method, path, body, text, headers }: Heard): Reply {
+  private regular({ method, path, body, text, headers }: ReceivedRequest): Reply {
     const key = String(headers['x-api-key']);
     if (!this.apiKeys.includes(key)) return { status: this.refusals[key] ?? 401 };
     const commands = `/api/agents/${agentId}/commands`;
@@ -196,7 +198,7 @@ export class FakeService {
       return { status: 200, body: { status: 'online', serverTime, pendingCommands: this.pending.length, abandon } };
     }
     if (path === commands && method === 'GET') return { status: 200, body: { commands: this.pending } };
-    if (path.startsWith(commands) && path.endsWith('/uploads')) return this.places(body);
+    if (path.startsWith(commands) && path.endsWith('/uploads')) return this.uploadUrls(body);
     if (path.startsWith(commands) && path.endsWith('/progress')) {
       this.check(body.done <= body.total && body.failed <= body.done, 'progress');
       return { status: 200, body: { accepted: true } };
@@ -233,7 +235,7 @@ export class FakeService {
   }
 
   /** Returns upload URLs for the files of an imaging command, by their names in the command. */
-  private places({ objects }: Json): Reply {
+  private uploadUrls({ objects }: Json): Reply {
     this.check(objects.length >= 1 && objects.length <= 100, 'size of uploads');
     const uploads = (objects as Json[]).map(({ name, ordinal, size }) => {
       this.check(size > 0, 'size of an upload');
@@ -253,7 +255,7 @@ export class FakeService {
     }
   }
 
-  private check(right: unknown, what: string): void {
-    if (!right) this.faults.push(what);
+  private check(right: unknown, subject: string): void {
+    if (!right) this.faults.push(subject);
   }
 }

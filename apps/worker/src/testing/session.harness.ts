@@ -16,10 +16,10 @@ import { commandOf, WorkerHarness } from './worker-process.harness';
 export const chromium = findBrowser(process.env);
 export const noChromium = chromium ? '' : ' (skipped: no Chromium here; put one on PATH, or name it in CHROMIUM)';
 
-type Given = Partial<SessionAction> & { selectors?: SessionAction['selectors'] };
+type ActionFields = Partial<SessionAction> & { selectors?: SessionAction['selectors'] };
 
 /** Returns an action with all its fields, as a model must return it. */
-export function action(name: SessionAction['action'], selector: string, more: Given = {}): SessionAction {
+export function action(name: SessionAction['action'], selector: string, more: ActionFields = {}): SessionAction {
   const kind: SelectorKind = selector.startsWith('aria/') ? 'role' : selector.startsWith('text/') ? 'text' : 'css';
   const selectors = selector ? [{ kind, selector }] : [];
   return { action: name, name: '', selectors, value: '', all: false, submits: false, ...more };
@@ -57,8 +57,8 @@ export class SessionHarness {
 
   /** Sends a command and returns its id. The result arrives later. */
   async send(kind: string, payload: object, env: Record<string, string> = {}, more: object = {}): Promise<string> {
-    const given = { sessionId: this.sessionId, secretNames: Object.keys(env), ...payload };
-    const command = commandOf(kind, given, { env, ...more });
+    const fields = { sessionId: this.sessionId, secretNames: Object.keys(env), ...payload };
+    const command = commandOf(kind, fields, { env, ...more });
     await this.service.push(command);
     return command.commandId;
   }
@@ -72,13 +72,13 @@ export class SessionHarness {
   }
 
   open(path: string, more: object = {}, secrets: Record<string, string> = { PORTAL_PASSWORD: this.portal.password }) {
-    const given = {
+    const defaults = {
       program: sessionProgram(),
       startUrl: `${this.portal.url}${path}`,
       allowedOrigins: [this.portal.url],
       inputs: { CLAIM_ID: 'C-1003', AMOUNT: '125.50' },
     };
-    return this.ask('autopilot_open', { ...given, ...more }, secrets);
+    return this.ask('autopilot_open', { ...defaults, ...more }, secrets);
   }
 
   async look(more: object = {}): Promise<PageLook & { holds?: boolean; unmet?: string }> {
@@ -86,8 +86,8 @@ export class SessionHarness {
     return { ...output.look, ...output };
   }
 
-  async attempt(given: Partial<AttemptStep>): Promise<StepAttempted> {
-    const { output, error } = await this.ask('autopilot_attempt', { maySubmit: true, screenshot: false, ...given });
+  async attempt(input: Partial<AttemptStep>): Promise<StepAttempted> {
+    const { output, error } = await this.ask('autopilot_attempt', { maySubmit: true, screenshot: false, ...input });
     if (!output) throw new Error(`no attempt: ${error}`);
     return output;
   }

@@ -80,6 +80,6 @@ export function commandOf(kind: string, payload: object, more: object = {}): Jso
 }
 
 export function runOf(script: string, payload: object = {}, env: Record<string, string> = {}): Json {
-  const given = { script, variables: {}, workflowId: randomUUID(), workflowRevision: 1, maxRuntimeMs: 600_000 };
-  return commandOf('run', { ...given, ...payload }, { jobId: randomUUID(), env });
+  const defaults = { script, variables: {}, workflowId: randomUUID(), workflowRevision: 1, maxRuntimeMs: 600_000 };
+  return commandOf('run', { ...defaults, ...payload }, { jobId: randomUUID(), env });
 }

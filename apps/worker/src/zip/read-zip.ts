@@ -113,7 +113,7 @@ function readRows(bytes: Buffer, { at: first, end, count }: Directory): Row[] {
 
 /** Returns the packed size, the size and the offset. Values that do not fit are in the ZIP64 extra field, in order. */
 function sizesOf(bytes: Buffer, at: number, extra: Buffer): [packed: number, size: number, offset: number] {
-  const given = {
+  const values = {
     size: bytes.readUInt32LE(at + 24),
     packed: bytes.readUInt32LE(at + 20),
     offset: bytes.readUInt32LE(at + 42),
@@ -124,12 +124,12 @@ function sizesOf(bytes: Buffer, at: number, extra: Buffer): [packed: number, siz
   }
   let used = 0;
   for (const name of ['size', 'packed', 'offset'] as const) {
-    if (given[name] !== 0xffffffff) continue;
+    if (values[name] !== 0xffffffff) continue;
     if (!large || used + 8 > large.length) throw new ZipFault('truncated', '');
-    given[name] = numberAt(large, used);
+    values[name] = numberAt(large, used);
     used += 8;
   }
-  return [given.packed, given.size, given.offset];
+  return [values.packed, values.size, values.offset];
 }
 
 /** A value that a number cannot represent exactly is larger than every zip that is read here. */

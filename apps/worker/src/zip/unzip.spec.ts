@@ -19,8 +19,8 @@ describe('Unzipping', () => {
   afterEach(() => rmSync(around, { recursive: true }));
 
   const everything = () => readdirSync(around, { recursive: true }).sort();
-  const reasonOf = (zip: Buffer, given = limits) =>
-    unzip(zip, folder, given).then(
+  const reasonOf = (zip: Buffer, zipLimits = limits) =>
+    unzip(zip, folder, zipLimits).then(
       () => 'taken',
       (error: Error) => error.message.split(':')[0],
     );
@@ -117,9 +117,9 @@ describe('Unzipping', () => {
 
   it('refuses a compression ratio that is too high, except in small zips', async () => {
     const dense = (bytes: number) => zipOf([{ name: 'x', content: ' '.repeat(bytes) }]);
-    const given = { bytes: 100_000_000, entries: 3, ratio: 100 };
-    expect(await reasonOf(dense(11_000_000), given)).toBe('ratio');
-    expect(await reasonOf(dense(10_000_000), given)).toBe('taken');
+    const ratioLimits = { bytes: 100_000_000, entries: 3, ratio: 100 };
+    expect(await reasonOf(dense(11_000_000), ratioLimits)).toBe('ratio');
+    expect(await reasonOf(dense(10_000_000), ratioLimits)).toBe('taken');
   });
 
   it('refuses entries that share bytes, and an entry whose own header has another name', async () => {

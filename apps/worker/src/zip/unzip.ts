@@ -17,7 +17,7 @@ const inOneGoBytes = 256 * 1024;
 /** Size of a piece that stays in a core's cache between inflating, hashing and writing. Larger pieces are slower. */
 const pieceBytes = 256 * 1024;
 /** Number of large files in parallel: one for each thread that inflates and writes. */
-const largeAtOnce = 4;
+const largeFileConcurrency = 4;
 const longestTurnMs = 20;
 
 export interface UnzipOptions {
@@ -37,7 +37,7 @@ export async function unzip(
   { stop, sums }: UnzipOptions = {},
 ): Promise<UnpackedFile[]> {
   const entries = readZip(bytes, limits);
-  const made = new Set<string>();
+  const createdFolders = new Set<string>();
   const digests = new Map<string, string>();
   const large: ZipEntry[] = [];
   let began = Date.now();
@@ -49,13 +49,13 @@ export async function unzip(
     stop?.throwIfAborted();
     const target = join(folder, entry.name);
     const parent = entry.isFolder ? target : dirname(target);
-    if (!made.has(parent)) mkdirSync(parent, { recursive: true, mode: 0o700 });
-    made.add(parent);
+    if (!createdFolders.has(parent)) mkdirSync(parent, { recursive: true, mode: 0o700 });
+    createdFolders.add(parent);
     if (entry.isFolder) continue;
     if (entry.size > inOneGoBytes) large.push(entry);
     else digests.set(entry.name, writeSmall(target, entry, sums));
   }
-  await besideEachOther(large, async (entry) => {
+  await inParallel(large, async (entry) => {
     digests.set(entry.name, await write(join(folder, entry.name), entry, { stop, sums }));
   });
   return entries.flatMap(({ name: path, size, isFolder }) =>
@@ -64,9 +64,9 @@ export async function unzip(
 }
 
 /** Processes entries in parallel. After a failure none is started, and it throws only when none is in progress. */
-async function besideEachOther(entries: ZipEntry[], work: (entry: ZipEntry) => Promise<void>): Promise<void> {
+async function inParallel(entries: ZipEntry[], work: (entry: ZipEntry) => Promise<void>): Promise<void> {
   const left = [...entries];
-  const lane = async (): Promise<void> => {
+  const processNext = async (): Promise<void> => {
     for (let next = left.shift(); next; next = left.shift()) {
       try {
         await work(next);
@@ -76,8 +76,10 @@ async function besideEachOther(entries: ZipEntry[], work: (entry: ZipEntry) => P
       }
     }
   };
-  const lanes = await Promise.allSettled(Array.from({ length: Math.min(largeAtOnce, entries.length) }, lane));
-  const failed = lanes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: Math.min(largeFileConcurrency, entries.length) }, processNext),
+  );
+  const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
   if (failed) throw failed.reason;
 }
 
@@ -104,26 +106,26 @@ function inflated({ name, method, size, packed }: ZipEntry): Buffer {
 
 async function write(target: string, entry: ZipEntry, { stop, sums }: UnzipOptions): Promise<string> {
   const { name: path, size, crc } = entry;
-  const known = sums?.get(path);
-  const sum = known ? null : createHash('sha256');
-  let [seen, seenCrc] = [0, 0];
+  const knownSum = sums?.get(path);
+  const sum = knownSum ? null : createHash('sha256');
+  let [writtenBytes, writtenCrc] = [0, 0];
   const file = await open(target, 'wx', entry.isProgram ? 0o700 : 0o600);
   try {
     for await (const piece of contentOf(entry)) {
       stop?.throwIfAborted();
-      seen += piece.length;
+      writtenBytes += piece.length;
       // The declared size is a limit, and the sum of the declared sizes was checked, so a zip bomb ends here.
-      if (seen > size) break;
-      seenCrc = crc32(piece, seenCrc);
+      if (writtenBytes > size) break;
+      writtenCrc = crc32(piece, writtenCrc);
       sum?.update(piece);
       await file.writeFile(piece);
     }
   } finally {
     await file.close();
   }
-  if (seen !== size) throw new ZipFault('size_mismatch', path);
-  if (seenCrc !== crc) throw new ZipFault('digest_mismatch', path);
-  return known ?? sum!.digest('hex');
+  if (writtenBytes !== size) throw new ZipFault('size_mismatch', path);
+  if (writtenCrc !== crc) throw new ZipFault('digest_mismatch', path);
+  return knownSum ?? sum!.digest('hex');
 }
 
 async function* contentOf({ name, method, packed }: ZipEntry): AsyncGenerator<Buffer> {

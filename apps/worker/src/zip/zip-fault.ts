@@ -16,7 +16,7 @@ export type ZipReason =
   | 'size_mismatch'
   | 'digest_mismatch';
 
-const words: Record<ZipReason, string> = {
+const messages: Record<ZipReason, string> = {
   not_a_zip: 'this is not a zip',
   truncated: 'the zip is cut off or damaged',
   encrypted: 'an encrypted zip is not supported',
@@ -41,6 +41,6 @@ export class ZipFault extends Error {
     readonly path: string,
     detail = '',
   ) {
-    super(`${reason}: ${words[reason]}${path ? ` (${JSON.stringify(path)})` : ''}${detail ? `: ${detail}` : ''}`);
+    super(`${reason}: ${messages[reason]}${path ? ` (${JSON.stringify(path)})` : ''}${detail ? `: ${detail}` : ''}`);
   }
 }

@@ -24,7 +24,7 @@ def run(job):
     images = read_data_file(settings, patient.patimageid, teeth)
     cells = make_cells(job, patient.patimageid, images.of_tooth)
     key = send(job, draw_sheet(teeth, cells))
-    said = {
+    summary = {
         "composite_key": key,
         "patient": {
             "patimageid": None if patient.patimageid is None else int(patient.patimageid),
@@ -36,7 +36,7 @@ def run(job):
         "lines_skipped": images.lines_skipped,
     }
     # A name may contain any text, including the marker at which readers of this output stop.
-    text = json.dumps(said).replace("__IMAGING_COMP_", "\\u005f_IMAGING_COMP_")
+    text = json.dumps(summary).replace("__IMAGING_COMP_", "\\u005f_IMAGING_COMP_")
     return f"__IMAGING_COMP_START__\n{text}\n__IMAGING_COMP_END__\n"
 
 
@@ -74,8 +74,8 @@ def make_cells(job, patimageid, images_of_tooth):
             if path:
                 cells.update((tooth, (path, image.day)) for tooth in wanted[image])
                 left = {tooth: images for tooth, images in left.items() if tooth not in cells}
-            progress.tell(len(images_of_tooth) - len(left), len(images_of_tooth) - len(left) - len(cells))
-    progress.tell(len(images_of_tooth), len(images_of_tooth) - len(cells))
+            progress.report(len(images_of_tooth) - len(left), len(images_of_tooth) - len(left) - len(cells))
+    progress.report(len(images_of_tooth), len(images_of_tooth) - len(cells))
     return cells
 
 

@@ -15,7 +15,7 @@ from .teeth import teeth_of
 from .text import decode
 
 # Maximum number of images of a tooth. With 32 teeth this is the maximum number of images of one command.
-kept_of_a_tooth = 125
+max_images_of_a_tooth = 125
 
 _longest_line = 65_536
 _fields = 11
@@ -126,7 +126,7 @@ def _keep(heaps, place, fields):
             continue
         # If two images have the same age, the one in the later line is the newer one.
         entry = (image.age, place, image)
-        if len(heap) < kept_of_a_tooth:
+        if len(heap) < max_images_of_a_tooth:
             heapq.heappush(heap, entry)
         else:
             heapq.heappushpop(heap, entry)

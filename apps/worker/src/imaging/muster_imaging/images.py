@@ -23,17 +23,17 @@ def run(job):
     try:
         resolve_folder(job.payload["imagingPath"], job.settings)
     except ImageFault as fault:
-        said = [{"ordinal": image["ordinal"], "code": fault.code, "error": str(fault)} for image in images]
-        raise CommandFault(fault.code, str(fault), {"images": said}) from None
+        outcomes = [{"ordinal": image["ordinal"], "code": fault.code, "error": str(fault)} for image in images]
+        raise CommandFault(fault.code, str(fault), {"images": outcomes}) from None
     work = Work(job)
     try:
         work.run(images)
     finally:
         work.uploader.close()
-    said = [work.said[image["ordinal"]] for image in images]
-    if all("code" in each for each in said):
-        raise CommandFault("no_image_converted", f"none of {len(said)} images could be converted", {"images": said})
-    return {"images": said}
+    outcomes = [work.outcomes[image["ordinal"]] for image in images]
+    if all("code" in each for each in outcomes):
+        raise CommandFault("no_image_converted", f"none of {len(outcomes)} images could be converted", {"images": outcomes})
+    return {"images": outcomes}
 
 
 class Work:
@@ -45,11 +45,11 @@ class Work:
         self.made = os.path.join(job.folder, "made")
         os.makedirs(self.made, exist_ok=True)
         self.sent_file = os.path.join(job.folder, "sent.jsonl")
-        self.said = {each["ordinal"]: each for each in read_lines(self.sent_file)}
+        self.outcomes = {each["ordinal"]: each for each in read_lines(self.sent_file)}
 
     def run(self, images):
         self.progress = Progress(self.job.service, len(images))
-        left = [image for image in images if image["ordinal"] not in self.said]
+        left = [image for image in images if image["ordinal"] not in self.outcomes]
         batch = []
         for image in left:
             # Converted by an earlier worker that did not upload it.
@@ -60,8 +60,8 @@ class Work:
         for task, answer in Pool(self.job.folder).convert(tasks):
             ordinal = task["ordinal"]
             if isinstance(answer, ImageFault):
-                self.said[ordinal] = {"ordinal": ordinal, "code": answer.code, "error": str(answer)}
-                self.tell()
+                self.outcomes[ordinal] = {"ordinal": ordinal, "code": answer.code, "error": str(answer)}
+                self.report_progress()
                 continue
             self.write_made(ordinal, answer)
             batch.append((ordinal, answer))
@@ -73,8 +73,8 @@ class Work:
     def task_of(self, image):
         ordinal = image["ordinal"]
         variants = {name: {**variant, "path": self.path_of(ordinal, name)} for name, variant in VARIANTS.items()}
-        of = {"folder": self.job.payload["imagingPath"], "patimageid": self.job.payload["patimageid"]}
-        return {**of, "ordinal": ordinal, "filename": image["filename"], "variants": variants}
+        source = {"folder": self.job.payload["imagingPath"], "patimageid": self.job.payload["patimageid"]}
+        return {**source, "ordinal": ordinal, "filename": image["filename"], "variants": variants}
 
     def send(self, batch):
         """Uploads the first images of the batch and returns the others."""
@@ -86,21 +86,21 @@ class Work:
         ]
         self.uploader.send(objects, Sent(some, self.keep).one)
         for ordinal, _ in some:
-            if ordinal not in self.said:
+            if ordinal not in self.outcomes:
                 error = "the store refuses the picture"
-                self.said[ordinal] = {"ordinal": ordinal, "code": "upload_failed", "error": error}
+                self.outcomes[ordinal] = {"ordinal": ordinal, "code": "upload_failed", "error": error}
             for path in [*(self.path_of(ordinal, name) for name in VARIANTS), self.path_of(ordinal, "made")]:
                 os.unlink(path)
-        self.tell()
+        self.report_progress()
         return others
 
     def keep(self, ordinal, answer):
         sizes = {"width": answer["width"], "height": answer["height"], "bytes": answer["bytes"]["full"]}
-        self.said[ordinal] = {"ordinal": ordinal, **sizes}
-        append_line(self.sent_file, self.said[ordinal])
+        self.outcomes[ordinal] = {"ordinal": ordinal, **sizes}
+        append_line(self.sent_file, self.outcomes[ordinal])
 
-    def tell(self):
-        self.progress.tell(len(self.said), sum("code" in each for each in self.said.values()))
+    def report_progress(self):
+        self.progress.report(len(self.outcomes), sum("code" in each for each in self.outcomes.values()))
 
     def path_of(self, ordinal, name):
         return os.path.join(self.made, f"{ordinal}-{name}")

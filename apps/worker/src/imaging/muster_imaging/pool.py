@@ -86,15 +86,15 @@ class Converter:
         order = {name: task[name] for name in ("folder", "patimageid", "filename")}
         line = json.dumps({**order, "variants": variants, "lock": self.lock}) + "\n"
         began = time.monotonic()
-        said = self.ask(line)
-        if not said and time.monotonic() - began < MAX_SECONDS:
+        reply = self.ask(line)
+        if not reply and time.monotonic() - began < MAX_SECONDS:
             # Something else may have ended the process, so the image gets a second process, but no third.
             self.close(kill=True)
-            said = self.ask(line)
-        if not said:
+            reply = self.ask(line)
+        if not reply:
             code = self.close(kill=True)
             return ImageFault("damaged", f"the image ended the program that read it (code {code})")
-        answer = json.loads(said)
+        answer = json.loads(reply)
         return ImageFault(answer["code"], answer["error"]) if "code" in answer else answer
 
     def ask(self, line):
@@ -105,12 +105,12 @@ class Converter:
         try:
             child.stdin.write(line)
             child.stdin.flush()
-            said = child.stdout.readline()
+            reply = child.stdout.readline()
         except OSError:
             return ""
         finally:
             late.cancel()
-        return said if said.endswith("\n") else ""
+        return reply if reply.endswith("\n") else ""
 
     def close(self, kill=False):
         child, self.child = self.child, None

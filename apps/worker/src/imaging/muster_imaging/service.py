@@ -46,14 +46,14 @@ class Service:
         while True:
             wait = rest
             try:
-                status, answer, wait_said = self.post(path, body)
+                status, answer, retry_after_seconds = self.post(path, body)
                 if status < 300:
                     return answer
                 if status in (404, 409):
                     raise CommandFault("conflict", "the service does not wait for this command any more")
                 if status < 500 and status not in (401, 403, 408, 425, 429):
                     raise CommandFault("invalid_payload", f"the service refused the request ({status})")
-                wait = max(rest, wait_said)
+                wait = max(rest, retry_after_seconds)
             except (OSError, http.client.HTTPException, ValueError):
                 pass
             time.sleep(wait)
@@ -91,17 +91,17 @@ class Connections:
         parts = urllib.parse.urlsplit(url)
         place = (parts.scheme, parts.netloc)
         target = parts.path + (f"?{parts.query}" if parts.query else "")
-        kept = self.idle.setdefault(place, [])
-        connection = kept.pop() if kept else None
+        idle_connections = self.idle.setdefault(place, [])
+        connection = idle_connections.pop() if idle_connections else None
         if connection is not None:
             # The other side may have closed an idle connection, which is noticed only now.
             try:
-                return self.exchange(connection, kept, method, target, headers, body)
+                return self.exchange(connection, idle_connections, method, target, headers, body)
             except (OSError, http.client.HTTPException):
                 pass
-        return self.exchange(self.open(parts), kept, method, target, headers, body)
+        return self.exchange(self.open(parts), idle_connections, method, target, headers, body)
 
-    def exchange(self, connection, kept, method, target, headers, body):
+    def exchange(self, connection, idle_connections, method, target, headers, body):
         try:
             connection.request(method, target, body, headers)
             response = connection.getresponse()
@@ -112,7 +112,7 @@ class Connections:
         if response.will_close:
             connection.close()
         else:
-            kept.append(connection)
+            idle_connections.append(connection)
         return response.status, text, response.headers
 
     def open(self, parts):

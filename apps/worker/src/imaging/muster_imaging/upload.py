@@ -23,8 +23,8 @@ class Uploader:
         keys, refusals = [None] * len(objects), 0
         waiting, rest = list(range(len(objects))), FIRST_REST
         while waiting:
-            asked = [{name: objects[at][name] for name in ("name", "ordinal", "size") if name in objects[at]} for at in waiting]
-            tickets = self.service.tickets(asked)
+            wanted = [{name: objects[at][name] for name in ("name", "ordinal", "size") if name in objects[at]} for at in waiting]
+            tickets = self.service.tickets(wanted)
             some = [objects[at] for at in waiting]
             ends = list(self.threads.map(self.attempt, tickets, some, [when_sent] * len(some)))
             for at, ticket, end in zip(waiting, tickets, ends):

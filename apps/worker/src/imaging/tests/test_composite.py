@@ -29,13 +29,13 @@ class Folder(unittest.TestCase):
         root, work = tempfile.TemporaryDirectory(), tempfile.TemporaryDirectory()
         self.addCleanup(root.cleanup)
         self.addCleanup(work.cleanup)
-        self.root, self.lines, self.told = root.name, [], []
+        self.root, self.lines, self.reports = root.name, [], []
         # The processes that convert images read this setting too.
-        given = mock.patch.dict(os.environ, {"IMAGING_ROOT": self.root})
-        given.start()
-        self.addCleanup(given.stop)
+        environment = mock.patch.dict(os.environ, {"IMAGING_ROOT": self.root})
+        environment.start()
+        self.addCleanup(environment.stop)
         self.settings = read_settings()
-        service = types.SimpleNamespace(progress=lambda *counts: self.told.append(counts))
+        service = types.SimpleNamespace(progress=lambda *counts: self.reports.append(counts))
         self.job = types.SimpleNamespace(settings=self.settings, service=service, folder=work.name, payload={})
 
     def keep(self, name, content):
@@ -78,7 +78,7 @@ class Choice(Folder):
         cells = self.cells([3, 14, 8, 1])
         self.assertEqual({tooth: day for tooth, (_, day) in cells.items()}, dict.fromkeys([3, 14], datetime.date(2025, 1, 2)))
         self.assertEqual([self.level(cells, tooth) for tooth in (3, 14)], [50, 50])
-        self.assertEqual(self.told[-1], (4, 2, 4))
+        self.assertEqual(self.reports[-1], (4, 2, 4))
 
     def test_a_file_is_read_from_the_patients_folder_or_else_from_the_root_and_nowhere_else(self):
         self.keep("1234/own.dex", grey_tiff(40, 30, 10))
@@ -131,8 +131,8 @@ class Choice(Folder):
     def test_an_image_is_converted_again_if_its_process_was_killed(self):
         self.keep("new.dex", grey_tiff(400, 300, 50))
         path = os.path.join(self.job.folder, "picture")
-        of = {"folder": self.root, "patimageid": "1234", "filename": "new.dex"}
-        task = {**of, "variants": {"cell": {"format": "PNG", "box": CELL, "path": path}}}
+        source = {"folder": self.root, "patimageid": "1234", "filename": "new.dex"}
+        task = {**source, "variants": {"cell": {"format": "PNG", "box": CELL, "path": path}}}
         converter = Converter(os.path.join(self.job.folder, "lock"))
         self.addCleanup(converter.close)
         self.assertEqual(converter.convert(task)["width"], 400)

@@ -4,7 +4,7 @@ import tempfile
 import tracemalloc
 import unittest
 
-from muster_imaging.data_file import kept_of_a_tooth, read_data_file
+from muster_imaging.data_file import max_images_of_a_tooth, read_data_file
 from muster_imaging.faults import CommandFault
 from muster_imaging.settings import read_settings
 
@@ -107,7 +107,7 @@ class DataFile(unittest.TestCase):
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         self.assertLess(peak, os.path.getsize(self.path) / 5)
-        self.assertEqual([image.ordinal for image in found.of_tooth[8]], list(range(59_999, 59_999 - kept_of_a_tooth, -1)))
+        self.assertEqual([image.ordinal for image in found.of_tooth[8]], list(range(59_999, 59_999 - max_images_of_a_tooth, -1)))
         self.assertEqual(found.of_tooth[8][0].day, datetime.date(2025, 1, 2))
 
     def code(self, **options):

@@ -99,16 +99,16 @@ class SmallJpegs(unittest.TestCase):
         frame = whole.index(b"\xff\xc0")
         small = jpeg(64, 64)
         at = small.index(b"\xff\xc0")
-        said = whole[frame : frame + 4] + whole[frame + 4 : frame + 13]
+        frame_bytes = whole[frame : frame + 4] + whole[frame + 4 : frame + 13]
         for hidden in (
             # Before the real frame: in a comment, after other bytes, after an invalid length.
-            small[:2] + b"\xff\xfe\0\x0f" + said + small[2:],
+            small[:2] + b"\xff\xfe\0\x0f" + frame_bytes + small[2:],
             small[:2] + b"rubbish" + small[2:],
-            small[:2] + b"\xff\xfe\0\0" + said + small[2:],
-            small[:2] + b"\xff\0" + said + small[2:],
+            small[:2] + b"\xff\xfe\0\0" + frame_bytes + small[2:],
+            small[:2] + b"\xff\0" + frame_bytes + small[2:],
             small[:2] + b"\xff" * 1_000_000 + small[2:],
             # After the real frame, and without one.
-            small[: at + 13] + said + small[at + 13 :],
+            small[: at + 13] + frame_bytes + small[at + 13 :],
             small[:at] + small[at + 13 :],
         ):
             self.assertEqual(code_of(self.whole(300, 300, [hidden])), "damaged")

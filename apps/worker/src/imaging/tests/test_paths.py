@@ -29,10 +29,10 @@ class Paths(unittest.TestCase):
         settings = self.settings(**more)
         return read_all(open_image(resolve_folder(folder, settings), patimageid, filename, settings))
 
-    def refuses(self, code, *given, **more):
+    def refuses(self, code, *arguments, **more):
         with self.assertRaises(ImageFault) as caught:
-            self.read(*given, **more)
-        self.assertEqual(caught.exception.code, code, given)
+            self.read(*arguments, **more)
+        self.assertEqual(caught.exception.code, code, arguments)
         self.assertNotIn("secret", str(caught.exception))
 
     def test_files_are_found_by_absolute_and_by_relative_paths(self):

@@ -1,5 +1,5 @@
-const mostLines = 20;
-const mostTraceBytes = 4 * 1024;
+const maxLines = 20;
+const maxTraceBytes = 4 * 1024;
 const longestCause = 500;
 
 /**
@@ -9,7 +9,7 @@ const longestCause = 500;
 export function describeFailure(ended: string, stderr: string): string {
   const lines = stderr.replaceAll('\0', '\u{FFFD}').trimEnd().split(/\r?\n/);
   const cause = causeIn(lines);
-  const trace = endOf(lines.slice(-mostLines).join('\n'));
+  const trace = endOf(lines.slice(-maxLines).join('\n'));
   // A trace of one line is the cause itself.
   return [cause, ended, trace === cause ? '' : trace].filter(Boolean).join('\n');
 }
@@ -28,7 +28,7 @@ function causeIn(lines: string[]): string {
 /** Returns the end of a text, without a partial character at its start. */
 function endOf(text: string): string {
   const bytes = Buffer.from(text);
-  let from = Math.max(0, bytes.length - mostTraceBytes);
+  let from = Math.max(0, bytes.length - maxTraceBytes);
   while (from > 0 && from < bytes.length && (bytes[from]! & 0xc0) === 0x80) from += 1;
   return bytes.subarray(from).toString('utf8').trim();
 }

@@ -17,10 +17,10 @@ export function brokenBy(error: unknown, otherwise: RunErrorCode): Ending {
 const byKill = 128 + 9;
 
 /** Returns the reason and the error code for an exit code, which is null if the process left none. */
-export function endOf(exitCode: number | null, hadProcess: boolean): { why: string; errorCode: RunErrorCode } {
+export function endOf(exitCode: number | null, hadProcess: boolean): { reason: string; errorCode: RunErrorCode } {
   if (exitCode !== null) {
-    return { why: `exit code ${exitCode}`, errorCode: exitCode === byKill ? 'process_killed' : 'script_failed' };
+    return { reason: `exit code ${exitCode}`, errorCode: exitCode === byKill ? 'process_killed' : 'script_failed' };
   }
-  if (hadProcess) return { why: 'the process was killed', errorCode: 'process_killed' };
-  return { why: restarted, errorCode: 'worker_restarted' };
+  if (hadProcess) return { reason: 'the process was killed', errorCode: 'process_killed' };
+  return { reason: restarted, errorCode: 'worker_restarted' };
 }
